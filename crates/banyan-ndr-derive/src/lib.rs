@@ -1,0 +1,1 @@
+//! `#[derive(Record)]` for `banyan-ndr`.

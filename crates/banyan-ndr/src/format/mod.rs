@@ -1,0 +1,218 @@
+//! Formats: what a record looks like, in enough detail to read it without having been compiled for it.
+//!
+//! A [`Format`] is immutable, cheap to clone and always valid: it can only be made by [`Format::new`] (and what is
+//! built on it: the derive macro, the [`CStruct`](crate::CStruct) builder, [`Format::decode`]), which checks every
+//! rule of `docs/wire.md`. Its [`FormatId`] is a hash of its canonical encoding, so two programs that never met give
+//! the same description the same id. There is no registry and no server.
+
+mod check;
+mod codec;
+mod display;
+mod id;
+mod types;
+
+use std::sync::Arc;
+
+pub use check::FormatError;
+pub use id::FormatId;
+pub use types::{
+    ByteOrder, Case, DefId, Definition, Dim, EnumerationDef, Field, Meter, Order, PointerWidth, RecordDef, Type,
+    VariantDef,
+};
+
+use crate::Limits;
+
+/// The description of a record: definitions of which the first is the root, and the byte order and pointer width of
+/// the machine the record lies on.
+#[derive(Clone)]
+pub struct Format(Arc<Inner>);
+
+struct Inner {
+    id: FormatId,
+    order: ByteOrder,
+    pointer: PointerWidth,
+    definitions: Vec<Definition>,
+    encoded: Vec<u8>,
+    has_references: bool,
+    is_recursive: bool,
+}
+
+impl Format {
+    /// Checks the definitions, puts them into canonical order (the first one is the root; those that it does not
+    /// reach are dropped) and computes the id.
+    pub fn new(order: ByteOrder, pointer: PointerWidth, definitions: Vec<Definition>) -> Result<Format, FormatError> {
+        Self::with_limits(order, pointer, definitions, &Limits::default())
+    }
+
+    /// [`Format::new`] with limits other than the default ones.
+    pub fn with_limits(
+        order: ByteOrder,
+        pointer: PointerWidth,
+        definitions: Vec<Definition>,
+        limits: &Limits,
+    ) -> Result<Format, FormatError> {
+        check::check(pointer, &definitions, limits)?;
+        let definitions = check::canonical_order(definitions);
+        let encoded = codec::encode(order, pointer, &definitions);
+        Ok(Format(Arc::new(Inner {
+            id: FormatId::of(&encoded),
+            has_references: definitions.iter().any(Definition::has_reference),
+            is_recursive: check::is_recursive(&definitions),
+            order,
+            pointer,
+            definitions,
+            encoded,
+        })))
+    }
+
+    /// Reads a canonical encoding that came from outside.
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Format, FormatError> {
+        let (order, pointer, definitions) = codec::decode(bytes, limits)?;
+        let format = Self::with_limits(order, pointer, definitions, limits)?;
+        if format.encoded() != bytes {
+            return Err(FormatError::NotCanonical);
+        }
+        Ok(format)
+    }
+
+    /// The canonical encoding: the same bytes on every machine for the same description.
+    pub fn encoded(&self) -> &[u8] {
+        &self.0.encoded
+    }
+
+    /// 128 bits of a hash of [`encoded`](Self::encoded).
+    pub fn id(&self) -> FormatId {
+        self.0.id
+    }
+
+    /// Name of the root definition.
+    pub fn name(&self) -> &str {
+        self.root().name()
+    }
+
+    /// Byte order of every number in the record.
+    pub fn order(&self) -> ByteOrder {
+        self.0.order
+    }
+
+    /// Width of every reference in the record.
+    pub fn pointer(&self) -> PointerWidth {
+        self.0.pointer
+    }
+
+    /// All definitions; the root is the first.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.0.definitions
+    }
+
+    /// The definition of the whole record: a [`Definition::Record`] or a [`Definition::Variant`].
+    pub fn root(&self) -> &Definition {
+        &self.0.definitions[0]
+    }
+
+    /// The root's fields; empty when the root is a variant.
+    pub fn fields(&self) -> &[Field] {
+        match self.root() {
+            Definition::Record(record) => &record.fields,
+            _ => &[],
+        }
+    }
+
+    /// The type of the root, by which readers start.
+    pub fn root_type(&self) -> Type {
+        match self.root() {
+            Definition::Variant(_) => Type::Variant(DefId::ROOT),
+            _ => Type::Record(DefId::ROOT),
+        }
+    }
+
+    /// Looks a definition up.
+    pub fn definition(&self, id: DefId) -> &Definition {
+        &self.0.definitions[id.index()]
+    }
+
+    /// The record definition behind a [`Type::Record`].
+    ///
+    /// # Panics
+    /// When `id` is no record of this format; the ids in this format's own types always are.
+    pub fn record(&self, id: DefId) -> &RecordDef {
+        match self.definition(id) {
+            Definition::Record(record) => record,
+            other => panic!("definition {} is not a record", other.name()),
+        }
+    }
+
+    /// The variant definition behind a [`Type::Variant`].
+    ///
+    /// # Panics
+    /// When `id` is no variant of this format; the ids in this format's own types always are.
+    pub fn variant(&self, id: DefId) -> &VariantDef {
+        match self.definition(id) {
+            Definition::Variant(variant) => variant,
+            other => panic!("definition {} is not a variant", other.name()),
+        }
+    }
+
+    /// The enumeration behind a [`Type::Enum`].
+    ///
+    /// # Panics
+    /// When `id` is no enumeration of this format; the ids in this format's own types always are.
+    pub fn enumeration(&self, id: DefId) -> &EnumerationDef {
+        match self.definition(id) {
+            Definition::Enumeration(enumeration) => enumeration,
+            other => panic!("definition {} is not an enumeration", other.name()),
+        }
+    }
+
+    /// Bytes a value of `ty` takes in the fixed part.
+    pub fn size_of(&self, ty: &Type) -> usize {
+        types::size_of(ty, self.0.pointer, &self.0.definitions)
+            .and_then(|size| usize::try_from(size).ok())
+            .expect("checked when the format was made")
+    }
+
+    /// Alignment at which a value of `ty` is placed behind a reference.
+    pub fn align_of(&self, ty: &Type) -> usize {
+        types::align_of(ty, self.0.pointer, &self.0.definitions) as usize
+    }
+
+    /// Bytes of the root's fixed part.
+    pub fn size(&self) -> usize {
+        self.root().size() as usize
+    }
+
+    /// Alignment of the root.
+    pub fn align(&self) -> usize {
+        self.root().align() as usize
+    }
+
+    /// Whether any field refers to bytes outside its own place (strings, lists, pointers).
+    pub fn has_references(&self) -> bool {
+        self.0.has_references
+    }
+
+    /// Whether a record can contain another of its own kind through references, so that its depth is set by the data.
+    pub fn is_recursive(&self) -> bool {
+        self.0.is_recursive
+    }
+
+    /// Whether a body of exactly `len` bytes can be a record of this format: no shorter than the fixed part, and no
+    /// longer either when there are no references.
+    pub fn fits(&self, len: usize) -> bool {
+        if self.has_references() { len >= self.size() } else { len == self.size() }
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl Eq for Format {}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Format({} {})", self.name(), self.id())
+    }
+}

@@ -1,0 +1,48 @@
+//! The bounds on everything that comes from outside.
+//!
+//! Every count, size, depth and length in a description or a record that was received is compared with one of these
+//! before it is used. What is not bounded here is bounded by the number of bytes received: decoding never allocates
+//! more than a small multiple of its input.
+
+/// Bounds on received formats and records. [`Limits::default`] suits trusted and untrusted peers alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one encoded format description.
+    pub format_bytes: usize,
+    /// Definitions (records, variants, enumerations) in one format.
+    pub definitions: usize,
+    /// Fields of one record, cases of one variant, names of one enumeration.
+    pub fields: usize,
+    /// Bytes of one name, unit or description.
+    pub name_bytes: usize,
+    /// Nesting of types within one field (an optional list of arrays of … is four deep).
+    pub type_depth: usize,
+    /// Rank of an array.
+    pub dimensions: usize,
+    /// Bytes of the fixed part of one record.
+    pub fixed_bytes: usize,
+    /// Bytes of the body of one record.
+    pub body_bytes: usize,
+    /// Depth to which records are nested in each other, through references too, where a reader walks recursively
+    /// (printing, JSON, XML). Decoding and converting are iterative and need no such limit.
+    pub nesting: usize,
+    /// Formats one decoder remembers.
+    pub formats: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            format_bytes: 1 << 20,
+            definitions: 4096,
+            fields: 1 << 16,
+            name_bytes: 4096,
+            type_depth: 32,
+            dimensions: 16,
+            fixed_bytes: 1 << 30,
+            body_bytes: 1 << 34_u32.min(usize::BITS - 2),
+            nesting: 128,
+            formats: 1 << 16,
+        }
+    }
+}
