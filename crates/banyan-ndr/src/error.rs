@@ -1,6 +1,6 @@
 //! What can go wrong with a record.
 
-use crate::wire::BadReference;
+use crate::wire::{BadReference, HeaderError};
 use crate::{FormatError, FormatId};
 
 /// Why a record could not be sent.
@@ -48,6 +48,9 @@ pub enum DecodeError {
     /// A description is invalid.
     #[error(transparent)]
     Format(#[from] FormatError),
+    /// The message has no header.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
     /// More formats than allowed.
     #[error("more than {0} formats (Limits::formats)")]
     TooManyFormats(usize),

@@ -268,7 +268,7 @@ impl Checker<'_> {
     }
 }
 
-fn definition_error(definition: &str, reason: impl Into<String>) -> FormatError {
+pub(super) fn definition_error(definition: &str, reason: impl Into<String>) -> FormatError {
     FormatError::Definition { definition: definition.into(), reason: reason.into() }
 }
 
@@ -287,7 +287,7 @@ pub(super) fn limit(what: &str, found: usize, limit: usize, name: &'static str) 
 }
 
 /// The definitions that lie within the fixed part of `definition`.
-fn inline(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
+pub(super) fn inline(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
     definition.types().filter_map(|ty| {
         let mut ty = ty;
         while let Type::Optional { item, .. } | Type::Array { item, .. } = ty {
@@ -298,7 +298,7 @@ fn inline(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
 }
 
 /// No record may lie within itself, nor too deep within others.
-fn check_inline_nesting(definitions: &[Definition]) -> Result<(), FormatError> {
+pub(super) fn check_inline_nesting(definitions: &[Definition]) -> Result<(), FormatError> {
     // Depth of what lies within each definition, found from the innermost outward. A definition in a cycle never
     // gets one.
     let mut depth: Vec<Option<usize>> = vec![None; definitions.len()];

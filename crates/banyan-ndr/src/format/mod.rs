@@ -9,6 +9,7 @@ mod check;
 mod codec;
 mod display;
 mod id;
+pub(crate) mod layout;
 mod types;
 
 use std::sync::Arc;

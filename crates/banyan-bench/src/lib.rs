@@ -1,0 +1,15 @@
+//! The measurements behind `banyan bench`.
+//!
+//! Each bench measures Banyan and what it is compared with in the same run, in turn, and gives [`Row`]s; the command
+//! prints them as a table or as JSON and draws them as a plot. Rivals that cost much to build live outside the
+//! workspace and use this crate to run beside the same records.
+
+mod environment;
+pub mod plot;
+pub mod records;
+mod rows;
+mod stopwatch;
+
+pub use environment::Environment;
+pub use rows::{Row, memcpy_of, nanoseconds, table};
+pub use stopwatch::{Contestant, Effort, Timing, compare};

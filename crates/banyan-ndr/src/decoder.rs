@@ -1,0 +1,288 @@
+//! Receiving: from a format id and a body to a value, by the shortest way there is.
+//!
+//! A [`Decoder`] knows formats by their ids. The first record of a format decides, once, how records of that format
+//! become values of the type asked for; the decision is one hash look-up away for every later record:
+//!
+//! 1. the sender's layout is the receiver's: the body is viewed or read where it lies;
+//! 2. it is not: a [`Plan`] converts the body into memory that the decoder owns and reuses, from where it is viewed or
+//!    read. Plans start out interpreted; machine code is generated when the bytes converted so far show that it pays;
+//! 3. a [`Morph`] with computed fields is registered for the sender's format: the record takes the way through
+//!    [`DynRecord`](crate::DynRecord).
+
+use std::collections::HashMap;
+
+use crate::typed::{Read, Record, read_native, read_native_into, view_native};
+use crate::wire::{HEADER_BYTES, Header};
+use crate::{Buffer, ConvertOptions, DecodeError, Format, FormatId, Limits, Loss, Morph, Plan, RecordView};
+
+/// Bytes that one conversion interprets before machine code is generated for it. Generating takes about as long as
+/// interpreting this much.
+const PAYS_AFTER: usize = 256 << 10;
+
+/// When machine code is generated for a conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Generate {
+    /// When enough was converted for it to pay. No record waits for it before.
+    #[default]
+    WhenItPays,
+    /// With the first record.
+    AtOnce,
+    /// Never: plans are interpreted.
+    Never,
+}
+
+/// How a [`Decoder`] decodes.
+#[derive(Debug, Clone, Default)]
+pub struct DecodeOptions {
+    /// Bounds on what comes from outside.
+    pub limits: Limits,
+    /// What happens to numbers that do not fit.
+    pub loss: Loss,
+    /// Whether fixed arrays may be cut to the receiver's length.
+    pub cut_arrays: bool,
+    /// When to generate machine code.
+    pub generate: Generate,
+}
+
+/// Decodes records of all formats it has learnt.
+///
+/// ```
+/// use banyan_ndr::{Decoder, Record, Scratch, encode};
+///
+/// #[derive(Record, Debug, PartialEq)]
+/// struct Reading<'a> {
+///     sensor: &'a str,
+///     celsius: f64,
+/// }
+///
+/// let reading = Reading { sensor: "inlet", celsius: 21.5 };
+/// let mut scratch = Scratch::default();
+/// let message = encode(&reading, &mut scratch)?.to_buffer();
+///
+/// let mut decoder = Decoder::new();
+/// decoder.learn(Reading::format())?;
+/// assert_eq!(decoder.decode_message::<Reading<'_>>(&message)?, reading);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Decoder {
+    options: DecodeOptions,
+    formats: HashMap<FormatId, Format, foldhash::fast::RandomState>,
+    morphs: HashMap<String, Morph>,
+    /// By the ids of sender's and receiver's format; the value is a position in `routes`.
+    ways: HashMap<(FormatId, FormatId), usize, foldhash::fast::RandomState>,
+    routes: Vec<Route>,
+    converted: Buffer,
+}
+
+/// How records of one format become records of another.
+#[derive(Debug)]
+enum Route {
+    /// They are the same.
+    Same,
+    /// By a plan, which has converted this many bytes so far.
+    Convert { plan: Box<Plan>, bytes: usize },
+    /// By rules that compute fields.
+    Morph { source: Format, target: Format, morph: Morph },
+}
+
+impl Decoder {
+    /// A decoder with default options that knows no format.
+    pub fn new() -> Decoder {
+        Decoder::default()
+    }
+
+    /// A decoder that knows no format.
+    pub fn with_options(options: DecodeOptions) -> Decoder {
+        Decoder { options, ..Decoder::default() }
+    }
+
+    /// Makes a format known.
+    pub fn learn(&mut self, format: &Format) -> Result<FormatId, DecodeError> {
+        if self.formats.len() >= self.options.limits.formats && !self.formats.contains_key(&format.id()) {
+            return Err(DecodeError::TooManyFormats(self.options.limits.formats));
+        }
+        self.formats.entry(format.id()).or_insert_with(|| format.clone());
+        Ok(format.id())
+    }
+
+    /// Makes a format known from its canonical encoding.
+    pub fn learn_encoded(&mut self, encoded: &[u8]) -> Result<FormatId, DecodeError> {
+        self.learn(&Format::decode(encoded, &self.options.limits)?)
+    }
+
+    /// Registers rules for records whose format has the name of `morph`. Conversions decided before are decided anew.
+    pub fn morph(&mut self, morph: Morph) {
+        self.morphs.insert(morph.name().to_owned(), morph);
+        self.ways.clear();
+        self.routes.clear();
+    }
+
+    /// A format it has learnt.
+    pub fn format(&self, id: FormatId) -> Option<&Format> {
+        self.formats.get(&id)
+    }
+
+    /// Decodes a body into a value, which may borrow from the body or from this decoder.
+    pub fn decode<'a, T: Record + Read<'a>>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<T, DecodeError> {
+        self.check_length(body)?;
+        if self.to_native(id, T::format(), body)? {
+            return read_native(&self.converted);
+        }
+        match read_native(body) {
+            // What must be borrowed does not lie well where it is: give it a better place.
+            Err(DecodeError::Misaligned { .. }) => {}
+            result => return result,
+        }
+        self.converted.clear();
+        self.converted.extend_from_slice(body);
+        read_native(&self.converted)
+    }
+
+    /// Decodes a body into a value that is already there, reusing its memory. The value borrows nothing from the
+    /// decoder, so that records can follow one another.
+    pub fn decode_into<T: Record + for<'b> Read<'b>>(
+        &mut self,
+        id: FormatId,
+        body: &[u8],
+        value: &mut T,
+    ) -> Result<(), DecodeError> {
+        self.check_length(body)?;
+        if self.to_native(id, T::format(), body)? {
+            return read_native_into(&self.converted, value);
+        }
+        read_native_into(body, value)
+    }
+
+    /// Views a body as a record that has no references: in place when the layouts agree, converted otherwise.
+    pub fn view<'a, T: Record>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<&'a T, DecodeError> {
+        self.check_length(body)?;
+        if self.to_native(id, T::format(), body)? {
+            return view_native(&self.converted);
+        }
+        if body.as_ptr().addr().is_multiple_of(T::ALIGN) {
+            return view_native(body);
+        }
+        self.converted.clear();
+        self.converted.extend_from_slice(body);
+        view_native(&self.converted)
+    }
+
+    /// Decodes a message: header and body.
+    pub fn decode_message<'a, T: Record + Read<'a>>(&'a mut self, message: &'a [u8]) -> Result<T, DecodeError> {
+        let (header, body) = split_message(message)?;
+        self.decode(header.format, body)
+    }
+
+    /// Converts a body into the layout of `target`, known here only by its description. What is not in `target` is
+    /// not touched: make one with [`Format::project`] to read some fields of large records.
+    pub fn convert<'a>(
+        &'a mut self,
+        id: FormatId,
+        body: &'a [u8],
+        target: &Format,
+    ) -> Result<RecordView<'a>, DecodeError> {
+        self.check_length(body)?;
+        let bytes = if self.to_native(id, target, body)? { &self.converted[..] } else { body };
+        RecordView::new(target, bytes)
+    }
+
+    /// Generates machine code now for records of format `id` decoded to `target`, instead of when it pays. False
+    /// where there is nothing to generate or this machine has no code generator.
+    pub fn compile(&mut self, id: FormatId, target: &Format) -> Result<bool, DecodeError> {
+        if id == target.id() {
+            return Ok(false);
+        }
+        let way = self.way(id, target)?;
+        Ok(match &self.routes[way] {
+            Route::Convert { plan, .. } => plan.compile(),
+            _ => false,
+        })
+    }
+
+    /// Brings a body into the layout of `target`. False when it has it already; true when it now lies in `converted`.
+    fn to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
+        if id == target.id() && self.morphs.is_empty() {
+            return Ok(false);
+        }
+        let way = self.way(id, target)?;
+        match &mut self.routes[way] {
+            Route::Same => return Ok(false),
+            Route::Convert { plan, bytes } => {
+                if *bytes < PAYS_AFTER {
+                    *bytes = bytes.saturating_add(body.len().max(1));
+                    if *bytes >= PAYS_AFTER && self.options.generate == Generate::WhenItPays && plan.pays() {
+                        plan.compile();
+                    }
+                }
+                plan.convert(body, &mut self.converted)?;
+            }
+            Route::Morph { source, target, morph } => {
+                let record = morph.apply(RecordView::new(source, body)?, target)?;
+                self.converted = record
+                    .to_body()
+                    .map_err(|error| DecodeError::Rule { path: target.name().into(), reason: error.to_string() })?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The route from one format to another, decided when first asked for.
+    fn way(&mut self, id: FormatId, target: &Format) -> Result<usize, DecodeError> {
+        if let Some(way) = self.ways.get(&(id, target.id())) {
+            return Ok(*way);
+        }
+        let route = self.decide(id, target)?;
+        self.routes.push(route);
+        self.ways.insert((id, target.id()), self.routes.len() - 1);
+        Ok(self.routes.len() - 1)
+    }
+
+    fn decide(&self, id: FormatId, target: &Format) -> Result<Route, DecodeError> {
+        let known = if id == target.id() { Some(target) } else { self.formats.get(&id) };
+        let source = known.ok_or(DecodeError::UnknownFormat(id))?;
+        let morph = self.morphs.get(source.name());
+        if let Some(morph) = morph.filter(|morph| morph.computes()) {
+            return Ok(Route::Morph { source: source.clone(), target: target.clone(), morph: morph.clone() });
+        }
+        let mut options = ConvertOptions {
+            loss: self.options.loss,
+            cut_arrays: self.options.cut_arrays,
+            limits: self.options.limits.clone(),
+            ..ConvertOptions::default()
+        };
+        if let Some(morph) = morph {
+            options.renames = morph.renames().clone();
+            options.defaults = morph.defaults().clone();
+        }
+        let plan = Plan::new(source, target, &options)?;
+        if plan.is_identity() {
+            return Ok(Route::Same);
+        }
+        if self.options.generate == Generate::AtOnce {
+            plan.compile();
+        }
+        Ok(Route::Convert { plan: Box::new(plan), bytes: 0 })
+    }
+
+    fn check_length(&self, body: &[u8]) -> Result<(), DecodeError> {
+        let (found, limit) = (body.len(), self.options.limits.body_bytes);
+        if found <= limit {
+            return Ok(());
+        }
+        Err(DecodeError::Limit { path: "body".into(), found: found as u64, limit: limit as u64, name: "body_bytes" })
+    }
+}
+
+/// Splits a message into its header and exactly the body it announces.
+pub fn split_message(message: &[u8]) -> Result<(Header, &[u8]), DecodeError> {
+    let (header, body) = message
+        .split_first_chunk::<HEADER_BYTES>()
+        .ok_or(DecodeError::Size { found: message.len(), wanted: HEADER_BYTES })?;
+    let header = Header::from_bytes(header)?;
+    if header.body_len != body.len() as u64 {
+        let wanted = usize::try_from(header.body_len).unwrap_or(usize::MAX);
+        return Err(DecodeError::Size { found: body.len(), wanted });
+    }
+    Ok((header, body))
+}
