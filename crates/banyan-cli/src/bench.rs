@@ -1,0 +1,108 @@
+//! `banyan bench`: measurements with a table, a plot and rows for programs.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table};
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::{During, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+/// The benches.
+#[derive(clap::Subcommand)]
+pub(crate) enum Bench {
+    /// What it costs to send and to receive a record, against copying its bytes
+    ///
+    /// Thread CPU time, best of many batches, on the record of the PBIO papers (plain, 96 B to 100 KB) and on one with
+    /// strings, optional values, an enumeration and a list of records (mixed). `cargo xtask bench records` measures
+    /// other record formats in the same run.
+    Records(RecordsBench),
+}
+
+#[derive(Args)]
+pub(crate) struct RecordsBench {
+    /// Fewer and shorter batches: under 20 seconds
+    #[arg(long)]
+    quick: bool,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Where to draw the figures as SVG; `none` for nowhere
+    #[arg(long, value_name = "FILE", default_value = "banyan-bench-records.svg")]
+    plot: String,
+}
+
+/// What we promise, as multiples of a memory copy of the same bytes.
+const RATIOS: [(&str, usize, f64); 5] = [
+    ("decode_extra_field", 99_872, 1.3),
+    ("decode_foreign", 99_872, 1.2),
+    ("decode_foreign", 992, 2.5),
+    ("decode_foreign_layout", 99_872, 1.6),
+    ("decode_foreign_interpreted", 99_872, 2.0),
+];
+
+/// What we promise in nanoseconds, at every size.
+const NANOSECONDS: [(&str, f64); 4] =
+    [("encode", 25.0), ("decode_same", 10.0), ("lookup_1000", 20.0), ("compile", 150_000.0)];
+
+impl Bench {
+    pub(crate) fn run(self) -> Outcome {
+        let Bench::Records(bench) = self;
+        bench.run()
+    }
+}
+
+impl RecordsBench {
+    fn run(self) -> Outcome {
+        let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
+        let mut environment = Environment::observe();
+        let mut progress = Progress::new();
+        let rows = records::run(effort, &mut |what| progress.tell(|| format!("measuring: {what}")));
+        drop(progress);
+        environment.finish();
+        if self.plot != "none" {
+            std::fs::write(&self.plot, records::draw(&rows)).during(&self.plot)?;
+        }
+        let mut out = output::stdout();
+        if self.json {
+            let object = json!({ "bench": "records", "environment": environment, "rows": rows });
+            writeln!(out, "{object}")?;
+        } else {
+            writeln!(out, "{environment}\n\n{}\n{}", table(&rows), promises(&rows))?;
+            if self.plot != "none" {
+                writeln!(out, "\nplot: {}", self.plot)?;
+            }
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Each promise beside what was measured.
+fn promises(rows: &[Row]) -> String {
+    let mut out = String::from("promised (plain record)                       measured\n");
+    for (op, most) in NANOSECONDS {
+        let worst = rows.iter().filter(|row| row.op == op && row.record == "plain" && row.system == "banyan");
+        if let Some(worst) = worst.map(|row| row.ns).max_by(f64::total_cmp) {
+            let promise = format!("{op} in at most {}", banyan_bench::nanoseconds(most));
+            let measured = banyan_bench::nanoseconds(worst);
+            out += &format!("  {promise:<44}{measured:>10}  {}\n", verdict(worst <= most));
+        }
+    }
+    for (op, bytes, most) in RATIOS {
+        let row = rows.iter().find(|row| row.op == op && row.bytes == bytes && row.record == "plain");
+        if let Some((row, copy)) = row.and_then(|row| Some((row, memcpy_of(rows, row)?))) {
+            let promise = format!("{op}, {bytes} B, at most {most} x memcpy");
+            let ratio = row.ns / copy.ns;
+            out += &format!("  {promise:<44}{:>10}  {}\n", format!("{ratio:.2} x"), verdict(ratio <= most));
+        }
+    }
+    out
+}
+
+fn verdict(kept: bool) -> &'static str {
+    if kept { "kept" } else { "missed here" }
+}
