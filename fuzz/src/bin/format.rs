@@ -13,7 +13,9 @@ fuzz_target!(|bytes: &[u8]| {
     for definition in format.definitions() {
         for ty in definition.types() {
             assert!(format.size_of(ty) <= definition.size() as usize);
-            assert!(format.align_of(ty).is_power_of_two());
+            for ty in std::iter::successors(Some(ty), |ty| ty.item()) {
+                assert!(format.size_of(ty) > 0 && format.align_of(ty).is_power_of_two());
+            }
         }
     }
     assert!(format.to_string().contains(format.name()));

@@ -9,6 +9,8 @@ mod check;
 mod codec;
 mod display;
 mod id;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use std::sync::Arc;
@@ -54,6 +56,7 @@ impl Format {
         check::check(pointer, &definitions, limits)?;
         let definitions = check::canonical_order(definitions);
         let encoded = codec::encode(order, pointer, &definitions);
+        check::limit("the format description", encoded.len(), limits.format_bytes, "format_bytes")?;
         Ok(Format(Arc::new(Inner {
             id: FormatId::of(&encoded),
             has_references: definitions.iter().any(Definition::has_reference),
