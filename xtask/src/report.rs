@@ -2,6 +2,7 @@
 //! then what was left out and why, then the count.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "telling the user is what this module is for")]
 
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -47,9 +48,9 @@ impl Report {
             Err(Problem::Failed(_)) => "FAILED".to_owned(),
             Err(Problem::LeftOut(why)) => format!("left out  {why}"),
         };
-        println!("{title:<44} {:>9}  {}", seconds(time), told.trim_end());
+        show(&format!("{title:<44} {:>9}  {}", seconds(time), told.trim_end()));
         if let Err(Problem::Failed(output)) = &outcome {
-            output.lines().for_each(|line| println!("  | {line}"));
+            output.lines().for_each(|line| show(&format!("  | {line}")));
         }
         self.parts.push(Part { step, name: name.to_owned(), time, outcome });
     }
@@ -114,6 +115,20 @@ fn names<'a>(parts: &[&'a Part], is: impl Fn(&Outcome) -> bool) -> Vec<&'a str> 
 
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
+}
+
+/// Says what is being done, to a person who waits at a terminal. The next line shown takes its place.
+pub(crate) fn doing(step: &str, name: &str) {
+    if io::stdout().is_terminal() {
+        print!("{step} {name} …\r");
+        let _ = io::stdout().flush();
+    }
+}
+
+/// Shows a line.
+pub(crate) fn show(line: &str) {
+    let erase = if io::stdout().is_terminal() { "\x1b[K" } else { "" };
+    println!("{erase}{line}");
 }
 
 /// Prints a text that was asked for.

@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
-use crate::report::{Outcome, Problem, Report};
+use crate::report::{self, Outcome, Problem, Report};
 use crate::run::{Failure, Runner};
 
 /// A step.
@@ -73,6 +73,7 @@ impl Job<'_> {
         if self.options.fail_fast && self.report.has_failure() {
             return false;
         }
+        report::doing(self.step, name);
         let start = Instant::now();
         let runner = Runner { verbose: self.options.verbose, limit: LIMIT };
         let outcome = run(&Tools { root: self.root, runner });

@@ -1,11 +1,10 @@
 //! `tests`: all tests of this machine's own architecture. The closing lines of the test runner are shown.
-#![expect(clippy::print_stdout, reason = "who reads the report wants to see the count of tests")]
 
 use std::process::Command;
 
 use super::{Job, LIMIT, cargo, closing_lines, tests_passed};
-use crate::manifest;
 use crate::run::Runner;
+use crate::{manifest, report};
 
 pub(super) fn run(job: &mut Job<'_>) {
     // nextest is faster and its report better; documentation tests it cannot run.
@@ -13,14 +12,14 @@ pub(super) fn run(job: &mut Job<'_>) {
     let runner = |arguments: &[&str]| {
         let mut command =
             if nextest { cargo(["nextest", "run"]) } else { cargo(["test", "--lib", "--bins", "--tests"]) };
-        command.args(arguments);
+        command.arg("--no-fail-fast").args(arguments);
         command
     };
     counted(job, "workspace", &mut runner(&["--workspace"]));
     counted(job, "without jit", runner(&["-p", "banyan-ndr"]).args(manifest::without_jit(job.root)));
     job.part("documentation", |tools| {
         let output = tools.run(&mut cargo(["test", "--workspace", "--doc"]))?;
-        closing_lines(&output).for_each(|line| println!("{line}"));
+        closing_lines(&output).for_each(report::show);
         Ok(String::new())
     });
 }
@@ -28,7 +27,7 @@ pub(super) fn run(job: &mut Job<'_>) {
 fn counted(job: &mut Job<'_>, name: &str, command: &mut Command) {
     job.part(name, |tools| {
         let output = tools.run(command)?;
-        closing_lines(&output).for_each(|line| println!("{line}"));
+        closing_lines(&output).for_each(report::show);
         tests_passed(&output)
     });
 }
