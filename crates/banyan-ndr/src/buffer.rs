@@ -68,3 +68,66 @@ impl std::ops::DerefMut for Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_aligned(buffer: &Buffer) {
+        assert!(buffer.as_ptr().addr().is_multiple_of(Buffer::ALIGN));
+    }
+
+    #[test]
+    fn a_buffer_holds_what_was_appended_however_it_was_cut() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(700).collect();
+        for piece in [1, 7, 63, 64, 65, 700] {
+            let mut buffer = Buffer::new();
+            bytes.chunks(piece).for_each(|piece| buffer.extend_from_slice(piece));
+            assert_eq!(&buffer[..], &bytes[..], "in pieces of {piece}");
+            assert_aligned(&buffer);
+        }
+    }
+
+    #[test]
+    fn an_empty_buffer_is_aligned_and_has_no_bytes() {
+        let mut buffer = Buffer::new();
+        assert_aligned(&buffer);
+        assert!(buffer.is_empty());
+        buffer.extend_from_slice(&[]);
+        buffer.set_len(0);
+        assert!(buffer.iter_mut().next().is_none());
+    }
+
+    #[test]
+    fn new_bytes_are_zero_and_old_ones_stay() {
+        let mut buffer = Buffer::from_slice(&[1, 2, 3]);
+        buffer.set_len(200);
+        assert_eq!(buffer[..3], [1, 2, 3]);
+        assert!(buffer[3..].iter().all(|byte| *byte == 0));
+        buffer[199] = 9;
+        buffer.set_len(2);
+        assert_eq!(&buffer[..], [1, 2]);
+        buffer.set_len(200);
+        assert_eq!((buffer[2], buffer[199]), (3, 9));
+    }
+
+    #[test]
+    fn clearing_keeps_the_memory() {
+        let mut buffer = Buffer::from_slice(&[7; 1000]);
+        let memory = buffer.as_ptr();
+        buffer.clear();
+        assert!(buffer.is_empty());
+        buffer.extend_from_slice(&[8; 1000]);
+        assert_eq!(buffer.as_ptr(), memory);
+        assert_eq!(&buffer[..], [8; 1000]);
+    }
+
+    #[test]
+    fn a_clone_has_its_own_memory() {
+        let original = Buffer::from_slice(&[1; 65]);
+        let mut copy = original.clone();
+        copy[64] = 2;
+        assert_eq!(original[64], 1);
+        assert_aligned(&copy);
+    }
+}

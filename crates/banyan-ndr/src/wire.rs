@@ -34,6 +34,9 @@ pub enum HeaderError {
     /// A later version wrote them.
     #[error("the record header has version {0}, this program reads version {VERSION}")]
     Version(u8),
+    /// Bytes that must be zero are not.
+    #[error("the record header has other bytes than zeros where zeros must be")]
+    Reserved,
 }
 
 impl Header {
@@ -49,12 +52,15 @@ impl Header {
 
     /// From bytes.
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Header, HeaderError> {
-        let [m0, m1, m2, m3, version, _, _, _, len @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *bytes;
+        let [m0, m1, m2, m3, version, r0, r1, r2, len @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *bytes;
         if [m0, m1, m2, m3] != MAGIC {
             return Err(HeaderError::Magic);
         }
         if version != VERSION {
             return Err(HeaderError::Version(version));
+        }
+        if [r0, r1, r2] != [0; 3] {
+            return Err(HeaderError::Reserved);
         }
         let mut id = [0; 16];
         id.copy_from_slice(&bytes[16..]);
@@ -112,7 +118,7 @@ pub struct Slots {
 
 impl Slots {
     /// Reads the reference at `at`: where it leads to in the body, or `None` for null. The place itself must lie in
-    /// the body; the target is *not* checked against the body's end.
+    /// the body. The target lies in the body or at its very end; what lies there is for the caller to check.
     pub fn reference(self, body: &[u8], at: usize) -> Result<Option<usize>, BadReference> {
         let width = self.pointer.bytes();
         let stored = read_uint(&body[at..at + width], self.order) as u64;
@@ -123,7 +129,8 @@ impl Slots {
         target.filter(|target| *target <= body.len()).map(Some).ok_or(BadReference { at, stored })
     }
 
-    /// Reads the span at `at`: target and number of items. An empty span leads nowhere.
+    /// Reads the span at `at`: target and number of items. An empty span leads nowhere. The number is *not* checked
+    /// against the body's end: the size of an item is not known here.
     pub fn span(self, body: &[u8], at: usize) -> Result<(usize, usize), BadReference> {
         let width = self.pointer.bytes();
         let count = read_uint(&body[at + width..at + 2 * width], self.order) as u64;
@@ -140,8 +147,8 @@ impl Slots {
     /// # Panics
     /// When the target is too far away for the width; a writer bounds its body by [`Slots::most`].
     pub fn set_reference(self, out: &mut [u8], target: Option<usize>) {
+        assert!(target.is_none_or(|target| target <= self.most()), "a body too long for its references");
         let stored = target.map_or(0, |target| target + ORIGIN);
-        assert!(stored as u64 <= self.most() as u64, "a body too long for its references");
         write_uint(&mut out[..self.pointer.bytes()], stored as u128, self.order);
     }
 
@@ -171,4 +178,114 @@ pub struct BadReference {
     pub at: usize,
     /// What it holds.
     pub stored: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
+    const WIDTHS: [PointerWidth; 2] = [PointerWidth::Four, PointerWidth::Eight];
+
+    fn all_slots() -> impl Iterator<Item = Slots> {
+        ORDERS.into_iter().flat_map(|order| WIDTHS.into_iter().map(move |pointer| Slots { order, pointer }))
+    }
+
+    #[test]
+    fn a_header_is_laid_out_as_documented_on_every_machine() {
+        let header = Header { format: FormatId::from_bytes(*b"0123456789abcdef"), body_len: 0x0102_0304_0506_0708 };
+        let bytes = header.to_bytes();
+        assert_eq!(&bytes, b"bNDR\x01\0\0\0\x08\x07\x06\x05\x04\x03\x02\x010123456789abcdef");
+        assert_eq!(Header::from_bytes(&bytes), Ok(header));
+    }
+
+    #[test]
+    fn a_header_with_any_other_first_eight_bytes_is_refused() {
+        let valid = Header { format: FormatId::from_bytes([7; 16]), body_len: 9 }.to_bytes();
+        for at in 0..8 {
+            let mut bytes = valid;
+            bytes[at] ^= 0x40;
+            let wanted = match at {
+                0..4 => HeaderError::Magic,
+                4 => HeaderError::Version(0x41),
+                _ => HeaderError::Reserved,
+            };
+            assert_eq!(Header::from_bytes(&bytes), Err(wanted), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn references_lead_into_the_body_or_to_its_end_and_nowhere_else() {
+        for slots in all_slots() {
+            let mut body = [0; 40];
+            assert_eq!(slots.reference(&body, 8), Ok(None));
+            for target in [0, 1, 24, 40] {
+                slots.set_reference(&mut body[8..], Some(target));
+                assert_eq!(slots.reference(&body, 8), Ok(Some(target)));
+            }
+            for stored in [1, 15, 57, u64::from(u32::MAX)] {
+                write_uint(&mut body[8..8 + slots.pointer.bytes()], stored.into(), slots.order);
+                assert_eq!(slots.reference(&body, 8), Err(BadReference { at: 8, stored }));
+            }
+            slots.set_reference(&mut body[8..], None);
+            assert_eq!(slots.reference(&body, 8), Ok(None));
+        }
+    }
+
+    #[test]
+    fn references_wider_than_this_machine_are_refused() {
+        let slots = Slots { order: ByteOrder::Big, pointer: PointerWidth::Eight };
+        for stored in [u64::MAX, 1 << 63, (1 << 32) + 16] {
+            assert_eq!(slots.reference(&stored.to_be_bytes(), 0), Err(BadReference { at: 0, stored }));
+        }
+    }
+
+    #[test]
+    fn spans_have_a_target_unless_they_are_empty() {
+        for slots in all_slots() {
+            let mut body = [0; 40];
+            assert_eq!(slots.span(&body, 4), Ok((0, 0)));
+            slots.set_span(&mut body[4..], 24, 3);
+            assert_eq!(slots.span(&body, 4), Ok((24, 3)));
+            slots.set_reference(&mut body[4..], None);
+            assert_eq!(slots.span(&body, 4), Err(BadReference { at: 4, stored: 0 }));
+            slots.set_span(&mut body[4..], 24, 0);
+            assert!(body.iter().all(|byte| *byte == 0), "an empty span is two zeros");
+        }
+    }
+
+    #[test]
+    fn the_longest_body_can_be_referred_to_at_its_end() {
+        for slots in all_slots() {
+            let mut out = [0; 8];
+            slots.set_reference(&mut out, Some(slots.most()));
+            let stored = read_uint(&out[..slots.pointer.bytes()], slots.order);
+            assert_eq!(stored, (slots.most() + ORIGIN) as u128);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a body too long for its references")]
+    fn nothing_behind_the_longest_body_can_be_referred_to() {
+        let slots = Slots { order: ByteOrder::Little, pointer: PointerWidth::Four };
+        slots.set_reference(&mut [0; 4], Some(slots.most() + 1));
+    }
+
+    proptest! {
+        #[test]
+        fn integers_are_read_as_they_were_written(value: i128, width in 1usize..=16) {
+            let unused = 128 - 8 * width as u32;
+            for order in ORDERS {
+                let mut bytes = [0xee; 16];
+                write_uint(&mut bytes[..width], value as u128, order);
+                prop_assert_eq!(read_int(&bytes[..width], order), value << unused >> unused);
+                prop_assert_eq!(read_uint(&bytes[..width], order), (value as u128) << unused >> unused);
+                bytes[..width].reverse();
+                let other = if order == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
+                prop_assert_eq!(read_uint(&bytes[..width], other), (value as u128) << unused >> unused);
+            }
+        }
+    }
 }

@@ -139,7 +139,7 @@ impl Checker<'_> {
             }
             let Some(payload) = &case.payload else { continue };
             self.ty(&case.name, payload, 0)?;
-            if matches!(payload, Type::Sized { .. }) {
+            if std::iter::successors(Some(payload), |ty| ty.item()).any(|ty| matches!(ty, Type::Sized { .. })) {
                 return Err(self.field(&case.name, "an array sized by another field must stand in a record"));
             }
             if self.end(&case.name, variant.payload_at, payload)? > u64::from(variant.size) {
@@ -217,7 +217,8 @@ impl Checker<'_> {
                 if dims.is_empty() || dims.contains(&0) {
                     return wrong("an array needs dimensions of at least 1".into());
                 }
-                Ok(())
+                // Behind a reference it is part of nothing whose size is checked.
+                self.end(field, 0, ty).map(drop)
             }
             Type::Sized { item, dims, .. } => {
                 limit(field, dims.len(), self.limits.dimensions, "dimensions")?;
@@ -323,22 +324,23 @@ pub(super) fn check_inline_nesting(definitions: &[Definition]) -> Result<(), For
     Err(definition_error(name, format!("lies within itself, or records are nested more than {INLINE_DEPTH} deep")))
 }
 
-/// Whether any definition can reach itself through its types.
+/// Whether any definition can reach itself through its types. Takes time in proportion to the format.
 pub(super) fn is_recursive(definitions: &[Definition]) -> bool {
-    // Take away definitions that mention none of those left; what cannot be taken away is in or above a cycle.
-    let mut left: Vec<bool> = vec![true; definitions.len()];
-    loop {
-        let before = left.iter().filter(|left| **left).count();
-        for (index, definition) in definitions.iter().enumerate() {
-            if left[index] && mentions(definition).all(|other| !left[other.index()]) {
-                left[index] = false;
+    // Take away definitions that nobody left mentions; what cannot be taken away is in or below a cycle.
+    let mut mentioned = vec![0usize; definitions.len()];
+    definitions.iter().flat_map(mentions).for_each(|inner| mentioned[inner.index()] += 1);
+    let mut free: Vec<usize> = (0..definitions.len()).filter(|index| mentioned[*index] == 0).collect();
+    let mut taken = 0;
+    while let Some(index) = free.pop() {
+        taken += 1;
+        for inner in mentions(&definitions[index]) {
+            mentioned[inner.index()] -= 1;
+            if mentioned[inner.index()] == 0 {
+                free.push(inner.index());
             }
         }
-        let after = left.iter().filter(|left| **left).count();
-        if after == 0 || after == before {
-            return after > 0;
-        }
     }
+    taken < definitions.len()
 }
 
 /// All definitions a definition refers to, in order.

@@ -10,6 +10,8 @@ mod codec;
 mod display;
 mod id;
 pub(crate) mod layout;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use std::sync::Arc;
@@ -55,6 +57,7 @@ impl Format {
         check::check(pointer, &definitions, limits)?;
         let definitions = check::canonical_order(definitions);
         let encoded = codec::encode(order, pointer, &definitions);
+        check::limit("the format description", encoded.len(), limits.format_bytes, "format_bytes")?;
         Ok(Format(Arc::new(Inner {
             id: FormatId::of(&encoded),
             has_references: definitions.iter().any(Definition::has_reference),

@@ -1,0 +1,121 @@
+//! Getting what a step needs: Debian packages, rustup's targets, tool-chains and components.
+//!
+//! Everything is looked for first and installed only when missing. What cannot be had is a [`Problem::LeftOut`] with
+//! the reason and the command a person would type; it is never a failure of the code under test.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+use crate::report::Problem;
+use crate::run::{Failure, Runner, on_path};
+
+/// Downloads fail for a moment now and then.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Makes sure that programs can be run and directories are there, by installing Debian packages where they are not.
+pub(crate) fn programs(
+    runner: Runner,
+    programs: &[&str],
+    directories: &[&str],
+    packages: &[&str],
+) -> Result<(), Problem> {
+    let mut missing: Vec<&str> = programs.iter().copied().filter(|program| !on_path(program)).collect();
+    missing.extend(directories.iter().copied().filter(|directory| !Path::new(directory).is_dir()));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let command = format!("apt-get install -y --no-install-recommends {}", packages.join(" "));
+    let left_out = |why: &str| Problem::LeftOut(format!("{} missing; {why}: {command}", missing.join(", ")));
+    if !on_path("apt-get") {
+        return Err(left_out("this is no Debian, where one would type"));
+    }
+    if !is_root(runner) {
+        return Err(left_out("only root can install; type"));
+    }
+    update_once(runner).map_err(|why| left_out(&format!("apt-get update failed ({why}); try")))?;
+    let install = || {
+        let mut command = apt();
+        command.args(["install", "-y", "--no-install-recommends"]).args(packages);
+        command
+    };
+    retry(runner, install).map_err(|failure| left_out(&format!("failed ({}); try", failure.last_line())))
+}
+
+fn apt() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn update_once(runner: Runner) -> Result<(), String> {
+    static UPDATED: OnceLock<Result<(), String>> = OnceLock::new();
+    let update = || {
+        let mut command = apt();
+        command.arg("update");
+        command
+    };
+    UPDATED.get_or_init(|| retry(runner, update).map_err(|failure| failure.last_line())).clone()
+}
+
+fn is_root(runner: Runner) -> bool {
+    quiet(runner).run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+/// Makes sure that the standard library for a target is there.
+pub(crate) fn target(runner: Runner, triple: &str) -> Result<(), Problem> {
+    let installed = quiet(runner).run(Command::new("rustup").args(["target", "list", "--installed"]));
+    rustup(runner, installed, triple, &["target", "add", triple])
+}
+
+/// Makes sure that the nightly tool-chain is there.
+pub(crate) fn nightly(runner: Runner) -> Result<(), Problem> {
+    let installed = quiet(runner).run(Command::new("rustup").args(["toolchain", "list"]));
+    let arguments = ["toolchain", "install", "nightly", "--profile", "minimal", "--no-self-update"];
+    rustup(runner, installed, "nightly", &arguments)
+}
+
+/// Makes sure that the nightly tool-chain has a component.
+pub(crate) fn nightly_component(runner: Runner, component: &str) -> Result<(), Problem> {
+    nightly(runner)?;
+    let list = ["component", "list", "--toolchain", "nightly", "--installed"];
+    let installed = quiet(runner).run(Command::new("rustup").args(list));
+    rustup(runner, installed, component, &["component", "add", "--toolchain", "nightly", component])
+}
+
+fn rustup(runner: Runner, installed: Result<String, Failure>, name: &str, arguments: &[&str]) -> Result<(), Problem> {
+    let typed = format!("rustup {}", arguments.join(" "));
+    match installed {
+        Err(_) => return Err(Problem::LeftOut(format!("{name} is missing, and rustup too, with which: {typed}"))),
+        Ok(list) if list.lines().any(|line| line.starts_with(name)) => return Ok(()),
+        Ok(_) => {}
+    }
+    let install = || {
+        let mut command = Command::new("rustup");
+        command.args(arguments);
+        command
+    };
+    let left_out =
+        |failure: Failure| Problem::LeftOut(format!("{name} is missing; failed ({}): {typed}", failure.last_line()));
+    retry(runner, install).map_err(left_out)
+}
+
+fn retry(runner: Runner, command: impl Fn() -> Command) -> Result<(), Failure> {
+    let mut attempt = 1;
+    loop {
+        match runner.run(&mut command()) {
+            Ok(_) => return Ok(()),
+            Err(failure) if attempt == ATTEMPTS => return Err(failure),
+            Err(_) => thread::sleep(PAUSE),
+        }
+        attempt += 1;
+    }
+}
+
+/// For questions whose answer nobody wants to read.
+fn quiet(runner: Runner) -> Runner {
+    Runner { verbose: false, ..runner }
+}

@@ -1,0 +1,15 @@
+//! `clippy`: no lint warns, whatever features are chosen.
+
+use super::{Job, cargo};
+use crate::manifest;
+
+const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
+
+pub(super) fn run(job: &mut Job<'_>) {
+    let mut workspace = cargo(["clippy", "--workspace", "--all-targets"]);
+    job.command("workspace", workspace.args(DENY_WARNINGS));
+    let mut without_jit = cargo(["clippy", "-p", "banyan-ndr", "--all-targets"]);
+    job.command("without jit", without_jit.args(manifest::without_jit(job.root)).args(DENY_WARNINGS));
+    let mut all_features = cargo(["clippy", "--workspace", "--all-targets", "--all-features"]);
+    job.command("all features", all_features.args(DENY_WARNINGS));
+}

@@ -1,0 +1,82 @@
+//! `corpus`: each architecture writes the same records as they lie in its own memory; each reads what all wrote, and
+//! finds the same values.
+//!
+//! The writing and reading is done by the example `corpus` of `banyan-ndr`: `corpus write FILE`, and
+//! `corpus check FILE…`, which exits with a message on any difference.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::cross::{ARCHITECTURES, Architecture};
+use super::{Job, Tools, cargo};
+use crate::manifest;
+use crate::report::Problem;
+
+const EXAMPLE: &str = "crates/banyan-ndr/examples/corpus.rs";
+const RUN: [&str; 5] = ["run", "-p", "banyan-ndr", "--example", "corpus"];
+
+/// Who writes and reads.
+enum Party {
+    Native,
+    NativeWithoutJit,
+    Emulated(&'static Architecture),
+}
+
+impl Party {
+    fn all() -> Vec<Party> {
+        let emulated = ARCHITECTURES.iter().map(Party::Emulated);
+        [Party::Native, Party::NativeWithoutJit].into_iter().chain(emulated).collect()
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Party::Native => "native",
+            Party::NativeWithoutJit => "native without jit",
+            Party::Emulated(architecture) => architecture.name,
+        }
+    }
+
+    fn corpus(&self, tools: &Tools<'_>) -> Result<Command, Problem> {
+        let mut command = match self {
+            Party::Native => cargo(RUN),
+            Party::NativeWithoutJit => {
+                let mut command = cargo(RUN);
+                command.args(manifest::without_jit(tools.root));
+                command
+            }
+            Party::Emulated(architecture) => architecture.cargo(tools, RUN)?,
+        };
+        command.args(["--quiet", "--"]);
+        Ok(command)
+    }
+}
+
+pub(super) fn run(job: &mut Job<'_>) {
+    if !job.root.join(EXAMPLE).is_file() {
+        job.part("all", |_| Err(Problem::LeftOut(format!("example missing: {EXAMPLE}"))));
+        return;
+    }
+    let directory = job.root.join("target/corpus");
+    let mut written: Vec<PathBuf> = Vec::new();
+    let mut readers = Vec::new();
+    for party in Party::all() {
+        let file = directory.join(party.name().replace(' ', "-"));
+        let wrote = job.part(&format!("written by {}", party.name()), |tools| {
+            // What an earlier run left must not be taken for this one's.
+            let _ = std::fs::remove_file(&file);
+            std::fs::create_dir_all(&directory).map_err(|error| Problem::Failed(error.to_string()))?;
+            tools.run(party.corpus(tools)?.arg("write").arg(&file))?;
+            Ok(String::new())
+        });
+        if wrote {
+            written.push(file);
+            readers.push(party);
+        }
+    }
+    for party in readers {
+        job.part(&format!("read by {}", party.name()), |tools| {
+            tools.run(party.corpus(tools)?.arg("check").args(&written))?;
+            Ok(format!("{} files", written.len()))
+        });
+    }
+}

@@ -1,0 +1,98 @@
+//! `cross`: the tests on machines of other byte order, pointer width and alignment, emulated by qemu.
+//!
+//! Linker and runner are given through the environment, not through `.cargo/config.toml`, because Miri would take
+//! them from there too and fail.
+
+use std::process::Command;
+
+use super::{Job, Tools, cargo, tests_passed};
+use crate::report::Problem;
+use crate::{install, manifest};
+
+/// Random cases for each property test: emulation is slow, and the native run has tried many.
+const PROPTEST_CASES: &str = "16";
+
+/// An architecture that qemu emulates.
+pub(super) struct Architecture {
+    /// What it is called in reports.
+    pub(super) name: &'static str,
+    pub(super) triple: &'static str,
+    /// The prefix of its tools, and the name of the directory below `/usr` with its libraries.
+    gnu: &'static str,
+    emulator: &'static str,
+    packages: &'static [&'static str],
+}
+
+/// Those on which all tests run: together they differ from this machine in everything a layout depends on.
+pub(super) const ARCHITECTURES: &[Architecture] = &[
+    // Big-endian, 64 bit.
+    Architecture {
+        name: "s390x",
+        triple: "s390x-unknown-linux-gnu",
+        gnu: "s390x-linux-gnu",
+        emulator: "qemu-s390x-static",
+        packages: &["qemu-user-static", "gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
+    },
+    // Big-endian, 32 bit.
+    Architecture {
+        name: "powerpc",
+        triple: "powerpc-unknown-linux-gnu",
+        gnu: "powerpc-linux-gnu",
+        emulator: "qemu-ppc-static",
+        packages: &["qemu-user-static", "gcc-powerpc-linux-gnu", "libc6-dev-powerpc-cross"],
+    },
+    // Little-endian, 32 bit; aligns 8-byte numbers to 4.
+    Architecture {
+        name: "i686",
+        triple: "i686-unknown-linux-gnu",
+        gnu: "i686-linux-gnu",
+        emulator: "qemu-i386-static",
+        packages: &["qemu-user-static", "gcc-i686-linux-gnu", "libc6-dev-i386-cross"],
+    },
+];
+
+/// Like this machine, but for its vector instructions: only what uses those is run.
+const AARCH64: Architecture = Architecture {
+    name: "aarch64",
+    triple: "aarch64-unknown-linux-gnu",
+    gnu: "aarch64-linux-gnu",
+    emulator: "qemu-aarch64-static",
+    packages: &["qemu-user-static", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+};
+
+/// The module with vector instructions.
+const KERNEL: &str = "kernel::";
+
+pub(super) fn run(job: &mut Job<'_>) {
+    for architecture in ARCHITECTURES {
+        job.part(architecture.name, |tools| {
+            let mut tests =
+                architecture.cargo(tools, ["test", "-p", "banyan-ndr", "--lib", "--tests", "--no-fail-fast"])?;
+            tests_passed(&tools.run(tests.env("PROPTEST_CASES", PROPTEST_CASES))?)
+        });
+    }
+    job.part(AARCH64.name, |tools| {
+        let mut tests = AARCH64.cargo(tools, ["test", "-p", "banyan-ndr", "--lib"])?;
+        tests.args(manifest::without_jit(tools.root)).env("PROPTEST_CASES", PROPTEST_CASES).args(["--", KERNEL]);
+        tests_passed(&tools.run(&mut tests)?)
+    });
+}
+
+impl Architecture {
+    /// `cargo` that builds for this architecture and runs what it built, once everything needed is installed.
+    pub(super) fn cargo<const N: usize>(&self, tools: &Tools<'_>, arguments: [&str; N]) -> Result<Command, Problem> {
+        let compiler = format!("{}-gcc", self.gnu);
+        let libraries = format!("/usr/{}", self.gnu);
+        install::programs(tools.runner, &[&compiler, self.emulator], &[&libraries], self.packages)?;
+        install::target(tools.runner, self.triple)?;
+        let variable = |what: &str| format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_"));
+        let mut command = cargo(arguments);
+        command
+            .args(["--target", self.triple])
+            .env(variable("LINKER"), compiler)
+            .env(variable("RUNNER"), format!("{} -L {libraries}", self.emulator))
+            // Nobody debugs these; without the tables they link faster.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0");
+        Ok(command)
+    }
+}

@@ -1,0 +1,86 @@
+//! `fuzz`: each fuzz target for a few seconds, from the seeds in `fuzz/corpus/<target>/`.
+//!
+//! The targets are the files in `fuzz/src/bin`. They are built by `cargo` itself with libFuzzer's instrumentation, so
+//! that nothing but the nightly tool-chain and a C++ compiler is needed. Nothing is written outside `target`.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::{Job, Tools, nightly_cargo};
+use crate::install;
+use crate::report::{Outcome, Problem};
+
+/// Coverage counters and compared values guide the fuzzer; the address sanitizer finds what goes out of bounds.
+const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1";
+
+/// The most that one allocation may take, in MiB. Inputs have a few thousand bytes: this is far from proportional.
+const ALLOCATION_LIMIT: u32 = 64;
+
+/// The longest that one input may take, in seconds. It is long only because the machine may be busy.
+const INPUT_LIMIT: u32 = 20;
+
+pub(super) fn run(job: &mut Job<'_>) {
+    let targets = targets(job.root);
+    let mut host = String::new();
+    let built = job.part("build", |tools| {
+        if targets.is_empty() {
+            return Err(Problem::Failed("no fuzz target in fuzz/src/bin".to_owned()));
+        }
+        install::nightly(tools.runner)?;
+        install::programs(tools.runner, &["c++"], &[], &["g++"])?;
+        host = host_triple(tools)?;
+        let mut build = nightly_cargo(["build", "--manifest-path", "fuzz/Cargo.toml", "--release", "--bins"]);
+        // A target of its own, even though it is this machine's, keeps the flags from build scripts and macros.
+        build.args(["--target-dir", "target/fuzz", "--target", &host]).env("RUSTFLAGS", INSTRUMENTATION);
+        tools.run(&mut build)?;
+        Ok(format!("{} targets", targets.len()))
+    });
+    if !built {
+        return;
+    }
+    let seconds = job.options.fuzz_seconds;
+    for target in &targets {
+        job.part(target, |tools| fuzz(tools, target, &host, seconds));
+    }
+}
+
+fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
+    let work = tools.root.join("target/fuzz");
+    let (found, artifacts) = (work.join("corpus").join(target), work.join("artifacts").join(target));
+    for directory in [&found, &artifacts] {
+        std::fs::create_dir_all(directory).map_err(|error| Problem::Failed(error.to_string()))?;
+    }
+    let mut command = Command::new(work.join(host).join("release").join(target));
+    command.arg(format!("-max_total_time={seconds}"));
+    command.arg(format!("-malloc_limit_mb={ALLOCATION_LIMIT}"));
+    command.arg(format!("-timeout={INPUT_LIMIT}"));
+    command.arg(format!("-artifact_prefix={}/", artifacts.display()));
+    // New inputs go into the first directory; the seeds behind it are only read.
+    command.arg(found);
+    let seeds = tools.root.join("fuzz/corpus").join(target);
+    if seeds.is_dir() {
+        command.arg(seeds);
+    }
+    let output = tools.within(Duration::from_secs(u64::from(seconds) + 120)).run(&mut command)?;
+    let last = output.lines().rev().find(|line| line.starts_with("Done "));
+    Ok(last.unwrap_or_default().to_owned())
+}
+
+/// The names of the fuzz targets.
+fn targets(root: &Path) -> Vec<String> {
+    let Ok(entries) = root.join("fuzz/src/bin").read_dir() else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let mut names: Vec<String> = sources.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    names.sort_unstable();
+    names
+}
+
+fn host_triple(tools: &Tools<'_>) -> Result<String, Problem> {
+    let version = tools.run(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Problem::Failed("rustc -vV names no host".to_owned()))
+}

@@ -1,0 +1,165 @@
+//! The steps of `cargo xtask test`, in the order in which they run: what is quick and fails often comes first.
+//!
+//! A step is a function that runs its parts one after the other through a [`Job`]. A part passes, fails or is left
+//! out; a step goes on behind a part that failed.
+
+mod clippy;
+mod corpus;
+mod cross;
+mod doc;
+mod fmt;
+mod fuzz;
+mod miri;
+mod readme;
+mod tests;
+mod tidy;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::options::Options;
+use crate::report::{self, Outcome, Problem, Report};
+use crate::run::{Failure, Runner};
+
+/// A step.
+pub(crate) struct Step {
+    /// What it is called on the command line.
+    pub(crate) name: &'static str,
+    /// What it does, for people.
+    pub(crate) what: &'static str,
+    run: fn(&mut Job<'_>),
+}
+
+/// All steps.
+pub(crate) const STEPS: &[Step] = &[
+    Step { name: "fmt", what: "The code is formatted", run: fmt::run },
+    Step { name: "tidy", what: "The rules of the repository that no other tool checks", run: tidy::run },
+    Step { name: "clippy", what: "No lint warns, whatever the features", run: clippy::run },
+    Step { name: "tests", what: "Unit, integration and documentation tests, with and without jit", run: tests::run },
+    Step { name: "doc", what: "The documentation builds without warnings", run: doc::run },
+    Step { name: "cross", what: "banyan-ndr's tests on emulated machines of other architectures", run: cross::run },
+    Step { name: "corpus", what: "Every architecture reads what every other one wrote", run: corpus::run },
+    Step { name: "miri", what: "The unsafe modules under Miri, little- and big-endian", run: miri::run },
+    Step { name: "fuzz", what: "Each fuzz target for a few seconds", run: fuzz::run },
+    Step { name: "readme", what: "The commands in README.md and in docs do what they say", run: readme::run },
+];
+
+/// The longest that one command may take, where its step says nothing else.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Runs the steps that are wanted and reports on them.
+pub(crate) fn run_all(root: &Path, options: &Options) -> ExitCode {
+    let start = Instant::now();
+    let mut report = Report::default();
+    for step in STEPS.iter().filter(|step| options.wants(step.name)) {
+        let mut job = Job { step: step.name, root, options, report: &mut report };
+        (step.run)(&mut job);
+    }
+    report.close(start.elapsed())
+}
+
+/// A step at work.
+pub(crate) struct Job<'a> {
+    step: &'static str,
+    root: &'a Path,
+    options: &'a Options,
+    report: &'a mut Report,
+}
+
+impl Job<'_> {
+    /// Runs a part of the step, unless the whole is to stop. True if it passed.
+    fn part(&mut self, name: &str, run: impl FnOnce(&Tools<'_>) -> Outcome) -> bool {
+        if self.options.fail_fast && self.report.has_failure() {
+            return false;
+        }
+        report::doing(self.step, name);
+        let start = Instant::now();
+        let runner = Runner { verbose: self.options.verbose, limit: LIMIT };
+        let outcome = run(&Tools { root: self.root, runner });
+        let passed = outcome.is_ok();
+        self.report.add(self.step, name, start.elapsed(), outcome);
+        passed
+    }
+
+    /// A part that is one command.
+    fn command(&mut self, name: &str, command: &mut Command) -> bool {
+        self.part(name, |tools| tools.run(command).map(|_| String::new()))
+    }
+}
+
+/// What a part works with.
+struct Tools<'a> {
+    root: &'a Path,
+    runner: Runner,
+}
+
+impl Tools<'_> {
+    /// Runs a command at the top of the repository.
+    fn run(&self, command: &mut Command) -> Result<String, Problem> {
+        Ok(self.try_run(command)?)
+    }
+
+    /// As [`Tools::run`], for a failure that the step has its own words for.
+    fn try_run(&self, command: &mut Command) -> Result<String, Failure> {
+        self.runner.run(command.current_dir(self.root))
+    }
+
+    /// The same with another time limit.
+    fn within(&self, limit: Duration) -> Tools<'_> {
+        Tools { root: self.root, runner: Runner { limit, ..self.runner } }
+    }
+}
+
+/// `cargo` with these arguments, by the tool-chain in use.
+fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(arguments);
+    command
+}
+
+/// `cargo` with these arguments, by the nightly tool-chain.
+fn nightly_cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo"]).args(arguments);
+    command
+}
+
+/// The closing lines of test runners: one for each test program that ran any test.
+fn closing_lines(output: &str) -> impl Iterator<Item = &str> {
+    let lines =
+        output.lines().map(str::trim).filter(|line| line.starts_with("test result:") || line.starts_with("Summary ["));
+    lines.filter(|line| passed_in(line) > 0)
+}
+
+/// How many tests passed, by the closing lines of `cargo test`.
+fn tests_passed(output: &str) -> Outcome {
+    match closing_lines(output).map(passed_in).sum::<usize>() {
+        0 => Err(Problem::Failed(format!("{}\nno test was run", output.trim_end()))),
+        count => Ok(format!("{count} tests")),
+    }
+}
+
+fn passed_in(line: &str) -> usize {
+    let before = line.split_once(" passed").map_or("", |(before, _)| before);
+    before.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_of_both_runners_are_counted() {
+        let cargo = "test result: ok. 12 passed; 0 failed; 0 ignored\ntest result: ok. 0 passed; 0 failed\nrunning 3 tests\ntest result: ok. 3 passed; 0 failed";
+        assert_eq!(closing_lines(cargo).count(), 2);
+        assert!(tests_passed(cargo).is_ok_and(|note| note == "15 tests"));
+        let nextest = "     Summary [   0.5s] 40 tests run: 40 passed, 0 skipped";
+        assert!(tests_passed(nextest).is_ok_and(|note| note == "40 tests"));
+    }
+
+    #[test]
+    fn a_run_without_any_test_is_no_success() {
+        assert!(matches!(tests_passed("test result: ok. 0 passed; 0 failed"), Err(Problem::Failed(_))));
+    }
+}

@@ -1,0 +1,111 @@
+//! Rules for documents: links lead somewhere, and every dependency has its reason written down.
+
+use super::{File, Repository};
+use crate::manifest;
+
+/// Where the reason for each dependency stands.
+const REASONS: &str = "docs/dependencies.md";
+
+/// Links between documents lead to files, and to headings, that exist.
+pub(super) fn check_links(repository: &Repository, file: &File, broken: &mut Vec<String>) {
+    let mut fenced = false;
+    for (number, line) in file.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        for link in links(line).filter(|_| !fenced) {
+            if !leads_somewhere(repository, file, link) {
+                broken.push(format!("{}:{number}: the link to {link} leads nowhere", file.path));
+            }
+        }
+    }
+}
+
+/// What the links in a line lead to, but for addresses in the net.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+    targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
+}
+
+fn leads_somewhere(repository: &Repository, from: &File, link: &str) -> bool {
+    let (path, heading) = link.split_once('#').map_or((link, None), |(path, heading)| (path, Some(heading)));
+    let path = if path.is_empty() { Some(from.path.clone()) } else { resolved(&from.path, path) };
+    let Some(path) = path else { return false };
+    match heading {
+        None => path.is_empty() || repository.paths.contains(&path),
+        Some(heading) => repository.file(&path).is_some_and(|file| headings(file).any(|other| other == heading)),
+    }
+}
+
+/// The path from the top of the repository of what `link` means in the file `from`; `None` if it leads out of it.
+fn resolved(from: &str, link: &str) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The headings of a document as links name them: lower case, hyphens for spaces, no punctuation.
+fn headings(file: &File) -> impl Iterator<Item = String> {
+    let titles = file.text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    titles.map(|title| {
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.collect::<String>().to_lowercase().replace(' ', "-")
+    })
+}
+
+/// Every dependency stands in [`REASONS`], in backquotes.
+pub(super) fn check_dependencies(repository: &Repository, broken: &mut Vec<String>) {
+    let Some(reasons) = repository.file(REASONS) else {
+        broken.push(format!("{REASONS} is missing; it gives the reason for each dependency"));
+        return;
+    };
+    for file in repository.files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+        for name in manifest::dependencies(&file.text) {
+            if !reasons.text.contains(&format!("`{name}`")) {
+                broken.push(format!("{}: {REASONS} gives no reason for `{name}`", file.path));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken_links(text: &str) -> Vec<String> {
+        let files = [("docs/a.md", text), ("docs/deep/b.md", "# The End, at last\n"), ("README.md", "")];
+        let repository = Repository::of(&files);
+        let mut broken = Vec::new();
+        check_links(&repository, &repository.files[0], &mut broken);
+        broken
+    }
+
+    #[test]
+    fn links_to_files_and_headings_that_exist_are_fine() {
+        let text = "[b](deep/b.md) [end](deep/b.md#the-end-at-last) [up](../README.md) [net](https://example.org/x)";
+        assert_eq!(broken_links(text), [""; 0]);
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_named() {
+        let text = "[c](c.md)\n[no heading](deep/b.md#middle)\n[out](../../x.md)\n```\n[code](y.md)\n```\n";
+        let broken = broken_links(text);
+        assert_eq!(broken.len(), 3, "{broken:?}");
+        assert_eq!(broken[1], "docs/a.md:2: the link to deep/b.md#middle leads nowhere");
+    }
+
+    #[test]
+    fn a_dependency_without_a_reason_is_named() {
+        let manifest = ("crates/a/Cargo.toml", "[dependencies]\nknown = \"1\"\nodd = \"1\"\n");
+        let mut broken = Vec::new();
+        check_dependencies(&Repository::of(&[manifest, (REASONS, "| `known` | needed |\n")]), &mut broken);
+        assert_eq!(broken, ["crates/a/Cargo.toml: docs/dependencies.md gives no reason for `odd`"]);
+    }
+}
