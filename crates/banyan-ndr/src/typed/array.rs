@@ -56,7 +56,9 @@ impl<'a, T: Read<'a>, const N: usize> Read<'a> for [T; N] {
             if failed.is_some() {
                 return None;
             }
-            T::read(input, at + index * T::SIZE).map_err(|error| failed = Some(error.within(&format!("[{index}]")))).ok()
+            T::read(input, at + index * T::SIZE)
+                .map_err(|error| failed = Some(error.within(&format!("[{index}]"))))
+                .ok()
         });
         match failed {
             Some(error) => Err(error),

@@ -64,8 +64,7 @@ pub fn encode_body<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Re
     if let Some(error) = written.error {
         return Err(error);
     }
-    let message =
-        Message { header, owned: &scratch.owned, segments: written.segments, body_len: written.body_len };
+    let message = Message { header, owned: &scratch.owned, segments: written.segments, body_len: written.body_len };
     Ok(EncodedBody { message })
 }
 
@@ -113,7 +112,11 @@ pub fn encode_body_to_slice<T: Record>(record: &T, out: &mut [u8]) -> Result<usi
     copy_pieces(body.slices(), body.len(), out)
 }
 
-fn copy_pieces<'p>(pieces: impl Iterator<Item = &'p [u8]>, needed: usize, out: &mut [u8]) -> Result<usize, EncodeError> {
+fn copy_pieces<'p>(
+    pieces: impl Iterator<Item = &'p [u8]>,
+    needed: usize,
+    out: &mut [u8],
+) -> Result<usize, EncodeError> {
     if needed > out.len() {
         return Err(EncodeError::TooSmall { needed, available: out.len() });
     }

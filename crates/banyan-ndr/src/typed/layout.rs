@@ -47,3 +47,11 @@ pub const fn fold_max(least: usize, numbers: &[usize]) -> usize {
     }
     largest
 }
+
+/// A size or offset as formats hold it.
+///
+/// # Panics
+/// From 4 GiB on.
+pub fn narrow(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("the fixed part of a record is smaller than 4 GiB")
+}

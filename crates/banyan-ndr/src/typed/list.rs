@@ -9,7 +9,10 @@ use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer, memory};
 use crate::{DecodeError, Type, Value};
 
 /// A type that holds a slice of items.
-#[diagnostic::on_unimplemented(message = "`{Self}` is no list", note = "use `Vec<T>`, `Box<[T]>`, `&[T]` or `Cow<[T]>`")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no list",
+    note = "use `Vec<T>`, `Box<[T]>`, `&[T]` or `Cow<[T]>`"
+)]
 pub trait List: Deferred {
     /// What it holds.
     type Item: Wire;

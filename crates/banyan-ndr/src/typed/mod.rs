@@ -54,9 +54,16 @@ use crate::{DecodeError, Format, Type, Value};
 /// What the code that `#[derive(Record)]` writes calls, and nobody else.
 #[doc(hidden)]
 pub mod derived {
-    pub use super::layout::{Layout, align_up, fold_max, in_order};
-    pub use super::write::{Deferred, Entry};
+    pub use super::layout::{Layout, align_up, fold_max, in_order, narrow};
     pub use super::sized::{Length, LengthOf, discover_sized, read_sized, sized_to_value, with_order, write_sized};
+    pub use super::text::not_in_place;
+    pub use super::write::{Deferred, Entry, POINTER};
+
+    /// A number that is no value of an enumeration or no tag of a variant.
+    #[cold]
+    pub fn no_value(found: i128, wanted: &'static str) -> crate::DecodeError {
+        crate::DecodeError::Invalid { path: String::new(), found: found.to_string(), wanted }
+    }
 }
 
 /// A type that can stand in a record.

@@ -20,7 +20,7 @@ macro_rules! reference_constants {
 pub(super) use reference_constants;
 
 /// What is said of a type that lies elsewhere and so is never viewed in place.
-pub(super) fn not_in_place() -> Result<(), DecodeError> {
+pub fn not_in_place() -> Result<(), DecodeError> {
     Err(DecodeError::Invalid { path: String::new(), found: "a reference".into(), wanted: "value in place" })
 }
 

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use super::{Wire, memory};
 use crate::EncodeError;
-use crate::{ByteOrder, PointerWidth};
 use crate::wire::{ORIGIN, Slots};
+use crate::{ByteOrder, PointerWidth};
 
 /// Width of references on this machine.
-pub(super) const POINTER: usize = PointerWidth::NATIVE.bytes();
+pub const POINTER: usize = PointerWidth::NATIVE.bytes();
 
 /// References of this machine.
 const NATIVE: Slots = Slots { order: ByteOrder::NATIVE, pointer: PointerWidth::NATIVE };
