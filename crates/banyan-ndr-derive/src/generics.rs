@@ -1,8 +1,8 @@
 //! The heads of the `impl` blocks: every type parameter must itself be fit for a record.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{DeriveInput, GenericParam, Generics, Lifetime, LifetimeParam, parse_quote};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Data, DeriveInput, GenericParam, Generics, Lifetime, LifetimeParam, Type, parse_quote};
 
 /// The lifetime of the body, named so that no type of a user's has it.
 pub(crate) fn body_lifetime() -> Lifetime {
@@ -27,8 +27,34 @@ pub(crate) fn read_head(input: &DeriveInput) -> TokenStream {
     }
     let mut parameter = LifetimeParam::new(body.clone());
     parameter.bounds.extend(generics.lifetimes().map(|borrowed| borrowed.lifetime.clone()));
+    if types(&input.data).any(|ty| mentions_static(ty.to_token_stream())) {
+        parameter.bounds.push(parse_quote!('static));
+    }
     generics.params.insert(0, GenericParam::Lifetime(parameter));
     finish(input, &generics, &quote!(::banyan_ndr::typed::Read<#body>))
+}
+
+/// The types of all fields that are sent or skipped.
+fn types(data: &Data) -> Box<dyn Iterator<Item = &Type> + '_> {
+    match data {
+        Data::Struct(data) => Box::new(data.fields.iter().map(|field| &field.ty)),
+        Data::Enum(data) => Box::new(data.variants.iter().flat_map(|case| case.fields.iter()).map(|field| &field.ty)),
+        Data::Union(_) => Box::new(std::iter::empty()),
+    }
+}
+
+/// Whether `'static` stands in a type: then it can only be read from a body that lives for ever.
+fn mentions_static(tokens: TokenStream) -> bool {
+    let mut quoted = false;
+    tokens.into_iter().any(|token| {
+        let found = match &token {
+            TokenTree::Group(group) => mentions_static(group.stream()),
+            TokenTree::Ident(ident) => quoted && ident == "static",
+            _ => false,
+        };
+        quoted = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
+        found
+    })
 }
 
 fn finish(input: &DeriveInput, generics: &Generics, of: &TokenStream) -> TokenStream {
