@@ -60,7 +60,7 @@ impl FieldAttributes {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<FieldAttributes> {
         let mut found = FieldAttributes::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("record")) {
-            found.span.get_or_insert(attribute.span());
+            found.span.get_or_insert(attribute.path().span());
             attribute.parse_nested_meta(|meta| found.one(&meta))?;
         }
         if let Some(span) = found.skip
