@@ -4,6 +4,7 @@ mod buffer;
 mod error;
 mod format;
 mod limits;
+pub mod typed;
 mod value;
 pub mod wire;
 
@@ -11,4 +12,9 @@ pub use buffer::Buffer;
 pub use error::{DecodeError, EncodeError};
 pub use format::*;
 pub use limits::Limits;
+pub use typed::{F16, Message, Record, Scratch, encode, encode_into, encode_to_slice, read_native, view_native};
 pub use value::Value;
+
+/// Makes a struct or an enum a record: implements [`typed::Wire`], [`typed::Read`] and [`Record`](trait@Record).
+#[cfg(feature = "derive")]
+pub use banyan_ndr_derive::Record;

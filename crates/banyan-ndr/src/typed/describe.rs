@@ -1,0 +1,100 @@
+//! From Rust types to formats: the definitions a type needs, each described once.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Wire, type_id};
+use crate::{ByteOrder, DefId, Definition, EnumerationDef, Format, Limits, PointerWidth, RecordDef, Type, VariantDef};
+
+/// Collects the definitions of a format. A type that is asked for again, by itself even, is referred to.
+#[derive(Debug, Default)]
+pub struct Describer {
+    /// `None` while a definition is being made: then it is known by its number already.
+    definitions: Vec<Option<Definition>>,
+    known: HashMap<TypeId, DefId>,
+}
+
+impl Describer {
+    /// Describes `T` as a record.
+    pub fn record<T: ?Sized>(&mut self, make: impl FnOnce(&mut Describer) -> RecordDef) -> Type {
+        Type::Record(self.define::<T>(|describer| Definition::Record(make(describer))))
+    }
+
+    /// Describes `T` as a variant.
+    pub fn variant<T: ?Sized>(&mut self, make: impl FnOnce(&mut Describer) -> VariantDef) -> Type {
+        Type::Variant(self.define::<T>(|describer| Definition::Variant(make(describer))))
+    }
+
+    /// Describes `T` as an enumeration.
+    pub fn enumeration<T: ?Sized>(&mut self, make: impl FnOnce() -> EnumerationDef) -> Type {
+        Type::Enum(self.define::<T>(|_| Definition::Enumeration(make())))
+    }
+
+    /// Adds a record that is no type of its own: the fields of a case.
+    pub fn case_record(&mut self, record: RecordDef) -> Type {
+        let id = self.next_id();
+        self.definitions.push(Some(Definition::Record(record)));
+        Type::Record(id)
+    }
+
+    fn define<T: ?Sized>(&mut self, make: impl FnOnce(&mut Describer) -> Definition) -> DefId {
+        let key = type_id::of::<T>();
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = self.next_id();
+        self.known.insert(key, id);
+        self.definitions.push(None);
+        let made = make(self);
+        self.definitions[id.index()] = Some(made);
+        id
+    }
+
+    fn next_id(&self) -> DefId {
+        DefId(u16::try_from(self.definitions.len()).expect("a format has at most 65,536 definitions"))
+    }
+}
+
+impl Format {
+    /// The format of a type on this machine. [`Record::format`](super::Record::format) keeps it.
+    ///
+    /// # Panics
+    /// When the type breaks a rule that only its whole shows, like a size above 4 GiB.
+    #[doc(hidden)]
+    pub fn describe<T: Wire + ?Sized>() -> Format {
+        let mut describer = Describer::default();
+        let root = T::describe(&mut describer);
+        assert_eq!(root.definition(), Some(DefId::ROOT), "the root of a format is a definition");
+        let definitions = describer.definitions.into_iter().map(|made| made.expect("every definition is made"));
+        // The bounds are for what comes from outside; the compiler has seen this one.
+        let limits = Limits { fixed_bytes: u32::MAX as usize, ..Limits::default() };
+        match Format::with_limits(ByteOrder::NATIVE, PointerWidth::NATIVE, definitions.collect(), &limits) {
+            Ok(format) => format,
+            Err(error) => panic!("{} is no record: {error}", std::any::type_name::<T>()),
+        }
+    }
+}
+
+/// The formats of a generic type, one for each set of parameters.
+#[derive(Debug, Default)]
+pub struct FormatCache(Mutex<Vec<(TypeId, &'static Format)>>);
+
+impl FormatCache {
+    /// An empty one.
+    pub const fn new() -> FormatCache {
+        FormatCache(Mutex::new(Vec::new()))
+    }
+
+    /// The format of `T`. Formats live as long as the program: there are as many as types in it.
+    pub fn get<T: Wire>(&self) -> &'static Format {
+        let key = type_id::of::<T>();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, format)) = known.iter().find(|(other, _)| *other == key) {
+            return format;
+        }
+        let format: &'static Format = Box::leak(Box::new(Format::describe::<T>()));
+        known.push((key, format));
+        format
+    }
+}

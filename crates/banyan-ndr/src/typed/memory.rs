@@ -1,0 +1,95 @@
+//! Values as bytes and bytes as values: the unsafe ground under `encode` and `view`, resting on the promises of
+//! [`Wire`].
+
+use super::Wire;
+use crate::DecodeError;
+
+/// The memory of a plain value.
+///
+/// # Panics
+/// When `T` is not plain.
+#[inline]
+pub(super) fn bytes_of<T: Wire>(value: &T) -> &[u8] {
+    slice_bytes(std::slice::from_ref(value))
+}
+
+/// The memory of plain values.
+///
+/// # Panics
+/// When `T` is not plain.
+#[inline]
+pub(super) fn slice_bytes<T: Wire>(values: &[T]) -> &[u8] {
+    assert!(T::PLAIN, "only plain values are sent as they lie");
+    // SAFETY: by the promises of `Wire`, all bytes of a plain value are initialised and stay as they are while the
+    // values are borrowed.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// Checks `bytes` as values in the native layout, one behind the other.
+#[inline]
+pub(super) fn check_all<T: Wire>(bytes: &[u8]) -> Result<(), DecodeError> {
+    assert!(T::IN_PLACE, "only values that are laid out as in memory can be viewed");
+    if T::ANY_BITS {
+        return Ok(());
+    }
+    for (index, item) in bytes.chunks_exact(T::SIZE).enumerate() {
+        T::check(item).map_err(|error| error.within(&format!("[{index}]")))?;
+    }
+    Ok(())
+}
+
+/// The bytes as a value, where they lie. Only as many as the value has.
+#[inline]
+pub(super) fn view<T: Wire>(bytes: &[u8]) -> Result<&T, DecodeError> {
+    assert!(T::IN_PLACE, "only values that are laid out as in memory can be viewed");
+    if bytes.len() != T::SIZE {
+        return Err(DecodeError::Size { found: bytes.len(), wanted: T::SIZE });
+    }
+    if !bytes.as_ptr().cast::<T>().is_aligned() {
+        return Err(DecodeError::Misaligned { path: String::new(), align: align_of::<T>() });
+    }
+    if !T::ANY_BITS {
+        T::check(bytes)?;
+    }
+    // SAFETY: length and alignment are checked, and by the promises of `Wire` bytes that pass `check` are a value.
+    // The bytes are borrowed as long as the value, which does not change behind the borrow.
+    Ok(unsafe { &*bytes.as_ptr().cast::<T>() })
+}
+
+/// The bytes as values, where they lie.
+#[inline]
+pub(super) fn view_slice<T: Wire>(bytes: &[u8]) -> Result<&[T], DecodeError> {
+    if !bytes.as_ptr().cast::<T>().is_aligned() {
+        return Err(DecodeError::Misaligned { path: String::new(), align: align_of::<T>() });
+    }
+    check_all::<T>(bytes)?;
+    // SAFETY: as in `view`; the number of values is what the bytes suffice for.
+    Ok(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / T::SIZE) })
+}
+
+/// A value made of bytes, aligned or not.
+#[inline]
+pub(super) fn value<T: Wire>(bytes: &[u8]) -> Result<T, DecodeError> {
+    assert!(T::IN_PLACE && bytes.len() == T::SIZE, "the bytes of one value");
+    if !T::ANY_BITS {
+        T::check(bytes)?;
+    }
+    // SAFETY: by the promises of `Wire` bytes that pass `check` are a value; their number is asserted.
+    Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
+
+/// Appends values made of bytes, aligned or not.
+#[inline]
+pub(super) fn extend<T: Wire>(values: &mut Vec<T>, bytes: &[u8]) -> Result<(), DecodeError> {
+    check_all::<T>(bytes)?;
+    let count = bytes.len() / T::SIZE;
+    values.reserve(count);
+    // SAFETY: `reserve` has made room for `count` values, behind those that are there; the bytes cannot overlap what
+    // is borrowed exclusively. By the promises of `Wire` bytes that pass `check` are values.
+    unsafe {
+        let end = values.as_mut_ptr().add(values.len());
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), end.cast::<u8>(), count * T::SIZE);
+        values.set_len(values.len() + count);
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Text: counted UTF-8 strings, and C strings.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString};
+
+use super::write::POINTER;
+use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer};
+use crate::{DecodeError, Type, Value};
+
+macro_rules! reference_constants {
+    ($size:expr) => {
+        const SIZE: usize = $size;
+        const ALIGN: usize = POINTER;
+        const IN_PLACE: bool = false;
+        const PLAIN: bool = false;
+        const ANY_BITS: bool = false;
+        const SHALLOW: bool = true;
+    };
+}
+pub(super) use reference_constants;
+
+/// What is said of a type that lies elsewhere and so is never viewed in place.
+pub fn not_in_place() -> Result<(), DecodeError> {
+    Err(DecodeError::Invalid { path: String::new(), found: "a reference".into(), wanted: "value in place" })
+}
+
+macro_rules! strings {
+    ($(($($lifetime:lifetime)?) $type:ty),*) => {$(
+        // SAFETY: not `IN_PLACE`, so nothing is promised; text does not change behind a borrow.
+        unsafe impl<$($lifetime)?> Wire for $type {
+            reference_constants!(2 * POINTER);
+
+            fn describe(_: &mut Describer) -> Type {
+                Type::Str
+            }
+
+            #[inline]
+            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+                out.bytes(place, self.as_bytes());
+            }
+
+            fn check(_: &[u8]) -> Result<(), DecodeError> {
+                not_in_place()
+            }
+
+            fn to_value(&self) -> Value {
+                Value::Str(self.to_string())
+            }
+        }
+    )*};
+}
+
+strings!(() String, () Box<str>, ('a) &'a str, ('a) Cow<'a, str>);
+
+macro_rules! read_strings {
+    ($([$($lifetimes:tt)*] $type:ty: $from:expr;)*) => {$(
+        impl<'i $($lifetimes)*> Read<'i> for $type {
+            #[inline]
+            fn read(input: &Reader<'i>, at: usize) -> Result<Self, DecodeError> {
+                str_at(input, at).map($from)
+            }
+
+            #[inline]
+            fn discover(_: &mut Discoverer<'_, 'i>, _: usize) -> Result<(), DecodeError> {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+read_strings! {
+    [] Box<str>: Box::from;
+    [: 'a, 'a] &'a str: |text| text;
+    [: 'a, 'a] Cow<'a, str>: Cow::Borrowed;
+}
+
+impl<'i> Read<'i> for String {
+    #[inline]
+    fn read(input: &Reader<'i>, at: usize) -> Result<Self, DecodeError> {
+        str_at(input, at).map(String::from)
+    }
+
+    fn read_into(&mut self, input: &Reader<'i>, at: usize) -> Result<(), DecodeError> {
+        let text = str_at(input, at)?;
+        self.clear();
+        self.push_str(text);
+        Ok(())
+    }
+
+    #[inline]
+    fn discover(_: &mut Discoverer<'_, 'i>, _: usize) -> Result<(), DecodeError> {
+        Ok(())
+    }
+}
+
+#[inline]
+fn str_at<'i>(input: &Reader<'i>, at: usize) -> Result<&'i str, DecodeError> {
+    let (target, count) = input.span(at)?;
+    std::str::from_utf8(input.target(target, count, 1)?).map_err(|error| DecodeError::Invalid {
+        path: String::new(),
+        found: format!("a text with a bad byte at {}", error.valid_up_to()),
+        wanted: "UTF-8",
+    })
+}
+
+macro_rules! c_strings {
+    ($([$($lifetime:lifetime)?] [$($lifetimes:tt)*] $type:ty: $from:expr;)*) => {$(
+        // SAFETY: not `IN_PLACE`, so nothing is promised; text does not change behind a borrow.
+        unsafe impl<$($lifetime)?> Wire for $type {
+            reference_constants!(POINTER);
+            const REFERENCE: bool = true;
+
+            fn describe(_: &mut Describer) -> Type {
+                Type::CStr
+            }
+
+            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+                if let Some(target) = out.append(self.to_bytes_with_nul(), 1) {
+                    out.refer(place, target);
+                }
+            }
+
+            fn check(_: &[u8]) -> Result<(), DecodeError> {
+                not_in_place()
+            }
+
+            fn to_value(&self) -> Value {
+                match self.to_str() {
+                    Ok(text) => Value::Str(text.into()),
+                    Err(_) => Value::Bytes(self.to_bytes().into()),
+                }
+            }
+        }
+
+        impl<'i $($lifetimes)*> Read<'i> for $type {
+            fn read(input: &Reader<'i>, at: usize) -> Result<Self, DecodeError> {
+                input.c_str(input.some_reference(at)?).map($from)
+            }
+
+            #[inline]
+            fn discover(_: &mut Discoverer<'_, 'i>, _: usize) -> Result<(), DecodeError> {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+c_strings! {
+    [] [] CString: CString::from;
+    ['a] [: 'a, 'a] &'a CStr: |text| text;
+}

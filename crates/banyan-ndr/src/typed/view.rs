@@ -1,0 +1,50 @@
+//! Receiving a body in a type's own layout: viewed where it lies, or read into a value.
+
+use super::{Discoverer, Read, Reader, Record, Wire, memory};
+use crate::DecodeError;
+
+/// The record in a body, where it lies. Checks length, alignment, and the values of `bool`, `char` and enumerations;
+/// a type without those costs the same at any size.
+#[inline]
+pub fn view_native<T: Wire>(body: &[u8]) -> Result<&T, DecodeError> {
+    const {
+        assert!(
+            T::IN_PLACE,
+            "this type holds references, optionals or enums with data, so it cannot be viewed in place: read it with `read_native`"
+        );
+    }
+    memory::view(body)
+}
+
+/// Reads a record. Borrowed fields borrow from the body.
+#[inline]
+pub fn read_native<'a, T: Record + Read<'a>>(body: &'a [u8]) -> Result<T, DecodeError> {
+    if T::IN_PLACE {
+        check_size::<T>(body, body.len() == T::SIZE)?;
+        return memory::value(body);
+    }
+    let format = T::format();
+    check_size::<T>(body, format.fits(body.len()))?;
+    let input = Reader::new(body, format.is_recursive());
+    prepare::<T>(&input)?;
+    T::read(&input, 0)
+}
+
+/// Reads a record into a value that is there already and keeps the memory of its strings and lists. After an error
+/// the value is valid, but partly old and partly new.
+pub fn read_native_into<'a, T: Record + Read<'a>>(value: &mut T, body: &'a [u8]) -> Result<(), DecodeError> {
+    let format = T::format();
+    check_size::<T>(body, format.fits(body.len()))?;
+    let input = Reader::new(body, format.is_recursive());
+    prepare::<T>(&input)?;
+    value.read_into(&input, 0)
+}
+
+fn prepare<'a, T: Read<'a>>(input: &Reader<'a>) -> Result<(), DecodeError> {
+    if input.deferring { Discoverer::prepare::<T>(input, 0) } else { Ok(()) }
+}
+
+#[inline]
+fn check_size<T: Wire>(body: &[u8], fits: bool) -> Result<(), DecodeError> {
+    if fits { Ok(()) } else { Err(DecodeError::Size { found: body.len(), wanted: T::SIZE }) }
+}

@@ -1,0 +1,291 @@
+//! Writing a body: the fixed part first, then what it refers to.
+//!
+//! Small things are copied into one buffer, large plain slices are only referred to. In recursive formats what lies
+//! behind references waits in a work list, so that a list of a million nodes takes no stack. The first error is kept
+//! and ends the work; nothing in between has to hand results around.
+
+use std::collections::HashMap;
+
+use super::{Wire, memory};
+use crate::EncodeError;
+use crate::wire::{ORIGIN, Slots};
+use crate::{ByteOrder, PointerWidth};
+
+/// Width of references on this machine.
+pub const POINTER: usize = PointerWidth::NATIVE.bytes();
+
+/// References of this machine.
+const NATIVE: Slots = Slots { order: ByteOrder::NATIVE, pointer: PointerWidth::NATIVE };
+
+/// Slices of at least this many bytes are passed by reference unless [`Scratch::set_threshold`] says otherwise:
+/// below, one more piece for the system call costs more than the copy.
+const THRESHOLD: usize = 4096;
+
+/// Memory to encode into, kept from record to record.
+#[derive(Debug)]
+pub struct Scratch {
+    pub(super) owned: Vec<u8>,
+    pub(super) threshold: usize,
+}
+
+impl Scratch {
+    /// Without memory yet.
+    pub const fn new() -> Scratch {
+        Scratch { owned: Vec::new(), threshold: THRESHOLD }
+    }
+
+    /// Sets from how many bytes on a plain slice is passed by reference instead of being copied.
+    pub fn set_threshold(&mut self, bytes: usize) {
+        self.threshold = bytes;
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Scratch::new()
+    }
+}
+
+/// A reserved, zeroed place for a fixed part.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Distance from the start of the body.
+    at: usize,
+    /// Position in the bytes the writer owns; behind slices passed by reference it is less than `at`.
+    index: usize,
+}
+
+impl Place {
+    /// The place of a part at an offset.
+    #[inline]
+    #[must_use]
+    pub const fn part(self, offset: usize) -> Place {
+        Place { at: self.at + offset, index: self.index + offset }
+    }
+}
+
+/// How a list is entered in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// Reference and count.
+    Span,
+    /// A reference only: other fields hold the count.
+    Reference,
+}
+
+/// Something behind a reference that can be written later.
+pub trait Deferred {
+    /// Writes it and enters it in its slot.
+    fn write_now<'r>(&'r self, slot: Place, entry: Entry, out: &mut Writer<'r>);
+}
+
+/// Bytes the writer was given by reference, and how many of its own bytes come before them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment<'r> {
+    pub(super) owned_before: usize,
+    pub(super) bytes: &'r [u8],
+}
+
+/// Writes the body of one record that lives for `'r`.
+pub struct Writer<'r> {
+    owned: Vec<u8>,
+    /// Where the body begins in `owned`.
+    start: usize,
+    segments: Vec<Segment<'r>>,
+    /// Bytes in all segments.
+    borrowed: usize,
+    threshold: usize,
+    /// Whether what is not shallow waits in the work list.
+    deferring: bool,
+    deferred: Vec<(&'r dyn Deferred, Place, Entry)>,
+    /// Where shared values lie, by their addresses.
+    shared: HashMap<usize, usize, foldhash::fast::RandomState>,
+    error: Option<EncodeError>,
+}
+
+/// What a finished writer leaves.
+pub(super) struct Written<'r> {
+    pub(super) owned: Vec<u8>,
+    pub(super) segments: Vec<Segment<'r>>,
+    pub(super) body_len: usize,
+    pub(super) error: Option<EncodeError>,
+}
+
+impl<'r> Writer<'r> {
+    /// Writes `record` behind what is in `owned` already.
+    pub(super) fn run<T: Wire>(record: &'r T, owned: Vec<u8>, threshold: usize, deferring: bool) -> Written<'r> {
+        let mut writer = Writer {
+            start: owned.len(),
+            owned,
+            segments: Vec::new(),
+            borrowed: 0,
+            threshold,
+            deferring,
+            deferred: Vec::new(),
+            shared: HashMap::default(),
+            error: None,
+        };
+        if let Some(place) = writer.reserve(T::SIZE, T::ALIGN) {
+            record.write(place, &mut writer);
+        }
+        while writer.error.is_none()
+            && let Some((what, slot, entry)) = writer.deferred.pop()
+        {
+            what.write_now(slot, entry, &mut writer);
+        }
+        let body_len = writer.len();
+        let Writer { owned, segments, error, .. } = writer;
+        Written { owned, segments, body_len, error }
+    }
+
+    /// Puts bytes at a place.
+    #[inline]
+    pub fn put(&mut self, place: Place, bytes: &[u8]) {
+        self.owned[place.index..place.index + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Puts a plain value at a place as it lies in memory.
+    #[inline]
+    pub fn put_plain<T: Wire>(&mut self, place: Place, value: &T) {
+        self.put(place, memory::bytes_of(value));
+    }
+
+    /// Ends the work with an error, unless there was one before.
+    pub fn fail(&mut self, error: EncodeError) {
+        self.error.get_or_insert(error);
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.owned.len() - self.start + self.borrowed
+    }
+
+    /// Zeroed bytes at the end of the body. `None` when it gets too long; then the error is noted.
+    #[inline]
+    pub(super) fn reserve(&mut self, size: usize, align: usize) -> Option<Place> {
+        let place = self.align(size, align)?;
+        self.owned.resize(place.index + size, 0);
+        Some(place)
+    }
+
+    /// Pads the end of the body for something of `size` bytes.
+    #[inline]
+    fn align(&mut self, size: usize, align: usize) -> Option<Place> {
+        let len = self.len();
+        let padding = len.wrapping_neg() & (align - 1);
+        let end = len.checked_add(padding).and_then(|at| at.checked_add(size));
+        if end.is_none_or(|end| end > NATIVE.most()) {
+            self.fail(EncodeError::TooLong(end.unwrap_or(usize::MAX)));
+            return None;
+        }
+        self.owned.resize(self.owned.len() + padding, 0);
+        Some(Place { at: len + padding, index: self.owned.len() })
+    }
+
+    /// Appends bytes, or a reference to them when they are many. Returns where they lie in the body.
+    #[inline]
+    pub(super) fn append(&mut self, bytes: &'r [u8], align: usize) -> Option<usize> {
+        let place = self.align(bytes.len(), align)?;
+        if bytes.len() < self.threshold {
+            self.owned.extend_from_slice(bytes);
+        } else {
+            self.segments.push(Segment { owned_before: self.owned.len(), bytes });
+            self.borrowed += bytes.len();
+        }
+        Some(place.at)
+    }
+
+    /// Enters a list in its slot: writes its items, or notes it as work for later when they could go deep.
+    #[inline]
+    pub(super) fn list<T: Wire>(&mut self, slot: Place, entry: Entry, items: &'r [T], whole: &'r dyn Deferred) {
+        if items.is_empty() {
+            // Null and no items: the zeros that are there.
+        } else if self.deferring && !T::SHALLOW {
+            self.deferred.push((whole, slot, entry));
+        } else {
+            self.list_now(slot, entry, items);
+        }
+    }
+
+    /// Writes the items of a list and enters it in its slot.
+    pub(super) fn list_now<T: Wire>(&mut self, slot: Place, entry: Entry, items: &'r [T]) {
+        let target = if T::PLAIN { self.append(memory::slice_bytes(items), T::ALIGN) } else { self.items(items) };
+        match (target, entry) {
+            (None, _) => {}
+            (Some(target), Entry::Reference) => self.refer(slot, target),
+            (Some(target), Entry::Span) => self.span(slot, target, items.len()),
+        }
+    }
+
+    fn items<T: Wire>(&mut self, items: &'r [T]) -> Option<usize> {
+        let Some(size) = items.len().checked_mul(T::SIZE) else {
+            self.fail(EncodeError::TooLong(usize::MAX));
+            return None;
+        };
+        let place = self.reserve(size, T::ALIGN)?;
+        for (index, item) in items.iter().enumerate() {
+            item.write(place.part(index * T::SIZE), self);
+        }
+        Some(place.at)
+    }
+
+    /// Writes what a pointer leads to, or notes it as work for later when it could go deep.
+    #[inline]
+    pub(super) fn target<T: Wire>(&mut self, slot: Place, whole: &'r dyn Deferred) {
+        if self.deferring && !T::SHALLOW {
+            self.deferred.push((whole, slot, Entry::Reference));
+        } else {
+            whole.write_now(slot, Entry::Reference, self);
+        }
+    }
+
+    /// Writes what an unshared pointer leads to.
+    pub(super) fn target_now<T: Wire>(&mut self, slot: Place, value: &'r T) {
+        if let Some(place) = self.reserve(T::SIZE, T::ALIGN) {
+            self.refer(slot, place.at);
+            value.write(place, self);
+        }
+    }
+
+    /// Writes what a shared pointer leads to, the first time.
+    pub(super) fn shared_now<T: Wire>(&mut self, slot: Place, value: &'r T) {
+        let address = std::ptr::from_ref(value).addr();
+        if let Some(at) = self.shared.get(&address) {
+            return self.refer(slot, *at);
+        }
+        if let Some(place) = self.reserve(T::SIZE, T::ALIGN) {
+            self.shared.insert(address, place.at);
+            self.refer(slot, place.at);
+            value.write(place, self);
+        }
+    }
+
+    /// Appends bytes and enters them as a span.
+    #[inline]
+    pub(super) fn bytes(&mut self, slot: Place, bytes: &'r [u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Some(target) = self.append(bytes, 1) {
+            self.span(slot, target, bytes.len());
+        }
+    }
+
+    #[inline]
+    pub(super) fn refer(&mut self, slot: Place, target: usize) {
+        // `align` has checked that the body's end, and so every place in it, can be referred to.
+        self.put(slot, &(target + ORIGIN).to_ne_bytes());
+    }
+
+    #[inline]
+    fn span(&mut self, slot: Place, target: usize, count: usize) {
+        self.refer(slot, target);
+        self.put(slot.part(POINTER), &count.to_ne_bytes());
+    }
+}
+
+impl std::fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("len", &self.len()).field("deferred", &self.deferred.len()).finish()
+    }
+}
