@@ -3,7 +3,9 @@
 mod buffer;
 mod error;
 mod format;
+mod kernel;
 mod limits;
+mod plan;
 mod value;
 pub mod wire;
 
@@ -11,4 +13,5 @@ pub use buffer::Buffer;
 pub use error::{DecodeError, EncodeError};
 pub use format::*;
 pub use limits::Limits;
+pub use plan::{Compatibility, ConvertOptions, Loss, Plan, compatibility};
 pub use value::Value;
