@@ -225,18 +225,17 @@ impl Builder<'_> {
         let Open { source, target, path, .. } = open;
         let mut draft = Draft::new(path);
         self.place(&mut draft, Pair { source: &source, src: 0, target: &target, dst: 0, default: None });
+        // A plan with findings is thrown away, and its programs may have holes.
+        let sound = self.wrong.is_empty() && self.missing.is_empty();
         let program = Program {
             src_size: self.source.size_of(&source),
             dst_size: self.target.size_of(&target),
-            steps: draft.steps,
+            steps: if sound { draft.steps } else { Vec::new() },
             paths: draft.paths,
         };
-        // A plan with findings is thrown away, and its programs may have holes.
-        let sound = self.wrong.is_empty() && self.missing.is_empty();
         Item {
             name: format!("{} -> {}", self.source.type_name(&source), self.target.type_name(&target)),
-            kernel: Kernel::new(if sound { program.clone() } else { Program { steps: Vec::new(), ..program.clone() } }),
-            program,
+            kernel: Kernel::new(program),
             walks: draft.walks,
             align: self.target.align_of(&target),
         }

@@ -18,7 +18,7 @@ impl fmt::Display for Plan {
 }
 
 fn fmt_item(f: &mut fmt::Formatter<'_>, number: usize, item: &Item) -> fmt::Result {
-    let program = &item.program;
+    let program = item.program();
     writeln!(f, "item {number}: {} ({} -> {} bytes)", item.name, program.src_size, program.dst_size)?;
     fmt_steps(f, &program.steps, &program.paths, 2)?;
     item.walks.iter().try_for_each(|walk| fmt_walk(f, walk, &program.paths))

@@ -67,9 +67,9 @@ impl Plan {
             return Err(DecodeError::Size { found: body.len(), wanted: self.source.size() });
         }
         let root = &self.items[0];
-        out.set_len(root.program.dst_size);
+        out.set_len(root.program().dst_size);
         if root.walks.is_empty() {
-            let body = &body[..root.program.src_size];
+            let body = &body[..root.program().src_size];
             let ran = match interpreted {
                 false => root.kernel.run(body, out, 1),
                 true => root.kernel.run_interpreted(body, out, 1),
@@ -87,7 +87,7 @@ impl Plan {
             return Ok(());
         }
         // Once more, for the path of the error.
-        out.set_len(self.items[0].program.dst_size);
+        out.set_len(self.items[0].program().dst_size);
         walk::Walker::new(self, body, out, interpreted, true).run().map_err(|error| *error)
     }
 
@@ -96,12 +96,13 @@ impl Plan {
         self.identity
     }
 
-    /// Generates machine code now. False when there is none to be had.
+    /// Generates machine code now, for all items that gain by it. Returns whether there is any.
     pub fn compile(&self) -> bool {
-        self.items.iter().fold(true, |all, item| item.kernel.compile() && all)
+        let gaining = self.items.iter().filter(|item| item.kernel.pays());
+        gaining.map(|item| item.kernel.compile()).filter(|compiled| *compiled).count() > 0
     }
 
-    /// Whether generated code is worth its cost by now.
+    /// Whether any item gains by machine code.
     pub fn pays(&self) -> bool {
         self.items.iter().any(|item| item.kernel.pays())
     }

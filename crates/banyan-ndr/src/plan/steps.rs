@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::template::Template;
 use crate::Order;
-use crate::kernel::{Kernel, Program};
+use crate::kernel::Kernel;
+use crate::kernel::program::Program;
 
 /// Position of an [`Item`] in its plan.
 pub(super) type ItemId = usize;
@@ -16,12 +17,17 @@ pub(super) struct Item {
     pub(super) name: String,
     /// Writes every byte of the target item: the flat parts converted, zeros where walks write.
     pub(super) kernel: Kernel,
-    /// What the kernel was made of.
-    pub(super) program: Program,
     /// What happens after the kernel, for each item of a run, in order.
     pub(super) walks: Vec<Walk>,
     /// Alignment of the target item.
     pub(super) align: usize,
+}
+
+impl Item {
+    /// What its kernel was made of.
+    pub(super) fn program(&self) -> &Program {
+        self.kernel.program()
+    }
 }
 
 /// Something that a kernel cannot do. All positions are relative to the item.

@@ -1,6 +1,6 @@
 //! Defaults: a value written once in the target's layout, ready to be put into any number of bodies.
 
-use crate::kernel::naive::half_from;
+use crate::kernel::half;
 use crate::wire::{Slots, write_uint};
 use crate::{Dim, EnumerationDef, Format, Order, RecordDef, Type, Value, VariantDef};
 
@@ -334,14 +334,14 @@ fn integer_bits(width: u8, signed: bool, value: &Value) -> Option<u128> {
 
 fn float_bits(width: u8, value: &Value) -> Option<u128> {
     let value = match value {
-        Value::F16(bits) => crate::kernel::naive::half_to(*bits),
+        Value::F16(bits) => half::to_f64(*bits),
         Value::F32(value) => f64::from(*value),
         Value::F64(value) => *value,
         Value::Int(value) => *value as f64,
         _ => return None,
     };
     Some(match width {
-        2 => u128::from(half_from(value)),
+        2 => u128::from(half::from_f64(value)),
         4 => u128::from((value as f32).to_bits()),
         _ => u128::from(value.to_bits()),
     })

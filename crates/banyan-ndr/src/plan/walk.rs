@@ -14,7 +14,7 @@ use super::steps::{
     ValueFrom, ValueTo, ValueWalk, VariantWalk, Walk,
 };
 use super::template::{self, Template};
-use crate::kernel::naive::{self, Cause};
+use crate::kernel::{StepErrorKind, locate};
 use crate::wire::{Slots, read_int, read_uint, write_uint};
 use crate::{Buffer, DecodeError};
 
@@ -97,8 +97,8 @@ impl<'a> Walker<'a> {
         while let Some(run) = self.open.pop() {
             let item = &plan.items[run.item];
             for index in 0..run.count {
-                let src = run.src + index * item.program.src_size;
-                let dst = run.dst + index * item.program.dst_size;
+                let src = run.src + index * item.program().src_size;
+                let dst = run.dst + index * item.program().dst_size;
                 for walk in &item.walks {
                     let index = run.first + index;
                     let spot = Spot { src, dst, item: run.item, index, trail: run.trail, path: walk.path };
@@ -115,8 +115,8 @@ impl<'a> Walker<'a> {
             return Ok(());
         }
         let item = &self.plan.items[run.item];
-        let src = &self.body[run.src..run.src + run.count * item.program.src_size];
-        let dst = &mut self.out[run.dst..run.dst + run.count * item.program.dst_size];
+        let src = &self.body[run.src..run.src + run.count * item.program().src_size];
+        let dst = &mut self.out[run.dst..run.dst + run.count * item.program().dst_size];
         let ran = match self.interpreted {
             false => item.kernel.run(src, dst, run.count),
             true => item.kernel.run_interpreted(src, dst, run.count),
@@ -207,7 +207,7 @@ impl<'a> Walker<'a> {
             return Ok(());
         }
         if behind {
-            self.lead_to(src, Some(item.program.src_size), spot)?;
+            self.lead_to(src, Some(item.program().src_size), spot)?;
         }
         let dst = match value.to {
             ValueTo::Place { at } => spot.dst + at as usize,
@@ -216,7 +216,7 @@ impl<'a> Walker<'a> {
                 spot.dst + at as usize
             }
             ValueTo::Pointer { at, shared } => {
-                let dst = self.allocate(item.program.dst_size, item.align, spot)?;
+                let dst = self.allocate(item.program().dst_size, item.align, spot)?;
                 self.target.set_reference(&mut self.out[spot.dst + at as usize..], Some(dst));
                 if shared && behind {
                     self.seen.insert((src, value.item), dst);
@@ -252,7 +252,7 @@ impl<'a> Walker<'a> {
 
     fn items(&mut self, items: &ItemsWalk, spot: Spot) -> Done {
         let item = &self.plan.items[items.item];
-        let size = item.program.src_size;
+        let size = item.program().src_size;
         // The common case, without the lengths of dimensions.
         if let (ItemsFrom::List { at: from }, ItemsTo::List { at: to }) = (&items.from, &items.to) {
             let (src, count) = self.span(spot.src + *from as usize, size, spot)?;
@@ -276,7 +276,7 @@ impl<'a> Walker<'a> {
         }
         for (first, origin) in origins(from, to).enumerate() {
             let Some(origin) = origin else { continue };
-            let (src, dst) = (src + origin * size, dst + first * item.program.dst_size);
+            let (src, dst) = (src + origin * size, dst + first * item.program().dst_size);
             self.follow(spot, true, Run { src, dst, count: 1, first, ..run })?;
         }
         Ok(())
@@ -471,7 +471,7 @@ impl<'a> Walker<'a> {
 
     fn allocate_items(&mut self, count: usize, item: ItemId, spot: Spot) -> Result<usize, Box<DecodeError>> {
         let item = &self.plan.items[item];
-        match count.checked_mul(item.program.dst_size) {
+        match count.checked_mul(item.program().dst_size) {
             Some(0) => Ok(0),
             Some(bytes) => self.allocate(bytes, item.align, spot),
             None => Err(self.too_long(spot, u64::MAX)),
@@ -510,18 +510,20 @@ impl<'a> Walker<'a> {
 
     /// What a kernel failed at: found again in the plainest way, which says more.
     fn kernel_error(&self, run: Run, number: usize) -> Box<DecodeError> {
-        let program = &self.plan.items[run.item].program;
+        let program = self.plan.items[run.item].program();
         let src = &self.body[run.src + number * program.src_size..][..program.src_size];
         let mut scratch = vec![0; program.dst_size];
-        let failed = naive::run(program, src, &mut scratch).expect_err("a kernel fails where its program does");
-        let error = match failed.cause {
-            Cause::OutOfRange { value, wanted } => DecodeError::OutOfRange { path: String::new(), value, wanted },
-            Cause::Unknown { value } => DecodeError::Invalid {
+        let failed = locate::run(program, src, &mut scratch).expect_err("a kernel fails where its program does");
+        let error = match failed.kind {
+            StepErrorKind::OutOfRange { value, wanted } => {
+                DecodeError::OutOfRange { path: String::new(), value, wanted }
+            }
+            StepErrorKind::Unknown { value } => DecodeError::Invalid {
                 path: String::new(),
-                found: value.to_string(),
+                found: value,
                 wanted: "value of the enumeration that the receiver knows",
             },
-            Cause::Absent => DecodeError::Absent { path: String::new() },
+            StepErrorKind::Absent => DecodeError::Absent { path: String::new() },
         };
         let place = self.run_path(run.trail, run.first + number);
         let within = with_indices(&program.paths[failed.path as usize], &failed.indices);
@@ -529,7 +531,7 @@ impl<'a> Walker<'a> {
     }
 
     fn path_of(&self, spot: Spot) -> String {
-        join(&self.run_path(spot.trail, spot.index), &self.plan.items[spot.item].program.paths[spot.path as usize])
+        join(&self.run_path(spot.trail, spot.index), &self.plan.items[spot.item].program().paths[spot.path as usize])
     }
 
     /// The path of an item of a run.
@@ -542,7 +544,7 @@ impl<'a> Walker<'a> {
                 parts.push("...".to_owned());
                 break;
             }
-            let field = &self.plan.items[origin.from.item].program.paths[origin.from.path as usize];
+            let field = &self.plan.items[origin.from.item].program().paths[origin.from.path as usize];
             parts.push(if origin.listed { format!("{field}[{index}]") } else { field.clone() });
             (trail, index) = (origin.from.trail, origin.from.index);
         }
