@@ -3,8 +3,10 @@
 mod buffer;
 mod error;
 mod format;
+mod kernel;
 mod limits;
 pub mod typed;
+mod plan;
 mod value;
 pub mod wire;
 
@@ -13,6 +15,7 @@ pub use error::{DecodeError, EncodeError};
 pub use format::*;
 pub use limits::Limits;
 pub use typed::{F16, Message, Record, Scratch, encode, encode_into, encode_to_slice, read_native, view_native};
+pub use plan::{Compatibility, ConvertOptions, Loss, Plan, compatibility};
 pub use value::Value;
 
 /// Makes a struct or an enum a record: implements [`typed::Wire`], [`typed::Read`] and [`Record`](trait@Record).

@@ -234,7 +234,7 @@ pub enum Dim {
 }
 
 /// What lies at a place. The widths are in bytes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Type {
     /// An integer of width 1, 2, 4, 8 or 16.
     Int {

@@ -1,0 +1,407 @@
+//! Making a plan: one item for each pair of types that meet behind a reference or in a walk.
+//!
+//! Pairs are remembered, so recursive definitions end, and taken from a work list, so that long chains of definitions
+//! do not nest. What cannot be converted, is missing or can lose something is collected, with its path, until the end.
+
+use std::collections::{HashMap, HashSet};
+
+use super::ConvertOptions;
+use super::layout::Layouts;
+use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference, may_be_null};
+use super::numbers::number;
+use super::steps::{Action, Item, ItemId, Walk};
+use super::template::{Template, extents};
+use crate::kernel::Kernel;
+use crate::kernel::program::{Program, Step};
+use crate::{DecodeError, DefId, Dim, Field, Format, RecordDef, Type, Value};
+
+/// Most fields in one plan, counted as often as they lie in different places. Formats can nest records so that a short
+/// description means thousands of millions of places.
+const MOST_PLACES: usize = 1 << 20;
+
+/// What is known when all pairs have been visited.
+pub(super) struct Findings {
+    pub(super) items: Vec<Item>,
+    /// Target fields, by path, that the source lacks.
+    pub(super) missing: Vec<String>,
+    /// Fields that cannot be converted, and why.
+    pub(super) wrong: Vec<(String, String)>,
+    /// Fields that can lose something, and what.
+    pub(super) lossy: Vec<(String, String)>,
+}
+
+impl Findings {
+    /// The items, or the error that names all that is wrong.
+    pub(super) fn into_items(self, format: &Format) -> Result<Vec<Item>, DecodeError> {
+        let format = format.name().to_owned();
+        if !self.wrong.is_empty() {
+            return Err(DecodeError::NotConvertible { format, fields: self.into_wrong() });
+        }
+        if !self.missing.is_empty() {
+            return Err(DecodeError::Missing { format, fields: self.missing });
+        }
+        Ok(self.items)
+    }
+
+    /// Everything that stands in the way of a conversion.
+    pub(super) fn into_wrong(self) -> Vec<(String, String)> {
+        let missing = self.missing.into_iter().map(|path| (path, "the sender has no such field".to_owned()));
+        self.wrong.into_iter().chain(missing).collect()
+    }
+}
+
+/// Visits all pairs of types that a conversion meets.
+pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions) -> Findings {
+    let mut builder = Builder {
+        source,
+        target,
+        options,
+        target_references: definitions_with_references(target),
+        layouts: Layouts::new(source, target, options),
+        ids: HashMap::new(),
+        open: Vec::new(),
+        flat: HashMap::new(),
+        places: 0,
+        missing: Vec::new(),
+        wrong: Vec::new(),
+        lossy: Vec::new(),
+    };
+    builder.item(&source.root_type(), &target.root_type(), String::new());
+    let mut items: Vec<(ItemId, Item)> = Vec::new();
+    while let Some(open) = builder.open.pop() {
+        items.push((open.id, builder.finish(open)));
+    }
+    items.sort_unstable_by_key(|(id, _)| *id);
+    let items = items.into_iter().map(|(_, item)| item).collect();
+    Findings {
+        items,
+        missing: distinct(builder.missing),
+        wrong: distinct(builder.wrong),
+        lossy: distinct(builder.lossy),
+    }
+}
+
+fn distinct<T: Clone + Eq + std::hash::Hash>(all: Vec<T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    all.into_iter().filter(|one| seen.insert(one.clone())).collect()
+}
+
+/// A pair of types whose item is still to be made.
+struct Open {
+    id: ItemId,
+    source: Type,
+    target: Type,
+    /// Where it was first met.
+    path: String,
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) source: &'a Format,
+    pub(super) target: &'a Format,
+    pub(super) options: &'a ConvertOptions,
+    target_references: Vec<bool>,
+    pub(super) layouts: Layouts<'a>,
+    ids: HashMap<(Type, Type), ItemId>,
+    open: Vec<Open>,
+    flat: HashMap<(Type, Type), bool>,
+    places: usize,
+    missing: Vec<String>,
+    wrong: Vec<(String, String)>,
+    lossy: Vec<(String, String)>,
+}
+
+/// An item in the making.
+pub(super) struct Draft {
+    pub(super) steps: Vec<Step>,
+    walks: Vec<Walk>,
+    paths: Vec<String>,
+    /// Where the item lies in the record, for what is found while building.
+    prefix: String,
+    /// The place within the item that is being converted.
+    path: String,
+    /// The records that the current fields belong to, and where they begin: for arrays sized by other fields.
+    pub(super) frame: Option<Frame>,
+    /// Length fields that an array has been found for.
+    pub(super) lengths: HashSet<u32>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) source: (DefId, u32),
+    pub(super) target: (DefId, u32),
+}
+
+/// A pair of places. Positions are relative to the item.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'t> {
+    pub(super) source: &'t Type,
+    pub(super) src: u32,
+    pub(super) target: &'t Type,
+    pub(super) dst: u32,
+    /// The default of the target field.
+    pub(super) default: Option<&'t Value>,
+}
+
+impl Draft {
+    fn new(prefix: String) -> Draft {
+        Draft {
+            steps: Vec::new(),
+            walks: Vec::new(),
+            paths: Vec::new(),
+            prefix,
+            path: String::new(),
+            frame: None,
+            lengths: HashSet::new(),
+        }
+    }
+
+    /// The current path as an index into the program's paths.
+    pub(super) fn path_index(&mut self) -> u32 {
+        if self.paths.last() != Some(&self.path) {
+            self.paths.push(self.path.clone());
+        }
+        (self.paths.len() - 1) as u32
+    }
+
+    /// The current path from the root of the record.
+    pub(super) fn full_path(&self) -> String {
+        join(&self.prefix, &self.path)
+    }
+
+    /// Does something with the path extended by a field's name or an index.
+    pub(super) fn at<R>(&mut self, part: &str, work: impl FnOnce(&mut Draft) -> R) -> R {
+        let before = self.path.len();
+        self.path = join(&self.path, part);
+        let result = work(self);
+        self.path.truncate(before);
+        result
+    }
+
+    pub(super) fn zero(&mut self, dst: u32, len: u32) {
+        if len > 0 {
+            self.steps.push(Step::Zero { dst, len });
+        }
+    }
+
+    pub(super) fn fill(&mut self, dst: u32, bytes: Vec<u8>) {
+        if bytes.iter().all(|byte| *byte == 0) {
+            self.zero(dst, bytes.len() as u32);
+        } else {
+            self.steps.push(Step::Fill { dst, bytes: bytes.into() });
+        }
+    }
+
+    pub(super) fn walk(&mut self, action: Action) {
+        let path = self.path_index();
+        self.walks.push(Walk { path, action });
+    }
+
+    /// The steps that `work` adds, apart.
+    pub(super) fn steps_of(&mut self, work: impl FnOnce(&mut Draft)) -> Vec<Step> {
+        let before = std::mem::take(&mut self.steps);
+        work(self);
+        std::mem::replace(&mut self.steps, before)
+    }
+}
+
+/// Two paths, one behind the other.
+pub(super) fn join(path: &str, part: &str) -> String {
+    let dot = if path.is_empty() || part.is_empty() || part.starts_with('[') { "" } else { "." };
+    format!("{path}{dot}{part}")
+}
+
+impl Builder<'_> {
+    /// The item for a pair of types, made later if it is new.
+    pub(super) fn item(&mut self, source: &Type, target: &Type, path: String) -> ItemId {
+        let next = self.ids.len();
+        let id = *self.ids.entry((source.clone(), target.clone())).or_insert(next);
+        if id == next {
+            self.open.push(Open { id, source: source.clone(), target: target.clone(), path });
+        }
+        id
+    }
+
+    fn finish(&mut self, open: Open) -> Item {
+        let Open { source, target, path, .. } = open;
+        let mut draft = Draft::new(path);
+        self.place(&mut draft, Pair { source: &source, src: 0, target: &target, dst: 0, default: None });
+        // A plan with findings is thrown away, and its programs may have holes.
+        let sound = self.wrong.is_empty() && self.missing.is_empty();
+        let program = Program {
+            src_size: self.source.size_of(&source),
+            dst_size: self.target.size_of(&target),
+            steps: if sound { draft.steps } else { Vec::new() },
+            paths: draft.paths,
+        };
+        Item {
+            name: format!("{} -> {}", self.source.type_name(&source), self.target.type_name(&target)),
+            kernel: Kernel::new(program),
+            walks: draft.walks,
+            align: self.target.align_of(&target),
+        }
+    }
+
+    pub(super) fn wrong(&mut self, draft: &Draft, why: impl Into<String>) {
+        let path = draft.full_path();
+        let path = if path.is_empty() { self.target.name().to_owned() } else { path };
+        self.wrong.push((path, why.into()));
+    }
+
+    pub(super) fn missing(&mut self, draft: &Draft) {
+        self.missing.push(draft.full_path());
+    }
+
+    pub(super) fn lossy(&mut self, draft: &Draft, why: impl Into<String>) {
+        self.lossy.push((draft.full_path(), why.into()));
+    }
+
+    /// The size of a target type as a position; formats bound it.
+    pub(super) fn target_size(&self, ty: &Type) -> u32 {
+        self.target.size_of(ty) as u32
+    }
+
+    pub(super) fn target_has_reference(&self, ty: &Type) -> bool {
+        has_reference(ty, &self.target_references)
+    }
+
+    /// A default in the target's layout.
+    pub(super) fn template(&mut self, draft: &Draft, ty: &Type, value: &Value) -> Option<Template> {
+        Template::new(self.target, ty, value).map_err(|why| self.wrong(draft, why)).ok()
+    }
+
+    /// Whether a kernel alone can convert the pair.
+    pub(super) fn is_flat(&mut self, source: &Type, target: &Type) -> bool {
+        if number(self.source, source).is_some() && number(self.target, target).is_some() {
+            return true;
+        }
+        let key = (source.clone(), target.clone());
+        if let Some(known) = self.flat.get(&key) {
+            return *known;
+        }
+        let flat = self.find_flat(source, target);
+        self.flat.insert(key, flat);
+        flat
+    }
+
+    fn find_flat(&mut self, source: &Type, target: &Type) -> bool {
+        match (source, target) {
+            (Type::Record(s), Type::Record(d)) => {
+                let (source, target, options) = (self.source, self.target, self.options);
+                let fields = FieldsByName::new(source.record(*s), options);
+                target.record(*d).fields.iter().all(|field| match fields.get(&field.name) {
+                    Some(from) => self.is_flat(&from.ty, &field.ty),
+                    None => !self.target_has_reference(&field.ty),
+                })
+            }
+            (Type::Variant(_), Type::Variant(_)) => {
+                !self.target_has_reference(target) && self.layouts.same_types(source, target)
+            }
+            (Type::Optional { item: s, .. }, Type::Optional { item: d, .. })
+            | (Type::Array { item: s, .. }, Type::Array { item: d, .. }) => self.is_flat(s, d),
+            (Type::Optional { item, .. }, _) => self.is_flat(item, target),
+            (_, Type::Optional { item, .. }) => self.is_flat(source, item),
+            _ => false,
+        }
+    }
+
+    /// Converts a record in its place, field by field, and zeroes the target's padding.
+    pub(super) fn record(&mut self, draft: &mut Draft, (s, src): (DefId, u32), (d, dst): (DefId, u32)) {
+        let (source, target, options) = (self.source.record(s), self.target.record(d), self.options);
+        self.places += target.fields.len();
+        if self.places > MOST_PLACES {
+            return self.wrong(draft, format!("the plan would have more than {MOST_PLACES} places"));
+        }
+        let fields = FieldsByName::new(source, options);
+        let used: HashSet<&str> =
+            target.fields.iter().filter_map(|field| fields.get(&field.name)).map(|from| from.name.as_str()).collect();
+        for field in &source.fields {
+            if !used.contains(field.name.as_str()) {
+                draft.at(&field.name, |draft| self.lossy(draft, "the receiver has no such field"));
+            }
+        }
+        let lengths = self.lengths(draft, &fields, target);
+        let outer = draft.frame.replace(Frame { source: (s, src), target: (d, dst) });
+        for (number, field) in target.fields.iter().enumerate() {
+            let at = dst + field.offset;
+            draft.at(&field.name, |draft| match (lengths.get(&number), fields.get(&field.name)) {
+                (Some(Length::Found), _) => draft.zero(at, self.target_size(&field.ty)),
+                (Some(Length::Known(length)), _) => {
+                    if let Some(template) = self.template(draft, &field.ty, &Value::Int(*length as i128)) {
+                        draft.fill(at, template.fixed);
+                    }
+                }
+                (None, Some(from)) => {
+                    let default = default_of(target, field, options);
+                    let (source, src) = (&from.ty, src + from.offset);
+                    self.place(draft, Pair { source, src, target: &field.ty, dst: at, default });
+                }
+                (None, None) => self.absent_field(draft, target, field, at),
+            });
+        }
+        draft.frame = outer;
+        self.zero_padding(draft, target, dst);
+    }
+
+    fn zero_padding(&self, draft: &mut Draft, record: &RecordDef, dst: u32) {
+        let mut places: Vec<(u32, u32)> =
+            record.fields.iter().map(|field| (field.offset, field.offset + self.target_size(&field.ty))).collect();
+        places.sort_unstable();
+        let mut end = 0;
+        for (start, next) in places {
+            draft.zero(dst + end, start - end);
+            end = next;
+        }
+        draft.zero(dst + end, record.size - end);
+    }
+
+    /// A target field that the source does not have.
+    fn absent_field(&mut self, draft: &mut Draft, record: &RecordDef, field: &Field, dst: u32) {
+        let size = self.target_size(&field.ty);
+        match default_of(record, field, self.options) {
+            Some(value) => {
+                let Some(template) = self.template(draft, &field.ty, value) else { return };
+                if template.is_flat() {
+                    draft.fill(dst, template.fixed);
+                } else {
+                    draft.zero(dst, size);
+                    draft.walk(Action::Constant { dst, template: Box::new(template) });
+                }
+            }
+            None if may_be_null(&field.ty) => draft.zero(dst, size),
+            None => self.missing(draft),
+        }
+    }
+
+    /// The target's length fields whose values follow from the arrays they belong to.
+    fn lengths(&mut self, draft: &mut Draft, fields: &FieldsByName<'_>, target: &RecordDef) -> HashMap<usize, Length> {
+        let mut lengths: HashMap<usize, Length> = HashMap::new();
+        for field in &target.fields {
+            let Type::Sized { dims, .. } = &field.ty else { continue };
+            let known = match (fields.get(&field.name), default_of(target, field, self.options)) {
+                (Some(_), _) => None,
+                (None, Some(value)) => extents(value, dims.len()),
+                (None, None) => continue,
+            };
+            for (position, dim) in dims.iter().enumerate() {
+                let Dim::Field(number) = dim else { continue };
+                let length = known.as_ref().map_or(Length::Found, |known| Length::Known(known[position]));
+                let earlier = lengths.insert(usize::from(*number), length);
+                if earlier.is_some_and(|earlier| earlier != length) {
+                    draft.at(&field.name, |draft| {
+                        self.wrong(draft, "its length field belongs to another array too, and they differ");
+                    });
+                }
+            }
+        }
+        lengths
+    }
+}
+
+/// How the value of a length field is found.
+#[derive(Clone, Copy, PartialEq)]
+enum Length {
+    /// When a record is converted.
+    Found,
+    /// From a default.
+    Known(usize),
+}

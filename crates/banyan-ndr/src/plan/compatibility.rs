@@ -1,0 +1,40 @@
+//! Whether records of one format can become records of another, and at what price.
+
+use super::ConvertOptions;
+use super::build::build;
+use crate::Format;
+
+/// What [`compatibility`] says of two formats. Fields are named by their paths in the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compatibility {
+    /// They are the same format.
+    Equal,
+    /// Every record can be converted, and nothing of it is lost.
+    Lossless,
+    /// Records can be converted, but some values are dropped, or would not fit.
+    Lossy {
+        /// The fields, and what they can lose.
+        fields: Vec<(String, String)>,
+    },
+    /// Records cannot be converted.
+    Incompatible {
+        /// The fields that stand in the way, and why.
+        fields: Vec<(String, String)>,
+    },
+}
+
+/// Compares two formats for a conversion with default options. A source field that the target does not have counts
+/// as lost.
+pub fn compatibility(source: &Format, target: &Format) -> Compatibility {
+    if source == target {
+        return Compatibility::Equal;
+    }
+    let findings = build(source, target, &ConvertOptions::default());
+    if !findings.wrong.is_empty() || !findings.missing.is_empty() {
+        return Compatibility::Incompatible { fields: findings.into_wrong() };
+    }
+    if findings.lossy.is_empty() {
+        return Compatibility::Lossless;
+    }
+    Compatibility::Lossy { fields: findings.lossy }
+}

@@ -1,0 +1,119 @@
+//! Plans: how records of one format become records of another.
+//!
+//! A [`Plan`] is made once for a pair of formats and then run for every record. Fields match by name. Making it finds
+//! everything that can be known without a record: what is missing, what cannot be converted, how each value is moved.
+//! Running it checks all that depends on the record: numbers that do not fit, references that lead astray.
+//!
+//! The way to read it: [`matching`] pairs fields, [`build`] and [`place`] turn pairs into [`steps`], [`walk`] runs
+//! them. A plan does not check what it copies as it is (UTF-8, bools, characters): whoever reads the result does.
+
+mod arrays;
+mod build;
+mod compatibility;
+mod display;
+mod layout;
+mod matching;
+mod numbers;
+mod options;
+mod place;
+mod steps;
+mod template;
+mod walk;
+
+pub use compatibility::{Compatibility, compatibility};
+pub use options::ConvertOptions;
+
+pub use crate::kernel::program::Loss;
+use crate::{Buffer, DecodeError, Format};
+
+/// The conversion of records of one format into records of another.
+#[derive(Debug)]
+pub struct Plan {
+    source: Format,
+    target: Format,
+    /// The first converts the root.
+    items: Vec<steps::Item>,
+    identity: bool,
+    /// Most bytes of a converted body.
+    most: usize,
+}
+
+impl Plan {
+    /// Finds out how to convert. Fails with the names of all fields that are missing or cannot be converted.
+    pub fn new(source: &Format, target: &Format, options: &ConvertOptions) -> Result<Plan, DecodeError> {
+        let items = build::build(source, target, options).into_items(target)?;
+        Ok(Plan {
+            source: source.clone(),
+            target: target.clone(),
+            items,
+            identity: layout::Layouts::new(source, target, options).same_bodies(),
+            most: options.limits.body_bytes,
+        })
+    }
+
+    /// Converts a body. `out` is cleared and then holds the target's body.
+    pub fn convert(&self, body: &[u8], out: &mut Buffer) -> Result<(), DecodeError> {
+        self.run(body, out, false)
+    }
+
+    /// As [`convert`](Self::convert), but never with generated code.
+    pub fn convert_interpreted(&self, body: &[u8], out: &mut Buffer) -> Result<(), DecodeError> {
+        self.run(body, out, true)
+    }
+
+    #[inline]
+    fn run(&self, body: &[u8], out: &mut Buffer, interpreted: bool) -> Result<(), DecodeError> {
+        if !self.source.fits(body.len()) {
+            return Err(DecodeError::Size { found: body.len(), wanted: self.source.size() });
+        }
+        let root = &self.items[0];
+        out.set_len(root.program().dst_size);
+        if root.walks.is_empty() {
+            let body = &body[..root.program().src_size];
+            let ran = match interpreted {
+                false => root.kernel.run(body, out, 1),
+                true => root.kernel.run_interpreted(body, out, 1),
+            };
+            if ran.is_ok() {
+                return Ok(());
+            }
+        }
+        self.walk(body, out, interpreted)
+    }
+
+    fn walk(&self, body: &[u8], out: &mut Buffer, interpreted: bool) -> Result<(), DecodeError> {
+        let first = walk::Walker::new(self, body, out, interpreted, false).run();
+        if first.is_ok() {
+            return Ok(());
+        }
+        // Once more, for the path of the error.
+        out.set_len(self.items[0].program().dst_size);
+        walk::Walker::new(self, body, out, interpreted, true).run().map_err(|error| *error)
+    }
+
+    /// Whether source bodies are target bodies as they are, so that they can be viewed where they lie.
+    pub fn is_identity(&self) -> bool {
+        self.identity
+    }
+
+    /// Generates machine code now, for all items that gain by it. Returns whether there is any.
+    pub fn compile(&self) -> bool {
+        let gaining = self.items.iter().filter(|item| item.kernel.pays());
+        gaining.map(|item| item.kernel.compile()).filter(|compiled| *compiled).count() > 0
+    }
+
+    /// Whether any item gains by machine code.
+    pub fn pays(&self) -> bool {
+        self.items.iter().any(|item| item.kernel.pays())
+    }
+
+    /// The format of the bodies it takes.
+    pub fn source(&self) -> &Format {
+        &self.source
+    }
+
+    /// The format of the bodies it makes.
+    pub fn target(&self) -> &Format {
+        &self.target
+    }
+}
