@@ -11,7 +11,7 @@ mod value;
 pub mod wire;
 
 pub use buffer::Buffer;
-pub use cstruct::CStruct;
+pub use cstruct::{CRecord, CStruct, encode_c, plain_c};
 pub use dynamic::DynRecord;
 pub use error::{DecodeError, EncodeError};
 pub use format::*;

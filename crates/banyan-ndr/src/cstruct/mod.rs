@@ -4,5 +4,10 @@
 //! into memory that C code can read. Only this module follows real pointers; nothing here guesses a layout.
 
 mod builder;
+mod encode;
+mod plain;
+mod record;
 
 pub use builder::CStruct;
+pub use encode::{encode_c, plain_c};
+pub use record::CRecord;

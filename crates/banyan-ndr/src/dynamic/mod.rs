@@ -25,6 +25,8 @@ mod recursion;
 pub(crate) mod targets;
 mod write;
 
+pub(crate) use recursion::Recursion;
+
 use crate::reflect::{Item, RecordView};
 use crate::{Buffer, DecodeError, EncodeError, Format, Limits, Value};
 

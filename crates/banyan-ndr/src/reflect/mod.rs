@@ -85,6 +85,11 @@ impl<'a> RecordView<'a> {
         self.get(path)?.get().map_err(|error| at_path(error, path))
     }
 
+    /// Where a part of the body begins in it.
+    fn offset_of(&self, part: &[u8]) -> usize {
+        part.as_ptr().addr() - self.body.as_ptr().addr()
+    }
+
     fn slots(&self) -> Slots {
         Slots { order: self.format.order(), pointer: self.format.pointer() }
     }

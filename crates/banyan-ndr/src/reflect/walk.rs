@@ -145,6 +145,17 @@ impl Item<'_> {
         }
     }
 
+    /// Where the bytes of [`Item::bytes_behind`] begin and how many they are, if there are any.
+    pub(crate) fn run_behind(&self) -> Result<Option<(usize, usize)>, DecodeError> {
+        let start = match self.ty() {
+            Type::Str | Type::Bytes | Type::CStr => self.text_bytes()?.map(|bytes| self.view.offset_of(bytes)),
+            Type::List { .. } | Type::Sized { .. } => self.elements()?.map(|elements| elements.start()),
+            _ => None,
+        };
+        let bytes = self.bytes_behind()?;
+        Ok(start.map(|start| (start, bytes)).filter(|(_, bytes)| *bytes > 0))
+    }
+
     fn text_for_check(&self) -> Result<(), DecodeError> {
         if matches!(self.ty(), Type::Str) { self.text().map(drop) } else { Ok(()) }
     }
