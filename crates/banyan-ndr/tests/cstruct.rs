@@ -5,8 +5,8 @@ use std::mem::offset_of;
 use std::ptr::{from_ref, null, null_mut};
 
 use banyan_ndr::{
-    Buffer, ByteOrder, CRecord, CStruct, DecodeError, DynRecord, Format, Limits, Order, PointerWidth, RecordView, Value,
-    encode_c, plain_c,
+    Buffer, ByteOrder, CRecord, CStruct, DecodeError, DynRecord, Format, Limits, Order, PointerWidth, RecordView,
+    Value, encode_c, plain_c,
 };
 
 #[repr(C)]
@@ -144,7 +144,10 @@ fn strings_matrices_shared_targets_and_nulls_arrive_as_they_were() {
     assert_eq!(view.value::<f64>("grid[1][0]").unwrap(), 4.0);
     assert_eq!(view.value::<i64>("right.value").unwrap(), 42);
     assert!(view.value::<bool>("on").unwrap());
-    assert_eq!(view.get("left").unwrap().deref().unwrap().offset(), view.get("right").unwrap().deref().unwrap().offset());
+    assert_eq!(
+        view.get("left").unwrap().deref().unwrap().offset(),
+        view.get("right").unwrap().deref().unwrap().offset()
+    );
 
     let received = CRecord::new(&format, body).unwrap();
     // SAFETY: the record is a `Sample` whose pointers lead into its own memory.
@@ -173,11 +176,8 @@ fn a_plain_struct_is_its_own_body() {
         id: u32,
         x: [f32; 3],
     }
-    let format = CStruct::new("point", 16, 4)
-        .uint("id", 0, 4)
-        .array("x", 4, CStruct::float_type(4), &[3])
-        .build()
-        .unwrap();
+    let format =
+        CStruct::new("point", 16, 4).uint("id", 0, 4).array("x", 4, CStruct::float_type(4), &[3]).build().unwrap();
     let point = Point { id: 9, x: [0.5, 1.5, 2.5] };
     let base = from_ref(&point).cast::<u8>();
     // SAFETY: `point` outlives the slice.
@@ -192,16 +192,17 @@ fn a_plain_struct_is_its_own_body() {
 #[test]
 fn mistakes_in_a_description_are_named() {
     let message = |format: CStruct| format.build().unwrap_err().to_string();
-    assert_eq!(
-        message(CStruct::new("a", 8, 4).int("x", 0, 4).int("y", 2, 4)),
-        "a.y: overlaps field x"
-    );
+    assert_eq!(message(CStruct::new("a", 8, 4).int("x", 0, 4).int("y", 2, 4)), "a.y: overlaps field x");
     assert_eq!(
         message(CStruct::new("a", 16, 8).sized_array("x", 0, CStruct::float_type(8), "n")),
         "a.x: its length field n does not exist"
     );
     assert_eq!(
-        message(CStruct::new("b", 8, 8).nested("inner", 0, &CStruct::new("a", 8, 8).sized_array("x", 0, CStruct::int_type(4), "n"))),
+        message(CStruct::new("b", 8, 8).nested(
+            "inner",
+            0,
+            &CStruct::new("a", 8, 8).sized_array("x", 0, CStruct::int_type(4), "n")
+        )),
         "a.x: its length field n does not exist"
     );
     assert_eq!(message(CStruct::new("a", 4, 4).float("x", 0, 3)), "a.x: float of 3 bytes");
@@ -210,7 +211,8 @@ fn mistakes_in_a_description_are_named() {
 #[test]
 fn a_struct_of_another_machine_is_neither_read_nor_made_from_memory() {
     let foreign = if ByteOrder::NATIVE == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
-    let format = CStruct::new("a", 8, 8).pointer_width(PointerWidth::NATIVE).order(foreign).int("x", 0, 8).build().unwrap();
+    let format =
+        CStruct::new("a", 8, 8).pointer_width(PointerWidth::NATIVE).order(foreign).int("x", 0, 8).build().unwrap();
     let mut out = Buffer::new();
     // SAFETY: refused before anything is read.
     assert!(unsafe { encode_c(&format, null(), &mut out) }.unwrap_err().to_string().contains("another machine"));
@@ -231,7 +233,10 @@ fn a_body_whose_parts_overlap_never_becomes_c_memory() {
         let result = CRecord::new(&node(), forged);
         if target != size {
             assert!(
-                matches!(result, Err(DecodeError::Overlap { .. } | DecodeError::Invalid { .. } | DecodeError::OutOfBounds { .. })),
+                matches!(
+                    result,
+                    Err(DecodeError::Overlap { .. } | DecodeError::Invalid { .. } | DecodeError::OutOfBounds { .. })
+                ),
                 "{target}"
             );
         }

@@ -275,7 +275,7 @@ impl DynRecord {
 }
 
 /// Sets those length fields that have no value yet from the arrays they belong to.
-pub(super) fn fill_lengths(record: &RecordDef, fields: &mut [(String, Value)]) {
+pub(crate) fn fill_lengths(record: &RecordDef, fields: &mut [(String, Value)]) {
     for (position, field) in record.fields.iter().enumerate() {
         let Type::Sized { dims, .. } = &field.ty else { continue };
         let lengths = real_lengths(&fields[position].1, dims.len());

@@ -7,10 +7,10 @@ use crate::{Dim, EncodeError, Format, RecordDef, Type, Value};
 
 /// Checks values and brings them into the form in which [`DynRecord::from_body`](super::DynRecord::from_body) would
 /// have read them: numbers of the type's own kind, all fields in order, targets in the table where they belong.
-pub(super) struct Fitter<'a> {
-    pub(super) format: &'a Format,
-    pub(super) recursion: &'a Recursion,
-    pub(super) shared: &'a mut Vec<Value>,
+pub(crate) struct Fitter<'a> {
+    pub(crate) format: &'a Format,
+    pub(crate) recursion: &'a Recursion,
+    pub(crate) shared: &'a mut Vec<Value>,
 }
 
 /// Puts a name or index before the path of an error.
@@ -32,7 +32,7 @@ pub(super) fn refuse(reason: impl Into<String>) -> EncodeError {
 }
 
 impl Fitter<'_> {
-    pub(super) fn fit(&mut self, value: Value, ty: &Type) -> Result<Value, EncodeError> {
+    pub(crate) fn fit(&mut self, value: Value, ty: &Type) -> Result<Value, EncodeError> {
         if let Value::Shared(key) = value {
             // What it stands for is checked when it is written: it may be set later.
             return if key < self.shared.len() {

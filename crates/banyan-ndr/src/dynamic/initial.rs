@@ -24,10 +24,10 @@ pub(super) fn record(format: &Format) -> DynRecord {
 }
 
 /// Makes values to begin with; new entries go to the end of the table.
-pub(super) struct Initial<'a> {
-    pub(super) format: &'a Format,
-    pub(super) recursion: &'a Recursion,
-    pub(super) shared: &'a mut Vec<Value>,
+pub(crate) struct Initial<'a> {
+    pub(crate) format: &'a Format,
+    pub(crate) recursion: &'a Recursion,
+    pub(crate) shared: &'a mut Vec<Value>,
 }
 
 impl Initial<'_> {
@@ -63,7 +63,7 @@ impl Initial<'_> {
         Value::Shared(self.shared.len() - 1)
     }
 
-    fn array(&mut self, item: &Type, dims: &[u32]) -> Value {
+    pub(crate) fn array(&mut self, item: &Type, dims: &[u32]) -> Value {
         match dims {
             [] => self.value(item),
             [length, inner @ ..] => Value::List((0..*length).map(|_| self.array(item, inner)).collect()),
@@ -88,7 +88,7 @@ impl Initial<'_> {
     }
 
     /// A field's default, if it declares one that fits it; what its type begins with otherwise.
-    pub(super) fn field(&mut self, field: &Field) -> Value {
+    pub(crate) fn field(&mut self, field: &Field) -> Value {
         if let Some(default) = &field.default {
             let mut fitter = Fitter { format: self.format, recursion: self.recursion, shared: self.shared };
             if let Ok(value) = fitter.fit(default.clone(), &field.ty) {

@@ -25,7 +25,10 @@ mod recursion;
 pub(crate) mod targets;
 mod write;
 
-pub(crate) use recursion::Recursion;
+pub(crate) use edit::fill_lengths;
+pub(crate) use fit::Fitter;
+pub(crate) use initial::Initial;
+pub(crate) use recursion::{Recursion, is_indirect};
 
 use crate::reflect::{Item, RecordView};
 use crate::{Buffer, DecodeError, EncodeError, Format, Limits, Value};
