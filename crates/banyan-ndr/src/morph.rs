@@ -254,7 +254,8 @@ impl<'m> Mapper<'m, '_> {
         if let Some((_, value)) = morph.defaults.iter().find(|(name, _)| *name == path) {
             return self.fit(value.clone(), &field.ty, &path);
         }
-        if field.default.is_none() && !matches!(field.ty, Type::Optional { .. } | Type::Ref { nullable: true, .. }) {
+        let may_be_null = matches!(field.ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. });
+        if field.default.is_none() && !may_be_null {
             self.missing.push(path);
         }
         Ok(Initial { format: self.format, recursion: self.recursion, shared: &mut self.shared }.field(field))
@@ -266,7 +267,7 @@ impl<'m> Mapper<'m, '_> {
         for (from, _) in self.morph.renames.iter().filter(|(_, to)| to == path) {
             let found = match from.rsplit_once('.') {
                 None if parent.is_empty() => sibling(from),
-                Some((before, last)) if before == parent => sibling(last),
+                Some((before, last)) if before == self.old_path(parent) => sibling(last),
                 _ => self.old.get(from).ok(),
             };
             if found.is_some() {
@@ -274,6 +275,17 @@ impl<'m> Mapper<'m, '_> {
             }
         }
         sibling(name)
+    }
+
+    /// What a path of the new format is in the old one.
+    fn old_path(&self, path: &str) -> String {
+        if let Some((from, _)) = self.morph.renames.iter().find(|(_, to)| to == path) {
+            return from.clone();
+        }
+        match path.rsplit_once('.') {
+            Some((parent, name)) => format!("{}.{name}", self.old_path(parent)),
+            None => path.into(),
+        }
     }
 
     fn array(&mut self, value: &'m Value, item: &'m Type, dims: &[u32], path: &str) -> Result<Value, DecodeError> {

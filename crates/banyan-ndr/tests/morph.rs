@@ -45,7 +45,7 @@ fn rules() -> Morph {
     Morph::new("mesh")
         .rename("step", "time_step")
         .rename("items", "elems")
-        .rename("elems.temp", "elems.kelvin")
+        .rename("items.temp", "elems.kelvin")
         .default("extra", -1)
         .compute("total", |old| {
             let items = old.get("items").and_then(|items| items.len()).map_err(|error| error.to_string())?;
