@@ -2,6 +2,7 @@
 
 mod buffer;
 mod error;
+pub mod ffs;
 mod format;
 mod limits;
 mod value;
