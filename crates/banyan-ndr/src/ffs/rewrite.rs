@@ -139,7 +139,7 @@ impl Rewriting<'_> {
         let Some(mut target) = self.target(from, path)? else { return Ok(()) };
         let block = &self.plan.blocks[item];
         if item == 0 && target < block.size {
-            // Writers let a pointer to the root lead somewhere into its fixed part, since 0 is taken.
+            // Writers cannot say 0 for the root; they say the length of the header, which lies within it.
             target = 0;
         }
         let key = Target { at: target, item, parent: if block.is_record { 0 } else { parent } };
