@@ -181,15 +181,15 @@ fn booleans_become_0_or_1_and_odd_chars_and_enumerations_integers() {
 #[test]
 fn floats_are_read_from_machines_that_order_them_unlike_integers() {
     let fields = [("double", "float", 8, 0), ("single", "float", 4, 8), ("many", "float[2]", 8, 16)];
-    let mixed = |double: f64| {
+    // For each form, how it writes 1.5 in four bytes and any number in eight.
+    type Form = (u16, [u8; 4], fn(f64) -> Vec<u8>);
+    let mixed: Form = (3, 1.5_f32.to_le_bytes(), |double| {
         let mut bytes = double.to_le_bytes();
         bytes.rotate_left(4);
         bytes.to_vec()
-    };
-    let big = |double: f64| double.to_be_bytes().to_vec();
-    let forms: [(u16, [u8; 4], &dyn Fn(f64) -> Vec<u8>); 2] =
-        [(3, 1.5_f32.to_le_bytes(), &mixed), (1, 1.5_f32.to_be_bytes(), &big)];
-    for (floats, single, double) in forms {
+    });
+    let big: Form = (1, 1.5_f32.to_be_bytes(), |double| double.to_be_bytes().to_vec());
+    for (floats, single, double) in [mixed, big] {
         let machine = Machine { floats, ..LITTLE };
         let contents = bytes(&[double(2.717), single.to_vec(), vec![0; 4], double(-1.0), double(1e300)]);
         let value = value_of(&records(&machine.stream(&[("floats", 32, &fields)], &contents))[0]);
