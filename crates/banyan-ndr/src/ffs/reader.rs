@@ -195,9 +195,8 @@ impl<R: Read> Reader<R> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<(Format, Buffer), ErrorKind> {
-        let id_len = bytes.first().and_then(|version| ForeignId::len_of(*version));
-        let id = id_len.and_then(|len| bytes.get(..len)).ok_or(ErrorKind::Truncated("the id of a record"))?;
-        let id = ForeignId::new(id);
+        let id_len = bytes.first().and_then(|version| ForeignId::len_of(*version)).unwrap_or(12);
+        let id = ForeignId::new(&bytes[..id_len.min(bytes.len())]);
         let Some(layout) = self.layouts.get(&id) else { return Err(ErrorKind::UnknownFormat(id)) };
         let source = contents(bytes, id.as_bytes().len(), layout)?;
         Ok((layout.format.clone(), rewrite(&layout.plan, source, &self.limits)?))
@@ -309,14 +308,17 @@ fn contents<'b>(bytes: &'b [u8], id_len: usize, layout: &Layout) -> Result<&'b [
             .get(start..start + wanted)
             .ok_or(DecodeError::Size { found: bytes.len().saturating_sub(start), wanted });
     }
-    let usual = if layout.long_lengths { 8 } else { 4 };
     let at = id_len.next_multiple_of(4);
-    let found = [usual, 12 - usual].into_iter().find_map(|width| {
-        let stated = read_uint(bytes.get(at..at + width)?, format.order());
-        let body = bytes.get((id_len + width).next_multiple_of(8)..)?;
-        (body.len() as u128 == stated).then_some(body)
-    });
-    found.ok_or(DecodeError::Size { found: bytes.len(), wanted })
+    let stated = |width: usize| {
+        let len = usize::try_from(read_uint(bytes.get(at..at + width)?, format.order())).ok()?;
+        Some((len, bytes.get((id_len + width).next_multiple_of(8)..)?))
+    };
+    let (usual, other) = if layout.long_lengths { (stated(8), stated(4)) } else { (stated(4), stated(8)) };
+    // The version says how wide the length is; should it be the other width after all, only that one fits exactly.
+    let fits = |(len, body): &(usize, &[u8])| *len == body.len();
+    let found = usual.filter(fits).or(other.filter(fits)).or(usual);
+    let contents = found.and_then(|(len, body)| body.get(..len));
+    contents.ok_or(DecodeError::Size { found: bytes.len(), wanted })
 }
 
 /// Bytes with a position.

@@ -35,7 +35,6 @@ pub(super) fn rewrite(plan: &Plan, source: &[u8], limits: &Limits) -> Result<Buf
         todo: Vec::new(),
     };
     rewriting.allocate(root.align, root.size, 0)?;
-    rewriting.shared.insert(Target { at: 0, item: 0, parent: 0 }, 0);
     rewriting.todo.push(Items { item: 0, from: 0, to: 0, count: 1, parent: 0 });
     while let Some(items) = rewriting.todo.pop() {
         rewriting.items(items)?;
@@ -136,11 +135,12 @@ impl Rewriting<'_> {
     }
 
     fn pointer(&mut self, from: usize, to: usize, item: usize, parent: usize, path: usize) -> Result<(), DecodeError> {
-        let Some(mut target) = self.target(from, path)? else { return Ok(()) };
+        let Some(target) = self.target(from, path)? else { return Ok(()) };
         let block = &self.plan.blocks[item];
         if item == 0 && target < block.size {
             // Writers cannot say 0 for the root; they say the length of the header, which lies within it.
-            target = 0;
+            self.refer(to, 0);
+            return Ok(());
         }
         let key = Target { at: target, item, parent: if block.is_record { 0 } else { parent } };
         let place = match self.shared.get(&key) {
