@@ -4,6 +4,7 @@ mod buffer;
 mod cstruct;
 pub mod dynamic;
 mod error;
+pub mod ffs;
 mod format;
 mod kernel;
 mod limits;
