@@ -2,6 +2,7 @@
 
 mod buffer;
 mod error;
+pub mod file;
 mod format;
 mod limits;
 mod value;
