@@ -177,19 +177,14 @@ impl Reader {
 
 /// The next block header before `end`; its payload may end behind.
 fn find_block(store: &mut Store, scanner: &Scanner, end: u64) -> std::io::Result<Option<BlockHeader>> {
+    let at = scanner.at;
+    if at.checked_add(BLOCK_HEADER as u64).is_none_or(|payload| payload > end) {
+        return Ok(None);
+    }
     let mut bytes = [0; BLOCK_HEADER];
-    let mut at = scanner.at;
-    loop {
-        if at.checked_add(BLOCK_HEADER as u64).is_none_or(|payload| payload > end) {
-            return Ok(None);
-        }
-        store.read_at(at, &mut bytes)?;
-        if let Some(header) = scanner.candidate(at, &bytes) {
-            return Ok(Some(header));
-        }
-        match store.find_marker(at + ALIGN as u64, end)? {
-            Some(next) => at = next,
-            None => return Ok(None),
-        }
+    store.read_at(at, &mut bytes)?;
+    match scanner.candidate(at, &bytes) {
+        Some(header) => Ok(Some(header)),
+        None => store.search(at + ALIGN as u64, end, |at, bytes| scanner.candidate(at, bytes)),
     }
 }

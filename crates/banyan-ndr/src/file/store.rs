@@ -9,10 +9,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::layout::{ALIGN, MARKER};
+use super::layout::{ALIGN, BLOCK_HEADER, BlockHeader, MARKER};
 use crate::Buffer;
 
-/// How many bytes are searched for a marker at a time.
+/// How many bytes are searched for a block at a time.
 const SEARCH_CHUNK: usize = 64 << 10;
 
 /// The bytes of a file.
@@ -55,18 +55,29 @@ impl Store {
         Ok(out)
     }
 
-    /// The next place from `from` (a multiple of 16) to `end` at which a block's marker stands.
-    pub(super) fn find_marker(&mut self, mut from: u64, end: u64) -> io::Result<Option<u64>> {
-        let mut chunk = vec![0; SEARCH_CHUNK];
-        while from < end {
-            let len = (end - from).min(SEARCH_CHUNK as u64) as usize;
-            self.read_at(from, &mut chunk[..len])?;
-            if let Some(found) = chunk[..len].chunks(ALIGN).position(|line| line.starts_with(&MARKER)) {
-                return Ok(Some(from + (found * ALIGN) as u64));
+    /// The first block header from `from` (a multiple of 16) on that `accept` takes and that ends before `end`. Reads
+    /// everything at most twice, however many markers there are.
+    pub(super) fn search(
+        &mut self,
+        mut from: u64,
+        end: u64,
+        accept: impl Fn(u64, &[u8; BLOCK_HEADER]) -> Option<BlockHeader>,
+    ) -> io::Result<Option<BlockHeader>> {
+        let mut chunk = vec![0; end.saturating_sub(from).min(SEARCH_CHUNK as u64) as usize];
+        loop {
+            let len = end.saturating_sub(from).min(chunk.len() as u64) as usize;
+            if len < BLOCK_HEADER {
+                return Ok(None);
             }
-            from += len as u64;
+            self.read_at(from, &mut chunk[..len])?;
+            for at in (0..=len - BLOCK_HEADER).step_by(ALIGN) {
+                let bytes = chunk[at..].first_chunk().filter(|bytes| bytes.starts_with(&MARKER));
+                if let Some(header) = bytes.and_then(|bytes| accept(from + at as u64, bytes)) {
+                    return Ok(Some(header));
+                }
+            }
+            from += ((len - BLOCK_HEADER) / ALIGN * ALIGN + ALIGN) as u64;
         }
-        Ok(None)
     }
 
     /// Maps the bytes before `end`, which all belong to complete blocks.

@@ -41,7 +41,7 @@ fn flips(file: &[u8], mut check: impl FnMut(usize, &[u8], &Block)) {
 fn a_flipped_bit_costs_the_records_of_its_block_and_no_other() {
     let (file, samples) = small_file();
     let blocks = oracle::blocks(&file);
-    assert!(blocks.iter().filter(|block| block.kind == oracle::RECORDS).count() > 8, "a test of many blocks");
+    assert!(blocks.iter().filter(|block| block.kind == oracle::RECORDS).count() > 5, "a test of many blocks");
     flips(&file, |byte, damaged, block| {
         let reader = open(damaged);
         // The index repeats the formats: damage to a description costs nothing.

@@ -64,7 +64,7 @@ pub(crate) fn any_sample() -> impl Strategy<Value = Sample> {
 
 /// Blocks so small that a few records make several.
 pub(crate) fn small_blocks() -> WriterOptions {
-    WriterOptions { time_field: Some("time".into()), block_bytes: 200, ..WriterOptions::default() }
+    WriterOptions { time_field: Some("time".into()), block_bytes: 96, ..WriterOptions::default() }
 }
 
 pub(crate) fn write(samples: &[Sample], options: WriterOptions) -> Vec<u8> {
@@ -79,18 +79,18 @@ pub(crate) fn write(samples: &[Sample], options: WriterOptions) -> Vec<u8> {
 pub(crate) fn small_file() -> (Vec<u8>, Vec<Sample>) {
     let mut writer = Writer::stream(Vec::new(), small_blocks()).unwrap();
     let mut samples = Vec::new();
-    for i in 0..24_i64 {
+    for i in 0..14_i64 {
         let sample = match i % 6 {
             0 | 1 | 3 => tick_at(i),
             2 => blob_at(i as f64 + 0.5, &vec![i as u8; i as usize]),
             4 => Sample { format: pair(), body: vec![i as u8; 16] },
-            _ => blob_at(-1.0, &[i as u8; 210]),
+            _ => blob_at(-1.0, &[i as u8; 72]),
         };
         writer.write_body(&sample.format, &sample.body).unwrap();
         samples.push(sample);
         match i {
-            7 => writer.attribute("host", "n17").unwrap(),
-            13 => writer.comment("half of it").unwrap(),
+            4 => writer.attribute("host", "n17").unwrap(),
+            8 => writer.comment("half of it").unwrap(),
             _ => {}
         }
     }
