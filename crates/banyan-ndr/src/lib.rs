@@ -4,10 +4,13 @@ mod buffer;
 mod cstruct;
 pub mod dynamic;
 mod error;
+pub mod export;
 pub mod file;
 mod format;
 mod limits;
 pub mod reflect;
+pub mod schema;
+pub mod text;
 mod value;
 pub mod wire;
 
