@@ -5,6 +5,8 @@ mod cstruct;
 pub mod dynamic;
 mod error;
 pub mod ffs;
+pub mod export;
+pub mod file;
 mod format;
 mod kernel;
 mod limits;
@@ -12,6 +14,8 @@ pub mod typed;
 mod plan;
 mod morph;
 pub mod reflect;
+pub mod schema;
+pub mod text;
 mod value;
 pub mod wire;
 

@@ -22,6 +22,7 @@ pub use types::{
     ByteOrder, Case, DefId, Definition, Dim, EnumerationDef, Field, Meter, Order, PointerWidth, RecordDef, Type,
     VariantDef,
 };
+pub(crate) use types::{align_of, size_of};
 
 use crate::Limits;
 

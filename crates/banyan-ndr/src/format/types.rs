@@ -337,7 +337,7 @@ impl Type {
         }
     }
 
-    pub(super) fn item_mut(&mut self) -> Option<&mut Type> {
+    pub(crate) fn item_mut(&mut self) -> Option<&mut Type> {
         match self {
             Type::Optional { item, .. }
             | Type::Ref { item, .. }
@@ -358,7 +358,7 @@ impl Type {
 }
 
 /// Bytes a value takes where it stands. `None` when that overflows (possible only before a format is checked).
-pub(super) fn size_of(ty: &Type, pointer: PointerWidth, definitions: &[Definition]) -> Option<u64> {
+pub(crate) fn size_of(ty: &Type, pointer: PointerWidth, definitions: &[Definition]) -> Option<u64> {
     Some(match ty {
         Type::Int { width, .. } | Type::Float { width } | Type::Bool { width } | Type::Char { width } => {
             u64::from(*width)
@@ -375,7 +375,7 @@ pub(super) fn size_of(ty: &Type, pointer: PointerWidth, definitions: &[Definitio
 }
 
 /// The alignment of a value: its width for a number, what is declared for a definition.
-pub(super) fn align_of(ty: &Type, pointer: PointerWidth, definitions: &[Definition]) -> u32 {
+pub(crate) fn align_of(ty: &Type, pointer: PointerWidth, definitions: &[Definition]) -> u32 {
     match ty {
         Type::Int { width, .. } | Type::Float { width } | Type::Bool { width } | Type::Char { width } => {
             u32::from(*width)

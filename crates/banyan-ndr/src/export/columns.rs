@@ -1,0 +1,192 @@
+//! The columns of a table of records, and the way between cells and JSON.
+//!
+//! Records in place become a column for each of their fields (`position.x`). Numbers, truth values and texts are
+//! written as such; everything else is JSON in a cell. A format whose values can be shared or contain themselves has a
+//! single column, `record`, with all of it as JSON.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use super::error::ExportError;
+use crate::{DefId, Definition, EnumerationDef, Format, Type};
+
+/// A column.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// The names of the fields that lead to it; empty for the whole record.
+    path: Vec<String>,
+    cell: Cell,
+    /// An empty cell means that the value is absent.
+    optional: bool,
+}
+
+/// What a cell of a column holds.
+#[derive(Debug, Clone)]
+enum Cell {
+    /// A number or truth value.
+    Word,
+    /// Text, bytes in base64, a character.
+    Text,
+    /// A name, or a number that has none.
+    Name(EnumerationDef),
+    /// JSON.
+    Json,
+}
+
+/// The columns of a format.
+pub(super) fn columns(format: &Format) -> Result<Vec<Column>, ExportError> {
+    let mut columns = Vec::new();
+    if is_flat(format) {
+        collect(format, DefId::ROOT, &mut Vec::new(), &mut columns);
+    } else {
+        columns.push(Column { name: "record".into(), path: Vec::new(), cell: Cell::Json, optional: false });
+    }
+    let mut names = HashSet::new();
+    match columns.iter().find(|column| !names.insert(column.name.as_str())) {
+        None => Ok(columns),
+        Some(twice) => Err(ExportError::SameColumn { format: format.name().to_owned(), column: twice.name.clone() }),
+    }
+}
+
+/// Whether the JSON of a record is one object of fields by their own names, with nothing beside them: no table of
+/// shared values, and no name that JSON writes otherwise.
+fn is_flat(format: &Format) -> bool {
+    let plain_names = |definition: &Definition| match definition {
+        Definition::Record(record) => record.fields.iter().all(|field| !field.name.starts_with('$')),
+        _ => true,
+    };
+    matches!(format.root(), Definition::Record(record) if !record.fields.is_empty())
+        && !format.is_recursive()
+        && format.definitions().iter().all(|definition| plain_names(definition) && !definition.types().any(needs_table))
+}
+
+fn needs_table(ty: &Type) -> bool {
+    let nested_null = |item: &Type| matches!(item, Type::Optional { .. } | Type::Ref { .. } | Type::CStr);
+    match ty {
+        Type::Ref { shared: true, .. } => true,
+        Type::Ref { item, .. } | Type::Optional { item, .. } if nested_null(item) => true,
+        _ => ty.item().is_some_and(needs_table),
+    }
+}
+
+fn collect(format: &Format, record: DefId, path: &mut Vec<String>, columns: &mut Vec<Column>) {
+    for field in &format.record(record).fields {
+        path.push(field.name.clone());
+        match &field.ty {
+            Type::Record(inner) if !format.record(*inner).fields.is_empty() => collect(format, *inner, path, columns),
+            ty => {
+                let (cell, optional) = cell_of(format, ty);
+                columns.push(Column { name: path.join("."), path: path.clone(), cell, optional });
+            }
+        }
+        path.pop();
+    }
+}
+
+fn cell_of(format: &Format, ty: &Type) -> (Cell, bool) {
+    match ty {
+        Type::Int { .. } | Type::Float { .. } | Type::Bool { .. } => (Cell::Word, false),
+        Type::Str | Type::Bytes | Type::Char { .. } => (Cell::Text, false),
+        Type::CStr => (Cell::Text, true),
+        Type::Enum(id) => (Cell::Name(format.enumeration(*id).clone()), false),
+        Type::Optional { item, .. } => match cell_of(format, item) {
+            (Cell::Json, _) => (Cell::Json, false),
+            (cell, _) => (cell, true),
+        },
+        _ => (Cell::Json, false),
+    }
+}
+
+/// The cells of a row, from the record as JSON.
+pub(super) fn cells(columns: &[Column], json: &str) -> Result<Vec<String>, serde_json::Error> {
+    let mut row = Vec::with_capacity(columns.len());
+    fill(columns, 0, serde_json::from_str(json)?, &mut row)?;
+    Ok(row)
+}
+
+fn fill(columns: &[Column], depth: usize, value: &RawValue, row: &mut Vec<String>) -> Result<(), serde_json::Error> {
+    if let [column] = columns
+        && column.path.len() == depth
+    {
+        row.push(column.cell_from(value)?);
+        return Ok(());
+    }
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(value.get())?;
+    for group in columns.chunk_by(|a, b| a.path[depth] == b.path[depth]) {
+        match members.get(&group[0].path[depth]) {
+            Some(member) => fill(group, depth + 1, member, row)?,
+            None => row.extend(group.iter().map(|_| String::new())),
+        }
+    }
+    Ok(())
+}
+
+impl Column {
+    fn cell_from(&self, value: &RawValue) -> Result<String, serde_json::Error> {
+        let raw = value.get();
+        match self.cell {
+            Cell::Json => Ok(raw.to_owned()),
+            _ if self.optional && raw == "null" => Ok(String::new()),
+            // Numbers beyond 64 bits and floats that are no numbers are strings in JSON.
+            _ if raw.starts_with('"') => serde_json::from_str(raw),
+            _ => Ok(raw.to_owned()),
+        }
+    }
+
+    /// The cell as JSON. A cell that is no value of its type is handed on as text, for the reader of JSON to refuse.
+    fn json_from<'c>(&self, cell: &'c str) -> Cow<'c, str> {
+        let quoted = || Cow::from(serde_json::Value::from(cell).to_string());
+        match &self.cell {
+            Cell::Json => cell.into(),
+            _ if self.optional && cell.is_empty() => "null".into(),
+            Cell::Word if is_word(cell) => cell.into(),
+            Cell::Name(names) if names.value_of(cell).is_none() && is_word(cell) => cell.into(),
+            Cell::Word | Cell::Name(_) | Cell::Text => quoted(),
+        }
+    }
+}
+
+/// Whether the text is a number of at most 64 bits, or a truth value, in JSON.
+fn is_word(cell: &str) -> bool {
+    let whole = !cell.is_empty() && cell.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let too_large = whole && cell.parse::<i64>().is_err() && cell.parse::<u64>().is_err();
+    let plain = cell.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    plain && cell != "null" && !too_large && serde_json::from_str::<&RawValue>(cell).is_ok()
+}
+
+/// The JSON of a record, from some columns (in the order of the format) and their cells.
+pub(super) fn json<'c>(row: impl IntoIterator<Item = (&'c Column, &'c str)>) -> String {
+    let mut out = String::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut separator = "{";
+    for (column, cell) in row {
+        let Some((name, parents)) = column.path.split_last() else { return cell.to_owned() };
+        let common = open.iter().zip(parents).take_while(|(open, parent)| *open == parent).count();
+        if open.len() > common {
+            out.push_str(&"}".repeat(open.len() - common));
+            open.truncate(common);
+        }
+        for parent in &parents[common..] {
+            push_member(&mut out, separator, parent);
+            open.push(parent);
+            separator = "{";
+        }
+        push_member(&mut out, separator, name);
+        out.push_str(&column.json_from(cell));
+        separator = ",";
+    }
+    if out.is_empty() {
+        return "{}".into();
+    }
+    out.push_str(&"}".repeat(open.len() + 1));
+    out
+}
+
+fn push_member(out: &mut String, separator: &str, name: &str) {
+    out.push_str(separator);
+    out.push_str(&serde_json::Value::from(name).to_string());
+    out.push(':');
+}

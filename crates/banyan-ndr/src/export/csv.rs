@@ -1,0 +1,109 @@
+//! Records as rows of comma-separated values, with a header (RFC 4180).
+//!
+//! A field of a record in place is a column `outer.inner`. An absent optional value is an empty cell, and so is a null
+//! C string; an optional text or C string that is there but empty therefore reads back as absent. Arrays, lists,
+//! variants and pointers are JSON within a cell.
+
+use std::io::{Read, Write};
+
+use super::columns::{self, Column};
+use super::error::{ExportError, ImportError};
+use crate::text::{from_json, to_json};
+use crate::{DynRecord, Format, Limits};
+
+/// Writes records of one format as CSV.
+#[derive(Debug)]
+pub struct CsvWriter<W: Write> {
+    out: ::csv::Writer<W>,
+    format: Format,
+    limits: Limits,
+    columns: Vec<Column>,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// Writes the header.
+    pub fn new(out: W, format: &Format, limits: Limits) -> Result<CsvWriter<W>, ExportError> {
+        let columns = columns::columns(format)?;
+        let mut out = ::csv::Writer::from_writer(out);
+        out.write_record(columns.iter().map(|column| &column.name)).map_err(std::io::Error::from)?;
+        Ok(CsvWriter { out, format: format.clone(), limits, columns })
+    }
+
+    /// Writes a record of the format as a row.
+    pub fn write(&mut self, format: &Format, body: &[u8]) -> Result<(), ExportError> {
+        if *format != self.format {
+            return Err(ExportError::OtherFormat { table: self.format.id(), record: format.id() });
+        }
+        let record = DynRecord::from_body(format, body, &self.limits)?;
+        let cells = columns::cells(&self.columns, &to_json(&record)?).map_err(std::io::Error::from)?;
+        Ok(self.out.write_record(&cells).map_err(std::io::Error::from)?)
+    }
+
+    /// Flushes, and gives the destination back.
+    pub fn finish(self) -> Result<W, ExportError> {
+        self.out.into_inner().map_err(|error| error.into_error().into())
+    }
+}
+
+/// Reads records of a format from CSV with a header. Columns may stand in any order; those missing take the defaults of
+/// their fields. A row that is no such record is an error; the next call goes on behind it.
+#[derive(Debug)]
+pub struct CsvReader<R> {
+    input: ::csv::Reader<R>,
+    format: Format,
+    limits: Limits,
+    /// In the order of the format, with their places in the file.
+    columns: Vec<(Column, usize)>,
+    row: ::csv::StringRecord,
+}
+
+impl<R: Read> CsvReader<R> {
+    /// Reads the header.
+    pub fn new(input: R, format: &Format, limits: Limits) -> Result<CsvReader<R>, ImportError> {
+        let known = columns::columns(format)?;
+        let mut input = ::csv::Reader::from_reader(input);
+        let header = input.headers().map_err(not_csv)?;
+        let is_known = |name: &&str| known.iter().any(|column| column.name == *name);
+        let unknown: Vec<String> = header.iter().filter(|name| !is_known(name)).map(str::to_owned).collect();
+        if !unknown.is_empty() {
+            let known = known.into_iter().map(|column| column.name).collect();
+            return Err(ImportError::UnknownColumns { format: format.name().to_owned(), unknown, known });
+        }
+        let place = |column: &Column| header.iter().position(|name| name == column.name);
+        let columns = known.into_iter().filter_map(|column| place(&column).map(|at| (column, at))).collect();
+        Ok(CsvReader { input, format: format.clone(), limits, columns, row: ::csv::StringRecord::new() })
+    }
+
+    fn parse(&self) -> Result<DynRecord, ImportError> {
+        let cells = self.columns.iter().map(|(column, at)| (column, self.row.get(*at).unwrap_or_default()));
+        let line = self.row.position().map_or(0, ::csv::Position::line);
+        from_json(&self.format, &columns::json(cells), &self.limits)
+            .map_err(|source| ImportError::Line { line, source })
+    }
+}
+
+impl<R: Read> Iterator for CsvReader<R> {
+    type Item = Result<DynRecord, ImportError>;
+
+    fn next(&mut self) -> Option<Result<DynRecord, ImportError>> {
+        match self.input.read_record(&mut self.row) {
+            Ok(true) => Some(self.parse()),
+            Ok(false) => None,
+            Err(error) => Some(Err(not_csv(error))),
+        }
+    }
+}
+
+fn not_csv(error: ::csv::Error) -> ImportError {
+    match error.into_kind() {
+        ::csv::ErrorKind::Io(error) => ImportError::Io(error),
+        kind => ImportError::Csv(match kind {
+            ::csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+                let line = pos.map_or(0, |pos| pos.line());
+                format!("line {line} has {len} cells, the header has {expected_len}")
+            }
+            ::csv::ErrorKind::Utf8 { pos, err } => format!("line {}: {err}", pos.map_or(0, |pos| pos.line())),
+            other => format!("{other:?}"),
+        }),
+    }
+}

@@ -1,0 +1,3 @@
+//! Schemas of formats.
+mod layout;
+pub use layout::natural_layout;

@@ -1,0 +1,224 @@
+//! Records to JSON: any serde serializer is driven by a value and its type.
+
+use std::cell::RefCell;
+
+use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::{BYTES, REFERENCE, SHARED, member_name};
+use crate::text::depth::Depth;
+use crate::text::path::Path;
+use crate::text::scalar::{FloatText, Infinity, bytes_text, float_text, half_value};
+use crate::text::sharing::Sharing;
+use crate::{Format, RecordDef, Type, Value, VariantDef};
+
+/// One record on its way into text.
+pub(super) struct Writing<'a> {
+    pub(super) format: &'a Format,
+    pub(super) sharing: Sharing<'a>,
+    /// Where in the record the writer is; after an error, where it happened.
+    pub(super) path: RefCell<Path<'a>>,
+}
+
+/// A value and what it is.
+pub(super) struct Typed<'a> {
+    pub(super) writing: &'a Writing<'a>,
+    pub(super) ty: &'a Type,
+    pub(super) value: &'a Value,
+    pub(super) depth: Depth,
+    /// The root bears the table of shared values.
+    pub(super) is_root: bool,
+}
+
+impl Serialize for Typed<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match (self.ty, self.value) {
+            (_, Value::Shared(key)) => self.reference(*key, out),
+            (
+                Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. },
+                Value::Null,
+            ) => out.serialize_unit(),
+            (Type::Optional { item, .. } | Type::Ref { item, .. }, _) => {
+                self.inner(item, self.value, self.depth.level().map_err(S::Error::custom)?).serialize(out)
+            }
+            (Type::Record(id), Value::Record(fields)) => self.record(self.writing.format.record(*id), fields, out),
+            (Type::Variant(id), Value::Case(name, payload)) => {
+                self.variant(self.writing.format.variant(*id), name, payload.as_deref(), out)
+            }
+            (Type::List { item }, Value::List(_)) => self.items(item, 1).serialize(out),
+            (Type::Array { item, dims, .. }, Value::List(_)) => self.items(item, dims.len()).serialize(out),
+            (Type::Sized { item, dims, .. }, Value::List(_)) => self.items(item, dims.len()).serialize(out),
+            _ => self.scalar(out),
+        }
+    }
+}
+
+impl<'a> Typed<'a> {
+    fn inner(&self, ty: &'a Type, value: &'a Value, depth: Depth) -> Typed<'a> {
+        Typed { writing: self.writing, ty, value, depth, is_root: false }
+    }
+
+    fn reference<S: Serializer>(&self, key: usize, out: S) -> Result<S::Ok, S::Error> {
+        let Some(number) = self.writing.sharing.number(key) else {
+            return Err(S::Error::custom(format!("there is no shared value {key}")));
+        };
+        let mut map = out.serialize_map(None)?;
+        map.serialize_entry(REFERENCE, &number)?;
+        self.table(&mut map)?;
+        map.end()
+    }
+
+    fn record<S: Serializer>(
+        &self,
+        record: &'a RecordDef,
+        values: &'a [(String, Value)],
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        let depth = self.depth.record().map_err(S::Error::custom)?;
+        if let Some((name, _)) = values.iter().find(|(name, _)| record.field(name).is_none()) {
+            return Err(S::Error::custom(format!("{} has no field {name}", record.name)));
+        }
+        let mut map = out.serialize_map(None)?;
+        for (position, field) in record.fields.iter().enumerate() {
+            let same = values.get(position).filter(|(name, _)| *name == field.name);
+            self.writing.path.borrow_mut().enter(&field.name);
+            let Some((_, value)) = same.or_else(|| values.iter().find(|(name, _)| *name == field.name)) else {
+                return Err(S::Error::custom("the record has no value for it"));
+            };
+            map.serialize_entry(&member_name(&field.name), &self.inner(&field.ty, value, depth))?;
+            self.writing.path.borrow_mut().leave();
+        }
+        self.table(&mut map)?;
+        map.end()
+    }
+
+    fn variant<S: Serializer>(
+        &self,
+        variant: &'a VariantDef,
+        name: &str,
+        payload: Option<&'a Value>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        let depth = self.depth.record().map_err(S::Error::custom)?;
+        let Some(case) = variant.cases.iter().find(|case| case.name == name) else {
+            return Err(S::Error::custom(format!("{name} is no case of {}", variant.name)));
+        };
+        match (&case.payload, payload) {
+            (None, None) => out.serialize_str(&member_name(name)),
+            (Some(ty), Some(value)) => {
+                let mut map = out.serialize_map(None)?;
+                self.writing.path.borrow_mut().enter(&case.name);
+                map.serialize_entry(&member_name(name), &self.inner(ty, value, depth))?;
+                self.writing.path.borrow_mut().leave();
+                self.table(&mut map)?;
+                map.end()
+            }
+            _ => Err(S::Error::custom(format!("case {name} with or without a payload, against its format"))),
+        }
+    }
+
+    /// The table of shared values, as a member of the root.
+    fn table<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        if self.is_root && !self.writing.sharing.entries().is_empty() {
+            map.serialize_entry(SHARED, &Entries { writing: self.writing, depth: self.depth })?;
+        }
+        Ok(())
+    }
+
+    fn items(&self, item: &'a Type, rank: usize) -> Items<'a> {
+        Items { writing: self.writing, item, rank, value: self.value, depth: self.depth }
+    }
+
+    fn scalar<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match (self.ty, self.value) {
+            (Type::Int { .. }, Value::Int(value)) => serialize_int(*value, out),
+            (Type::Int { .. }, Value::UInt(value)) => out.serialize_str(&value.to_string()),
+            (Type::Float { width }, value) => match (float_text(value, *width, Infinity::Lower), value) {
+                (Some(FloatText::Word(word)), _) => out.serialize_str(&word),
+                (Some(_), Value::F64(value)) => out.serialize_f64(*value),
+                (Some(_), Value::F32(value)) => out.serialize_f32(*value),
+                (Some(_), Value::F16(bits)) => out.serialize_f32(half_value(*bits)),
+                _ => self.misfit(),
+            },
+            (Type::Bool { .. }, Value::Bool(value)) => out.serialize_bool(*value),
+            (Type::Char { .. }, Value::Char(value)) => out.serialize_char(*value),
+            (Type::Enum(id), Value::Enum(name)) if self.writing.format.enumeration(*id).value_of(name).is_some() => {
+                out.serialize_str(name)
+            }
+            (Type::Enum(_), Value::Int(value)) => serialize_int(*value, out),
+            (Type::Str | Type::CStr, Value::Str(text)) => out.serialize_str(text),
+            (Type::Bytes, Value::Bytes(bytes)) => out.serialize_str(&bytes_text(bytes)),
+            (Type::CStr, Value::Bytes(bytes)) => {
+                let mut map = out.serialize_map(Some(1))?;
+                map.serialize_entry(BYTES, &bytes_text(bytes))?;
+                map.end()
+            }
+            _ => self.misfit(),
+        }
+    }
+
+    fn misfit<T, E: Error>(&self) -> Result<T, E> {
+        Err(E::custom(format!("the value is no {}", self.writing.format.type_name(self.ty))))
+    }
+}
+
+/// Numbers that common readers of JSON hold exactly stay numbers; larger ones become strings of digits.
+fn serialize_int<S: Serializer>(value: i128, out: S) -> Result<S::Ok, S::Error> {
+    if let Ok(value) = i64::try_from(value) {
+        out.serialize_i64(value)
+    } else if let Ok(value) = u64::try_from(value) {
+        out.serialize_u64(value)
+    } else {
+        out.serialize_str(&value.to_string())
+    }
+}
+
+/// Items of a list, or lists of them for the further dimensions of an array.
+struct Items<'a> {
+    writing: &'a Writing<'a>,
+    item: &'a Type,
+    rank: usize,
+    value: &'a Value,
+    depth: Depth,
+}
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let depth = self.depth.level().map_err(S::Error::custom)?;
+        let Value::List(items) = self.value else { return Err(S::Error::custom("the value is no list")) };
+        let mut list = out.serialize_seq(Some(items.len()))?;
+        for (index, value) in items.iter().enumerate() {
+            self.writing.path.borrow_mut().enter_item(index);
+            match self.rank {
+                1 => list.serialize_element(&Typed {
+                    writing: self.writing,
+                    ty: self.item,
+                    value,
+                    depth,
+                    is_root: false,
+                }),
+                _ => list.serialize_element(&Items { value, depth, rank: self.rank - 1, ..*self }),
+            }?;
+            self.writing.path.borrow_mut().leave();
+        }
+        list.end()
+    }
+}
+
+/// The table of shared values.
+struct Entries<'a> {
+    writing: &'a Writing<'a>,
+    depth: Depth,
+}
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let entries = self.writing.sharing.entries();
+        let mut list = out.serialize_seq(Some(entries.len()))?;
+        for (number, (ty, value)) in entries.iter().enumerate() {
+            self.writing.path.borrow_mut().enter_shared(number);
+            list.serialize_element(&Typed { writing: self.writing, ty, value, depth: self.depth, is_root: false })?;
+            self.writing.path.borrow_mut().leave();
+        }
+        list.end()
+    }
+}

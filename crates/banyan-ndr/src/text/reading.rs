@@ -1,0 +1,160 @@
+//! What the readers of JSON and XML share: the path to where they are, what is missing and unknown, and the shared
+//! values that were referred to but not read yet.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::TextError;
+use super::path::Path;
+use super::scalar::shown;
+use crate::{Field, Format, RecordDef, Type, Value};
+
+/// Names listed in one error; of more only the number is told, so that the error is no larger than the text.
+const MOST_NAMED: usize = 32;
+
+/// The state of one reading.
+pub(super) struct Reading<'f> {
+    pub(super) format: &'f Format,
+    skip_unknown: bool,
+    pub(super) path: Path<'f>,
+    missing: Names,
+    unknown: Names,
+    /// What each number that was referred to leads to.
+    types: HashMap<usize, &'f Type>,
+    /// Numbers whose values are still to be read.
+    open: VecDeque<usize>,
+}
+
+#[derive(Default)]
+struct Names {
+    names: Vec<String>,
+    more: usize,
+}
+
+impl Names {
+    fn add(&mut self, name: impl FnOnce() -> String) {
+        if self.names.len() < MOST_NAMED {
+            self.names.push(name());
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+impl<'f> Reading<'f> {
+    pub(super) fn new(format: &'f Format, skip_unknown: bool) -> Reading<'f> {
+        Reading {
+            format,
+
+            skip_unknown,
+            path: Path::default(),
+            missing: Names::default(),
+            unknown: Names::default(),
+            types: HashMap::new(),
+            open: VecDeque::new(),
+        }
+    }
+
+    /// Notes a member that the format does not have; it is to be skipped.
+    pub(super) fn unknown(&mut self, name: &str) {
+        if !self.skip_unknown {
+            let path = &self.path;
+            let dot = if path.is_empty() { "" } else { "." };
+            self.unknown.add(|| format!("{path}{dot}{}", shown(name).trim_matches('"')));
+        }
+    }
+
+    /// The fields of a record in its order, those that were not there filled in.
+    pub(super) fn complete(&mut self, record: &'f RecordDef, mut values: Vec<Option<Value>>) -> Value {
+        let mut fields = Vec::with_capacity(record.fields.len());
+        for (field, value) in record.fields.iter().zip(values.iter_mut()) {
+            let value = value.take().unwrap_or_else(|| self.absent(field));
+            fields.push((field.name.clone(), value));
+        }
+        Value::Record(fields)
+    }
+
+    fn absent(&mut self, field: &'f Field) -> Value {
+        if let Some(default) = &field.default {
+            return default.clone();
+        }
+        if !may_be_null(&field.ty) {
+            self.path.enter(&field.name);
+            self.missing.add(|| self.path.to_string());
+            self.path.leave();
+        }
+        Value::Null
+    }
+
+    /// A reference by number from a place of type `ty`.
+    pub(super) fn refer(&mut self, number: u64, ty: &'f Type) -> Result<Value, String> {
+        let target = super::sharing::target(ty);
+        let number = usize::try_from(number).map_err(|_| format!("there is no shared value {number}"))?;
+        match self.types.get(&number) {
+            Some(other) if *other != target => Err(format!(
+                "shared value {number} is referred to as {} and as {}",
+                self.format.type_name(other),
+                self.format.type_name(target)
+            )),
+            Some(_) => Ok(Value::Shared(number)),
+            None => {
+                self.types.insert(number, target);
+                self.open.push_back(number);
+                Ok(Value::Shared(number))
+            }
+        }
+    }
+
+    /// The next shared value to read, and as what.
+    pub(super) fn next_shared(&mut self) -> Option<(usize, &'f Type)> {
+        let number = self.open.pop_front()?;
+        Some((number, self.types[&number]))
+    }
+
+    /// What was missing or unknown in all.
+    pub(super) fn finish(self) -> Result<(), TextError> {
+        if !self.unknown.names.is_empty() {
+            return Err(TextError::Unknown { members: self.unknown.names, more: self.unknown.more });
+        }
+        if !self.missing.names.is_empty() {
+            return Err(TextError::Missing { fields: self.missing.names, more: self.missing.more });
+        }
+        Ok(())
+    }
+}
+
+/// The table of shared values, as its entries are read in whatever order they are referred to.
+pub(super) struct Table(Vec<Option<Value>>);
+
+impl Table {
+    /// For `len` entries, all of which stand in the text.
+    pub(super) fn new(len: usize) -> Table {
+        Table(vec![None; len])
+    }
+
+    /// Keeps an entry; each is read once.
+    pub(super) fn set(&mut self, number: usize, value: Value) {
+        self.0[number] = Some(value);
+    }
+
+    /// All of them; or the number of one that nothing refers to, and that therefore has no type.
+    pub(super) fn finish(self) -> Result<Vec<Value>, usize> {
+        self.0.into_iter().enumerate().map(|(number, value)| value.ok_or(number)).collect()
+    }
+}
+
+/// Whether null may stand at a place of this type.
+pub(super) fn may_be_null(ty: &Type) -> bool {
+    match ty {
+        Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. } => true,
+        Type::Ref { item, .. } => may_be_null(item),
+        _ => false,
+    }
+}
+
+/// The type behind pointers and optionals.
+pub(super) fn behind(mut ty: &Type) -> &Type {
+    while let Type::Optional { item, .. } | Type::Ref { item, .. } = ty {
+        ty = item;
+    }
+    ty
+}

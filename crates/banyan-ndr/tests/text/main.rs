@@ -1,0 +1,5 @@
+//! Records as text, and schemas of their formats.
+
+mod generate;
+mod json;
+mod xml;
