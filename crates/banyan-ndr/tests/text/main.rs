@@ -2,4 +2,6 @@
 
 mod generate;
 mod json;
+mod json_schema;
+mod validator;
 mod xml;
