@@ -143,6 +143,14 @@ pub enum DecodeError {
         /// The field of [`Limits`](crate::Limits).
         name: &'static str,
     },
+    /// A path leads nowhere in this record.
+    #[error("{path}: {reason}")]
+    Path {
+        /// The path, as far as it was followed or as it was given.
+        path: String,
+        /// Why it leads nowhere.
+        reason: String,
+    },
     /// A rule for evolving old records failed.
     #[error("{path}: {reason}")]
     Rule {
@@ -170,6 +178,7 @@ impl DecodeError {
             | DecodeError::OutOfRange { path, .. }
             | DecodeError::Absent { path }
             | DecodeError::Limit { path, .. }
+            | DecodeError::Path { path, .. }
             | DecodeError::Rule { path, .. } => {
                 let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
                 *path = format!("{field}{dot}{path}");

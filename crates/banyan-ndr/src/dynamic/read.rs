@@ -1,0 +1,184 @@
+//! Reading a body into values.
+//!
+//! Iterative where the data sets the depth: what belongs to a recursive definition becomes an entry of the table, and
+//! the entries wait in a queue. The recursion that is left follows the nesting of the format, which
+//! [`Limits::nesting`] bounds.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::DynRecord;
+use super::recursion::{Recursion, is_indirect};
+use super::targets::TypeKeys;
+use crate::reflect::{Budget, Item, RecordView};
+use crate::{DecodeError, Limits, Type, Value};
+
+/// Bytes of field names that may be copied for each byte of a body, and for a body however short. Every record value
+/// holds its fields' names, and a hostile format may give long names to short fields.
+const NAME_BYTES_PER_BYTE: usize = 256;
+const NAME_BYTES_AT_LEAST: usize = 1 << 20;
+
+/// The whole record, its sharing kept.
+pub(super) fn record(view: RecordView<'_>, limits: &Limits) -> Result<DynRecord, DecodeError> {
+    let mut reader = Reader::new(view, limits, true)?;
+    let item = view.root();
+    reader.budget.take(view.format().size(), item.field_name())?;
+    let root = if reader.recursion.holds(item.ty()) {
+        let target = (item.offset(), reader.types.key(item.ty()));
+        let value = reader.entry(item);
+        reader.seen.insert(target, 0);
+        value
+    } else {
+        reader.value(item, 0)?
+    };
+    reader.finish()?;
+    Ok(DynRecord { format: view.format().clone(), root, shared: reader.shared })
+}
+
+/// A part of a record, everything shared copied out.
+pub(super) fn value(item: Item<'_>, limits: &Limits) -> Result<Value, DecodeError> {
+    Reader::new(item.view(), limits, false)?.value(item, 0)
+}
+
+struct Reader<'a, 'l> {
+    view: RecordView<'a>,
+    limits: &'l Limits,
+    recursion: Recursion,
+    budget: Budget,
+    name_bytes: usize,
+    types: TypeKeys<'a>,
+    /// Entries of shared targets, by place and type.
+    seen: HashMap<(usize, usize), usize>,
+    /// Whether there is a table at all.
+    keeps_sharing: bool,
+    shared: Vec<Value>,
+    /// Entries that are still to be read, in the order of their keys.
+    waiting: VecDeque<Item<'a>>,
+}
+
+impl<'a, 'l> Reader<'a, 'l> {
+    fn new(view: RecordView<'a>, limits: &'l Limits, keeps_sharing: bool) -> Result<Reader<'a, 'l>, DecodeError> {
+        let len = view.body().len();
+        if len > limits.body_bytes {
+            let (path, found, limit) = (view.format().name().to_owned(), len as u64, limits.body_bytes as u64);
+            return Err(DecodeError::Limit { path, found, limit, name: "body_bytes" });
+        }
+        Ok(Reader {
+            view,
+            limits,
+            recursion: Recursion::of(view.format()),
+            budget: Budget::new(len),
+            name_bytes: len.saturating_mul(NAME_BYTES_PER_BYTE).max(NAME_BYTES_AT_LEAST),
+            types: TypeKeys::default(),
+            seen: HashMap::new(),
+            keeps_sharing,
+            shared: Vec::new(),
+            waiting: VecDeque::new(),
+        })
+    }
+
+    /// A new entry of the table, to be read later.
+    fn entry(&mut self, item: Item<'a>) -> Value {
+        self.shared.push(Value::Null);
+        self.waiting.push_back(item);
+        Value::Shared(self.shared.len() - 1)
+    }
+
+    fn finish(&mut self) -> Result<(), DecodeError> {
+        let mut key = 0;
+        while let Some(item) = self.waiting.pop_front() {
+            let value = self.value(item, 0)?;
+            self.shared[key] = value;
+            key += 1;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, item: Item<'a>, depth: usize) -> Result<Value, DecodeError> {
+        if depth > self.limits.nesting {
+            let (path, found) = (item.field_name().to_owned(), depth as u64);
+            return Err(DecodeError::Limit { path, found, limit: self.limits.nesting as u64, name: "nesting" });
+        }
+        self.budget.take(item.bytes_behind()?, item.field_name())?;
+        match item.ty() {
+            Type::Record(_) => self.record(item, depth),
+            Type::Variant(_) => {
+                let (name, payload) = item.case()?.expect("a variant has a case");
+                self.pay_for_name(name)?;
+                let payload = payload.map(|payload| self.value(payload, depth + 1)).transpose()?;
+                Ok(Value::Case(name.into(), payload.map(Box::new)))
+            }
+            Type::Optional { item: inner, .. } => match item.target()? {
+                None => Ok(Value::Null),
+                Some(target) => self.apart(target, is_indirect(inner) || self.recursion.holds(inner), depth),
+            },
+            Type::Ref { item: inner, shared, .. } => match item.target()? {
+                None => Ok(Value::Null),
+                Some(target) => self.target(target, inner, *shared, depth),
+            },
+            Type::Array { .. } => self.items(item, false, depth),
+            Type::List { item: inner } | Type::Sized { item: inner, .. } => {
+                let apart = self.recursion.holds(inner) && !is_indirect(inner);
+                self.items(item, apart, depth)
+            }
+            _ => {
+                if let Type::Enum(_) = item.ty() {
+                    self.pay_for_name(item.get::<&str>()?)?;
+                }
+                item.leaf()
+            }
+        }
+    }
+
+    fn record(&mut self, item: Item<'a>, depth: usize) -> Result<Value, DecodeError> {
+        let mut fields = Vec::new();
+        for (name, field) in item.fields()? {
+            self.pay_for_name(name)?;
+            fields.push((name.to_owned(), self.value(field, depth + 1)?));
+        }
+        Ok(Value::Record(fields))
+    }
+
+    /// All items of an array or list; rows of one as lists.
+    fn items(&mut self, item: Item<'a>, apart: bool, depth: usize) -> Result<Value, DecodeError> {
+        let mut values = Vec::with_capacity(item.len()?);
+        for element in item.iter()? {
+            let element = element?;
+            values.push(if element.is_part() {
+                if depth > self.limits.nesting {
+                    return self.value(element, depth + 1);
+                }
+                self.items(element, apart, depth + 1)?
+            } else {
+                self.apart(element, apart, depth)?
+            });
+        }
+        Ok(Value::List(values))
+    }
+
+    /// A value that stands in the table if it must.
+    fn apart(&mut self, item: Item<'a>, apart: bool, depth: usize) -> Result<Value, DecodeError> {
+        if apart && self.keeps_sharing { Ok(self.entry(item)) } else { self.value(item, depth + 1) }
+    }
+
+    fn target(&mut self, target: Item<'a>, ty: &'a Type, shared: bool, depth: usize) -> Result<Value, DecodeError> {
+        let place = (target.offset(), self.types.key(ty));
+        if shared && self.keeps_sharing {
+            if let Some(key) = self.seen.get(&place) {
+                return Ok(Value::Shared(*key));
+            }
+            self.seen.insert(place, self.shared.len());
+        }
+        self.budget.take(self.view.format().size_of(ty), target.field_name())?;
+        self.apart(target, shared || is_indirect(ty) || self.recursion.holds(ty), depth)
+    }
+
+    fn pay_for_name(&mut self, name: &str) -> Result<(), DecodeError> {
+        let limit = self.name_bytes as u64;
+        let Some(left) = self.name_bytes.checked_sub(name.len()) else {
+            let path = name.chars().take(64).collect();
+            return Err(DecodeError::Limit { path, found: name.len() as u64, limit, name: "name_bytes" });
+        };
+        self.name_bytes = left;
+        Ok(())
+    }
+}
