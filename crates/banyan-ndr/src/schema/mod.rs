@@ -16,9 +16,11 @@ mod keys;
 mod layout;
 mod notation;
 mod reference;
+mod xml;
 
 pub use json::{format_from_json_schema, json_schema};
 pub use layout::natural_layout;
+pub use xml::{format_from_xml_schema, xml_schema};
 
 use crate::FormatError;
 

@@ -17,7 +17,6 @@
 
 mod depth;
 mod error;
-mod half;
 mod json;
 mod path;
 mod reading;

@@ -258,7 +258,9 @@ fn value(random: &mut Random, format: &Format, ty: &Type, depth: u32) -> Value {
         Type::Record(id) => {
             let fields = &format.record(*id).fields;
             let values = fields.iter().filter(|field| !is_length(fields, &field.name));
-            Value::record(values.map(|field| (field.name.clone(), value(random, format, &field.ty, depth))).collect::<Vec<_>>())
+            Value::record(
+                values.map(|field| (field.name.clone(), value(random, format, &field.ty, depth))).collect::<Vec<_>>(),
+            )
         }
         Type::Variant(id) => {
             let cases = &format.variant(*id).cases;

@@ -187,7 +187,7 @@ impl Writer<'_> {
 
 /// Whether null itself may stand here. Pointers that cannot be null leave the question to what they point to.
 fn nullable(ty: &Type) -> bool {
-    matches!(ty, Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. })
+    matches!(ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. })
 }
 
 fn reference() -> Json {

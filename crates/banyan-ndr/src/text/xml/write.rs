@@ -69,8 +69,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         depth: Depth,
         is_root: bool,
     ) -> Result<(), Failure> {
-        let nullable =
-            matches!(ty, Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. });
+        let nullable = matches!(ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. });
         match (ty, value) {
             (_, Value::Shared(key)) => {
                 let number = self.sharing.number(*key).ok_or_else(|| format!("there is no shared value {key}"))?;
