@@ -5,3 +5,4 @@ mod json;
 mod json_schema;
 mod validator;
 mod xml;
+mod xml_schema;

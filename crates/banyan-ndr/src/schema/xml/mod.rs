@@ -11,8 +11,12 @@ use crate::{ByteOrder, Format, PointerWidth};
 
 /// The namespace of the attributes that say what XML Schema has no word for.
 const ANNOTATIONS: &str = "urn:banyan:format";
-/// The type of floats; no key of a definition has a hyphen.
+/// The type of floats. No key of a definition has a hyphen, so none is called like this or the next two.
 const FLOAT: &str = "float-text";
+/// The type of integers of 128 bits.
+const WIDE: &str = "wide-integer";
+/// The same without sign.
+const WIDE_UNSIGNED: &str = "wide-unsigned";
 
 /// The XML Schema of a format. It accepts what [`to_xml`](crate::text::to_xml) writes.
 ///

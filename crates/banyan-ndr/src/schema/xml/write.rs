@@ -4,7 +4,7 @@ use super::super::keys::keys;
 use super::super::notation;
 use super::super::reference::{may_refer, only_refers, shared_types};
 use super::tree::{Node, XS};
-use super::{ANNOTATIONS, FLOAT};
+use super::{ANNOTATIONS, FLOAT, WIDE, WIDE_UNSIGNED};
 use crate::text::xml_names::{ENCODING, ITEM, REFERENCE, SHARED, escape_name, escape_text};
 use crate::{ByteOrder, Definition, EnumerationDef, Field, Format, Meter, RecordDef, Type, VariantDef};
 
@@ -20,7 +20,9 @@ pub(super) fn schema(format: &Format) -> String {
         .with("b:pointer", format.pointer().bytes())
         .holding(writer.root())
         .holding_all(definitions.map(|(key, definition)| writer.definition(key, definition)))
-        .holding(float());
+        .holding(float())
+        .holding(digits(WIDE, "-?[0-9]{1,39}"))
+        .holding(digits(WIDE_UNSIGNED, "[0-9]{1,39}"));
     String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n") + &schema.to_text()
 }
 
@@ -211,18 +213,25 @@ fn float() -> Node {
     Node::new("simpleType").with("name", FLOAT).holding(union)
 }
 
+/// Integers longer than validators must know.
+fn digits(name: &str, pattern: &str) -> Node {
+    let pattern = Node::new("pattern").with("value", pattern);
+    let restriction = Node::new("restriction").with("base", "xs:token").holding(pattern);
+    Node::new("simpleType").with("name", name).holding(restriction)
+}
+
 fn integer(width: u8, signed: bool) -> &'static str {
     match (signed, width) {
         (true, 1) => "xs:byte",
         (true, 2) => "xs:short",
         (true, 4) => "xs:int",
         (true, 8) => "xs:long",
-        (true, _) => "xs:integer",
+        (true, _) => WIDE,
         (false, 1) => "xs:unsignedByte",
         (false, 2) => "xs:unsignedShort",
         (false, 4) => "xs:unsignedInt",
         (false, 8) => "xs:unsignedLong",
-        (false, _) => "xs:nonNegativeInteger",
+        (false, _) => WIDE_UNSIGNED,
     }
 }
 
