@@ -30,9 +30,8 @@ const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
 
 /// Colours that keep apart on white and on black, also for readers who do not see red and green apart.
-const COLOURS: [&str; 10] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d", "#666666", "#e7298a",
-];
+const COLOURS: [&str; 10] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d", "#666666", "#e7298a"];
 
 /// Draws the lines.
 pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {

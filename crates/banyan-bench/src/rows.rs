@@ -98,14 +98,8 @@ mod tests {
 
     #[test]
     fn the_table_shows_ratios_to_the_copy_of_the_same_record() {
-        let row = |system: &str, op, ns| Row {
-            system: system.into(),
-            op,
-            record: "plain",
-            bytes: 96,
-            ns,
-            ns_median: ns,
-        };
+        let row =
+            |system: &str, op, ns| Row { system: system.into(), op, record: "plain", bytes: 96, ns, ns_median: ns };
         let table = table(&[row("memcpy", "copy", 4.0), row("banyan", "encode", 6.0)]);
         assert!(table.contains("1.50x"), "{table}");
     }

@@ -26,7 +26,6 @@ struct Padded {
     h: char,
 }
 
-
 #[derive(Record, Debug, Clone, PartialEq)]
 struct Edges {
     i8s: [i8; 2],

@@ -6,8 +6,8 @@
 //! 1. the sender's layout is the receiver's: the body is viewed or read where it lies;
 //! 2. it is not: a [`Plan`] converts the body into memory that the decoder owns and reuses, from where it is viewed or
 //!    read. Plans start out interpreted; machine code is generated when the bytes converted so far show that it pays;
-//! 3. a [`Morph`] with computed fields is registered for the sender's format: the record takes the way through
-//!    [`DynRecord`](crate::DynRecord).
+//! 3. a [`Morph`] that a plan cannot express (computed or nested fields) is registered for the sender's format: the
+//!    record takes the way through [`DynRecord`](crate::DynRecord).
 
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ impl Decoder {
 
     /// Registers rules for records whose format has the name of `morph`. Conversions decided before are decided anew.
     pub fn morph(&mut self, morph: Morph) {
-        self.morphs.insert(morph.name().to_owned(), morph);
+        self.morphs.insert(morph.from().to_owned(), morph);
         self.ways.clear();
         self.routes.clear();
     }
@@ -149,9 +149,9 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         self.check_length(body)?;
         if self.to_native(id, T::format(), body)? {
-            return read_native_into(&self.converted, value);
+            return read_native_into(value, &self.converted);
         }
-        read_native_into(body, value)
+        read_native_into(value, body)
     }
 
     /// Views a body as a record that has no references: in place when the layouts agree, converted otherwise.
@@ -180,7 +180,7 @@ impl Decoder {
         &'a mut self,
         id: FormatId,
         body: &'a [u8],
-        target: &Format,
+        target: &'a Format,
     ) -> Result<RecordView<'a>, DecodeError> {
         self.check_length(body)?;
         let bytes = if self.to_native(id, target, body)? { &self.converted[..] } else { body };
@@ -242,7 +242,7 @@ impl Decoder {
         let known = if id == target.id() { Some(target) } else { self.formats.get(&id) };
         let source = known.ok_or(DecodeError::UnknownFormat(id))?;
         let morph = self.morphs.get(source.name());
-        if let Some(morph) = morph.filter(|morph| morph.computes()) {
+        if let Some(morph) = morph.filter(|morph| !morph.is_plannable()) {
             return Ok(Route::Morph { source: source.clone(), target: target.clone(), morph: morph.clone() });
         }
         let mut options = ConvertOptions {
@@ -252,8 +252,8 @@ impl Decoder {
             ..ConvertOptions::default()
         };
         if let Some(morph) = morph {
-            options.renames = morph.renames().clone();
-            options.defaults = morph.defaults().clone();
+            options.renames.insert(source.name().to_owned(), morph.renames().iter().cloned().collect());
+            options.defaults.insert(target.name().to_owned(), morph.defaults().iter().cloned().collect());
         }
         let plan = Plan::new(source, target, &options)?;
         if plan.is_identity() {

@@ -94,9 +94,11 @@ impl Morph {
         &self.defaults
     }
 
-    /// Whether any field is computed, so that [`Morph::apply`] is the only way.
-    pub fn computes(&self) -> bool {
-        !self.computed.is_empty()
+    /// Whether the rules can be built into a plan: no field is computed, and all stand at the root. Otherwise
+    /// [`Morph::apply`] is the only way.
+    pub fn is_plannable(&self) -> bool {
+        let mut paths = self.renames.iter().flat_map(|(old, new)| [old, new]).chain(self.defaults.iter().map(|(field, _)| field));
+        self.computed.is_empty() && paths.all(|path| !path.contains('.'))
     }
 
     /// The old record in the new format. Sharing and cycles are kept where the new format has shared pointers.

@@ -147,14 +147,7 @@ fn mixed(effort: Effort, samples: usize, rows: &mut Vec<Row>) {
 
 fn push(rows: &mut Vec<Row>, record: &'static str, bytes: usize, names: &[(&str, &'static str)], times: &[Timing]) {
     for ((system, op), timing) in names.iter().zip(times) {
-        rows.push(Row {
-            system: (*system).into(),
-            op,
-            record,
-            bytes,
-            ns: timing.best,
-            ns_median: timing.median,
-        });
+        rows.push(Row { system: (*system).into(), op, record, bytes, ns: timing.best, ns_median: timing.median });
     }
 }
 
@@ -219,4 +212,3 @@ pub fn draw(rows: &[Row]) -> String {
     }
     svg(Axes { title: "Sending and receiving a record", x: "bytes of the record", y: "nanoseconds" }, &series)
 }
-

@@ -217,13 +217,8 @@ impl Checker<'_> {
                 if dims.is_empty() || dims.contains(&0) {
                     return wrong("an array needs dimensions of at least 1".into());
                 }
-<<<<<<< HEAD
                 // Behind a reference it is part of nothing whose size is checked.
                 self.end(field, 0, ty).map(drop)
-=======
-                // Also behind a reference, where no field's end bounds it.
-                self.end(field, 0, ty).map(|_| ())
->>>>>>> ffs
             }
             Type::Sized { item, dims, .. } => {
                 limit(field, dims.len(), self.limits.dimensions, "dimensions")?;

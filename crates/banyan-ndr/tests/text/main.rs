@@ -2,4 +2,7 @@
 
 mod generate;
 mod json;
+mod json_schema;
+mod validator;
 mod xml;
+mod xml_schema;
