@@ -17,6 +17,9 @@ use crate::{Buffer, ByteOrder, DecodeError, Format, Limits};
 const MAGIC: [u8; 4] = [0x43, 0x56, 0xff, 0xa9];
 const SWAPPED_MAGIC: [u8; 4] = [0xa9, 0xff, 0x56, 0x43];
 
+/// Bytes of the longest format id.
+const MAX_ID: usize = 12;
+
 /// Room that writers leave for an index and fill in later.
 const INDEX_ROOM: u64 = 256;
 
@@ -127,7 +130,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The next block; `None` at the end and where a writer has left room.
+    /// The block that begins with `head`; `None` for room that a writer has left.
     fn block(&mut self, head: [u8; 4], start: u64) -> Result<Option<Entry>, ErrorKind> {
         let head = self.number(head);
         let low = head & 0xff_ffff;
@@ -149,16 +152,17 @@ impl<R: Read> Reader<R> {
 
     fn format(&mut self, id_len: u32) -> Result<Entry, ErrorKind> {
         let len = self.word("a format")?;
-        let id = self.body(id_len.into(), 12, "format_bytes", "the id of a format")?;
-        let description = self.body(len.into(), self.limits.format_bytes, "format_bytes", "a format")?;
+        let limit = self.limits.format_bytes.saturating_add(MAX_ID);
+        let bytes = self.body(u64::from(id_len) + u64::from(len), limit, "format_bytes", "a format")?;
+        let (id, description) = bytes.split_at(id_len as usize);
         let id = match id.first().and_then(|version| ForeignId::len_of(*version)) {
-            Some(len) if len == id.len() => ForeignId::new(&id),
-            _ => return Err(ErrorKind::Description(format!("an id of {} bytes that is no id", id.len()))),
+            Some(len) if len == id.len() => ForeignId::new(id),
+            _ => return Err(ErrorKind::Description(format!("an id of {id_len} bytes that is no id"))),
         };
         if self.layouts.len() >= self.limits.formats && !self.layouts.contains_key(&id) {
             return Err(DecodeError::TooManyFormats(self.limits.formats).into());
         }
-        let layout = Layout::read(&description, &self.limits)?;
+        let layout = Layout::read(description, &self.limits)?;
         let format = layout.format.clone();
         self.id_starts.extend(id.as_bytes().first_chunk());
         self.layouts.insert(id, layout);
@@ -195,7 +199,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<(Format, Buffer), ErrorKind> {
-        let id_len = bytes.first().and_then(|version| ForeignId::len_of(*version)).unwrap_or(12);
+        let id_len = bytes.first().and_then(|version| ForeignId::len_of(*version)).unwrap_or(MAX_ID);
         let id = ForeignId::new(&bytes[..id_len.min(bytes.len())]);
         let Some(layout) = self.layouts.get(&id) else { return Err(ErrorKind::UnknownFormat(id)) };
         let source = contents(bytes, id.as_bytes().len(), layout)?;

@@ -50,11 +50,10 @@ fn flipped_bytes_never_panic() {
         let mut bytes = file(name);
         bytes.truncate(2000);
         for at in places(bytes.len()) {
-            for flip in [0xff, 0x01] {
-                bytes[at] ^= flip;
-                survive(&bytes);
-                bytes[at] ^= flip;
-            }
+            let flip = if at % 2 == 0 { 0xff } else { 0x01 };
+            bytes[at] ^= flip;
+            survive(&bytes);
+            bytes[at] ^= flip;
         }
     }
 }
