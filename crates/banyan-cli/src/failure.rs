@@ -24,6 +24,24 @@ impl Failure {
         Failure { message: Some(message.to_string()), status: 2 }
     }
 
+    /// Whatever went wrong in a library: quiet when it was that the reader closed the pipe.
+    pub(crate) fn of(error: impl std::error::Error) -> Failure {
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            if is_broken_pipe(inner) {
+                return Failure { message: None, status: 0 };
+            }
+            cause = inner.source();
+        }
+        Failure::new(error)
+    }
+
+    /// Puts what was being worked on before the message.
+    pub(crate) fn within(mut self, what: &str) -> Failure {
+        self.message = self.message.map(|message| format!("{what}: {message}"));
+        self
+    }
+
     /// Says so on standard error.
     #[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
     pub(crate) fn report(self) -> ExitCode {
@@ -42,6 +60,10 @@ impl From<io::Error> for Failure {
         }
         Failure::new(error)
     }
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Adds what was being worked on.

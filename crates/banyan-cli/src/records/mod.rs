@@ -3,7 +3,9 @@
 mod convert;
 mod diff;
 mod dump;
+mod import;
 mod schema;
+mod sink;
 mod source;
 mod stat;
 

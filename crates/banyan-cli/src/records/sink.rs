@@ -1,0 +1,153 @@
+//! Where converted records go.
+
+use std::io::Write;
+
+use banyan_ndr::export::{CsvWriter, write_json_line};
+use banyan_ndr::file::{Writer, WriterOptions};
+use banyan_ndr::{Format, Limits};
+use clap::ValueEnum;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Kinds of output.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputKind {
+    /// A Banyan record file
+    Records,
+    /// One JSON object a line
+    Jsonl,
+    /// Comma-separated values; all records of one format
+    Csv,
+    /// Arrow IPC; all records of one format (needs a build with --features arrow)
+    Arrow,
+}
+
+impl OutputKind {
+    /// By the name of the file.
+    pub(crate) fn of(path: &str) -> Result<OutputKind, Failure> {
+        Ok(match path.rsplit_once('.').map(|(_, ending)| ending) {
+            _ if path == "-" => OutputKind::Jsonl,
+            Some("jsonl" | "ndjson") => OutputKind::Jsonl,
+            Some("csv") => OutputKind::Csv,
+            Some("arrow") => OutputKind::Arrow,
+            Some("bny" | "records") => OutputKind::Records,
+            _ => {
+                return Err(Failure::usage(format!(
+                    "{path}: what kind of file is it? Give --to records|jsonl|csv|arrow, or a name that ends in \
+                     .bny, .jsonl, .csv or .arrow"
+                )));
+            }
+        })
+    }
+}
+
+/// A file being written.
+pub(crate) enum Sink {
+    Records(Box<Writer<Box<dyn Write>>>),
+    JsonLines(Box<dyn Write>),
+    /// The header is written with the first record, whose format it needs.
+    Csv(CsvSink),
+    #[cfg(feature = "arrow")]
+    Arrow(ArrowSink),
+}
+
+/// CSV before and after its first record.
+pub(crate) enum CsvSink {
+    Waiting(Box<dyn Write>),
+    Started(Box<CsvWriter<Box<dyn Write>>>),
+    Broken,
+}
+
+#[cfg(feature = "arrow")]
+pub(crate) enum ArrowSink {
+    Waiting(Box<dyn Write>),
+    Started(Box<banyan_ndr::export::ArrowWriter<Box<dyn Write>>>),
+    Broken,
+}
+
+impl Sink {
+    /// Creates the file.
+    pub(crate) fn create(path: &str, kind: OutputKind, time_field: Option<String>) -> Result<Sink, Failure> {
+        if kind == OutputKind::Arrow && cfg!(not(feature = "arrow")) {
+            return Err(Failure::usage("this build writes no Arrow files; build it with: cargo build --features arrow"));
+        }
+        let out = output::create(path)?;
+        Ok(match kind {
+            OutputKind::Records => {
+                let options = WriterOptions { time_field, ..WriterOptions::default() };
+                Sink::Records(Box::new(Writer::stream(out, options).map_err(Failure::new)?))
+            }
+            OutputKind::Jsonl => Sink::JsonLines(out),
+            OutputKind::Csv => Sink::Csv(CsvSink::Waiting(out)),
+            #[cfg(feature = "arrow")]
+            OutputKind::Arrow => Sink::Arrow(ArrowSink::Waiting(out)),
+            #[cfg(not(feature = "arrow"))]
+            OutputKind::Arrow => unreachable!("refused above"),
+        })
+    }
+
+    /// Writes a record.
+    pub(crate) fn write(&mut self, format: &Format, body: &[u8]) -> Result<(), Failure> {
+        match self {
+            Sink::Records(writer) => writer.write_body(format, body).map_err(Failure::of),
+            Sink::JsonLines(out) => write_json_line(format, body, &Limits::default(), out).map_err(Failure::of),
+            Sink::Csv(sink) => sink.started(format)?.write(format, body).map_err(Failure::of),
+            #[cfg(feature = "arrow")]
+            Sink::Arrow(sink) => sink.started(format)?.write(format, body).map_err(Failure::of),
+        }
+    }
+
+    /// Keeps a comment where the kind of file can.
+    pub(crate) fn comment(&mut self, text: &str) -> Result<(), Failure> {
+        match self {
+            Sink::Records(writer) => writer.comment(text).map_err(Failure::of),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps an attribute where the kind of file can.
+    pub(crate) fn attribute(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        match self {
+            Sink::Records(writer) => writer.attribute(key, value).map_err(Failure::of),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let mut out = match self {
+            Sink::Records(writer) => writer.finish().map_err(Failure::of)?,
+            Sink::JsonLines(out) | Sink::Csv(CsvSink::Waiting(out)) => out,
+            Sink::Csv(CsvSink::Started(writer)) => writer.finish().map_err(Failure::of)?,
+            #[cfg(feature = "arrow")]
+            Sink::Arrow(ArrowSink::Waiting(out)) => out,
+            #[cfg(feature = "arrow")]
+            Sink::Arrow(ArrowSink::Started(writer)) => writer.finish().map_err(Failure::of)?,
+            _ => return Ok(()),
+        };
+        Ok(out.flush()?)
+    }
+}
+
+macro_rules! started {
+    ($sink:ident, $writer:ty) => {
+        impl $sink {
+            /// The writer, made for the format of the first record.
+            fn started(&mut self, format: &Format) -> Result<&mut $writer, Failure> {
+                if let $sink::Waiting(_) = self {
+                    let $sink::Waiting(out) = std::mem::replace(self, $sink::Broken) else { unreachable!() };
+                    *self = $sink::Started(Box::new(<$writer>::new(out, format, Limits::default()).map_err(Failure::of)?));
+                }
+                match self {
+                    $sink::Started(writer) => Ok(writer),
+                    _ => Err(Failure::new("the output could not be started")),
+                }
+            }
+        }
+    };
+}
+
+started!(CsvSink, CsvWriter<Box<dyn Write>>);
+#[cfg(feature = "arrow")]
+started!(ArrowSink, banyan_ndr::export::ArrowWriter<Box<dyn Write>>);
