@@ -17,6 +17,9 @@ pub fn view_native<T: Wire>(body: &[u8]) -> Result<&T, DecodeError> {
 }
 
 /// Reads a record. Borrowed fields borrow from the body.
+///
+/// A recursive type is as deep as the sender wants. Reading takes no stack for it, but Rust's own way of dropping a
+/// chain of boxes does: a recursive type that is read from strangers needs a `Drop` that works iteratively.
 #[inline]
 pub fn read_native<'a, T: Record + Read<'a>>(body: &'a [u8]) -> Result<T, DecodeError> {
     if T::IN_PLACE {
