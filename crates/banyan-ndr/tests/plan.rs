@@ -361,6 +361,31 @@ fn renames_and_given_defaults_are_applied_by_definition() {
     assert_eq!(converted, Ok(values(vec![("new", Value::Int(3)), ("added", Value::Int(4))])));
 }
 
+#[test]
+fn formats_of_too_many_places_are_refused_in_time() {
+    // Each record holds the next one twice; a short description of a thousand million places.
+    let depth = 30u16;
+    let definitions = |last: u8| {
+        (0..depth).map(move |number| {
+            let size = 1 << (depth - 1 - number);
+            let (ty, half) = match number + 1 {
+                next if next < depth => (Type::Record(DefId(next)), size / 2),
+                _ => (Type::Int { width: 1, signed: last == 0 }, 0),
+            };
+            let mut fields = vec![Field::new("a", 0, ty.clone())];
+            if half > 0 {
+                fields.push(Field::new("b", half, ty));
+            }
+            Definition::Record(RecordDef { name: format!("r{number}"), size, align: 1, fields })
+        })
+    };
+    let format = |last| Format::new(ByteOrder::Little, PointerWidth::Four, definitions(last).collect()).unwrap();
+    assert!(matches!(
+        Plan::new(&format(0), &format(1), &ConvertOptions::default()),
+        Err(DecodeError::NotConvertible { .. })
+    ));
+}
+
 /// A list node: a value and a pointer to the next.
 fn node(order: ByteOrder, width: PointerWidth, value: u8, shared: bool) -> Format {
     let pointer = width.bytes() as u32;

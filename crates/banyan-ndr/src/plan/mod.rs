@@ -27,6 +27,25 @@ pub use crate::kernel::program::Loss;
 use crate::{Buffer, DecodeError, Format};
 
 /// The conversion of records of one format into records of another.
+///
+/// ```
+/// use banyan_ndr::{Buffer, ByteOrder, ConvertOptions, Definition, Field, Format, Plan, PointerWidth, RecordDef, Type};
+///
+/// let sample = |order, width: u8| {
+///     let fields = vec![Field::new("temp", 0, Type::Int { width, signed: true })];
+///     let record = RecordDef { name: "sample".into(), size: width.into(), align: width.into(), fields };
+///     Format::new(order, PointerWidth::Eight, vec![Definition::Record(record)])
+/// };
+/// let (theirs, ours) = (sample(ByteOrder::Big, 4)?, sample(ByteOrder::Little, 2)?);
+/// let plan = Plan::new(&theirs, &ours, &ConvertOptions::default())?;
+/// let mut out = Buffer::new();
+/// plan.convert(&21_i32.to_be_bytes(), &mut out)?;
+/// assert_eq!(*out, 21_i16.to_le_bytes());
+///
+/// let error = plan.convert(&70_000_i32.to_be_bytes(), &mut out).unwrap_err();
+/// assert_eq!(error.to_string(), "temp: 70000 does not fit i16");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Plan {
     source: Format,

@@ -4,22 +4,18 @@
 //! Work is bounded by the body: the bytes that references lead to, shared ones counted once, must not be more than it
 //! has. Paths are not kept while all goes well; when something fails the conversion is run again with tracing on.
 
+mod errors;
+mod items;
+
 use std::collections::HashMap;
 
 use super::Plan;
-use super::arrays::{Shape, origins};
-use super::build::join;
 use super::steps::{
-    Action, CaseWalk, ItemId, ItemsFrom, ItemsTo, ItemsWalk, Otherwise, SourceDim, TargetDim, Text, TextKind,
-    ValueFrom, ValueTo, ValueWalk, VariantWalk, Walk,
+    Action, CaseWalk, ItemId, Otherwise, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk, Walk,
 };
 use super::template::{self, Template};
-use crate::kernel::{StepErrorKind, locate};
-use crate::wire::{Slots, read_int, read_uint, write_uint};
+use crate::wire::{Slots, read_uint, write_uint};
 use crate::{Buffer, DecodeError};
-
-/// Most parts of a path that an error shows.
-const SHOWN_PARTS: usize = 32;
 
 /// Items that lie one behind the other on both sides. Their kernel has run, their walks have not.
 #[derive(Clone, Copy)]
@@ -136,7 +132,13 @@ impl<'a> Walker<'a> {
             trail.push(Origin { from, listed });
             run.trail = trail.len();
         }
-        self.start(run)
+        self.start(run)?;
+        if let Some(trail) = &mut self.trail
+            && self.plan.items[run.item].walks.is_empty()
+        {
+            trail.pop();
+        }
+        Ok(())
     }
 
     fn walk(&mut self, walk: &Walk, spot: Spot) -> Done {
@@ -250,172 +252,6 @@ impl<'a> Walker<'a> {
         self.follow(spot, false, Run { item, src, dst, count: 1, first: 0, trail: 0 })
     }
 
-    fn items(&mut self, items: &ItemsWalk, spot: Spot) -> Done {
-        let item = &self.plan.items[items.item];
-        let size = item.program().src_size;
-        // The common case, without the lengths of dimensions.
-        if let (ItemsFrom::List { at: from }, ItemsTo::List { at: to }) = (&items.from, &items.to) {
-            let (src, count) = self.span(spot.src + *from as usize, size, spot)?;
-            let dst = self.allocate_items(count, items.item, spot)?;
-            self.target.set_span(&mut self.out[spot.dst + *to as usize..], dst, count);
-            return self.follow(spot, true, Run { item: items.item, src, dst, count, first: 0, trail: 0 });
-        }
-        let (src, from) = self.source_items(&items.from, size, spot)?;
-        let (dst, to) = self.target_items(items, &from, spot)?;
-        if from.contains(&0) {
-            return Ok(());
-        }
-        let run = Run { item: items.item, src, dst, count: 0, first: 0, trail: 0 };
-        let from = Shape { lengths: &from, order: items.from_order };
-        let to = Shape { lengths: &to, order: items.to_order };
-        if from.same_as(to) {
-            return self.follow(spot, true, Run { count: to.count(), ..run });
-        }
-        if let ([from], [to]) = (from.lengths, to.lengths) {
-            return self.follow(spot, true, Run { count: *from.min(to), ..run });
-        }
-        for (first, origin) in origins(from, to).enumerate() {
-            let Some(origin) = origin else { continue };
-            let (src, dst) = (src + origin * size, dst + first * item.program().dst_size);
-            self.follow(spot, true, Run { src, dst, count: 1, first, ..run })?;
-        }
-        Ok(())
-    }
-
-    /// Where the source's items lie, and the lengths of their dimensions.
-    fn source_items(
-        &mut self,
-        from: &ItemsFrom,
-        size: usize,
-        spot: Spot,
-    ) -> Result<(usize, Vec<usize>), Box<DecodeError>> {
-        match from {
-            ItemsFrom::Place { at, dims } => {
-                Ok((spot.src + *at as usize, dims.iter().map(|dim| *dim as usize).collect()))
-            }
-            ItemsFrom::List { at } => {
-                let (at, count) = self.span(spot.src + *at as usize, size, spot)?;
-                Ok((at, vec![count]))
-            }
-            ItemsFrom::Sized { at, dims } => {
-                let mut lengths = Vec::with_capacity(dims.len());
-                for dim in dims {
-                    lengths.push(self.source_length(dim, spot)?);
-                }
-                if lengths.contains(&0) {
-                    return Ok((0, lengths));
-                }
-                let bytes = lengths.iter().try_fold(size, |bytes, length| bytes.checked_mul(*length));
-                let Some(at) = self.reference(spot.src + *at as usize, spot)? else {
-                    return Err(self.invalid(spot, "null".into(), "array of the length that its fields say"));
-                };
-                self.lead_to(at, bytes, spot)?;
-                Ok((at, lengths))
-            }
-        }
-    }
-
-    fn source_length(&self, dim: &SourceDim, spot: Spot) -> Result<usize, Box<DecodeError>> {
-        let (at, width, signed) = match dim {
-            SourceDim::Fixed(length) => return Ok(*length as usize),
-            SourceDim::Field { at, width, signed } => (spot.src + *at as usize, usize::from(*width), *signed),
-        };
-        let bytes = &self.body[at..at + width];
-        let length = if signed {
-            usize::try_from(read_int(bytes, self.source.order))
-                .map_err(|_| read_int(bytes, self.source.order).to_string())
-        } else {
-            let length = read_uint(bytes, self.source.order);
-            usize::try_from(length).map_err(|_| length.to_string())
-        };
-        length.map_err(|found| self.invalid(spot, found, "length"))
-    }
-
-    /// Makes room for the target's items and says how many there are in each dimension.
-    fn target_items(
-        &mut self,
-        items: &ItemsWalk,
-        from: &[usize],
-        spot: Spot,
-    ) -> Result<(usize, Vec<usize>), Box<DecodeError>> {
-        match &items.to {
-            ItemsTo::Place { at, dims, fill } => {
-                let to: Vec<usize> = dims.iter().map(|dim| *dim as usize).collect();
-                let too_long = from.iter().zip(&to).find(|(from, to)| from > to);
-                if let (Some((from, to)), false) = (too_long, items.cut) {
-                    return Err(self.wrong_length(spot, *from, *to));
-                }
-                let at = spot.dst + *at as usize;
-                if let Some(fill) = fill
-                    && from.iter().zip(&to).any(|(from, to)| from < to)
-                {
-                    self.constant(fill, at, spot)?;
-                }
-                Ok((at, to))
-            }
-            ItemsTo::List { at } => {
-                let count = if from.contains(&0) { 0 } else { from.iter().product() };
-                let dst = self.allocate_items(count, items.item, spot)?;
-                self.target.set_span(&mut self.out[spot.dst + *at as usize..], dst, count);
-                Ok((dst, vec![count]))
-            }
-            ItemsTo::Sized { at, dims } => {
-                let to = self.target_lengths(dims, from, items.cut, spot)?;
-                // No longer than the source's in any dimension, unless there are none.
-                let count = if to.contains(&0) { 0 } else { to.iter().product() };
-                let dst = self.allocate_items(count, items.item, spot)?;
-                self.target.set_reference(&mut self.out[spot.dst + *at as usize..], (count > 0).then_some(dst));
-                Ok((dst, to))
-            }
-        }
-    }
-
-    /// The lengths of a target that other fields size, written to those fields.
-    fn target_lengths(
-        &mut self,
-        dims: &[TargetDim],
-        from: &[usize],
-        cut: bool,
-        spot: Spot,
-    ) -> Result<Vec<usize>, Box<DecodeError>> {
-        let is_field = |dim: &TargetDim| matches!(dim, TargetDim::Field { .. });
-        let empty = dims.iter().zip(from).any(|(dim, from)| is_field(dim) && *from == 0);
-        let mut to = Vec::with_capacity(dims.len());
-        for (dim, from) in dims.iter().zip(from) {
-            match *dim {
-                TargetDim::Fixed(length) => {
-                    let length = length as usize;
-                    if !empty && *from != length && !(cut && *from > length) {
-                        return Err(self.wrong_length(spot, *from, length));
-                    }
-                    to.push(length);
-                }
-                TargetDim::Field { at, width, signed, first } => {
-                    self.set_length(spot, spot.dst + at as usize, (width, signed), *from, first)?;
-                    to.push(*from);
-                }
-            }
-        }
-        Ok(to)
-    }
-
-    fn set_length(&mut self, spot: Spot, at: usize, (width, signed): (u8, bool), length: usize, first: bool) -> Done {
-        let bits = 8 * u32::from(width) - u32::from(signed);
-        if bits < 128 && (length as u128) >> bits != 0 {
-            let value = format!("a length of {length}");
-            return Err(self
-                .error(spot, DecodeError::OutOfRange { path: String::new(), value, wanted: format!("{bits} bits") }));
-        }
-        let order = self.target.order;
-        let place = &mut self.out[at..at + usize::from(width)];
-        if first {
-            write_uint(place, length as u128, order);
-            return Ok(());
-        }
-        let there = read_uint(place, order) as usize;
-        if there == length { Ok(()) } else { Err(self.wrong_length(spot, length, there)) }
-    }
-
     fn otherwise(&mut self, otherwise: &Otherwise, at: usize, spot: Spot) -> Done {
         match otherwise {
             Otherwise::Error => Err(self.error(spot, DecodeError::Absent { path: String::new() })),
@@ -489,81 +325,4 @@ impl<'a> Walker<'a> {
         self.out[end..at].fill(0);
         Ok(at)
     }
-
-    fn too_long(&self, spot: Spot, found: u64) -> Box<DecodeError> {
-        let limit = self.most as u64;
-        self.error(spot, DecodeError::Limit { path: String::new(), found, limit, name: "body_bytes" })
-    }
-
-    fn wrong_length(&self, spot: Spot, found: usize, wanted: usize) -> Box<DecodeError> {
-        let (value, wanted) = (format!("a length of {found}"), format!("the receiver's {wanted}"));
-        self.error(spot, DecodeError::OutOfRange { path: String::new(), value, wanted })
-    }
-
-    fn invalid(&self, spot: Spot, found: String, wanted: &'static str) -> Box<DecodeError> {
-        self.error(spot, DecodeError::Invalid { path: String::new(), found, wanted })
-    }
-
-    fn error(&self, spot: Spot, error: DecodeError) -> Box<DecodeError> {
-        Box::new(error.within(&self.path_of(spot)))
-    }
-
-    /// What a kernel failed at: found again in the plainest way, which says more.
-    fn kernel_error(&self, run: Run, number: usize) -> Box<DecodeError> {
-        let program = self.plan.items[run.item].program();
-        let src = &self.body[run.src + number * program.src_size..][..program.src_size];
-        let mut scratch = vec![0; program.dst_size];
-        let failed = locate::run(program, src, &mut scratch).expect_err("a kernel fails where its program does");
-        let error = match failed.kind {
-            StepErrorKind::OutOfRange { value, wanted } => {
-                DecodeError::OutOfRange { path: String::new(), value, wanted }
-            }
-            StepErrorKind::Unknown { value } => DecodeError::Invalid {
-                path: String::new(),
-                found: value,
-                wanted: "value of the enumeration that the receiver knows",
-            },
-            StepErrorKind::Absent => DecodeError::Absent { path: String::new() },
-        };
-        let place = self.run_path(run.trail, run.first + number);
-        let within = with_indices(&program.paths[failed.path as usize], &failed.indices);
-        Box::new(error.within(&join(&place, &within)))
-    }
-
-    fn path_of(&self, spot: Spot) -> String {
-        join(&self.run_path(spot.trail, spot.index), &self.plan.items[spot.item].program().paths[spot.path as usize])
-    }
-
-    /// The path of an item of a run.
-    fn run_path(&self, trail: usize, index: usize) -> String {
-        let Some(origins) = &self.trail else { return String::new() };
-        let (mut trail, mut index) = (trail, index);
-        let mut parts = Vec::new();
-        while let Some(origin) = trail.checked_sub(1).map(|trail| &origins[trail]) {
-            if parts.len() == SHOWN_PARTS {
-                parts.push("...".to_owned());
-                break;
-            }
-            let field = &self.plan.items[origin.from.item].program().paths[origin.from.path as usize];
-            parts.push(if origin.listed { format!("{field}[{index}]") } else { field.clone() });
-            (trail, index) = (origin.from.trail, origin.from.index);
-        }
-        parts.iter().rev().fold(String::new(), |path, part| join(&path, part))
-    }
-}
-
-/// Puts indices into the brackets of a path: `[]`, or `[+n]` where counting begins at n.
-fn with_indices(path: &str, indices: &[usize]) -> String {
-    let mut indices = indices.iter();
-    let mut result = String::new();
-    let mut rest = path;
-    while let Some((before, (inside, after))) =
-        rest.split_once('[').and_then(|(before, rest)| Some((before, rest.split_once(']')?)))
-    {
-        let first: usize = inside.strip_prefix('+').and_then(|first| first.parse().ok()).unwrap_or(0);
-        let index = first + indices.next().copied().unwrap_or(0);
-        result.push_str(&format!("{before}[{index}]"));
-        rest = after;
-    }
-    result + rest
 }
