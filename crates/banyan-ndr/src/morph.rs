@@ -4,9 +4,11 @@
 //! [`Morph::defaults`]). Computed fields need the old record as a whole: [`Morph::apply`] takes the way over values,
 //! which is slower but sees everything.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::dynamic::targets::TypeKeys;
 use crate::dynamic::{Fitter, Initial, Recursion, fill_lengths, is_indirect};

@@ -4,7 +4,9 @@
 //! Iterative: what a pointer leads to gets its place at the end of the body and waits in a queue. Padding is never
 //! read. What several shared pointers lead to is sent once.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::plain::{Plain, is_native};
 use crate::dynamic::Recursion;

@@ -1,6 +1,8 @@
 //! A received body as C memory: references become pointers, in place.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
+
+use foldhash::{HashSet, HashSetExt};
 
 use super::plain::is_native;
 use crate::dynamic::targets::TypeKeys;

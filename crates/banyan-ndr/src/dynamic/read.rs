@@ -4,7 +4,9 @@
 //! the entries wait in a queue. The recursion that is left follows the nesting of the format, which
 //! [`Limits::nesting`] bounds.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::DynRecord;
 use super::recursion::{Recursion, is_indirect};

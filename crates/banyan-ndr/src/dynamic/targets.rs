@@ -1,6 +1,6 @@
 //! Telling types apart by number, so that "the same target" means the same place and the same type.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::Type;
 

@@ -4,7 +4,7 @@
 //! of the body and waits in a queue. So the depth of the recursion is that of the format's fixed parts, whatever the
 //! values refer to.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::edit::real_lengths;
 use super::fit::{refuse, within};
@@ -24,15 +24,14 @@ pub(super) fn body(record: &DynRecord) -> Result<Buffer, EncodeError> {
         slots: Slots { order: format.order(), pointer: format.pointer() },
         out: Buffer::new(),
         types: TypeKeys::default(),
-        used: HashMap::new(),
+        used: record.shared.iter().map(|_| Use::Never).collect(),
         waiting: VecDeque::new(),
     };
     writer.out.set_len(format.size());
     let mut root = &record.root;
     if let Value::Shared(key) = root {
-        let use_of_root = Use::Shared { ty: writer.types.key(ty), at: 0 };
-        writer.used.insert(*key, use_of_root);
         root = writer.entry(*key)?;
+        writer.used[*key] = Use::Shared { ty: writer.types.key(ty), at: 0 };
     }
     writer.put(0, ty, root, "")?;
     while let Some(Waiting { at, what, value, name }) = writer.waiting.pop_front() {
@@ -47,10 +46,14 @@ pub(super) fn body(record: &DynRecord) -> Result<Buffer, EncodeError> {
 
 /// How an entry of the table was used.
 enum Use {
+    Never,
     /// In a place of its own, once.
     Once,
     /// Behind shared pointers to this type; it lies there.
-    Shared { ty: usize, at: usize },
+    Shared {
+        ty: usize,
+        at: usize,
+    },
 }
 
 /// A value whose place is kept free.
@@ -73,7 +76,8 @@ struct Writer<'r> {
     slots: Slots,
     out: Buffer,
     types: TypeKeys<'r>,
-    used: HashMap<usize, Use>,
+    /// By key.
+    used: Vec<Use>,
     waiting: VecDeque<Waiting<'r>>,
 }
 
@@ -86,10 +90,11 @@ impl<'r> Writer<'r> {
 
     /// The value of an entry that is used in this one place.
     fn claim(&mut self, key: usize) -> Result<&'r Value, EncodeError> {
-        if self.used.insert(key, Use::Once).is_some() {
-            return Err(refuse(format!("shared value {key} is used again, but not by shared pointers only")));
+        let value = self.entry(key)?;
+        match std::mem::replace(&mut self.used[key], Use::Once) {
+            Use::Never => Ok(value),
+            _ => Err(used_again(key)),
         }
-        self.entry(key)
     }
 
     /// Room for `count` items at the end.
@@ -160,28 +165,30 @@ impl<'r> Writer<'r> {
         let value = match value {
             Value::Null if nullable => return Ok(()),
             Value::Null if !is_indirect(item) => return Err(refuse("null, but the pointer must lead somewhere")),
-            Value::Shared(key) if shared => match self.used.get(key) {
-                Some(Use::Shared { ty, at: target }) if *ty == self.types.key(item) => {
-                    self.slots.set_reference(&mut self.out[at..], Some(*target));
-                    return Ok(());
-                }
-                Some(Use::Shared { .. }) => return Err(refuse(format!("shared value {key} is used as two types"))),
-                Some(Use::Once) => {
-                    return Err(refuse(format!("shared value {key} is used again, but not by shared pointers only")));
-                }
-                None => {
-                    let target = self.room(item, 1)?;
-                    let ty = self.types.key(item);
-                    self.used.insert(*key, Use::Shared { ty, at: target });
-                    let value = self.entry(*key)?;
-                    return self.refer(at, target, item, value, name);
-                }
-            },
+            Value::Shared(key) if shared => return self.shared_pointer(at, item, *key, name),
             Value::Shared(key) => self.claim(*key)?,
             other => other,
         };
         let target = self.room(item, 1)?;
         self.refer(at, target, item, value, name)
+    }
+
+    fn shared_pointer(&mut self, at: usize, item: &'r Type, key: usize, name: &'r str) -> Result<(), EncodeError> {
+        let value = self.entry(key)?;
+        let ty = self.types.key(item);
+        match self.used[key] {
+            Use::Never => {
+                let target = self.room(item, 1)?;
+                self.used[key] = Use::Shared { ty, at: target };
+                self.refer(at, target, item, value, name)
+            }
+            Use::Shared { ty: known, at: target } if known == ty => {
+                self.slots.set_reference(&mut self.out[at..], Some(target));
+                Ok(())
+            }
+            Use::Shared { .. } => Err(refuse(format!("shared value {key} is used as two types"))),
+            Use::Once => Err(used_again(key)),
+        }
     }
 
     fn refer(
@@ -369,6 +376,10 @@ impl<'r> Writer<'r> {
     fn unfit(&self, value: &Value, ty: &Type) -> EncodeError {
         refuse(format!("{} is no {}", describe(value), self.format.type_name(ty)))
     }
+}
+
+fn used_again(key: usize) -> EncodeError {
+    refuse(format!("shared value {key} is used again, but not by shared pointers only"))
 }
 
 /// The value of a field: almost always at the field's own position.

@@ -163,7 +163,6 @@ impl<'a> Item<'a> {
     }
 
     /// The name of a variant's case and its payload; `None` for other types.
-    #[expect(clippy::type_complexity, reason = "a name and what it carries, both of which may be missing")]
     pub fn case(&self) -> Result<Option<(&'a str, Option<Item<'a>>)>, DecodeError> {
         let Type::Variant(id) = self.ty else { return Ok(None) };
         let variant = self.format().variant(*id);

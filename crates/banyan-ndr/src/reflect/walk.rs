@@ -1,7 +1,8 @@
 //! Visiting all values of a record.
 
-use std::collections::HashSet;
 use std::fmt::Write;
+
+use foldhash::{HashSet, HashSetExt};
 
 use super::path::push_name;
 use super::{Item, RecordView};
