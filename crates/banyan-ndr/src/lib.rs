@@ -3,6 +3,8 @@
 mod buffer;
 mod error;
 mod format;
+#[cfg_attr(not(test), expect(dead_code, reason = "the planner that uses it is not there yet"))]
+mod kernel;
 mod limits;
 mod value;
 pub mod wire;
