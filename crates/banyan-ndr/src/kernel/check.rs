@@ -38,10 +38,9 @@ pub(super) fn reach(step: &Step) -> (u64, u64) {
         }
         Step::Zero { dst, len } => (0, end(*dst, u64::from(*len))),
         Step::Fill { dst, bytes } => (0, end(*dst, bytes.len() as u64)),
-        Step::Number { src, dst, count, from, to, .. } | Step::Renumber { src, dst, count, from, to, .. } => (
-            end(*src, u64::from(*count) * u64::from(from.width)),
-            end(*dst, u64::from(*count) * u64::from(to.width)),
-        ),
+        Step::Number { src, dst, count, from, to, .. } | Step::Renumber { src, dst, count, from, to, .. } => {
+            (end(*src, u64::from(*count) * u64::from(from.width)), end(*dst, u64::from(*count) * u64::from(to.width)))
+        }
         Step::Require { src, .. } => (end(*src, 1), 0),
         Step::IfPresent { src, dst, otherwise, steps } => {
             let (read, written) = reach_of(steps);
@@ -61,9 +60,9 @@ pub(super) fn reach(step: &Step) -> (u64, u64) {
             let read = end(*src, u64::from(farthest) * u64::from(*src_stride) + read);
             (read, end(*dst, last * u64::from(*dst_stride) + written))
         }
-        Step::Shuffle { windows } => windows.iter().fold((0, 0), |(read, written), window| {
-            (read.max(end(window.src, 16)), written.max(end(window.dst, 16)))
-        }),
+        Step::Shuffle { windows } => windows
+            .iter()
+            .fold((0, 0), |(read, written), window| (read.max(end(window.src, 16)), written.max(end(window.dst, 16)))),
     }
 }
 

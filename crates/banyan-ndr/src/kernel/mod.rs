@@ -9,16 +9,12 @@
 mod check;
 mod half;
 mod interpret;
-#[cfg(all(
-    feature = "jit",
-    not(miri),
-    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x", target_arch = "riscv64")
-))]
+#[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
 mod jit;
 #[cfg(not(all(
     feature = "jit",
     not(miri),
-    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x", target_arch = "riscv64")
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")
 )))]
 #[path = "no_jit.rs"]
 mod jit;

@@ -17,13 +17,7 @@ pub(super) struct Failure {
 }
 
 /// Converts `count` items that fill `src` and `dst`.
-pub(super) fn run_merged(
-    isa: Isa,
-    merged: &Merged,
-    src: &[u8],
-    dst: &mut [u8],
-    count: usize,
-) -> Result<(), Failure> {
+pub(super) fn run_merged(isa: Isa, merged: &Merged, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), Failure> {
     if count == 0 {
         return Ok(());
     }

@@ -38,14 +38,7 @@ impl Isa {
 /// # Panics
 ///
 /// If a window of any item leaves `src` or `dst`.
-pub(super) fn shuffle(
-    isa: Isa,
-    windows: &[Window],
-    src: &[u8],
-    dst: &mut [u8],
-    count: usize,
-    strides: (usize, usize),
-) {
+pub(super) fn shuffle(isa: Isa, windows: &[Window], src: &[u8], dst: &mut [u8], count: usize, strides: (usize, usize)) {
     if windows.is_empty() || count == 0 {
         return;
     }

@@ -94,7 +94,9 @@ pub(super) fn join(steps: Vec<Step>) -> Vec<Step> {
             None => joined.push(step),
         }
     }
-    joined.retain(|step| !matches!(step, Step::Copy { len: 0, .. } | Step::Swap { count: 0, .. } | Step::Zero { len: 0, .. }));
+    joined.retain(|step| {
+        !matches!(step, Step::Copy { len: 0, .. } | Step::Swap { count: 0, .. } | Step::Zero { len: 0, .. })
+    });
     joined.extend(rest);
     joined
 }
@@ -119,7 +121,12 @@ fn joined_pair(first: &Step, second: &Step) -> Option<Step> {
             &Step::Swap { src: next_src, dst: next_dst, width: next_width, count: more },
         ) if width == next_width => {
             let len = u32::from(width) * count;
-            (src + len == next_src && dst + len == next_dst).then_some(Step::Swap { src, dst, width, count: count + more })
+            (src + len == next_src && dst + len == next_dst).then_some(Step::Swap {
+                src,
+                dst,
+                width,
+                count: count + more,
+            })
         }
         (&Step::Zero { dst, len }, &Step::Zero { dst: next_dst, len: more }) if dst + len == next_dst => {
             Some(Step::Zero { dst, len: len + more })

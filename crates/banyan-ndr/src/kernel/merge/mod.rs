@@ -67,7 +67,9 @@ fn length(steps: &[Step]) -> usize {
         .iter()
         .map(|step| match step {
             Step::Shuffle { windows } => windows.len(),
-            Step::IfPresent { steps, .. } | Step::Repeat { steps, .. } | Step::Permute { steps, .. } => 1 + length(steps),
+            Step::IfPresent { steps, .. } | Step::Repeat { steps, .. } | Step::Permute { steps, .. } => {
+                1 + length(steps)
+            }
             _ => 1,
         })
         .sum()
@@ -113,7 +115,8 @@ impl Merger {
             }
             Step::Repeat { count: 0, .. } => {}
             Step::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
-                let array = Array { src: *src, dst: *dst, count: *count, src_stride: *src_stride, dst_stride: *dst_stride };
+                let array =
+                    Array { src: *src, dst: *dst, count: *count, src_stride: *src_stride, dst_stride: *dst_stride };
                 self.simplify_repeat(&array, steps, extent, out);
             }
             Step::Permute { src, dst, order, src_stride, dst_stride, steps } => {
@@ -138,10 +141,8 @@ impl Merger {
     }
 
     fn simplify_repeat(&mut self, array: &Array, steps: &[Step], extent: &Extent, out: &mut Vec<Step>) {
-        let ends = (
-            array_end(array.src, array.count, array.src_stride),
-            array_end(array.dst, array.count, array.dst_stride),
-        );
+        let ends =
+            (array_end(array.src, array.count, array.src_stride), array_end(array.dst, array.count, array.dst_stride));
         let item = item_extent(steps, ends, (array.src_stride, array.dst_stride), extent);
         let simple = self.simplify(steps, &item);
         if let Some(whole) = flat::collapse(&simple, array) {

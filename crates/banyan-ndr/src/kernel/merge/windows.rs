@@ -33,10 +33,7 @@ pub(super) fn cover(bytes: &[Byte], extent: &Extent) -> (Vec<Window>, Vec<Byte>)
             continue;
         }
         let from = next;
-        next += bytes[from..]
-            .iter()
-            .take_while(|byte| byte.dst < start + WIDTH && sources.add(byte.src))
-            .count();
+        next += bytes[from..].iter().take_while(|byte| byte.dst < start + WIDTH && sources.add(byte.src)).count();
         let src = sources.start(extent.src);
         windows.push(window(src, start, bytes[..next].iter().rev().take_while(|byte| byte.dst >= start)));
     }
@@ -45,7 +42,8 @@ pub(super) fn cover(bytes: &[Byte], extent: &Extent) -> (Vec<Window>, Vec<Byte>)
 
 /// The window at `dst` that moves `bytes` as far as it can see their sources.
 fn window<'a>(src: usize, dst: usize, bytes: impl Iterator<Item = &'a Byte>) -> Window {
-    let mut mask = [NONE; WIDTH];
+    // What is written again later may be anything but zeros, which cost generated code an instruction.
+    let mut mask = std::array::from_fn(|lane| lane as u8);
     for byte in bytes {
         let seen = byte.src.and_then(|at| at.checked_sub(src)).filter(|at| *at < WIDTH);
         mask[byte.dst - dst] = seen.map_or(NONE, |at| at as u8);
@@ -86,17 +84,17 @@ pub(super) fn plain(bytes: &[Byte]) -> Vec<Step> {
         let dst = first.dst as u32;
         let (step, len) = match first.src {
             None => {
-                let len = run(rest, |_| None);
+                let len = run(rest, |_, from| from.is_none());
                 (Step::Zero { dst, len: len as u32 }, len)
             }
             Some(src) => {
-                let down = run(rest, |i| src.checked_sub(i));
+                let down = run(rest, |i, from| from.is_some_and(|from| from + i == src));
                 // A mirrored run that is no number's width is cut short by a window; its bytes are copied.
                 if let Some(width) = [16, 8, 4, 2].into_iter().find(|width| down == *width) {
                     let src = (src + 1 - width) as u32;
                     (Step::Swap { src, dst, width: width as u8, count: 1 }, width)
                 } else {
-                    let up = run(rest, |i| Some(src + i));
+                    let up = run(rest, |i, from| from == Some(src + i));
                     (Step::Copy { src: src as u32, dst, len: up as u32 }, up)
                 }
             }
@@ -107,8 +105,8 @@ pub(super) fn plain(bytes: &[Byte]) -> Vec<Step> {
     steps
 }
 
-/// How many of the first bytes are neighbours whose sources are as `expected`.
-fn run(bytes: &[Byte], expected: impl Fn(usize) -> Option<usize>) -> usize {
+/// How many of the first bytes are neighbours whose sources, by number, are as `expected`.
+fn run(bytes: &[Byte], expected: impl Fn(usize, Option<usize>) -> bool) -> usize {
     let start = bytes[0].dst;
-    bytes.iter().enumerate().take_while(|(i, byte)| byte.dst == start + i && byte.src == expected(*i)).count()
+    bytes.iter().enumerate().take_while(|(i, byte)| byte.dst == start + i && expected(*i, byte.src)).count()
 }

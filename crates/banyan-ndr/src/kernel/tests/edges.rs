@@ -66,7 +66,12 @@ fn every_conversion_of_numbers_follows_the_rules_of_loss_at_its_edges() {
                 let found = kernel.run_on(Isa::PORTABLE, &src, &mut dst, 1).map(|()| dst.clone());
                 assert_eq!(found, expected, "{from:?} {bits:#x} to {to:?}, {loss:?}");
                 let found = kernel.run(&src, &mut dst, 1).map(|()| dst.clone());
-                assert_eq!(found, expected, "{from:?} {bits:#x} to {to:?}, {loss:?}, generated: {}", kernel.is_compiled());
+                assert_eq!(
+                    found,
+                    expected,
+                    "{from:?} {bits:#x} to {to:?}, {loss:?}, generated: {}",
+                    kernel.is_compiled()
+                );
             }
         }
     }

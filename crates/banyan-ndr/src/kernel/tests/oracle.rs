@@ -100,12 +100,24 @@ fn step(step: &Step, source: &[u8], target: &mut [u8], from: usize, to: usize) -
 /// A number as what it stands for.
 #[derive(Clone, Copy)]
 enum Exact {
-    Integer { negative: bool, magnitude: u128 },
+    Integer {
+        negative: bool,
+        magnitude: u128,
+    },
     /// Not NaN, not infinite: significand times two to the exponent.
-    Finite { negative: bool, significand: u64, exponent: i32 },
-    Infinite { negative: bool },
+    Finite {
+        negative: bool,
+        significand: u64,
+        exponent: i32,
+    },
+    Infinite {
+        negative: bool,
+    },
     /// The payload, its highest bit at bit 51.
-    Nan { negative: bool, payload: u64 },
+    Nan {
+        negative: bool,
+        payload: u64,
+    },
 }
 
 /// Bits of fraction and of exponent.
