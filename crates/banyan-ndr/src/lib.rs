@@ -12,5 +12,6 @@ pub mod wire;
 pub use buffer::Buffer;
 pub use error::{DecodeError, EncodeError};
 pub use format::*;
+pub use kernel::program::Loss;
 pub use limits::Limits;
 pub use value::Value;

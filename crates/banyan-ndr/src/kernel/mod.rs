@@ -131,9 +131,8 @@ impl Kernel {
     /// Whether machine code would beat the interpreter: not where one call of memcpy or one long byte swap does it all,
     /// nor for programs so long that generating code takes longer than most uses are worth.
     pub(crate) fn pays(&self) -> bool {
-        jit::SUPPORTED
+        jit::is_possible(self.merged.length())
             && !matches!(*self.merged.one, [] | [Step::Copy { .. } | Step::Swap { .. } | Step::Zero { .. }])
-            && self.merged.length() <= jit::MAX_LENGTH
     }
 
     /// Generates machine code, once. False where that is not possible: no backend, no executable memory, or a program

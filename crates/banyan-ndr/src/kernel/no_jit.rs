@@ -4,8 +4,10 @@
 use super::merge::Merged;
 use super::program::Program;
 
-pub(super) const SUPPORTED: bool = false;
-pub(super) const MAX_LENGTH: usize = 0;
+/// Whether code for a program of this length can be had.
+pub(super) fn is_possible(_length: usize) -> bool {
+    false
+}
 
 /// Machine code; there is none.
 #[derive(Debug)]

@@ -80,9 +80,12 @@ impl Items {
     /// As [`Vectors::shuffle`], with `2 * N` windows that lie [in pairs](in_pairs).
     #[target_feature(enable = "avx2")]
     unsafe fn shuffle_pairs<const N: usize>(&self, windows: &[Window]) {
+        let Some(pairs) = windows.as_chunks::<2>().0.first_chunk::<N>() else { return };
+        // Loops, because `map` would not be compiled with the vector instructions.
         let mut masks = [_mm256_setzero_si256(); N];
         let mut at = [(0, 0); N];
-        for (i, [low, high]) in windows.as_chunks::<2>().0.iter().enumerate() {
+        for i in 0..N {
+            let [low, high] = &pairs[i];
             // SAFETY: masks have 16 bytes.
             masks[i] = unsafe { _mm256_loadu2_m128i(high.mask.as_ptr().cast(), low.mask.as_ptr().cast()) };
             at[i] = (low.src as usize, low.dst as usize);
@@ -107,12 +110,13 @@ impl Items {
     /// As [`Vectors::shuffle`], with `N` windows.
     #[target_feature(enable = "ssse3")]
     unsafe fn shuffle_few<const N: usize>(&self, windows: &[Window]) {
+        let Some(windows) = windows.first_chunk::<N>() else { return };
         let mut masks = [_mm_setzero_si128(); N];
         let mut at = [(0, 0); N];
-        for (i, window) in windows.iter().enumerate() {
+        for i in 0..N {
             // SAFETY: masks have 16 bytes.
-            masks[i] = unsafe { _mm_loadu_si128(window.mask.as_ptr().cast()) };
-            at[i] = (window.src as usize, window.dst as usize);
+            masks[i] = unsafe { _mm_loadu_si128(windows[i].mask.as_ptr().cast()) };
+            at[i] = (windows[i].src as usize, windows[i].dst as usize);
         }
         let (mut src, mut dst) = (self.src, self.dst);
         for _ in 0..self.count {
