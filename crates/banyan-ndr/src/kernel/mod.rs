@@ -1,22 +1,54 @@
-//! Flat conversions: programs that turn source items without references into target items.
+//! Flat conversions: arrays of fixed-size items turned into arrays of other fixed-size items.
+//!
+//! A [`Kernel`] is made once from a [`Program`] and then runs any number of times, from any number of threads: by the
+//! [interpreter](interpret) at once, and by [machine code](jit) after [`Kernel::compile`]. Both run the same
+//! [merged](merge) steps and give the same bytes and the same errors. What a failed run has written is unspecified.
+//!
+//! Nothing here knows about references, formats or the wire.
 
+mod check;
 pub(crate) mod half;
+mod interpret;
+#[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
+mod jit;
+#[cfg(not(all(
+    feature = "jit",
+    not(miri),
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")
+)))]
+#[path = "no_jit.rs"]
+mod jit;
 pub(crate) mod locate;
+mod merge;
 mod number;
-#[expect(dead_code, reason = "nothing merges programs yet")]
 pub(crate) mod program;
+#[cfg(test)]
+mod tests;
 
-use program::Program;
+use std::sync::OnceLock;
 
-/// A program, ready to run.
+use interpret::Isa;
+use merge::Merged;
+use program::{Program, Step};
+
+/// A conversion of items, ready to run.
 #[derive(Debug)]
-pub(crate) struct Kernel(Program);
+pub(crate) struct Kernel {
+    /// As planned. Tells the exact error after a merged run has failed.
+    program: Program,
+    merged: Merged,
+    /// Set by the first [`Kernel::compile`]; empty where that did not work.
+    code: OnceLock<Option<jit::Code>>,
+}
 
 /// Why an item could not be converted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StepError {
+    /// Index into [`Program::paths`].
+    pub(crate) path: u32,
     /// The number of the item in the run.
     pub(crate) item: usize,
+    pub(crate) kind: StepErrorKind,
 }
 
 /// What was wrong with the value.
@@ -31,31 +63,87 @@ pub(crate) enum StepErrorKind {
 }
 
 impl Kernel {
+    /// Merges `program`.
+    ///
+    /// # Panics
+    ///
+    /// If a step reads or writes outside its item: the planner must not write such a program, and the code below this
+    /// point relies on it.
     pub(crate) fn new(program: Program) -> Kernel {
-        Kernel(program)
+        check::assert_within(&program.steps, program.src_size, program.dst_size);
+        let merged = Merged::new(&program);
+        Kernel { program, merged, code: OnceLock::new() }
     }
 
+    /// The program as planned.
     pub(crate) fn program(&self) -> &Program {
-        &self.0
+        &self.program
     }
 
+    /// Converts `count` items lying side by side, by machine code if there is some.
+    ///
+    /// # Panics
+    ///
+    /// If `src` or `dst` is not exactly `count` items long.
     pub(crate) fn run(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        let (from, to) = (src.chunks_exact(self.0.src_size), dst.chunks_exact_mut(self.0.dst_size));
-        for (item, (src, dst)) in from.zip(to).take(count).enumerate() {
-            locate::run(&self.0, src, dst).map_err(|_| StepError { item })?;
+        match self.code.get() {
+            Some(Some(code)) if code.run(src, dst, count) => Ok(()),
+            // The interpreter repeats what machine code gave up on, and finds the exact error.
+            _ => self.run_interpreted(src, dst, count),
+        }
+    }
+
+    /// As [`Kernel::run`], but never by machine code.
+    pub(crate) fn run_interpreted(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
+        self.run_on(Isa::best(), src, dst, count)
+    }
+
+    /// Interprets with the given instructions.
+    fn run_on(&self, isa: Isa, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
+        assert_eq!(Some(src.len()), self.program.src_size.checked_mul(count), "source is not {count} items");
+        assert_eq!(Some(dst.len()), self.program.dst_size.checked_mul(count), "target is not {count} items");
+        match interpret::run_merged(isa, &self.merged, src, dst, count) {
+            Ok(()) => Ok(()),
+            Err(_) => self.run_stepwise(src, dst, count),
+        }
+    }
+
+    /// Runs the program as planned, item by item: errors come in the order of items and steps.
+    fn run_stepwise(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
+        let Program { src_size, dst_size, ref steps, .. } = self.program;
+        for item in 0..count {
+            interpret::run_steps(Isa::PORTABLE, steps, &src[item * src_size..], &mut dst[item * dst_size..])
+                .map_err(|failure| StepError { path: failure.path, item, kind: failure.kind })?;
         }
         Ok(())
     }
 
-    pub(crate) fn run_interpreted(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        self.run(src, dst, count)
+    /// Whether target items are source items, byte by byte.
+    pub(crate) fn is_copy(&self) -> bool {
+        let Program { src_size, dst_size, .. } = self.program;
+        src_size == dst_size
+            && match *self.merged.one {
+                [] => dst_size == 0,
+                [Step::Copy { src: 0, dst: 0, len }] => len as usize == dst_size,
+                _ => false,
+            }
     }
 
-    pub(crate) fn compile(&self) -> bool {
-        false
-    }
-
+    /// Whether machine code would beat the interpreter: not where one call of memcpy or one long byte swap does it all,
+    /// nor for programs so long that generating code takes longer than most uses are worth.
     pub(crate) fn pays(&self) -> bool {
-        false
+        jit::is_possible(self.merged.length())
+            && !matches!(*self.merged.one, [] | [Step::Copy { .. } | Step::Swap { .. } | Step::Zero { .. }])
+    }
+
+    /// Generates machine code, once. False where that is not possible: no backend, no executable memory, or a program
+    /// that is too long.
+    pub(crate) fn compile(&self) -> bool {
+        self.code.get_or_init(|| jit::Code::generate(&self.program, &self.merged)).is_some()
+    }
+
+    /// Whether [`Kernel::run`] runs machine code.
+    pub(crate) fn is_compiled(&self) -> bool {
+        matches!(self.code.get(), Some(Some(_)))
     }
 }

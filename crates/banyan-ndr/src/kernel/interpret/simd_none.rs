@@ -1,0 +1,20 @@
+//! No vector instructions known.
+
+use crate::kernel::program::Window;
+
+/// There are none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Vectors {}
+
+impl Vectors {
+    pub(super) fn available() -> impl Iterator<Item = Vectors> {
+        std::iter::empty()
+    }
+
+    /// # Safety
+    ///
+    /// Cannot be called.
+    pub(super) unsafe fn shuffle(self, _: &[Window], _: *const u8, _: *mut u8, _: usize, _: (usize, usize)) {
+        match self {}
+    }
+}

@@ -1,0 +1,245 @@
+//! The frame of a generated function: checks, loops over items, branches, calls.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, Value, types};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_frontend::FunctionBuilder;
+
+use super::{memory, numbers};
+use crate::kernel::check::{reach, reach_of};
+use crate::kernel::merge::Merged;
+use crate::kernel::program::{Program, Step};
+
+/// Writes one function.
+pub(super) struct Emitter<'a> {
+    pub(super) builder: FunctionBuilder<'a>,
+    /// Returns failure.
+    pub(super) failed: Block,
+    interpret_step: SigRef,
+    copy: SigRef,
+    called_back: Vec<Box<Step>>,
+}
+
+/// Where an item's source and target begin.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    pub(super) src: Value,
+    pub(super) dst: Value,
+}
+
+impl<'a> Emitter<'a> {
+    pub(super) fn new(mut builder: FunctionBuilder<'a>, isa: &dyn TargetIsa) -> Emitter<'a> {
+        let mut import = |params: usize, returns: usize| {
+            let mut signature = Signature::new(isa.default_call_conv());
+            signature.params = vec![AbiParam::new(types::I64); params];
+            signature.returns = vec![AbiParam::new(types::I64); returns];
+            builder.import_signature(signature)
+        };
+        let (interpret_step, copy) = (import(5, 1), import(3, 0));
+        let failed = builder.create_block();
+        Emitter { builder, failed, interpret_step, copy, called_back: Vec::new() }
+    }
+
+    /// Ends the function and returns the steps it calls the interpreter for.
+    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Vec<Box<Step>> {
+        self.builder.switch_to_block(self.failed);
+        self.return_constant(1);
+        self.builder.seal_all_blocks();
+        self.builder.finalize(isa.frontend_config());
+        self.called_back
+    }
+
+    /// The whole function: `src`, its length, `dst`, its length, number of items.
+    pub(super) fn function(&mut self, program: &Program, merged: &Merged) {
+        let entry = self.builder.create_block();
+        self.builder.append_block_params_for_function_params(entry);
+        self.builder.switch_to_block(entry);
+        let &[src, src_len, dst, dst_len, count] = self.builder.block_params(entry) else {
+            unreachable!("the signature has five parameters")
+        };
+        let (src_size, dst_size) = (program.src_size, program.dst_size);
+        self.check_lengths(count, &[(src_len, src_size), (dst_len, dst_size)]);
+        let mut start = (Item { src, dst }, count);
+        if let Some(block) = &merged.block {
+            let (src_size, dst_size) = (src_size * block.items, dst_size * block.items);
+            start = self.items(start, &block.steps, block.items, (src_size, dst_size));
+        }
+        self.items(start, &merged.one, 1, (src_size, dst_size));
+        self.return_constant(0);
+    }
+
+    /// Fails unless each length is that of `count` items of its size.
+    fn check_lengths(&mut self, count: Value, lengths: &[(Value, usize)]) {
+        // Sizes are below 2^31, so products of fewer than 2^32 items do not overflow.
+        let high = self.builder.ins().ushr_imm_s(count, 32);
+        self.fail_if(high);
+        for &(len, size) in lengths {
+            let wanted = self.builder.ins().imul_imm_s(count, size as i64);
+            let differs = self.builder.ins().icmp(IntCC::NotEqual, wanted, len);
+            self.fail_if(differs);
+        }
+    }
+
+    /// Runs `steps` as long as there are `group` items left. Returns where that ends, and how many are left.
+    fn items(
+        &mut self,
+        (item, count): (Item, Value),
+        steps: &[Step],
+        group: usize,
+        sizes: (usize, usize),
+    ) -> (Item, Value) {
+        assert_reach(steps, sizes);
+        let (head, body, done) =
+            (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
+        self.jump(head, &[item.src, item.dst, count]);
+        let params: [Value; 3] = std::array::from_fn(|_| self.builder.append_block_param(head, types::I64));
+        let [src, dst, left] = params;
+        self.builder.switch_to_block(head);
+        let enough = self.builder.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, left, group as i64);
+        self.builder.ins().brif(enough, body, &[], done, &[]);
+        self.builder.switch_to_block(body);
+        self.steps(steps, Item { src, dst });
+        let next = self.builder.ins().iadd_imm_s(src, sizes.0 as i64);
+        let next_dst = self.builder.ins().iadd_imm_s(dst, sizes.1 as i64);
+        let fewer = self.builder.ins().iadd_imm_s(left, -(group as i64));
+        self.jump(head, &[next, next_dst, fewer]);
+        self.builder.switch_to_block(done);
+        (Item { src, dst }, left)
+    }
+
+    pub(super) fn steps(&mut self, steps: &[Step], item: Item) {
+        for step in steps {
+            self.step(step, item);
+        }
+    }
+
+    fn step(&mut self, step: &Step, item: Item) {
+        match *step {
+            Step::Copy { src, dst, len } => self.copy(item, src, dst, len),
+            Step::Swap { src, dst, width, count } => self.swap(item, (src, dst), width, count),
+            Step::Zero { dst, len } if len <= 128 => self.fill(item, dst, &vec![0; len as usize]),
+            Step::Fill { dst, ref bytes } if bytes.len() <= 128 => self.fill(item, dst, bytes),
+            Step::Shuffle { ref windows } => windows.iter().for_each(|window| self.window(item, window)),
+            Step::Number { src, dst, count, from, to, loss, .. } => match numbers::is_generated(from, to) {
+                true => self.numbers(item, (src, dst, count), from, to, loss),
+                false => self.call_back(step, item),
+            },
+            Step::Require { src, .. } => {
+                let flag = self.flag(item, src);
+                let absent = self.builder.ins().icmp_imm_s(IntCC::Equal, flag, 0);
+                self.fail_if(absent);
+            }
+            Step::IfPresent { src, dst, ref otherwise, ref steps } if otherwise.len() <= 128 => {
+                self.if_present(item, (src, dst), otherwise, steps);
+            }
+            Step::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
+                let first = self.advance(item, src, dst);
+                self.repeat(first, count, (src_stride, dst_stride), |emitter, item| emitter.steps(steps, item));
+            }
+            Step::Zero { .. }
+            | Step::Fill { .. }
+            | Step::IfPresent { .. }
+            | Step::Renumber { .. }
+            | Step::Permute { .. } => self.call_back(step, item),
+        }
+    }
+
+    fn if_present(&mut self, item: Item, (src, dst): (u32, u32), otherwise: &[u8], steps: &[Step]) {
+        let (present, absent, done) =
+            (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
+        let flag = self.flag(item, src);
+        self.builder.ins().brif(flag, present, &[], absent, &[]);
+        self.builder.switch_to_block(present);
+        self.steps(steps, item);
+        self.jump(done, &[]);
+        self.builder.switch_to_block(absent);
+        self.fill(item, dst, otherwise);
+        self.jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    /// Runs what `body` writes on `count` items.
+    pub(super) fn repeat(&mut self, first: Item, count: u32, strides: (u32, u32), body: impl FnOnce(&mut Self, Item)) {
+        if count == 0 {
+            return;
+        }
+        let (head, done) = (self.builder.create_block(), self.builder.create_block());
+        let all = self.builder.ins().iconst(types::I64, i64::from(count));
+        self.jump(head, &[first.src, first.dst, all]);
+        let params: [Value; 3] = std::array::from_fn(|_| self.builder.append_block_param(head, types::I64));
+        let [src, dst, left] = params;
+        self.builder.switch_to_block(head);
+        body(self, Item { src, dst });
+        let next = self.advance(Item { src, dst }, strides.0, strides.1);
+        let fewer = self.builder.ins().iadd_imm_s(left, -1);
+        let again = [BlockArg::from(next.src), BlockArg::from(next.dst), BlockArg::from(fewer)];
+        self.builder.ins().brif(fewer, head, &again, done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    /// Has the interpreter do `step`.
+    fn call_back(&mut self, step: &Step, item: Item) {
+        let (read, written) = reach(step);
+        let step = Box::new(step.clone());
+        let address = (&raw const *step).addr();
+        self.called_back.push(step);
+        let arguments =
+            [self.constant(address), item.src, self.constant(read as usize), item.dst, self.constant(written as usize)];
+        let callee = self.constant(memory::interpret_step as *const () as usize);
+        let call = self.builder.ins().call_indirect(self.interpret_step, callee, &arguments);
+        let result = self.builder.inst_results(call)[0];
+        self.fail_if(result);
+    }
+
+    /// Calls memcpy.
+    pub(super) fn call_copy(&mut self, item: Item, src: u32, dst: u32, len: u32) {
+        let at = self.advance(item, src, dst);
+        let arguments = [at.dst, at.src, self.constant(len as usize)];
+        let callee = self.constant(memory::copy as *const () as usize);
+        self.builder.ins().call_indirect(self.copy, callee, &arguments);
+    }
+
+    pub(super) fn advance(&mut self, item: Item, src: u32, dst: u32) -> Item {
+        let mut by = |at: Value, offset: u32| match offset {
+            0 => at,
+            _ => self.builder.ins().iadd_imm_s(at, i64::from(offset)),
+        };
+        Item { src: by(item.src, src), dst: by(item.dst, dst) }
+    }
+
+    fn flag(&mut self, item: Item, src: u32) -> Value {
+        self.builder.ins().load(types::I8, flags(), item.src, src as i32)
+    }
+
+    /// Gives up if `condition` is not 0.
+    pub(super) fn fail_if(&mut self, condition: Value) {
+        let go_on = self.builder.create_block();
+        self.builder.ins().brif(condition, self.failed, &[], go_on, &[]);
+        self.builder.switch_to_block(go_on);
+    }
+
+    fn jump(&mut self, block: Block, arguments: &[Value]) {
+        let arguments: Vec<BlockArg> = arguments.iter().map(|value| BlockArg::from(*value)).collect();
+        self.builder.ins().jump(block, &arguments);
+    }
+
+    fn constant(&mut self, value: usize) -> Value {
+        self.builder.ins().iconst(types::I64, value as i64)
+    }
+
+    fn return_constant(&mut self, value: i64) {
+        let value = self.builder.ins().iconst(types::I64, value);
+        self.builder.ins().return_(&[value]);
+    }
+}
+
+/// For all loads and stores: they never trap, and need not be aligned.
+pub(super) fn flags() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+/// What makes it right that loads and stores are not checked one by one.
+fn assert_reach(steps: &[Step], sizes: (usize, usize)) {
+    let (read, written) = reach_of(steps);
+    assert!(read <= sizes.0 as u64 && written <= sizes.1 as u64, "steps leave their item");
+}

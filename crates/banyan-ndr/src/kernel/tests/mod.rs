@@ -1,0 +1,38 @@
+//! The interpreter on every kind of instructions, the generated code and a naive oracle agree.
+
+mod edges;
+mod oracle;
+mod random;
+
+use super::interpret::Isa;
+use super::program::Program;
+use super::{Kernel, StepError};
+
+/// Converts `count` items of `src` in every way there is, and requires them to agree with the oracle.
+fn agree(program: &Program, src: &[u8], count: usize) -> Result<Vec<u8>, StepError> {
+    let kernel = Kernel::new(program.clone());
+    interpreters_agree(&kernel, src, count);
+    generated_code_agrees(&kernel, src, count);
+    oracle::run(program, src, count)
+}
+
+fn interpreters_agree(kernel: &Kernel, src: &[u8], count: usize) {
+    let expected = oracle::run(kernel.program(), src, count);
+    for isa in Isa::all() {
+        let mut dst = vec![0x5a; kernel.program().dst_size * count];
+        let found = kernel.run_on(isa, src, &mut dst, count).map(|()| dst);
+        assert_eq!(found, expected, "{isa:?}, merged: {:?}", kernel.merged);
+    }
+}
+
+/// Where code can be generated.
+fn generated_code_agrees(kernel: &Kernel, src: &[u8], count: usize) {
+    if !kernel.compile() {
+        assert!(!kernel.is_compiled());
+        return;
+    }
+    assert!(kernel.is_compiled());
+    let mut dst = vec![0x5a; kernel.program().dst_size * count];
+    let found = kernel.run(src, &mut dst, count).map(|()| dst);
+    assert_eq!(found, oracle::run(kernel.program(), src, count), "merged: {:?}", kernel.merged);
+}
