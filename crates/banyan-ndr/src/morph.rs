@@ -99,7 +99,8 @@ impl Morph {
     /// Whether the rules can be built into a plan: no field is computed, and all stand at the root. Otherwise
     /// [`Morph::apply`] is the only way.
     pub fn is_plannable(&self) -> bool {
-        let mut paths = self.renames.iter().flat_map(|(old, new)| [old, new]).chain(self.defaults.iter().map(|(field, _)| field));
+        let mut paths =
+            self.renames.iter().flat_map(|(old, new)| [old, new]).chain(self.defaults.iter().map(|(field, _)| field));
         self.computed.is_empty() && paths.all(|path| !path.contains('.'))
     }
 

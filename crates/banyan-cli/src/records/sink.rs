@@ -70,7 +70,9 @@ impl Sink {
     /// Creates the file.
     pub(crate) fn create(path: &str, kind: OutputKind, time_field: Option<String>) -> Result<Sink, Failure> {
         if kind == OutputKind::Arrow && cfg!(not(feature = "arrow")) {
-            return Err(Failure::usage("this build writes no Arrow files; build it with: cargo build --features arrow"));
+            return Err(Failure::usage(
+                "this build writes no Arrow files; build it with: cargo build --features arrow",
+            ));
         }
         let out = output::create(path)?;
         Ok(match kind {
@@ -137,7 +139,8 @@ macro_rules! started {
             fn started(&mut self, format: &Format) -> Result<&mut $writer, Failure> {
                 if let $sink::Waiting(_) = self {
                     let $sink::Waiting(out) = std::mem::replace(self, $sink::Broken) else { unreachable!() };
-                    *self = $sink::Started(Box::new(<$writer>::new(out, format, Limits::default()).map_err(Failure::of)?));
+                    *self =
+                        $sink::Started(Box::new(<$writer>::new(out, format, Limits::default()).map_err(Failure::of)?));
                 }
                 match self {
                     $sink::Started(writer) => Ok(writer),
