@@ -519,7 +519,7 @@ fn lengths_in_fields_are_not_believed() {
         assert!(plan.convert(&bad, &mut Buffer::new()).is_err(), "{n} {m}");
     }
     let mut empty = good.clone();
-    empty[..8].copy_from_slice(&i64::MAX.to_be_bytes());
+    empty[..8].copy_from_slice(&i64::from(i32::MAX).to_be_bytes());
     empty[8..16].fill(0);
     assert_eq!(plan.convert(&empty, &mut Buffer::new()), Ok(()));
 }
