@@ -155,6 +155,12 @@ fn xml_that_does_not_fit_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_byte_order_mark_and_a_declaration_may_precede_xml() {
+    let text = format!("{}<?xml version=\"1.0\"?>\n<!-- a comment -->{XML}\n", '\u{feff}');
+    assert_eq!(to_xml(&xml(&text).unwrap()).unwrap(), XML);
+}
+
+#[test]
 fn document_types_and_their_entities_are_refused() {
     let laughs = "<!DOCTYPE Node [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;'><!ENTITY c SYSTEM 'file:///etc/passwd'>]>";
     let error = xml(&format!("{laughs}{XML}")).unwrap_err().to_string();
