@@ -229,10 +229,9 @@ impl Fill<'_> {
 
     /// An entry of the table: at times one that is there already, be it in the middle of being filled in.
     fn entry(&mut self, item: &Type, shared: bool, depth: usize) -> Value {
-        if shared && self.choices.below(3) == 0 {
-            if let Some(key) = self.shared.iter().position(|(ty, _)| ty == item) {
-                return Value::Shared(key);
-            }
+        let known = self.shared.iter().position(|(ty, _)| ty == item);
+        if let Some(key) = known.filter(|_| shared && self.choices.below(3) == 0) {
+            return Value::Shared(key);
         }
         let key = self.shared.len();
         self.shared.push((item.clone(), None));

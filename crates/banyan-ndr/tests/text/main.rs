@@ -1,5 +1,6 @@
 //! Records as text, and schemas of their formats.
 
+mod examples;
 mod generate;
 mod json;
 mod json_schema;

@@ -29,8 +29,8 @@ fn check(root: &Json, schema: &Json, keyword: &str, argument: &Json, value: &Jso
         "not" => holds(validate(root, argument, value).is_err()),
         "enum" => holds(argument.as_array().unwrap().contains(value)),
         "const" => holds(argument == value),
-        "minimum" => holds(!value.is_number() || integer(value) >= integer(argument)),
-        "maximum" => holds(!value.is_number() || integer(value) <= integer(argument)),
+        "minimum" => holds(!value.is_number() || at_least(value, argument)),
+        "maximum" => holds(!value.is_number() || at_least(argument, value)),
         "minLength" => {
             holds(!value.is_string() || value.as_str().unwrap().chars().count() as u64 >= argument.as_u64().unwrap())
         }
@@ -76,8 +76,12 @@ fn is_type(ty: &Json, value: &Json) -> bool {
     }
 }
 
-fn integer(value: &Json) -> i128 {
-    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from)).expect("an integer")
+fn at_least(value: &Json, bound: &Json) -> bool {
+    let integer = |value: &Json| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+    match (integer(value), integer(bound)) {
+        (Some(value), Some(bound)) => value >= bound,
+        _ => value.as_f64() >= bound.as_f64(),
+    }
 }
 
 /// The three patterns that are written.

@@ -98,7 +98,7 @@ impl Reader<'_> {
             node.child("union").into_iter().flat_map(Node::content).filter_map(|ty| ty.child("restriction"));
         for value in restrictions.flat_map(Node::content).filter(|node| node.name == "enumeration") {
             let text = needed(value, at, "value")?;
-            let text = if text.starts_with('#') { &text[1..] } else { text };
+            let text = text.strip_prefix('#').unwrap_or(text);
             names.push((unescape_name(text).into_owned(), number(value, at, "b:value")?));
         }
         Ok(EnumerationDef { name, width, signed, names })

@@ -210,8 +210,8 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
             Some(b'n') => self.null(),
             Some(b'{') => self.object(raw),
             Some(b'"') => {
-                let text: Cow<'_, str> = serde_json::from_str::<String>(raw).map_err(|error| error.to_string())?.into();
-                self.text(text.into_owned())
+                let text = serde_json::from_str(raw).map_err(|error| error.to_string())?;
+                self.text(text)
             }
             Some(b't' | b'f') if matches!(behind(self.ty), Type::Bool { .. }) => Ok(Value::Bool(raw == "true")),
             Some(b'-' | b'0'..=b'9') => match behind(self.ty) {

@@ -16,6 +16,8 @@ use crate::text::scalar::{
 use crate::{DynRecord, Format, Limits, RecordDef, Type, Value, VariantDef};
 
 pub(super) fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Result<DynRecord, TextError> {
+    // Positions are counted from behind a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root_type = format.root_type();
     let mut state = Reading::new(format, skip_unknown);
     let mut entries = Entries::default();
