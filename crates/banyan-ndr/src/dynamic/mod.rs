@@ -16,7 +16,7 @@
 mod convert;
 mod edit;
 mod fit;
-mod half;
+pub(crate) mod half;
 mod initial;
 pub(crate) mod number;
 mod print;

@@ -17,7 +17,6 @@
 
 mod depth;
 mod error;
-mod half;
 mod json;
 mod path;
 mod reading;
@@ -27,5 +26,13 @@ mod xml;
 
 pub use error::TextError;
 pub use json::{from_json, from_json_skipping, to_json, to_json_pretty, write_json};
-pub(crate) use xml::{escape_name, unescape_name};
+/// What members are called in JSON, for the schemas of it.
+pub(crate) mod json_names {
+    pub(crate) use super::json::{BYTES, REFERENCE, SHARED, field_name, member_name};
+}
+
+/// What elements and attributes are called in XML, for the schemas of it.
+pub(crate) mod xml_names {
+    pub(crate) use super::xml::{ENCODING, ITEM, REFERENCE, SHARED, escape_name, escape_text, unescape_name};
+}
 pub use xml::{from_xml, from_xml_skipping, to_xml, to_xml_pretty, write_xml};

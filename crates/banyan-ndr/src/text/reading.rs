@@ -145,7 +145,7 @@ impl Table {
 /// Whether null may stand at a place of this type.
 pub(super) fn may_be_null(ty: &Type) -> bool {
     match ty {
-        Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. } => true,
+        Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. } => true,
         Type::Ref { item, .. } => may_be_null(item),
         _ => false,
     }

@@ -210,10 +210,7 @@ impl Fill<'_> {
         let count = self.choices.below(3) as u32;
         let values = fields.iter().map(|field| {
             let value = match &field.ty {
-                Type::Sized { dims, item, .. } if dims.len() == 1 => match (count, self.choices.below(2)) {
-                    (0, 0) => Value::Null,
-                    _ => self.array(item, &[count], depth),
-                },
+                Type::Sized { dims, item, .. } if dims.len() == 1 => self.array(item, &[count], depth),
                 Type::Sized { item, .. } => self.array(item, &[2, count], depth),
                 _ if field.name == "count" => Value::Int(count.into()),
                 ty => self.value(ty, depth + 1),

@@ -34,7 +34,7 @@ pub(crate) fn member_name(name: &str) -> Cow<'_, str> {
 }
 
 /// The reverse of [`member_name`]; `None` for what is no name of a field.
-fn field_name(member: &str) -> Option<&str> {
+pub(crate) fn field_name(member: &str) -> Option<&str> {
     match member.strip_prefix('$') {
         None => Some(member),
         Some(name) => name.starts_with('$').then_some(name),

@@ -33,10 +33,9 @@ impl Serialize for Typed<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match (self.ty, self.value) {
             (_, Value::Shared(key)) => self.reference(*key, out),
-            (
-                Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. },
-                Value::Null,
-            ) => out.serialize_unit(),
+            (Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. }, Value::Null) => {
+                out.serialize_unit()
+            }
             (Type::Optional { item, .. } | Type::Ref { item, .. }, _) => {
                 self.inner(item, self.value, self.depth.level().map_err(S::Error::custom)?).serialize(out)
             }

@@ -69,13 +69,15 @@ impl<'a, W: io::Write> Writing<'a, W> {
         depth: Depth,
         is_root: bool,
     ) -> Result<(), Failure> {
-        let nullable =
-            matches!(ty, Type::Optional { .. } | Type::CStr | Type::Sized { .. } | Type::Ref { nullable: true, .. });
+        let nullable = matches!(ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. });
         match (ty, value) {
             (_, Value::Shared(key)) => {
                 let number = self.sharing.number(*key).ok_or_else(|| format!("there is no shared value {key}"))?;
                 start.push_attribute((REFERENCE, number.to_string().as_str()));
-                self.container(start, is_root, depth, |_| Ok(()))
+                if is_root {
+                    return self.container(start, is_root, depth, |_| Ok(()));
+                }
+                Ok(self.out.write_event(Event::Empty(start))?)
             }
             (_, Value::Null) if nullable => {
                 start.push_attribute((NIL, "true"));
@@ -83,6 +85,9 @@ impl<'a, W: io::Write> Writing<'a, W> {
             }
             (Type::Optional { item, .. } | Type::Ref { item, .. }, _) => {
                 self.element(start, item, value, depth.level()?, is_root)
+            }
+            (Type::Record(_), Value::Record(fields)) if fields.is_empty() && !is_root => {
+                Ok(self.out.write_event(Event::Empty(start))?)
             }
             (Type::Record(_) | Type::Variant(_), _) => {
                 let inner = depth.record()?;
