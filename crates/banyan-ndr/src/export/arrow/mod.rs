@@ -19,7 +19,7 @@ mod schema;
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::Schema;
 
@@ -57,7 +57,9 @@ impl<W: Write> ArrowWriter<W> {
 
     fn write_batch(&mut self) -> Result<(), ExportError> {
         let columns = array::columns(&self.format, &self.rows)?;
-        let batch = RecordBatch::try_new(self.schema.clone(), columns)?;
+        // Said aloud for formats without fields, whose rows no column counts.
+        let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &rows)?;
         self.rows.clear();
         Ok(self.out.write(&batch)?)
     }
