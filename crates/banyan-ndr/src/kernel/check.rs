@@ -4,17 +4,27 @@
 
 use super::program::{Number, NumberKind, Step};
 
-/// Panics if a step reads outside `src` bytes or writes outside `dst` bytes.
+/// Panics if a step reads outside `src` bytes or writes outside `dst` bytes, or if a number cannot be one.
 pub(super) fn assert_within(steps: &[Step], src: usize, dst: usize) {
     for step in steps {
         let (read, written) = reach(step);
         assert!(read <= src as u64, "step reads to byte {read} of {src}: {step:?}");
         assert!(written <= dst as u64, "step writes to byte {written} of {dst}: {step:?}");
-        if let Step::Number { from, to, .. } | Step::Renumber { from, to, .. } = step {
-            assert!(is_number(*from) && is_number(*to), "no such number: {step:?}");
-        }
-        if let Step::Swap { width, .. } = step {
-            assert!(matches!(width, 2 | 4 | 8 | 16), "no such width: {step:?}");
+    }
+    assert_numbers(steps);
+}
+
+fn assert_numbers(steps: &[Step]) {
+    for step in steps {
+        match step {
+            Step::Number { from, to, .. } | Step::Renumber { from, to, .. } => {
+                assert!(is_number(*from) && is_number(*to), "no such number: {step:?}");
+            }
+            Step::Swap { width, .. } => assert!(matches!(width, 2 | 4 | 8 | 16), "no such width: {step:?}"),
+            Step::IfPresent { steps, .. } | Step::Repeat { steps, .. } | Step::Permute { steps, .. } => {
+                assert_numbers(steps);
+            }
+            _ => {}
         }
     }
 }
@@ -27,7 +37,7 @@ fn is_number(number: Number) -> bool {
     }
 }
 
-/// The ends of the source and the target bytes that `step` touches, and, for steps within it, a recursive check.
+/// The ends of the source and the target bytes that `step` touches, steps within it included.
 pub(super) fn reach(step: &Step) -> (u64, u64) {
     let end = |at: u32, len: u64| u64::from(at) + len;
     match step {

@@ -1,5 +1,7 @@
 //! The frame of a generated function: checks, loops over items, branches, calls.
 
+use std::sync::Arc;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, Value, types};
 use cranelift_codegen::isa::TargetIsa;
@@ -17,7 +19,7 @@ pub(super) struct Emitter<'a> {
     pub(super) failed: Block,
     interpret_step: SigRef,
     copy: SigRef,
-    called_back: Vec<Box<Step>>,
+    called_back: Vec<Arc<Step>>,
 }
 
 /// Where an item's source and target begin.
@@ -41,7 +43,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Ends the function and returns the steps it calls the interpreter for.
-    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Vec<Box<Step>> {
+    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Vec<Arc<Step>> {
         self.builder.switch_to_block(self.failed);
         self.return_constant(1);
         self.builder.seal_all_blocks();
@@ -180,8 +182,8 @@ impl<'a> Emitter<'a> {
     /// Has the interpreter do `step`.
     fn call_back(&mut self, step: &Step, item: Item) {
         let (read, written) = reach(step);
-        let step = Box::new(step.clone());
-        let address = (&raw const *step).addr();
+        let step = Arc::new(step.clone());
+        let address = Arc::as_ptr(&step).expose_provenance();
         self.called_back.push(step);
         let arguments =
             [self.constant(address), item.src, self.constant(read as usize), item.dst, self.constant(written as usize)];

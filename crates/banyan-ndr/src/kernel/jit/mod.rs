@@ -37,7 +37,7 @@ pub(super) struct Code {
     executable: Executable,
     /// The steps that the code calls the interpreter for, at the addresses it has been told.
     #[expect(dead_code, reason = "kept alive for the generated code, which alone uses them")]
-    called_back: Vec<Box<Step>>,
+    called_back: Vec<Arc<Step>>,
 }
 
 impl Code {

@@ -3,7 +3,7 @@
 //! Integers are handled as 64 bits, floats as f64. Fails where `Loss::Error` asks for an error.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 
 use super::emit::{Emitter, Item};
 use crate::ByteOrder;
@@ -43,8 +43,8 @@ impl Emitter<'_> {
         let bits = self.load(integer_type(from.width), item, src);
         let bits = self.reordered(bits, from);
         let bits = match from.kind {
-            NumberKind::Float => self.from_float(bits, from.width, to, loss),
-            _ => self.from_integer(bits, from, to, loss),
+            NumberKind::Float => self.float_to(bits, from.width, to, loss),
+            _ => self.integer_to(bits, from, to, loss),
         };
         let bits = self.reordered(bits, to);
         self.store(bits, item, dst);
@@ -55,7 +55,7 @@ impl Emitter<'_> {
         if number.order == ByteOrder::NATIVE || number.width == 1 { bits } else { self.builder.ins().bswap(bits) }
     }
 
-    fn from_integer(&mut self, bits: Value, from: Number, to: Number, loss: Loss) -> Value {
+    fn integer_to(&mut self, bits: Value, from: Number, to: Number, loss: Loss) -> Value {
         let signed = from.kind == NumberKind::Signed;
         let wide = match from.kind {
             NumberKind::Bool => {
@@ -126,11 +126,11 @@ impl Emitter<'_> {
             self.fail_if(differs);
             self.fail_if_beyond(float, signed);
         }
-        self.builder.ins().bitcast(integer_type(to_width), cranelift_codegen::ir::MemFlagsData::new(), float)
+        self.builder.ins().bitcast(integer_type(to_width), MemFlagsData::new(), float)
     }
 
-    fn from_float(&mut self, bits: Value, width: u8, to: Number, loss: Loss) -> Value {
-        let flags = cranelift_codegen::ir::MemFlagsData::new();
+    fn float_to(&mut self, bits: Value, width: u8, to: Number, loss: Loss) -> Value {
+        let flags = MemFlagsData::new();
         let float = self.builder.ins().bitcast(float_type(width), flags, bits);
         let double = self.as_double(float, width);
         if to.kind == NumberKind::Float {

@@ -15,7 +15,7 @@ fn numbers() -> Vec<Number> {
         widths(NumberKind::Bool, &[1, 4]),
     ];
     // Odd ones little, even ones big, so that both orders meet.
-    let order = |i: usize| if i % 2 == 0 { ByteOrder::Big } else { ByteOrder::Little };
+    let order = |i: usize| if i.is_multiple_of(2) { ByteOrder::Big } else { ByteOrder::Little };
     kinds.concat().into_iter().enumerate().map(|(i, (kind, width))| Number { kind, width, order: order(i) }).collect()
 }
 
