@@ -50,7 +50,7 @@ fn foreign<T: Record>(record: &T, order: ByteOrder, pointer: PointerWidth) -> (F
     let native = DynRecord::from_body(T::format(), &body(record), &Limits::default()).expect("valid");
     let format = T::format().relaid(order, pointer).expect("still a format");
     let mut record = DynRecord::new(&format);
-    let Value::Record(fields) = native.root() else { panic!("a record") };
+    let Value::Record(fields) = &native.root else { panic!("a record") };
     for (name, value) in fields {
         record.set(name, value.clone()).expect("the same fields");
     }

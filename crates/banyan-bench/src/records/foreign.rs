@@ -30,7 +30,7 @@ impl Sender {
         let format = self.format(T::format());
         let sample = DynRecord::from_body(T::format(), &native, &Limits::default()).expect("it was just encoded");
         let mut foreign = DynRecord::new(&format);
-        let banyan_ndr::Value::Record(fields) = sample.root() else { unreachable!("samples are records") };
+        let banyan_ndr::Value::Record(fields) = &sample.root else { unreachable!("samples are records") };
         for (name, value) in fields {
             foreign.set(name, self.lengthened(value.clone())).expect("the formats have the same fields");
         }

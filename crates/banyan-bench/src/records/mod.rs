@@ -8,8 +8,7 @@ use std::time::Instant;
 
 use banyan_ndr::typed::Read;
 use banyan_ndr::{
-    Buffer, ConvertOptions, DecodeOptions, Decoder, Field, Format, Generate, Plan, Record, RecordDef, Scratch, Type,
-    encode,
+    Buffer, ConvertOptions, DecodeOptions, Decoder, Format, Generate, Plan, Record, RecordDef, Scratch, encode,
 };
 
 use crate::plot::{Axes, Series, svg};

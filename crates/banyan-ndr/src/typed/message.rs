@@ -79,6 +79,13 @@ impl<'r> Message<'r> {
         self.body_slices().for_each(|piece| buffer.extend_from_slice(piece));
         buffer
     }
+
+    /// The body alone in one aligned piece.
+    pub fn body_to_buffer(&self) -> Buffer {
+        let mut buffer = Buffer::new();
+        self.body_slices().for_each(|piece| buffer.extend_from_slice(piece));
+        buffer
+    }
 }
 
 fn write_all_pieces(out: &mut impl Write, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
