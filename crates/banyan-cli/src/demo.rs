@@ -8,7 +8,7 @@ use banyan_bench::records::mesh::Mesh1040;
 use banyan_bench::{Contestant, Effort, compare, nanoseconds};
 use banyan_ndr::{
     Buffer, ByteOrder, Compatibility, DecodeOptions, Decoder, DynRecord, Format, Generate, Limits, PointerWidth,
-    Record, RecordView, Scratch, Value, compatibility, encode,
+    Record, RecordView, Scratch, compatibility, encode,
 };
 use clap::Args;
 use serde_json::json;
@@ -179,6 +179,8 @@ fn hex(out: &mut impl Write, bytes: &[u8]) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use banyan_ndr::Value;
+
     use super::*;
 
     #[test]
