@@ -5,19 +5,23 @@
 
 use rkyv::rancor;
 
-use crate::records::{Mesh, Report};
+use crate::records::{Mesh, Report, XmlReport};
 use crate::rival::Rival;
+
+/// Room for the longest text that a rival makes of a record.
+const ROOM: usize = 4 << 20;
 
 fn fixed() -> impl bincode::config::Config {
     bincode::config::standard().with_fixed_int_encoding()
 }
 
 macro_rules! derived {
-    ($name:ident, $system:literal, $encode:expr, $decode:expr) => {
+    ($name:ident, $system:literal, $report:ty, $encode:expr, $decode:expr) => {
         /// This rival.
         pub struct $name<T> {
             record: T,
-            encoded: Vec<u8>,
+            buffer: Vec<u8>,
+            len: usize,
         }
 
         impl<T: Clone> $name<T> {
@@ -26,14 +30,14 @@ macro_rules! derived {
             where
                 Self: Rival,
             {
-                let mut rival = $name { record: record.clone(), encoded: Vec::new() };
+                let mut rival = $name { record: record.clone(), buffer: vec![0; ROOM], len: 0 };
                 rival.encode();
                 rival
             }
         }
 
         derived!(@for $name, $system, Mesh, $encode, $decode);
-        derived!(@for $name, $system, Report, $encode, $decode);
+        derived!(@for $name, $system, $report, $encode, $decode);
     };
     (@for $name:ident, $system:literal, $record:ty, $encode:expr, $decode:expr) => {
         impl Rival for $name<$record> {
@@ -42,21 +46,20 @@ macro_rules! derived {
             }
 
             fn encode(&mut self) -> usize {
-                self.encoded.clear();
-                let encode: fn(&$record, &mut Vec<u8>) = $encode;
-                encode(&self.record, &mut self.encoded);
-                self.encoded.len()
+                let encode: fn(&$record, &mut [u8]) -> usize = $encode;
+                self.len = encode(&self.record, &mut self.buffer);
+                self.len
             }
 
             fn decode(&mut self) {
                 let decode: fn(&[u8]) -> $record = $decode;
-                let record = decode(&self.encoded);
+                let record = decode(&self.buffer[..self.len]);
                 std::hint::black_box(&record);
             }
 
             fn is_right(&mut self) -> bool {
                 let decode: fn(&[u8]) -> $record = $decode;
-                decode(&self.encoded) == self.record
+                decode(&self.buffer[..self.len]) == self.record
             }
         }
     };
@@ -65,34 +68,39 @@ macro_rules! derived {
 derived!(
     Bincode,
     "bincode",
-    |record, out| {
-        bincode::encode_into_std_write(record, out, fixed()).expect("encodes");
-    },
+    Report,
+    |record, out| bincode::encode_into_slice(record, out, fixed()).expect("encodes"),
     |bytes| bincode::decode_from_slice(bytes, fixed()).expect("decodes").0
 );
 
 derived!(
     Postcard,
     "postcard",
-    |record, out| {
-        postcard::to_io(record, out).expect("encodes");
-    },
+    Report,
+    |record, out| postcard::to_slice(record, out).expect("encodes").len(),
     |bytes| postcard::from_bytes(bytes).expect("decodes")
 );
 
 derived!(
     SerdeJson,
     "serde_json",
-    |record, out| serde_json::to_writer(out, record).expect("encodes"),
+    Report,
+    |record, out| {
+        let mut out = std::io::Cursor::new(out);
+        serde_json::to_writer(&mut out, record).expect("encodes");
+        out.position() as usize
+    },
     |bytes| serde_json::from_slice(bytes).expect("decodes")
 );
 
 derived!(
     QuickXml,
     "quick-xml",
+    XmlReport,
     |record, out| {
         let text = quick_xml::se::to_string(record).expect("encodes");
-        out.extend_from_slice(text.as_bytes());
+        out[..text.len()].copy_from_slice(text.as_bytes());
+        text.len()
     },
     |bytes| quick_xml::de::from_reader(bytes).expect("decodes")
 );
@@ -127,8 +135,7 @@ macro_rules! rkyv_rival {
             fn encode(&mut self) -> usize {
                 let mut buffer = std::mem::take(&mut self.encoded);
                 buffer.clear();
-                self.encoded =
-                    rkyv::api::high::to_bytes_in::<_, rancor::Error>(&self.record, buffer).expect("encodes");
+                self.encoded = rkyv::api::high::to_bytes_in::<_, rancor::Error>(&self.record, buffer).expect("encodes");
                 self.encoded.len()
             }
 

@@ -18,7 +18,7 @@ use std::io::Write as _;
 
 use banyan_bench::records::MIXED_SAMPLES;
 use banyan_bench::{Contestant, Effort, Environment, Row, compare, table};
-use records::{Mesh, Report};
+use records::{Mesh, Report, XmlReport};
 use rival::Rival;
 
 const NOTES: &str = "\
@@ -90,7 +90,7 @@ fn mixed_rivals(samples: usize) -> Vec<Box<dyn Rival>> {
         Box::new(protobuf::Prost::<protobuf::Report>::new((&report).into())),
         Box::new(flat::Flat::<Report>::new(&report)),
         Box::new(derived::SerdeJson::new(&report)),
-        Box::new(derived::QuickXml::new(&report)),
+        Box::new(derived::QuickXml::<XmlReport>::new(&report.clone().into())),
     ];
     #[cfg(has_capnp)]
     rivals.insert(5, Box::new(cap::Cap::<Report>::new(&report)));
@@ -103,10 +103,8 @@ fn measure(effort: Effort, rivals: Vec<Box<dyn Rival>>, record: &'static str, by
         assert!(rival.is_right(), "{} must give right answers to be measured", rival.system());
         let system = rival.system().to_owned();
         let rival = std::cell::RefCell::new(rival);
-        let mut contestants = [
-            Contestant::new(|| rival.borrow_mut().encode()),
-            Contestant::new(|| rival.borrow_mut().decode()),
-        ];
+        let mut contestants =
+            [Contestant::new(|| rival.borrow_mut().encode()), Contestant::new(|| rival.borrow_mut().decode())];
         let times = compare(effort, &mut contestants);
         for (op, timing) in ["encode", "decode_same"].into_iter().zip(times) {
             rows.push(Row { system: system.clone(), op, record, bytes, ns: timing.best, ns_median: timing.median });

@@ -126,7 +126,7 @@ pub struct Prost<T> {
     encoded: Vec<u8>,
 }
 
-impl<T: Message + Default> Prost<T> {
+impl<T: Message + Default + PartialEq> Prost<T> {
     /// Ready to measure.
     pub fn new(record: T) -> Self {
         let mut rival = Prost { record, encoded: Vec::new() };

@@ -5,8 +5,17 @@ use banyan_bench::records::mixed;
 
 /// The element of the plain record.
 #[derive(
-    Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, bincode::Encode, bincode::Decode,
-    rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+    bincode::Encode,
+    bincode::Decode,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
 )]
 pub struct Elem {
     pub id: i32,
@@ -22,8 +31,16 @@ pub struct Elem {
 
 /// The plain record.
 #[derive(
-    Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, bincode::Encode, bincode::Decode, rkyv::Archive,
-    rkyv::Serialize, rkyv::Deserialize,
+    Debug,
+    Clone,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+    bincode::Encode,
+    bincode::Decode,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
 )]
 pub struct Mesh {
     pub step: i32,
@@ -35,8 +52,17 @@ pub struct Mesh {
 }
 
 #[derive(
-    Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, bincode::Encode, bincode::Decode,
-    rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+    bincode::Encode,
+    bincode::Decode,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
 )]
 pub enum State {
     Pending,
@@ -45,8 +71,17 @@ pub enum State {
 }
 
 #[derive(
-    Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, bincode::Encode, bincode::Decode,
-    rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+    bincode::Encode,
+    bincode::Decode,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
 )]
 pub struct Sample {
     pub time: u64,
@@ -58,8 +93,16 @@ pub struct Sample {
 
 /// The mixed record.
 #[derive(
-    Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, bincode::Encode, bincode::Decode, rkyv::Archive,
-    rkyv::Serialize, rkyv::Deserialize,
+    Debug,
+    Clone,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+    bincode::Encode,
+    bincode::Decode,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
 )]
 pub struct Report {
     pub job: String,
@@ -69,6 +112,27 @@ pub struct Report {
     pub limit: Option<f64>,
     pub state: State,
     pub samples: Vec<Sample>,
+}
+
+/// The mixed record for XML, which can only leave out what is absent.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct XmlReport {
+    pub job: String,
+    pub host: String,
+    pub sequence: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    pub state: State,
+    pub samples: Vec<Sample>,
+}
+
+impl From<Report> for XmlReport {
+    fn from(report: Report) -> XmlReport {
+        let Report { job, host, sequence, status, limit, state, samples } = report;
+        XmlReport { job, host, sequence, status, limit, state, samples }
+    }
 }
 
 impl From<mesh::Elem> for Elem {

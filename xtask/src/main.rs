@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod install;
 mod manifest;
 mod options;
@@ -22,6 +23,7 @@ Usage: cargo xtask <COMMAND>
 
 Commands:
   test    Checks everything: format, lints, tests, other architectures, Miri, fuzzing, documents
+  bench   Measures Banyan and its rivals in one run
   help    Shows this text
 
 `cargo xtask test --help` says more.";
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("test") => test(&arguments[1..]),
+        Some("bench") => bench::run(&root(), &arguments[1..]),
         Some("help" | "--help" | "-h") => report::say(HELP),
         None => report::refuse(HELP),
         Some(other) => report::refuse(&format!("no chore is called {other}\n\n{HELP}")),

@@ -137,6 +137,11 @@ pub(crate) fn say(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Says something that is no result.
+pub(crate) fn warn(text: &str) {
+    eprintln!("{text}");
+}
+
 /// Says what was wrong with the arguments.
 pub(crate) fn refuse(text: &str) -> ExitCode {
     eprintln!("{text}");

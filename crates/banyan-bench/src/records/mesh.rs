@@ -34,12 +34,12 @@ impl Elem {
             id: index as i32,
             material: (index % 7) as i32,
             coord: [x, x + 0.25, x + 0.5],
-            disp: [x * 1e-3, x * 2e-3, x * 3e-3],
+            disp: [x / 1024.0, x / 512.0, x / 256.0],
             stress: std::array::from_fn(|component| (index * 6 + component) as f32 * 0.5),
             energy: x * x,
             flags: (index % 100) as i16,
             node_count: 8,
-            temp: 293.0 + x as f32 * 0.01,
+            temp: 293.0 + x as f32 / 128.0,
         }
     }
 }

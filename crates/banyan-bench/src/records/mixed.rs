@@ -89,7 +89,7 @@ impl Report {
 fn sample(index: usize) -> Sample {
     Sample {
         time: 1_700_000_000_000_000_000 + index as u64 * 1_000_000,
-        load: (index % 97) as f64 / 97.0,
+        load: (index % 128) as f64 / 128.0,
         resident: 1 << (20 + index % 8),
         task: index as u32,
         faults: (index * 31) as u32,
