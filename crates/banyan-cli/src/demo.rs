@@ -67,7 +67,10 @@ impl Demo {
         if self.json {
             let received: Vec<_> = machines
                 .iter()
-                .map(|machine| receive(machine).map(|(_, how)| json!({ "sender": machine.name, "how": how })))
+                .map(|machine| {
+                    receive(machine)
+                        .map(|(value, how)| json!({ "sender": machine.name, "received": value, "how": how }))
+                })
                 .collect::<Result<_, _>>()?;
             let speeds: Vec<_> = speeds.iter().map(|speed| json!({ "what": speed.what, "ns": speed.ns })).collect();
             writeln!(out, "{}", json!({ "demo": "records", "received": received, "speeds": speeds }))?;
@@ -81,7 +84,7 @@ impl Demo {
 
 /// A record as it lies on this machine, on a 64-bit big-endian one, and on an old 32-bit big-endian one.
 fn machines() -> Result<Vec<Machine>, Box<dyn std::error::Error>> {
-    let new = |sensor| Reading { sensor, celsius: 21.5, samples: 4_000_000_000, history: &[20.5, 21.0, 21.5] };
+    let new = |sensor| Reading { sensor, celsius: 21.5, samples: 4_000_000_000, history: &[21.0, 21.5] };
     let old = OldReading { firmware: 3, samples: 1200, celsius: 19.25, sensor: "cellar".into() };
     Ok(vec![
         machine("this machine", &new("inlet"), ByteOrder::NATIVE, PointerWidth::NATIVE)?,
@@ -151,7 +154,8 @@ fn tell(out: &mut impl Write, machines: &[Machine], speeds: &[Speed]) -> Result<
     writeln!(out, "\nWith each travels, once, a description. It is enough to read the record without a compiler:\n")?;
     for machine in machines {
         let view = RecordView::new(&machine.format, &machine.body).map_err(Failure::new)?;
-        writeln!(out, "  {} {view}", machine.format.id())?;
+        let id = machine.format.id().to_string();
+        writeln!(out, "  {}…  {view}", &id[..8])?;
     }
     writeln!(out, "\nA program compiled for its own idea of a reading receives all three, matched by field name:\n")?;
     for machine in machines {
@@ -163,7 +167,7 @@ fn tell(out: &mut impl Write, machines: &[Machine], speeds: &[Speed]) -> Result<
         writeln!(out, "  {:>10}  {what}", nanoseconds(*ns))?;
     }
     writeln!(out, "\nGo on with:\n")?;
-    for command in ["banyan bench records --quick", "banyan records --help", "cargo doc --open -p banyan-ndr"] {
+    for command in ["banyan bench records --quick", "banyan records --help", "banyan records dump FILE"] {
         writeln!(out, "  {command}")?;
     }
     Ok(())

@@ -120,8 +120,7 @@ impl Convert {
         let mut comments = 0;
         let mut records = source.records(0)?;
         while let Some(seen) = records.next()? {
-            while let Some((_, text)) = early.next_if(|(before, _)| before.is_some_and(|before| before <= seen.number))
-            {
+            while let Some((_, text)) = early.next_if(|(before, _)| *before <= seen.number) {
                 converter.sink.comment(&text)?;
                 comments += 1;
             }

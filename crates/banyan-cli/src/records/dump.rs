@@ -119,9 +119,9 @@ impl Printer {
         if options.json {
             return self.show_json(file, seen, error);
         }
-        write!(self.out, "{:>6}  {} ", seen.number, seen.format.name())?;
+        write!(self.out, "{:>6}  ", seen.number)?;
         match error {
-            Some(error) => write!(self.out, "INVALID: {error}")?,
+            Some(error) => write!(self.out, "{} INVALID: {error}", seen.format.name())?,
             None => self.out.write_all(&self.text)?,
         }
         Ok(self.out.write_all(b"\n")?)

@@ -90,14 +90,14 @@ impl Source {
         }
     }
 
-    /// The comments met so far, each with the number of the record it stands before where that is known.
-    pub(crate) fn comments(&self) -> Vec<(Option<u64>, String)> {
+    /// The comments met so far, each with the number of the record it stands before.
+    pub(crate) fn comments(&self) -> Vec<(u64, String)> {
         let comments = match &self.kind {
             Kind::Mapped(reader) => reader.comments(),
             Kind::Stream(reader) => reader.comments(),
-            Kind::Ffs(file) => return file.comments.iter().map(|text| (None, text.clone())).collect(),
+            Kind::Ffs(file) => return file.comments.clone(),
         };
-        comments.iter().map(|comment| (Some(comment.before_record), comment.text.clone())).collect()
+        comments.iter().map(|comment| (comment.before_record, comment.text.clone())).collect()
     }
 
     /// The attributes met so far.

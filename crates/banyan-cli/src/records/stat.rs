@@ -147,8 +147,7 @@ fn tell(out: &mut impl Write, source: &Source, counts: &Counts) -> Result<(), Fa
         writeln!(out, "  attribute {} = {}", key.escape_debug(), value.escape_debug())?;
     }
     for (before, comment) in source.comments() {
-        let place = before.map_or(String::new(), |number| format!(" before record {number}"));
-        writeln!(out, "  comment{place}: {}", comment.escape_debug())?;
+        writeln!(out, "  comment before record {before}: {}", comment.escape_debug())?;
     }
     if source.is_finished() == Some(false) {
         writeln!(out, "  not finished: its writer is still at it, or did not end in order")?;

@@ -56,7 +56,8 @@ pub(crate) struct FfsFile {
     current: Option<(Format, Buffer)>,
     next: u64,
     pub(super) formats: Vec<Format>,
-    pub(super) comments: Vec<String>,
+    /// Each with the number of the record it stands before.
+    pub(super) comments: Vec<(u64, String)>,
     pub(super) damage: Vec<Harm>,
 }
 
@@ -74,7 +75,7 @@ impl FfsFile {
                     self.current = Some((record.format, record.body));
                     break;
                 }
-                Ok(ffs::Entry::Comment(text)) => self.comments.push(text),
+                Ok(ffs::Entry::Comment(text)) => self.comments.push((self.next, text)),
                 Ok(ffs::Entry::Format(format)) if !self.formats.contains(&format) => self.formats.push(format),
                 Ok(_) => {}
                 Err(error) => self.damage.push(error.into()),
