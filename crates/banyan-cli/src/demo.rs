@@ -111,14 +111,18 @@ fn machine<T: Record>(
 }
 
 /// What the receiver gets, and how.
-fn receive(machine: &Machine) -> Result<(String, &'static str), Failure> {
+fn receive(machine: &Machine) -> Result<(String, String), Failure> {
     let mut decoder = Decoder::new();
     decoder.learn_encoded(machine.format.encoded()).map_err(Failure::new)?;
     let reading: Reading<'_> = decoder.decode(machine.format.id(), &machine.body).map_err(Failure::new)?;
     let how = match compatibility(&machine.format, Reading::format()) {
-        Compatibility::Equal => "borrowed from the bytes received, nothing was copied",
-        Compatibility::Lossless => "converted without loss",
-        _ => "converted, every narrowing checked",
+        Compatibility::Equal => "borrowed from the bytes received, nothing was copied".to_owned(),
+        Compatibility::Lossless => "converted without loss".to_owned(),
+        Compatibility::Lossy { fields } => {
+            let skipped: Vec<String> = fields.into_iter().map(|(path, _)| path).collect();
+            format!("widened, history by its default, skipped: {}", skipped.join(", "))
+        }
+        Compatibility::Incompatible { .. } => "not converted".to_owned(),
     };
     Ok((format!("{reading:?}"), how))
 }

@@ -1,5 +1,6 @@
 //! `banyan records diff`: two files record by record, by value.
 
+use std::cmp::Ordering;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -62,16 +63,29 @@ impl Diff {
     fn compare_all(&self, left: &mut Source, right: &mut Source, report: &mut Report<'_>) -> Result<(), Failure> {
         let mut progress = Progress::beside_output();
         let (mut left, mut right) = (left.records(0)?, right.records(0)?);
-        for place in 0.. {
-            progress.tell(|| format!("{place} records"));
-            match (left.next()?, right.next()?) {
-                (None, None) => break,
-                (Some(left), Some(right)) => self.compare(&left, &right, report)?,
-                (Some(left), None) => report.differ(left.number, "", left.format.name(), "nothing")?,
-                (None, Some(right)) => report.differ(right.number, "", "nothing", right.format.name())?,
+        let (mut one, mut other) = (left.next()?, right.next()?);
+        // Records keep their numbers when others are lost, so those of the same number belong together.
+        loop {
+            let order = match (&one, &other) {
+                (None, None) => return Ok(()),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(one), Some(other)) => one.number.cmp(&other.number),
+            };
+            match (&one, &other) {
+                (Some(one), Some(other)) if order.is_eq() => self.compare(one, other, report)?,
+                (Some(one), _) if order.is_lt() => report.differ(one.number, "", one.format.name(), "nothing")?,
+                (_, Some(other)) => report.differ(other.number, "", "nothing", other.format.name())?,
+                _ => {}
+            }
+            if order.is_le() {
+                progress.tell(|| format!("{} records", one.as_ref().map_or(0, |seen| seen.number)));
+                one = left.next()?;
+            }
+            if order.is_ge() {
+                other = right.next()?;
             }
         }
-        Ok(())
     }
 
     fn compare(&self, left: &Seen<'_>, right: &Seen<'_>, report: &mut Report<'_>) -> Result<(), Failure> {

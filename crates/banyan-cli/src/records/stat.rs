@@ -137,7 +137,7 @@ fn tell(out: &mut impl Write, source: &Source, counts: &Counts) -> Result<(), Fa
     writeln!(out, "{} ({kind}): {}, {bytes} bytes", source.name(), plural(records, "record"))?;
     for format in source.formats() {
         let Count { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
-        let (id, name) = (format.id(), format.name());
+        let (id, name) = (format.id(), format.name().escape_debug());
         writeln!(out, "  {:>18} {bytes:>14} bytes  {id} {name}", plural(records, "record"))?;
     }
     if let Some((first, last)) = counts.times {

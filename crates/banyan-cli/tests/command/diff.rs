@@ -51,3 +51,16 @@ fn differences_beyond_the_limit_are_counted() {
     assert_eq!(ran.out.lines().count(), 3);
     assert!(ran.out.ends_with("… and 28 more; --limit shows more\n"), "{}", ran.out);
 }
+
+#[test]
+fn records_behind_lost_ones_are_still_compared_with_their_like() {
+    let shop = Workshop::with_readings(8_000);
+    let mut bytes = shop.read("readings.bny");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    shop.write("damaged.bny", &bytes);
+    let ran = shop.run(&["records", "diff", "readings.bny", "damaged.bny", "--limit", "100000"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.out.lines().all(|line| line.ends_with(": reading != nothing")), "{}", ran.out);
+    assert!(ran.out.lines().count() < 4_000 && ran.err.contains("damaged.bny: damaged: "), "{}", ran.err);
+}

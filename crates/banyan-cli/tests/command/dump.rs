@@ -42,7 +42,7 @@ fn standard_input_shows_the_same_as_the_file() {
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_it_quietly() {
-    let shop = Workshop::with_readings(20_000);
+    let shop = Workshop::with_readings(8_000);
     for command in
         ["dump readings.bny", "dump --json readings.bny", "convert readings.bny", "convert readings.bny --to csv -"]
     {
@@ -74,7 +74,7 @@ fn golden_files_of_every_architecture_are_shown_whole() {
 
 #[test]
 fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
-    let shop = Workshop::with_readings(20_000);
+    let shop = Workshop::with_readings(8_000);
     let mut bytes = shop.read("readings.bny");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
