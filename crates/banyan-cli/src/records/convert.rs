@@ -129,7 +129,6 @@ impl Convert {
                 converter.convert(seen.format, seen.body).map_err(within)?;
             }
         }
-        drop(records);
         if let Some(wanted) = &self.format {
             source.require_format(wanted)?;
         }

@@ -88,7 +88,6 @@ impl Dump {
                 printer.show(self, name, &seen).map_err(|failure| failure.within(name))?;
             }
         }
-        drop(records);
         drop(progress);
         if let Some(wanted) = self.format.as_ref().filter(|_| left > 0) {
             source.require_format(wanted)?;

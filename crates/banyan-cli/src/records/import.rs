@@ -62,7 +62,6 @@ fn format_of_records(path: &str, wanted: Option<&str>) -> Result<Format, Failure
     // Files that cannot be looked into at any place tell their formats as they are read.
     let mut records = source.records(0)?;
     while records.next()?.is_some() {}
-    drop(records);
     if let Some(wanted) = wanted {
         source.require_format(wanted)?;
     }

@@ -80,7 +80,6 @@ impl Schema {
         while let Some(seen) = records.next()? {
             *found.records.entry(seen.format.id()).or_default() += 1;
         }
-        drop(records);
         if let Some(wanted) = &self.format {
             source.require_format(wanted)?;
         }

@@ -37,7 +37,10 @@ impl Source {
         let sniffed = input.by_ref().take(SNIFF).read_to_end(&mut first);
         sniffed.map_err(|error| Failure::new(format!("{name}: cannot be read: {}", cause(&error))))?;
         if first.is_empty() {
-            return Err(Failure::new(format!("{name}: is empty; a record file without any record has a header")));
+            return Err(Failure::new(format!(
+                "{}: is empty; a record file without any record has a header",
+                title(name)
+            )));
         }
         let is_ffs = ffs::is_ffs(&first);
         let whole: Box<dyn Read> = Box::new(io::Cursor::new(first).chain(input));
@@ -54,6 +57,11 @@ impl Source {
     /// What it was opened as.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it is called in what people read.
+    pub(crate) fn title(&self) -> &str {
+        title(&self.name)
     }
 
     /// The records from a number on.
@@ -130,7 +138,7 @@ impl Source {
     pub(crate) fn warn_of_damage(&self) -> bool {
         let damage = self.damage();
         for harm in &damage {
-            warn(format_args!("{}: damaged: {harm}", self.name));
+            warn(format_args!("{}: damaged: {harm}", self.title()));
         }
         !damage.is_empty()
     }
@@ -145,7 +153,7 @@ impl Source {
         names.sort_unstable();
         names.dedup();
         let there = if names.is_empty() { "no format at all".into() } else { names.join(", ") };
-        Err(Failure::new(format!("{}: has no format {wanted}; it has {there}", self.name)))
+        Err(Failure::new(format!("{}: has no format {wanted}; it has {there}", self.title())))
     }
 
     /// What kind of file it is.
@@ -155,6 +163,11 @@ impl Source {
             Kind::Ffs(_) => "ffs",
         }
     }
+}
+
+/// What a file is called in what people read.
+fn title(name: &str) -> &str {
+    if name == "-" { "standard input" } else { name }
 }
 
 /// The bytes of a file, or standard input for `-`.
@@ -183,5 +196,5 @@ fn unreadable(name: &str, error: ReadError) -> Failure {
         ReadError::Io(error) => format!("cannot be read: {}", cause(&error)),
         other => other.to_string(),
     });
-    failure.within(name)
+    failure.within(title(name))
 }

@@ -63,10 +63,9 @@ impl Stat {
             let harms = source.damage().len();
             if harms > 0 {
                 out.flush()?;
-                let places = if harms == 1 { "place" } else { "places" };
-                warn(format_args!(
-                    "{name}: damaged in {harms} {places}; what is whole is saved by: banyan records convert {name} NEW.bny"
-                ));
+                let (title, places) = (source.title(), plural(harms as u64, "place"));
+                let remedy = "what is whole is saved by: banyan records convert";
+                warn(format_args!("{title}: damaged in {places}; {remedy} {name} NEW.bny"));
             }
             damaged |= harms > 0;
         }
@@ -134,7 +133,7 @@ fn as_json(source: &Source, counts: &Counts) -> Value {
 fn tell(out: &mut impl Write, source: &Source, counts: &Counts) -> Result<(), Failure> {
     let Count { records, bytes } = counts.total;
     let kind = if source.kind() == "ffs" { "FFS" } else { "Banyan" };
-    writeln!(out, "{} ({kind}): {}, {bytes} bytes", source.name(), plural(records, "record"))?;
+    writeln!(out, "{} ({kind}): {}, {bytes} bytes", source.title(), plural(records, "record"))?;
     for format in source.formats() {
         let Count { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
         let (id, name) = (format.id(), format.name().escape_debug());

@@ -4,6 +4,7 @@ mod convert;
 mod diff;
 mod document;
 mod dump;
+mod measure;
 mod refusals;
 mod schema;
 mod stat;
