@@ -22,42 +22,73 @@ pub struct Axes<'a> {
     pub y: &'a str,
 }
 
-const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 480.0;
+/// Where the lines are drawn; the legend stands to the right.
 const LEFT: f64 = 72.0;
-const RIGHT: f64 = 250.0;
+const RIGHT: f64 = 632.0;
 const TOP: f64 = 48.0;
-const BOTTOM: f64 = 56.0;
+const BOTTOM: f64 = 432.0;
+/// From the bottom of the lines to the edge.
+const BELOW: f64 = 56.0;
+/// Room for one letter and for one line of the legend.
+const LETTER: f64 = 7.6;
+const LINE: f64 = 20.0;
 
 /// Colours that keep apart on white and on black, also for readers who do not see red and green apart.
 const COLOURS: [&str; 10] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d", "#666666", "#e7298a"];
 
-/// Draws the lines.
+/// Draws the lines. The legend has their order at the right end, from above.
 pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
     let points = || series.iter().flat_map(|series| series.points.iter().copied());
-    let x = Scale::new(points().map(|(x, _)| x), LEFT, WIDTH - RIGHT);
-    let y = Scale::new(points().map(|(_, y)| y), HEIGHT - BOTTOM, TOP);
-    let mut out = head(axes);
+    let x = Scale::close(points().map(|(x, _)| x), LEFT, RIGHT);
+    let y = Scale::decades_around(points().map(|(_, y)| y), BOTTOM, TOP);
+    let mut out = head(axes, series);
     for decade in x.decades() {
         let at = x.place(decade);
-        line(&mut out, "grid", (at, TOP), (at, HEIGHT - BOTTOM));
-        text(&mut out, "tick middle", (at, HEIGHT - BOTTOM + 18.0), &short(decade));
+        line(&mut out, "grid", (at, TOP), (at, BOTTOM));
+        text(&mut out, "tick middle", (at, BOTTOM + 18.0), &short(decade));
     }
     for decade in y.decades() {
         let at = y.place(decade);
-        line(&mut out, "grid", (LEFT, at), (WIDTH - RIGHT, at));
+        line(&mut out, "grid", (LEFT, at), (RIGHT, at));
         text(&mut out, "tick end", (LEFT - 8.0, at + 4.0), &short(decade));
     }
-    for (index, series) in series.iter().enumerate() {
-        draw(&mut out, series, COLOURS[index % COLOURS.len()], index, (&x, &y));
+    let mut order: Vec<usize> = (0..series.len()).collect();
+    let last = |index: &usize| series[*index].points.last().map_or(0.0, |point| point.1);
+    order.sort_by(|one, other| last(other).total_cmp(&last(one)));
+    for (place, index) in order.into_iter().enumerate() {
+        let pen = Pen { colour: COLOURS[index % COLOURS.len()], dashed: index >= COLOURS.len() };
+        draw(&mut out, &series[index], pen, (&x, &y));
+        legend(&mut out, &series[index].name, pen, place);
     }
     out + "</svg>\n"
 }
 
-fn head(axes: Axes<'_>) -> String {
+/// How a line is drawn. When the colours have run out, lines are dashed.
+#[derive(Clone, Copy)]
+struct Pen {
+    colour: &'static str,
+    dashed: bool,
+}
+
+impl Pen {
+    fn attributes(self) -> String {
+        let dashes = if self.dashed { r#" stroke-dasharray="6 4""# } else { "" };
+        format!(r#"stroke="{}"{dashes}"#, self.colour)
+    }
+}
+
+/// Width and height that hold the lines and the whole legend.
+fn size(series: &[Series]) -> (f64, f64) {
+    let longest = series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+    let legend = 2.0 * LINE + TOP + LINE * series.len() as f64;
+    (RIGHT + 60.0 + LETTER * longest as f64, legend.max(BOTTOM + BELOW))
+}
+
+fn head(axes: Axes<'_>, series: &[Series]) -> String {
+    let (width, height) = size(series);
     let mut out = format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{title}">
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" aria-label="{title}">
 <style>
 svg {{ background: #fff; font: 13px system-ui, sans-serif; }}
 text {{ fill: #222; }} .title {{ font-size: 16px; font-weight: 600; }} .tick {{ font-size: 12px; fill: #555; }}
@@ -69,8 +100,8 @@ text {{ fill: #222; }} .title {{ font-size: 16px; font-weight: 600; }} .tick {{ 
         title = escape(axes.title)
     );
     text(&mut out, "title", (LEFT, 28.0), axes.title);
-    text(&mut out, "middle", ((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 12.0), axes.x);
-    let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
+    text(&mut out, "middle", ((LEFT + RIGHT) / 2.0, BOTTOM + 44.0), axes.x);
+    let middle = (TOP + BOTTOM) / 2.0;
     let _ = writeln!(
         out,
         r#"<text class="middle" transform="translate(18 {middle:.1}) rotate(-90)">{}</text>"#,
@@ -79,17 +110,22 @@ text {{ fill: #222; }} .title {{ font-size: 16px; font-weight: 600; }} .tick {{ 
     out
 }
 
-fn draw(out: &mut String, series: &Series, colour: &str, index: usize, (x, y): (&Scale, &Scale)) {
+fn draw(out: &mut String, series: &Series, pen: Pen, (x, y): (&Scale, &Scale)) {
     let places: Vec<String> =
         series.points.iter().map(|(px, py)| format!("{:.1},{:.1}", x.place(*px), y.place(*py))).collect();
-    let _ = writeln!(out, r#"<polyline class="series" stroke="{colour}" points="{}"/>"#, places.join(" "));
+    let _ = writeln!(out, r#"<polyline class="series" {} points="{}"/>"#, pen.attributes(), places.join(" "));
     for (px, py) in &series.points {
         let (cx, cy) = (x.place(*px), y.place(*py));
-        let _ = writeln!(out, r#"<circle fill="{colour}" cx="{cx:.1}" cy="{cy:.1}" r="3.5"/>"#);
+        let _ = writeln!(out, r#"<circle fill="{}" cx="{cx:.1}" cy="{cy:.1}" r="3.5"/>"#, pen.colour);
     }
-    let (left, top) = (WIDTH - RIGHT + 16.0, TOP + 12.0 + 20.0 * index as f64);
-    let _ = writeln!(out, r#"<rect fill="{colour}" x="{left}" y="{}" width="14" height="4"/>"#, top - 6.0);
-    text(out, "legend", (left + 22.0, top), &series.name);
+}
+
+fn legend(out: &mut String, name: &str, pen: Pen, place: usize) {
+    let (left, base) = (RIGHT + 20.0, TOP + 12.0 + LINE * place as f64);
+    let (right, at) = (left + 20.0, base - 4.0);
+    let points = format!("{left},{at:.1} {right},{at:.1}");
+    let _ = writeln!(out, r#"<polyline class="series" {} points="{points}"/>"#, pen.attributes());
+    text(out, "legend", (right + 8.0, base), name);
 }
 
 fn line(out: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
@@ -104,29 +140,46 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// A logarithmic axis from the decade below the smallest value to the one above the largest.
+/// A logarithmic axis.
 struct Scale {
-    low: i32,
-    high: i32,
+    low: f64,
+    high: f64,
     from: f64,
     to: f64,
 }
 
+/// What is smaller has no place on a logarithmic axis.
+const SMALLEST: f64 = 1e-3;
+
 impl Scale {
-    fn new(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
-        let low = values.clone().fold(f64::INFINITY, f64::min).max(1e-3);
-        let high = values.fold(low * 10.0, f64::max);
-        Scale { low: low.log10().floor() as i32, high: high.log10().ceil() as i32, from, to }
+    /// From a little below the smallest value to a little above the largest.
+    fn close(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
+        let (low, high) = ends(values);
+        let margin = 0.04 * (high - low).max(0.5);
+        Scale { low: low - margin, high: high + margin, from, to }
+    }
+
+    /// From the decade below the smallest value to the one above the largest.
+    fn decades_around(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
+        let (low, high) = ends(values);
+        Scale { low: low.floor(), high: high.ceil().max(low.floor() + 1.0), from, to }
     }
 
     fn place(&self, value: f64) -> f64 {
-        let share = (value.max(1e-3).log10() - f64::from(self.low)) / f64::from(self.high - self.low);
+        let share = (value.max(SMALLEST).log10() - self.low) / (self.high - self.low);
         self.from + share * (self.to - self.from)
     }
 
     fn decades(&self) -> impl Iterator<Item = f64> {
-        (self.low..=self.high).map(|decade| 10f64.powi(decade))
+        (self.low.ceil() as i32..=self.high.floor() as i32).map(|decade| 10f64.powi(decade))
     }
+}
+
+/// Logarithms of the smallest and the largest value.
+fn ends(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let low = values.clone().fold(f64::INFINITY, f64::min).clamp(SMALLEST, 1e15);
+    let high = values.fold(low, f64::max);
+    (low.log10(), high.log10())
 }
 
 fn short(value: f64) -> String {
@@ -145,9 +198,18 @@ mod tests {
     #[test]
     fn every_point_lies_within_the_frame() {
         let series = [Series { name: "a < b".into(), points: vec![(96.0, 3.0), (99_872.0, 2230.0)] }];
-        let x = Scale::new(series[0].points.iter().map(|point| point.0), LEFT, WIDTH - RIGHT);
-        assert!(series[0].points.iter().all(|point| (LEFT..=WIDTH - RIGHT).contains(&x.place(point.0))));
+        let x = Scale::close(series[0].points.iter().map(|point| point.0), LEFT, RIGHT);
+        assert!(series[0].points.iter().all(|point| (LEFT..=RIGHT).contains(&x.place(point.0))));
         let drawing = svg(Axes { title: "t", x: "bytes", y: "ns" }, &series);
         assert!(drawing.contains("a &lt; b") && drawing.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn a_plot_of_nothing_or_of_one_point_is_drawn() {
+        let axes = Axes { title: "t", x: "bytes", y: "ns" };
+        let one = Series { name: "a".into(), points: vec![(1.0, 1.0)] };
+        for drawing in [svg(axes, &[]), svg(axes, &[one])] {
+            assert!(!drawing.contains("NaN") && !drawing.contains("inf"), "{drawing}");
+        }
     }
 }

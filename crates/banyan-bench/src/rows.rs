@@ -24,6 +24,10 @@ pub fn memcpy_of<'r>(rows: &'r [Row], row: &Row) -> Option<&'r Row> {
     rows.iter().find(|other| other.system == "memcpy" && other.record == row.record && other.bytes == row.bytes)
 }
 
+/// Columns of what a line is about, and of each size; four sizes fit 100 columns.
+const LABEL: usize = 35;
+const CELL: usize = 16;
+
 /// A table: one line for each system, operation and record, one column for each size, each cell with the ratio to a
 /// memory copy of the same bytes.
 pub fn table(rows: &[Row]) -> String {
@@ -36,23 +40,24 @@ pub fn table(rows: &[Row]) -> String {
         if sizes.is_empty() {
             continue;
         }
-        out += &format!("{:<34}", format!("{record} record"));
-        sizes.iter().for_each(|size| out += &format!("{:>22}", format!("{size} B")));
+        out += &format!("{:<LABEL$}", format!("{record} record"));
+        sizes.iter().for_each(|size| out += &format!("{:>CELL$}", format!("{size} B")));
         out += "\n";
         for (system, op) in lines(rows, record) {
-            out += &format!("  {:<32}", format!("{system} {op}"));
+            out += &format!("{:<LABEL$}", format!("  {system} {op}"));
             for size in &sizes {
                 let row = rows
                     .iter()
                     .find(|row| row.system == system && row.op == op && row.record == record && row.bytes == *size);
-                out += &format!("{:>22}", row.map_or(String::new(), |row| cell(rows, row)));
+                out += &format!("{:>CELL$}", row.map_or(String::new(), |row| cell(rows, row)));
             }
+            out.truncate(out.trim_end().len());
             out += "\n";
         }
         out += "\n";
     }
     for row in rows.iter().filter(|row| row.bytes == 0) {
-        out += &format!("  {:<32}{:>14}\n", format!("{} {}", row.system, row.op), nanoseconds(row.ns));
+        out += &format!("{:<LABEL$}{:>8}\n", format!("  {} {}", row.system, row.op), nanoseconds(row.ns));
     }
     out
 }
@@ -69,9 +74,17 @@ fn lines<'r>(rows: &'r [Row], record: &str) -> Vec<(&'r str, &'static str)> {
 
 fn cell(rows: &[Row], row: &Row) -> String {
     match memcpy_of(rows, row) {
-        Some(copy) if copy != row => format!("{} {:>8}", nanoseconds(row.ns), format!("{:.2}x", row.ns / copy.ns)),
-        _ => format!("{} {:>8}", nanoseconds(row.ns), ""),
+        Some(copy) if copy != row => format!("{} {:>6}", nanoseconds(row.ns), ratio(row.ns / copy.ns)),
+        _ => format!("{} {:>6}", nanoseconds(row.ns), ""),
     }
+}
+
+fn ratio(ratio: f64) -> String {
+    if ratio < 0.005 {
+        return "<0.01x".into();
+    }
+    let decimals = if ratio < 10.0 { 2 } else { usize::from(ratio < 100.0) };
+    format!("{ratio:.decimals$}x")
 }
 
 /// A duration with three significant digits.
@@ -102,5 +115,16 @@ mod tests {
             |system: &str, op, ns| Row { system: system.into(), op, record: "plain", bytes: 96, ns, ns_median: ns };
         let table = table(&[row("memcpy", "copy", 4.0), row("banyan", "encode", 6.0)]);
         assert!(table.contains("1.50x"), "{table}");
+    }
+
+    #[test]
+    fn four_sizes_fit_a_hundred_columns() {
+        let sizes = [96, 992, 9_952, 99_872];
+        let row =
+            |system: &str, op, bytes, ns| Row { system: system.into(), op, record: "plain", bytes, ns, ns_median: ns };
+        let copies = sizes.iter().map(|bytes| row("memcpy", "copy", *bytes, 999.9));
+        let rows = sizes.iter().map(|bytes| row("banyan", "decode_foreign_interpreted", *bytes, 99_949.0));
+        let table = table(&copies.chain(rows).collect::<Vec<_>>());
+        assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     }
 }

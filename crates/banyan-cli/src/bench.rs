@@ -19,6 +19,11 @@ pub(crate) enum Bench {
     /// Thread CPU time, best of many batches, on the record of the PBIO papers (plain, 96 B to 100 KB) and on one with
     /// strings, optional values, an enumeration and a list of records (mixed). `cargo xtask bench records` measures
     /// other record formats in the same run.
+    #[command(after_help = "\
+Examples:
+  banyan bench records
+  banyan bench records --quick --plot none
+  banyan bench records --json | jq -r '.rows[] | [.system, .op, .bytes, .ns] | @tsv'")]
     Records(RecordsBench),
 }
 
@@ -34,6 +39,9 @@ pub(crate) struct RecordsBench {
     #[arg(long, value_name = "FILE", default_value = "banyan-bench-records.svg")]
     plot: String,
 }
+
+/// Columns of what is promised.
+const PROMISE: usize = 60;
 
 /// What we promise, as multiples of a memory copy of the same bytes.
 const RATIOS: [(&str, usize, f64); 5] = [
@@ -63,17 +71,18 @@ impl RecordsBench {
         let rows = records::run(effort, &mut |what| progress.tell(|| format!("measuring: {what}")));
         drop(progress);
         environment.finish();
-        if self.plot != "none" {
-            std::fs::write(&self.plot, records::draw(&rows)).during(&self.plot)?;
-        }
         let mut out = output::stdout();
         if self.json {
             let object = json!({ "bench": "records", "environment": environment, "rows": rows });
             writeln!(out, "{object}")?;
         } else {
             writeln!(out, "{environment}\n\n{}\n{}", table(&rows), promises(&rows))?;
-            if self.plot != "none" {
-                writeln!(out, "\nplot: {}", self.plot)?;
+        }
+        out.flush()?;
+        if self.plot != "none" {
+            std::fs::write(&self.plot, records::draw(&rows)).during(&self.plot)?;
+            if !self.json {
+                writeln!(out, "plot: {}", self.plot)?;
             }
         }
         out.flush()?;
@@ -83,13 +92,13 @@ impl RecordsBench {
 
 /// Each promise beside what was measured.
 fn promises(rows: &[Row]) -> String {
-    let mut out = String::from("promised (plain record)                       measured\n");
+    let mut out = format!("{:<PROMISE$}{:>10}\n", "promised (plain record)", "measured");
     for (op, most) in NANOSECONDS {
         let worst = rows.iter().filter(|row| row.op == op && row.record == "plain" && row.system == "banyan");
         if let Some(worst) = worst.map(|row| row.ns).max_by(f64::total_cmp) {
             let promise = format!("{op} in at most {}", banyan_bench::nanoseconds(most));
             let measured = banyan_bench::nanoseconds(worst);
-            out += &format!("  {promise:<44}{measured:>10}  {}\n", verdict(worst <= most));
+            out += &format!("{:<PROMISE$}{measured:>10}  {}\n", format!("  {promise}"), verdict(worst <= most));
         }
     }
     for (op, bytes, most) in RATIOS {
@@ -97,7 +106,12 @@ fn promises(rows: &[Row]) -> String {
         if let Some((row, copy)) = row.and_then(|row| Some((row, memcpy_of(rows, row)?))) {
             let promise = format!("{op}, {bytes} B, at most {most} x memcpy");
             let ratio = row.ns / copy.ns;
-            out += &format!("  {promise:<44}{:>10}  {}\n", format!("{ratio:.2} x"), verdict(ratio <= most));
+            out += &format!(
+                "{:<PROMISE$}{:>10}  {}\n",
+                format!("  {promise}"),
+                format!("{ratio:.2} x"),
+                verdict(ratio <= most)
+            );
         }
     }
     out

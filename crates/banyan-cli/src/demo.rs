@@ -67,7 +67,10 @@ impl Demo {
         if self.json {
             let received: Vec<_> = machines
                 .iter()
-                .map(|machine| receive(machine).map(|(_, how)| json!({ "sender": machine.name, "how": how })))
+                .map(|machine| {
+                    receive(machine)
+                        .map(|(value, how)| json!({ "sender": machine.name, "received": value, "how": how }))
+                })
                 .collect::<Result<_, _>>()?;
             let speeds: Vec<_> = speeds.iter().map(|speed| json!({ "what": speed.what, "ns": speed.ns })).collect();
             writeln!(out, "{}", json!({ "demo": "records", "received": received, "speeds": speeds }))?;
@@ -81,7 +84,7 @@ impl Demo {
 
 /// A record as it lies on this machine, on a 64-bit big-endian one, and on an old 32-bit big-endian one.
 fn machines() -> Result<Vec<Machine>, Box<dyn std::error::Error>> {
-    let new = |sensor| Reading { sensor, celsius: 21.5, samples: 4_000_000_000, history: &[20.5, 21.0, 21.5] };
+    let new = |sensor| Reading { sensor, celsius: 21.5, samples: 4_000_000_000, history: &[21.0, 21.5] };
     let old = OldReading { firmware: 3, samples: 1200, celsius: 19.25, sensor: "cellar".into() };
     Ok(vec![
         machine("this machine", &new("inlet"), ByteOrder::NATIVE, PointerWidth::NATIVE)?,
@@ -108,14 +111,18 @@ fn machine<T: Record>(
 }
 
 /// What the receiver gets, and how.
-fn receive(machine: &Machine) -> Result<(String, &'static str), Failure> {
+fn receive(machine: &Machine) -> Result<(String, String), Failure> {
     let mut decoder = Decoder::new();
     decoder.learn_encoded(machine.format.encoded()).map_err(Failure::new)?;
     let reading: Reading<'_> = decoder.decode(machine.format.id(), &machine.body).map_err(Failure::new)?;
     let how = match compatibility(&machine.format, Reading::format()) {
-        Compatibility::Equal => "borrowed from the bytes received, nothing was copied",
-        Compatibility::Lossless => "converted without loss",
-        _ => "converted, every narrowing checked",
+        Compatibility::Equal => "borrowed from the bytes received, nothing was copied".to_owned(),
+        Compatibility::Lossless => "converted without loss".to_owned(),
+        Compatibility::Lossy { fields } => {
+            let skipped: Vec<String> = fields.into_iter().map(|(path, _)| path).collect();
+            format!("widened, history by its default, skipped: {}", skipped.join(", "))
+        }
+        Compatibility::Incompatible { .. } => "not converted".to_owned(),
     };
     Ok((format!("{reading:?}"), how))
 }
@@ -151,7 +158,8 @@ fn tell(out: &mut impl Write, machines: &[Machine], speeds: &[Speed]) -> Result<
     writeln!(out, "\nWith each travels, once, a description. It is enough to read the record without a compiler:\n")?;
     for machine in machines {
         let view = RecordView::new(&machine.format, &machine.body).map_err(Failure::new)?;
-        writeln!(out, "  {} {view}", machine.format.id())?;
+        let id = machine.format.id().to_string();
+        writeln!(out, "  {}…  {view}", &id[..8])?;
     }
     writeln!(out, "\nA program compiled for its own idea of a reading receives all three, matched by field name:\n")?;
     for machine in machines {
@@ -163,7 +171,7 @@ fn tell(out: &mut impl Write, machines: &[Machine], speeds: &[Speed]) -> Result<
         writeln!(out, "  {:>10}  {what}", nanoseconds(*ns))?;
     }
     writeln!(out, "\nGo on with:\n")?;
-    for command in ["banyan bench records --quick", "banyan records --help", "cargo doc --open -p banyan-ndr"] {
+    for command in ["banyan bench records --quick", "banyan records --help", "banyan records dump FILE"] {
         writeln!(out, "  {command}")?;
     }
     Ok(())
@@ -186,8 +194,7 @@ mod tests {
     #[test]
     fn the_receiver_gets_what_each_machine_sent() {
         let machines = machines().expect("three machines");
-        let received: Vec<String> =
-            machines.iter().map(|machine| receive(machine).ok().expect("it decodes").0).collect();
+        let received: Vec<String> = machines.iter().map(|machine| receive(machine).expect("it decodes").0).collect();
         assert!(received[0].contains("inlet") && received[1].contains("outlet"));
         assert!(received[2].contains("cellar") && received[2].contains("19.25") && received[2].contains("[]"));
     }

@@ -7,63 +7,57 @@ use std::process::ExitCode;
 /// What commands give: the exit status, or why there is none.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
-/// A message for the user, or nothing at all when whoever read the output has gone away.
+/// A message for the user, and the exit status.
+#[derive(Debug)]
 pub(crate) struct Failure {
-    message: Option<String>,
+    message: String,
     status: u8,
 }
 
 impl Failure {
     /// The work failed.
     pub(crate) fn new(message: impl fmt::Display) -> Failure {
-        Failure { message: Some(message.to_string()), status: 1 }
+        Failure { message: message.to_string(), status: 1 }
     }
 
     /// The command was given something that makes no sense.
     pub(crate) fn usage(message: impl fmt::Display) -> Failure {
-        Failure { message: Some(message.to_string()), status: 2 }
-    }
-
-    /// Whatever went wrong in a library: quiet when it was that the reader closed the pipe.
-    pub(crate) fn of(error: impl std::error::Error) -> Failure {
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            if is_broken_pipe(inner) {
-                return Failure { message: None, status: 0 };
-            }
-            cause = inner.source();
-        }
-        Failure::new(error)
+        Failure { message: message.to_string(), status: 2 }
     }
 
     /// Puts what was being worked on before the message.
-    pub(crate) fn within(mut self, what: &str) -> Failure {
-        self.message = self.message.map(|message| format!("{what}: {message}"));
-        self
+    pub(crate) fn within(self, what: impl fmt::Display) -> Failure {
+        Failure { message: format!("{what}: {}", self.message), ..self }
     }
 
     /// Says so on standard error.
-    #[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
     pub(crate) fn report(self) -> ExitCode {
-        if let Some(message) = self.message {
-            eprintln!("banyan: {message}");
-        }
+        warn(self.message);
         ExitCode::from(self.status)
     }
 }
 
-impl From<io::Error> for Failure {
-    /// A reader that closed the pipe has seen enough: no complaint.
-    fn from(error: io::Error) -> Failure {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return Failure { message: None, status: 0 };
-        }
-        Failure::new(error)
+/// Tells the user of something on standard error.
+#[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
+pub(crate) fn warn(message: impl fmt::Display) {
+    eprintln!("banyan: {message}");
+}
+
+/// What the system says, without its error number.
+pub(crate) fn cause(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::StorageFull => "no space left on the device".into(),
+        _ => error.to_string(),
     }
 }
 
-fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+impl From<io::Error> for Failure {
+    /// Reading is always reported with the name of the file: what comes without one is the output.
+    fn from(error: io::Error) -> Failure {
+        Failure::new(format!("the output cannot be written: {}", cause(&error)))
+    }
 }
 
 /// Adds what was being worked on.

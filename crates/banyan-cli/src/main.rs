@@ -17,9 +17,18 @@ use clap::Parser;
 ///
 /// Every command takes --json for programs. Errors say what happened, to what, and what to do next.
 #[derive(Parser)]
-#[command(name = "banyan", version, max_term_width = 100)]
+#[command(
+    name = "banyan",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  banyan demo                            what records can do, in a second
+  banyan records dump FILE               the records in a file, whoever wrote it
+  banyan bench records --quick           what they cost on this machine"
+)]
 enum Banyan {
-    /// See in a minute what records can do: three machines, one receiver, no agreement beforehand
+    /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]

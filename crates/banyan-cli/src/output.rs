@@ -1,19 +1,126 @@
-//! Where results go: standard output or a file.
+//! Where results go: standard output, or a file that has its name only once it is complete.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use crate::failure::{During, Failure};
+use crate::failure::{Failure, cause};
+
+/// Results gathered before they are handed to the system.
+const BUFFER: usize = 1 << 16;
+
+/// Standard output. When whoever reads it has gone away, the command ends there and then, quietly and well: the reader
+/// has seen enough.
+pub(crate) struct Stdout(io::StdoutLock<'static>);
 
 /// Buffered standard output.
-pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+pub(crate) fn stdout() -> BufWriter<Stdout> {
+    BufWriter::with_capacity(BUFFER, Stdout(io::stdout().lock()))
 }
 
-/// A file, or standard output for `-`.
-pub(crate) fn create(path: &str) -> Result<Box<dyn Write>, Failure> {
-    if path == "-" {
-        return Ok(Box::new(stdout()));
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        quiet(self.0.write(bytes))
     }
-    Ok(Box::new(BufWriter::with_capacity(1 << 16, File::create(path).during(path)?)))
+
+    fn flush(&mut self) -> io::Result<()> {
+        quiet(self.0.flush())
+    }
+}
+
+fn quiet<T>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other,
+    }
+}
+
+/// What a command writes into: standard output, or a file. Dropped before [`keep`](Output::keep), a file leaves
+/// nothing behind, and what had its name before is untouched.
+pub(crate) enum Output {
+    Stdout(BufWriter<Stdout>),
+    /// A device or a pipe, which cannot be replaced.
+    Special(BufWriter<File>),
+    File(Unfinished),
+}
+
+/// A file under a temporary name beside its final one.
+pub(crate) struct Unfinished {
+    file: BufWriter<File>,
+    temporary: PathBuf,
+    /// `None` once it has its final name.
+    path: Option<PathBuf>,
+}
+
+impl Output {
+    /// A file, or standard output for `-`.
+    pub(crate) fn create(name: &str) -> Result<Output, Failure> {
+        if name == "-" {
+            return Ok(Output::Stdout(stdout()));
+        }
+        let refused = |error| Failure::new(format!("{name}: cannot be written: {}", cause(&error)));
+        // What a link leads to is replaced, not the link.
+        let path = fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
+        let there = fs::metadata(&path);
+        if there.as_ref().is_ok_and(fs::Metadata::is_dir) {
+            return Err(Failure::new(format!("{name}: is a directory; give the name of a file in it")));
+        }
+        if there.is_ok_and(|there| !there.is_file()) {
+            let file = OpenOptions::new().write(true).open(&path).map_err(refused)?;
+            return Ok(Output::Special(BufWriter::with_capacity(BUFFER, file)));
+        }
+        let temporary = beside(&path);
+        let file = File::create(&temporary).map_err(refused)?;
+        let file = BufWriter::with_capacity(BUFFER, file);
+        Ok(Output::File(Unfinished { file, temporary, path: Some(path) }))
+    }
+
+    /// Hands everything over, and gives a file its name.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        match self {
+            Output::Stdout(mut out) => Ok(out.flush()?),
+            Output::Special(mut out) => Ok(out.flush()?),
+            Output::File(mut unfinished) => {
+                unfinished.file.flush()?;
+                if let Some(path) = &unfinished.path {
+                    fs::rename(&unfinished.temporary, path)?;
+                    unfinished.path = None;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn inner(&mut self) -> &mut dyn Write {
+        match self {
+            Output::Stdout(out) => out,
+            Output::Special(out) => out,
+            Output::File(unfinished) => &mut unfinished.file,
+        }
+    }
+}
+
+/// A name in the same directory, so that renaming is one step.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner().flush()
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if self.path.is_some() {
+            // It failed already; a file that cannot be removed either has a name that says what it is.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
 }

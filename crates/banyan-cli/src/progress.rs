@@ -23,6 +23,13 @@ impl Progress {
         Progress { shown: false, next: Instant::now() + PATIENCE, terminal: std::io::stderr().is_terminal() }
     }
 
+    /// For work whose results scroll by on the terminal anyway, when they do.
+    pub(crate) fn beside_output() -> Progress {
+        let mut progress = Progress::new();
+        progress.terminal &= !std::io::stdout().is_terminal();
+        progress
+    }
+
     /// Says how far it is, if it is time to.
     pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
         if self.terminal && Instant::now() >= self.next {

@@ -1,36 +1,52 @@
 //! `banyan records convert`: records into another kind of file, another layout, or fewer fields.
 
-use std::collections::HashMap;
+use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::{ByteOrder, Decoder, Format, FormatId, PointerWidth};
-use clap::{Args, ValueEnum};
+use banyan_ndr::Format;
+use clap::Args;
 use serde_json::json;
 
 use super::import::{self, InputKind};
+use super::reshape::{Layout, Reshape};
 use super::sink::{OutputKind, Sink};
 use super::source::Source;
 use crate::failure::{During, Failure, Outcome};
+use crate::output;
 use crate::progress::Progress;
 
-/// Write records into another file, format or layout.
+/// Write records into another file, format or layout
+///
+/// The output file appears, or replaces the one of its name, when it is complete; a conversion that fails leaves no
+/// file. Of a damaged input everything that is whole is converted, the damage is told of on standard error, and the
+/// exit status is 1.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan records convert old-ffs-file.bin run.bny         FFS or PBIO to a Banyan record file
+  banyan records convert run.bny                          JSON lines on standard output
+  banyan records convert run.bny hot.csv --format reading --fields time,celsius
+  banyan records convert new.jsonl new.bny --schema run.bny --time-field time
+  banyan records convert run.bny for-s390x.bny --layout big64
+  zcat log.csv.gz | banyan records convert - log.bny --from csv --schema log.json")]
 pub(crate) struct Convert {
     /// What to read: a file of records (Banyan, FFS, PBIO), or JSON lines or CSV with --schema; `-` for standard input
     input: String,
     /// What to write; `-` for standard output
     #[arg(default_value = "-")]
     output: String,
-    /// Kind of the input; by its content and name otherwise
+    /// Kind of the input; otherwise CSV and JSON lines are known by their names, files of records by their content
     #[arg(long, value_name = "KIND")]
     from: Option<InputKind>,
     /// Kind of the output; by its name otherwise, JSON lines on standard output
     #[arg(long, value_name = "KIND")]
     to: Option<OutputKind>,
-    /// Format of JSON lines and CSV: a JSON Schema, an XML Schema (.xsd), or a file of records whose first format is
-    /// taken
+    /// Format of JSON lines and CSV: a JSON Schema, an XML Schema, or a file of records that has it
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
+    /// Only records whose format has this name; of JSON lines and CSV, which format of the --schema file theirs is
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
     /// Lay records out as this machine would
     #[arg(long, value_name = "MACHINE")]
     layout: Option<Layout>,
@@ -40,36 +56,10 @@ pub(crate) struct Convert {
     /// The field that holds a record's time, by which the written record file can be searched
     #[arg(long, value_name = "PATH")]
     time_field: Option<String>,
-    /// Say how many records were converted as one JSON object on standard error
+    /// Tell how many records were converted as one JSON object: on standard output, or on standard error when the
+    /// records themselves are on standard output
     #[arg(long)]
     json: bool,
-}
-
-/// Byte order and pointer width of a machine.
-#[derive(Clone, Copy, ValueEnum)]
-enum Layout {
-    /// This machine
-    Native,
-    /// 64 bit, little-endian (x86-64, aarch64)
-    Little64,
-    /// 64 bit, big-endian (s390x)
-    Big64,
-    /// 32 bit, little-endian (x86, arm)
-    Little32,
-    /// 32 bit, big-endian (powerpc, sparc)
-    Big32,
-}
-
-impl Layout {
-    fn machine(self) -> (ByteOrder, PointerWidth) {
-        match self {
-            Layout::Native => (ByteOrder::NATIVE, PointerWidth::NATIVE),
-            Layout::Little64 => (ByteOrder::Little, PointerWidth::Eight),
-            Layout::Big64 => (ByteOrder::Big, PointerWidth::Eight),
-            Layout::Little32 => (ByteOrder::Little, PointerWidth::Four),
-            Layout::Big32 => (ByteOrder::Big, PointerWidth::Four),
-        }
-    }
 }
 
 impl Convert {
@@ -78,88 +68,121 @@ impl Convert {
             Some(kind) => kind,
             None => OutputKind::of(&self.output)?,
         };
+        let text = self.from.or_else(|| InputKind::of(&self.input)).filter(|kind| *kind != InputKind::Records);
+        self.check(kind, text)?;
         let mut converter = Converter {
             sink: Sink::create(&self.output, kind, self.time_field.clone())?,
-            decoder: Decoder::new(),
-            targets: HashMap::new(),
+            reshape: Reshape::new(&self.fields, self.layout),
+            time_field: self.time_field.clone(),
             records: 0,
             progress: Progress::new(),
         };
-        match self.from.or_else(|| InputKind::of(&self.input)) {
-            Some(InputKind::Records) | None => self.records(&mut converter)?,
-            Some(text) => self.text(text, &mut converter)?,
+        let damaged = match text {
+            None => self.records(&mut converter)?,
+            Some(kind) => self.text(kind, &mut converter)?,
+        };
+        let Converter { sink, records, time_field, progress, .. } = converter;
+        drop(progress);
+        if let Some(path) = time_field.filter(|_| records > 0) {
+            return Err(Failure::new(format!("--time-field {path}: no record has such a field; see records schema")));
         }
-        let Converter { sink, records, .. } = converter;
-        sink.finish()?;
-        if self.json {
-            #[expect(clippy::print_stderr, reason = "the records themselves may be on standard output")]
-            {
-                eprintln!("{}", json!({ "input": self.input, "output": self.output, "records": records }));
+        sink.finish().map_err(|failure| failure.within(&self.output))?;
+        self.tell(records, damaged)?;
+        Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Refuses what makes no sense before anything is read or written.
+    fn check(&self, kind: OutputKind, text: Option<InputKind>) -> Result<(), Failure> {
+        if self.time_field.is_some() && kind != OutputKind::Records {
+            return Err(Failure::usage("--time-field is for record files; write one with --to records"));
+        }
+        match (text, &self.schema) {
+            (Some(_), None) => Err(Failure::usage(format!(
+                "{}: JSON lines and CSV do not say what their records are; give --schema FILE (a JSON Schema, an XML \
+                 Schema, or a file of such records)",
+                self.input
+            ))),
+            (None, Some(_)) => Err(Failure::usage(format!(
+                "{}: --schema is for JSON lines and CSV; if it is that, say so with --from jsonl or --from csv",
+                self.input
+            ))),
+            (Some(_), Some(schema)) if schema == "-" && self.input == "-" => {
+                Err(Failure::usage("standard input cannot be both the input and its schema"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Converts a file of records. Returns whether it is damaged.
+    fn records(&self, converter: &mut Converter) -> Result<bool, Failure> {
+        let mut source = Source::open(&self.input)?;
+        let mut early = source.comments().into_iter().peekable();
+        let mut comments = 0;
+        let mut records = source.records(0)?;
+        while let Some(seen) = records.next()? {
+            while let Some((_, text)) = early.next_if(|(before, _)| *before <= seen.number) {
+                converter.sink.comment(&text)?;
+                comments += 1;
+            }
+            if self.format.as_ref().is_none_or(|wanted| wanted == seen.format.name()) {
+                let within = |failure: Failure| failure.within(format_args!("{} record {}", self.input, seen.number));
+                converter.convert(seen.format, seen.body).map_err(within)?;
             }
         }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn records(&self, converter: &mut Converter) -> Result<(), Failure> {
-        let mut source = Source::open(&self.input)?;
-        while let Some(seen) = source.next()? {
-            let what = format!("{} record {}", self.input, seen.number);
-            converter.convert(self, seen.format, seen.body).map_err(|failure| failure.within(&what))?;
+        if let Some(wanted) = &self.format {
+            source.require_format(wanted)?;
         }
-        converter.note_comments(&source)
+        // Where comments stand is known beforehand only in files that can be looked into at any place.
+        source.comments().iter().skip(comments).try_for_each(|(_, text)| converter.sink.comment(text))?;
+        source.attributes().iter().try_for_each(|(key, value)| converter.sink.attribute(key, value))?;
+        Ok(source.warn_of_damage())
     }
 
-    fn text(&self, kind: InputKind, converter: &mut Converter) -> Result<(), Failure> {
-        let Some(schema) = &self.schema else {
-            return Err(Failure::usage("JSON lines and CSV need --schema FILE to say what their records are"));
-        };
-        let format = import::format(schema)?;
+    /// Converts JSON lines or CSV, of which nothing is ever left out.
+    fn text(&self, kind: InputKind, converter: &mut Converter) -> Result<bool, Failure> {
+        let schema = self.schema.as_deref().unwrap_or_default();
+        let format = import::format(schema, self.format.as_deref())?;
         import::records(&self.input, kind, &format, &mut |record| {
             let body = record.to_body().during(&self.input)?;
-            converter.convert(self, &format, &body)
-        })
+            converter.convert(&format, &body).map_err(|failure| failure.within(&self.input))
+        })?;
+        Ok(false)
     }
 
-    /// What records of a format become.
-    fn target(&self, source: &Format) -> Result<Format, Failure> {
-        let mut target = source.clone();
-        if !self.fields.is_empty() {
-            let paths: Vec<&str> = self.fields.iter().map(String::as_str).collect();
-            target = target.project(&paths).during("--fields")?;
+    fn tell(&self, records: u64, damaged: bool) -> Result<(), Failure> {
+        let line = json!({ "input": self.input, "output": self.output, "records": records, "damaged": damaged });
+        match (self.json, self.output.as_str()) {
+            (false, _) => Ok(()),
+            (true, "-") => Ok(writeln!(std::io::stderr(), "{line}")?),
+            (true, _) => {
+                let mut out = output::stdout();
+                writeln!(out, "{line}")?;
+                Ok(out.flush()?)
+            }
         }
-        if let Some(layout) = self.layout {
-            let (order, pointer) = layout.machine();
-            target = target.relaid(order, pointer).during("--layout")?;
-        }
-        Ok(target)
     }
 }
 
 /// Records on their way.
 struct Converter {
     sink: Sink,
-    decoder: Decoder,
-    targets: HashMap<FormatId, Format>,
+    reshape: Reshape,
+    /// The time field until a format that has it was met.
+    time_field: Option<String>,
     records: u64,
     progress: Progress,
 }
 
 impl Converter {
-    fn convert(&mut self, options: &Convert, format: &Format, body: &[u8]) -> Result<(), Failure> {
-        if !self.targets.contains_key(&format.id()) {
-            self.targets.insert(format.id(), options.target(format)?);
-            self.decoder.learn(format).map_err(Failure::new)?;
+    fn convert(&mut self, format: &Format, body: &[u8]) -> Result<(), Failure> {
+        self.reshape.prepare(format)?;
+        let view = self.reshape.apply(format, body).map_err(Failure::new)?;
+        if self.time_field.as_deref().is_some_and(|path| view.format().project(&[path]).is_ok()) {
+            self.time_field = None;
         }
-        let target = &self.targets[&format.id()];
-        let view = self.decoder.convert(format.id(), body, target).map_err(Failure::new)?;
-        self.sink.write(target, view.body())?;
+        self.sink.write(view.format(), view.body())?;
         self.records += 1;
         self.progress.tell(|| format!("{} records", self.records));
         Ok(())
-    }
-
-    fn note_comments(&mut self, source: &Source) -> Result<(), Failure> {
-        source.comments().iter().try_for_each(|comment| self.sink.comment(comment))?;
-        source.attributes().iter().try_for_each(|(key, value)| self.sink.attribute(key, value))
     }
 }

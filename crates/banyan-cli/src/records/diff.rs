@@ -1,21 +1,29 @@
 //! `banyan records diff`: two files record by record, by value.
 
+use std::cmp::Ordering;
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::{DynRecord, Limits, Value};
+use banyan_ndr::{DynRecord, F16, Limits, Value};
 use clap::Args;
 use serde_json::json;
 
-use super::source::{Seen, Source};
+use super::source::Source;
+use super::walk::Seen;
 use crate::failure::{During, Failure, Outcome};
 use crate::output;
+use crate::progress::Progress;
 
-/// Compare the records of two files.
+/// Compare the records of two files by value, whatever machines wrote them
 ///
-/// Records are compared in order, field by field, by value: byte order, layout and width do not matter. Exit status 1
-/// when there are differences.
+/// Records are compared in order, field by field, by name and value: byte order, layout, the width of numbers and the
+/// order of fields do not matter. Exit status 0 when all are equal; 1 when there is a difference or damage.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan records diff before.bny after.bny
+  banyan records diff written-on-s390x.bin written-on-x86.bin && echo the same
+  banyan records diff a.bny b.bny --json | jq -r .path | sort | uniq -c")]
 pub(crate) struct Diff {
     /// One file of records; `-` for standard input
     left: String,
@@ -23,18 +31,17 @@ pub(crate) struct Diff {
     right: String,
     /// Show at most so many differences
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
-    limit: usize,
+    limit: u64,
     /// One JSON object a difference
     #[arg(long)]
     json: bool,
 }
 
-/// A place where the files differ.
-struct Difference {
-    record: u64,
-    path: String,
-    left: String,
-    right: String,
+/// What was found so far.
+struct Report<'d> {
+    options: &'d Diff,
+    out: std::io::BufWriter<output::Stdout>,
+    found: u64,
 }
 
 impl Diff {
@@ -42,66 +49,81 @@ impl Diff {
         if self.left == "-" && self.right == "-" {
             return Err(Failure::usage("standard input cannot be both files"));
         }
+        let mut report = Report { options: &self, out: output::stdout(), found: 0 };
         let (mut left, mut right) = (Source::open(&self.left)?, Source::open(&self.right)?);
-        let mut out = output::stdout();
-        let mut found = 0;
+        self.compare_all(&mut left, &mut right, &mut report)?;
+        if !self.json && report.found > self.limit {
+            writeln!(report.out, "… and {} more; --limit shows more", report.found - self.limit)?;
+        }
+        report.out.flush()?;
+        let damaged = left.warn_of_damage() | right.warn_of_damage();
+        Ok(if report.found > 0 || damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn compare_all(&self, left: &mut Source, right: &mut Source, report: &mut Report<'_>) -> Result<(), Failure> {
+        let mut progress = Progress::beside_output();
+        let (mut left, mut right) = (left.records(0)?, right.records(0)?);
+        let (mut one, mut other) = (left.next()?, right.next()?);
+        // Records keep their numbers when others are lost, so those of the same number belong together.
         loop {
-            let differences = match (left.next()?, right.next()?) {
-                (None, None) => break,
-                (Some(left), Some(right)) => self.compare(&left, &right)?,
-                (left, right) => {
-                    let number = left.as_ref().or(right.as_ref()).map_or(0, |seen| seen.number);
-                    let name = |seen: Option<Seen<'_>>| seen.map_or("nothing".into(), |seen| seen.format.name().into());
-                    vec![Difference { record: number, path: String::new(), left: name(left), right: name(right) }]
-                }
+            let order = match (&one, &other) {
+                (None, None) => return Ok(()),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(one), Some(other)) => one.number.cmp(&other.number),
             };
-            for difference in &differences {
-                found += 1;
-                if found <= self.limit {
-                    self.show(&mut out, difference)?;
-                }
+            match (&one, &other) {
+                (Some(one), Some(other)) if order.is_eq() => self.compare(one, other, report)?,
+                (Some(one), _) if order.is_lt() => report.differ(one.number, "", one.format.name(), "nothing")?,
+                (_, Some(other)) => report.differ(other.number, "", "nothing", other.format.name())?,
+                _ => {}
+            }
+            if order.is_le() {
+                progress.tell(|| format!("{} records", one.as_ref().map_or(0, |seen| seen.number)));
+                one = left.next()?;
+            }
+            if order.is_ge() {
+                other = right.next()?;
             }
         }
-        if !self.json && found > self.limit {
-            writeln!(out, "… and {} more differences", found - self.limit)?;
-        }
-        out.flush()?;
-        Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    fn compare(&self, left: &Seen<'_>, right: &Seen<'_>) -> Result<Vec<Difference>, Failure> {
-        let mut found = Vec::new();
-        let mut differ = |path: &str, left: String, right: String, record: u64| {
-            found.push(Difference { record, path: path.to_owned(), left, right });
-        };
+    fn compare(&self, left: &Seen<'_>, right: &Seen<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
         let number = left.number;
         if left.format.name() != right.format.name() {
-            differ("", left.format.name().into(), right.format.name().into(), number);
-            return Ok(found);
+            return report.differ(number, "", left.format.name(), right.format.name());
+        }
+        if left.format == right.format && left.body == right.body {
+            return Ok(());
         }
         let limits = Limits::default();
-        let one = DynRecord::from_body(left.format, left.body, &limits).during(&self.left)?;
-        let other = DynRecord::from_body(right.format, right.body, &limits).during(&self.right)?;
-        compare("", &one.root, &other.root, &mut |path, left, right| differ(path, left, right, number));
+        let within = |name: &str| format!("{name} record {number}");
+        let one = DynRecord::from_body(left.format, left.body, &limits).during(within(&self.left))?;
+        let other = DynRecord::from_body(right.format, right.body, &limits).during(within(&self.right))?;
+        let mut found = Vec::new();
+        let mut differ = |path: &str, left: String, right: String| found.push((path.to_owned(), left, right));
+        compare("", &one.root, &other.root, &mut differ);
         // Shared values are numbered as they are met, so equal records have equal tables.
-        let (tables, longest) = ((&one.shared, &other.shared), one.shared.len().max(other.shared.len()));
-        for key in 0..longest {
-            let path = format!("shared[{key}]");
-            let (left, right) = (tables.0.get(key).unwrap_or(&Value::Null), tables.1.get(key).unwrap_or(&Value::Null));
-            compare(&path, left, right, &mut |path, left, right| differ(path, left, right, number));
+        for key in 0..one.shared.len().max(other.shared.len()) {
+            let [left, right] = [&one, &other].map(|record| record.shared.get(key).unwrap_or(&Value::Null));
+            compare(&format!("shared[{key}]"), left, right, &mut differ);
         }
-        Ok(found)
+        found.iter().try_for_each(|(path, left, right)| report.differ(number, path, left, right))
     }
+}
 
-    fn show(&self, out: &mut impl Write, difference: &Difference) -> Result<(), Failure> {
-        let Difference { record, path, left, right } = difference;
-        if self.json {
-            writeln!(out, "{}", json!({ "record": record, "path": path, "left": left, "right": right }))?;
-        } else {
-            let place = if path.is_empty() { String::new() } else { format!(" {path}") };
-            writeln!(out, "record {record}{place}: {left} != {right}")?;
+impl Report<'_> {
+    fn differ(&mut self, record: u64, path: &str, left: &str, right: &str) -> Result<(), Failure> {
+        self.found += 1;
+        if self.found > self.options.limit {
+            return Ok(());
         }
-        Ok(())
+        if self.options.json {
+            let line = json!({ "record": record, "path": path, "left": left, "right": right });
+            return Ok(writeln!(self.out, "{line}")?);
+        }
+        let place = if path.is_empty() { String::new() } else { format!(" {path}") };
+        Ok(writeln!(self.out, "record {record}{place}: {left} != {right}")?)
     }
 }
 
@@ -121,8 +143,9 @@ fn compare(path: &str, left: &Value, right: &Value, differ: &mut dyn FnMut(&str,
         }
         (Value::List(ours), Value::List(theirs)) => {
             for position in 0..ours.len().max(theirs.len()) {
-                let at = |items: &'_ [Value]| items.get(position).cloned().unwrap_or(Value::Null);
-                compare(&format!("{path}[{position}]"), &at(ours), &at(theirs), differ);
+                let (one, other) = (ours.get(position), theirs.get(position));
+                let path = format!("{path}[{position}]");
+                compare(&path, one.unwrap_or(&missing), other.unwrap_or(&missing), differ);
             }
         }
         (Value::Case(ours, Some(one)), Value::Case(theirs, Some(other))) if ours == theirs => {
@@ -140,6 +163,7 @@ fn join(path: &str, name: &str) -> String {
 /// Equal values, or equal numbers of other widths. Not-a-numbers are the same.
 fn same(left: &Value, right: &Value) -> bool {
     let number = |value: &Value| match value {
+        Value::F16(bits) => Some(f64::from(F16::from_bits(*bits).to_f32())),
         Value::F32(number) => Some(f64::from(*number)),
         Value::F64(number) => Some(*number),
         _ => None,

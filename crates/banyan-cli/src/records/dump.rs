@@ -3,17 +3,32 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::text::to_json;
-use banyan_ndr::{Decoder, DynRecord, Limits, RecordView};
+use banyan_ndr::file::Time;
+use banyan_ndr::text::write_json;
+use banyan_ndr::{DynRecord, FormatId, Limits, RecordView};
 use clap::Args;
 use serde_json::json;
 
-use super::source::{Seen, Source};
-use crate::failure::{During, Failure, Outcome};
+use super::reshape::Reshape;
+use super::source::Source;
+use super::walk::Seen;
+use crate::failure::{Failure, Outcome, warn};
 use crate::output;
+use crate::progress::Progress;
 
-/// Show records.
+/// Show records
+///
+/// One line a record: its number in the file, its format's name, its fields. What is damaged is left out and told of on
+/// standard error; a record whose bytes contradict its format is marked INVALID. Either makes the exit status 1.
+/// Comments and attributes of the file are shown by `records stat`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan records dump run.bny --limit 3
+  banyan records dump run.bny --format mesh --fields time,elems.temp
+  banyan records dump old-ffs-file.bin --pretty
+  banyan records dump run.bny --json | jq 'select(.value.celsius > 90)'
+  ssh n17 cat run.bny | banyan records dump -")]
 pub(crate) struct Dump {
     /// Files of records; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -31,76 +46,119 @@ pub(crate) struct Dump {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
     /// Several lines a record
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pretty: bool,
-    /// One JSON object a line
+    /// One JSON object a line: `{"file":…,"record":0,"format":…,"id":…,"value":{…}}`
     #[arg(long)]
     json: bool,
 }
 
 impl Dump {
     pub(crate) fn run(self) -> Outcome {
-        let mut out = output::stdout();
-        let mut bad = 0;
+        let mut printer = Printer {
+            out: output::stdout(),
+            reshape: Reshape::new(&self.fields, None),
+            text: Vec::new(),
+            label: None,
+            invalid: 0,
+        };
+        let mut damaged = false;
         for name in &self.files {
-            let mut source = Source::open(name)?;
-            source.skip_to(self.from)?;
-            let mut left = self.limit;
-            while left > 0 {
-                let Some(seen) = source.next()? else { break };
-                if self.format.as_ref().is_some_and(|wanted| wanted != seen.format.name()) {
-                    continue;
-                }
+            damaged |= self.dump(name, &mut printer)?;
+        }
+        printer.out.flush()?;
+        if printer.invalid > 0 {
+            warn(format_args!("{} invalid records; they are marked in the output", printer.invalid));
+        }
+        Ok(if damaged || printer.invalid > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Shows the records of one file. Returns whether it is damaged.
+    fn dump(&self, name: &str, printer: &mut Printer) -> Result<bool, Failure> {
+        let mut source = Source::open(name)?;
+        let mut progress = Progress::beside_output();
+        let mut left = self.limit;
+        printer.label = None;
+        let mut records = source.records(self.from)?;
+        while left > 0 {
+            let Some(seen) = records.next()? else { break };
+            progress.tell(|| format!("{name}: {} records", seen.number));
+            if self.format.as_ref().is_none_or(|wanted| wanted == seen.format.name()) {
                 left -= 1;
-                bad += u64::from(!self.show(&mut out, name, &seen)?);
+                printer.show(self, name, &seen).map_err(|failure| failure.within(name))?;
             }
         }
-        out.flush()?;
-        if bad > 0 {
-            return Err(Failure::new(format!("{bad} records are invalid; they are marked above")));
+        drop(progress);
+        if let Some(wanted) = self.format.as_ref().filter(|_| left > 0) {
+            source.require_format(wanted)?;
         }
-        Ok(ExitCode::SUCCESS)
+        printer.out.flush()?;
+        Ok(source.warn_of_damage())
+    }
+}
+
+/// Records on their way to standard output.
+struct Printer {
+    out: std::io::BufWriter<output::Stdout>,
+    reshape: Reshape,
+    /// The record at hand, shown whole or not at all.
+    text: Vec<u8>,
+    /// How records of the format met last are introduced in JSON.
+    label: Option<(FormatId, String)>,
+    invalid: u64,
+}
+
+impl Printer {
+    fn show(&mut self, options: &Dump, file: &str, seen: &Seen<'_>) -> Result<(), Failure> {
+        self.reshape.prepare(seen.format)?;
+        self.text.clear();
+        let view = self.reshape.apply(seen.format, seen.body).map_err(|error| error.to_string());
+        let error = view.and_then(|view| render(options, view, &mut self.text)).err();
+        self.invalid += u64::from(error.is_some());
+        if options.json {
+            return self.show_json(file, seen, error);
+        }
+        write!(self.out, "{:>6}  ", seen.number)?;
+        match error {
+            Some(error) => write!(self.out, "{} INVALID: {error}", seen.format.name())?,
+            None => self.out.write_all(&self.text)?,
+        }
+        Ok(self.out.write_all(b"\n")?)
     }
 
-    /// Shows one record. False when it is invalid.
-    fn show(&self, out: &mut impl Write, file: &str, seen: &Seen<'_>) -> Result<bool, Failure> {
-        let shown = if self.fields.is_empty() {
-            self.render(RecordView::new(seen.format, seen.body))
-        } else {
-            self.render_some(seen)?
-        };
-        let valid = shown.is_ok();
-        if self.json {
-            let value = match &shown {
-                Ok(value) => format!("\"value\":{value}"),
-                Err(error) => format!("\"error\":{}", json!(error)),
-            };
-            let (number, name, id) = (seen.number, json!(seen.format.name()), seen.format.id());
-            let time = seen.time.map_or(String::new(), |time| format!("\"time\":{},", time.to_f64()));
-            let file = json!(file);
-            writeln!(out, "{{\"file\":{file},\"record\":{number},\"format\":{name},\"id\":\"{id}\",{time}{value}}}")?;
-        } else {
-            let value = shown.unwrap_or_else(|error| format!("INVALID: {error}"));
-            writeln!(out, "{:>6}  {} {value}", seen.number, seen.format.name())?;
+    fn show_json(&mut self, file: &str, seen: &Seen<'_>, error: Option<String>) -> Result<(), Failure> {
+        let id = seen.format.id();
+        if self.label.as_ref().is_none_or(|(last, _)| *last != id) {
+            self.label = Some((id, format!(r#""format":{},"id":"{id}""#, json!(seen.format.name()))));
         }
-        Ok(valid)
-    }
-
-    fn render(&self, view: Result<RecordView<'_>, banyan_ndr::DecodeError>) -> Result<String, String> {
-        let view = view.map_err(|error| error.to_string())?;
-        let record = DynRecord::from_body(view.format(), view.body(), &Limits::default());
-        let record = record.map_err(|error| error.to_string())?;
-        if self.json {
-            return to_json(&record).map_err(|error| error.to_string());
+        let label = self.label.as_ref().map_or("", |(_, label)| label);
+        write!(self.out, r#"{{"file":{},"record":{},{label}"#, json!(file), seen.number)?;
+        if let Some(time) = seen.time {
+            write!(self.out, r#","time":{}"#, number(time))?;
         }
-        Ok(if self.pretty { format!("{record:#}") } else { record.to_string() })
+        match error {
+            Some(error) => writeln!(self.out, r#","error":{}}}"#, json!(error))?,
+            None => {
+                self.out.write_all(br#","value":"#)?;
+                self.out.write_all(&self.text)?;
+                self.out.write_all(b"}\n")?;
+            }
+        }
+        Ok(())
     }
+}
 
-    fn render_some(&self, seen: &Seen<'_>) -> Result<Result<String, String>, Failure> {
-        let paths: Vec<&str> = self.fields.iter().map(String::as_str).collect();
-        let target = seen.format.project(&paths).during("--fields")?;
-        let mut decoder = Decoder::new();
-        decoder.learn(seen.format).map_err(Failure::new)?;
-        Ok(self.render(decoder.convert(seen.format.id(), seen.body, &target)))
+fn render(options: &Dump, view: RecordView<'_>, text: &mut Vec<u8>) -> Result<(), String> {
+    let record = DynRecord::from_body(view.format(), view.body(), &Limits::default());
+    let record = record.map_err(|error| error.to_string())?;
+    if options.json {
+        return write_json(&record, text).map_err(|error| error.to_string());
     }
+    let written = if options.pretty { write!(text, "{record:#}") } else { write!(text, "{record}") };
+    written.map_err(|error| error.to_string())
+}
+
+/// A time as a JSON number with all its digits; what JSON has no number for, as a text.
+pub(super) fn number(time: Time) -> String {
+    if time.to_f64().is_finite() { time.to_string() } else { format!("\"{time}\"") }
 }

@@ -1,15 +1,14 @@
 //! Records from text: JSON lines and CSV of a format that is given beside them.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 
-use banyan_ndr::export::{CsvReader, JsonLines};
+use banyan_ndr::export::{CsvReader, ImportError, JsonLines};
 use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema};
 use banyan_ndr::{ByteOrder, DynRecord, Format, Limits, PointerWidth};
 use clap::ValueEnum;
 
-use super::source::Source;
-use crate::failure::{During, Failure};
+use super::source::{self, Source};
+use crate::failure::{During, Failure, cause};
 
 /// Kinds of input.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -33,24 +32,52 @@ impl InputKind {
     }
 }
 
-/// The format that a file describes: a JSON Schema, an XML Schema, or the first format in a file of records.
-pub(crate) fn format(path: &str) -> Result<Format, Failure> {
-    match path.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("json") => {
-            let schema = serde_json::from_str(&read(path)?).during(path)?;
-            format_from_json_schema(&schema, ByteOrder::NATIVE, PointerWidth::NATIVE).during(path)
+/// The format that a file describes: a JSON Schema, an XML Schema, or a file of records. Of several formats the one
+/// that is called `wanted`, or else the first.
+pub(crate) fn format(path: &str, wanted: Option<&str>) -> Result<Format, Failure> {
+    let mut first = Vec::new();
+    if path != "-" {
+        // Schemas are texts, and begin like one; a file of records begins otherwise.
+        source::input(path)?.take(256).read_to_end(&mut first).map_err(|error| unreadable(path, &error))?;
+    }
+    let start = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&first).trim_ascii_start();
+    let format = match start.first() {
+        Some(b'{') => {
+            let schema = serde_json::from_str(&read(path)?).during(format_args!("{path}: not JSON"))?;
+            format_from_json_schema(&schema, ByteOrder::NATIVE, PointerWidth::NATIVE).during(path)?
         }
-        Some("xsd") => format_from_xml_schema(&read(path)?, ByteOrder::NATIVE, PointerWidth::NATIVE).during(path),
-        _ => {
-            let mut source = Source::open(path)?;
-            let first = source.next()?.map(|seen| seen.format.clone());
-            first.ok_or_else(|| Failure::new(format!("{path}: has no record whose format could be taken")))
+        Some(b'<') => format_from_xml_schema(&read(path)?, ByteOrder::NATIVE, PointerWidth::NATIVE).during(path)?,
+        _ => return format_of_records(path, wanted),
+    };
+    match wanted {
+        Some(wanted) if wanted != format.name() => {
+            Err(Failure::new(format!("{path}: describes {}, not the {wanted} of --format", format.name())))
         }
+        _ => Ok(format),
     }
 }
 
+fn format_of_records(path: &str, wanted: Option<&str>) -> Result<Format, Failure> {
+    let mut source = Source::open(path)?;
+    // Files that cannot be looked into at any place tell their formats as they are read.
+    let mut records = source.records(0)?;
+    while records.next()?.is_some() {}
+    if let Some(wanted) = wanted {
+        source.require_format(wanted)?;
+    }
+    let mut formats = source.formats().into_iter();
+    let found = formats.find(|format| wanted.is_none_or(|wanted| wanted == format.name()));
+    found.ok_or_else(|| Failure::new(format!("{path}: has no format that could be taken")))
+}
+
 fn read(path: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(path).during(path)
+    let mut text = String::new();
+    source::input(path)?.read_to_string(&mut text).map_err(|error| unreadable(path, &error))?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+fn unreadable(path: &str, error: &std::io::Error) -> Failure {
+    Failure::new(format!("{path}: cannot be read: {}", cause(error)))
 }
 
 /// Gives the records of a text one by one.
@@ -60,13 +87,12 @@ pub(crate) fn records(
     format: &Format,
     each: &mut dyn FnMut(DynRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let input: Box<dyn Read> =
-        if path == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path).during(path)?) };
-    let input = BufReader::with_capacity(1 << 16, input);
+    let input = BufReader::with_capacity(1 << 16, source::input(path)?);
     let limits = Limits::default();
+    let mut each = |record: Result<DynRecord, ImportError>| each(record.during(path)?);
     if kind == InputKind::Csv {
         let mut rows = CsvReader::new(input, format, limits).during(path)?;
-        return rows.try_for_each(|record| each(record.during(path)?));
+        return rows.try_for_each(&mut each);
     }
-    JsonLines::new(input, format, limits).try_for_each(|record| each(record.during(path)?))
+    JsonLines::new(input, format, limits).try_for_each(&mut each)
 }

@@ -3,26 +3,24 @@
 mod convert;
 mod diff;
 mod dump;
+mod harm;
 mod import;
+mod reshape;
 mod schema;
 mod sink;
 mod source;
 mod stat;
+mod walk;
 
 use crate::failure::Outcome;
 
 /// The verbs. A file is a Banyan record file, or a file or stream written by FFS or PBIO; `-` is standard input.
 #[derive(clap::Subcommand)]
 pub(crate) enum Records {
-    /// Show records
     Dump(dump::Dump),
-    /// Show the formats in a file
     Schema(schema::Schema),
-    /// Write records into another file, format or layout
     Convert(convert::Convert),
-    /// Count what is in a file, and say what is damaged
     Stat(stat::Stat),
-    /// Compare the records of two files by value, whatever machines wrote them
     Diff(diff::Diff),
 }
 

@@ -1,5 +1,6 @@
 //! `banyan records schema`: the formats in files, as declarations or as schemas.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -12,8 +13,15 @@ use super::source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
-/// Show the formats in files.
+/// Show the formats in files
+///
+/// Each format once, in the order in which it first appears, with or without records of it.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan records schema run.bny
+  banyan records schema run.bny --format mesh --as json-schema > mesh.json
+  banyan records convert mesh.jsonl mesh.bny --schema mesh.json")]
 pub(crate) struct Schema {
     /// Files of records; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -25,7 +33,7 @@ pub(crate) struct Schema {
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// One JSON object with all formats and their JSON Schemas
-    #[arg(long)]
+    #[arg(long, conflicts_with = "language")]
     json: bool,
 }
 
@@ -39,48 +47,50 @@ enum Language {
     XmlSchema,
 }
 
+/// Formats in order, and how many records of each there are.
+#[derive(Default)]
+struct Found {
+    formats: Vec<Format>,
+    records: HashMap<FormatId, u64>,
+    damaged: bool,
+}
+
 impl Schema {
     pub(crate) fn run(self) -> Outcome {
-        let formats = self.collect()?;
+        let mut found = Found::default();
+        for name in &self.files {
+            self.collect(name, &mut found)?;
+        }
         let mut out = output::stdout();
         if self.json {
-            let formats: Vec<_> = formats
-                .iter()
-                .map(|(format, records)| {
-                    json!({
-                        "name": format.name(), "id": format.id().to_string(), "records": records,
-                        "bytes": format.size(), "schema": json_schema(format),
-                    })
-                })
-                .collect();
-            writeln!(out, "{}", json!({ "formats": formats }))?;
+            writeln!(out, "{}", as_json(&found))?;
         } else {
-            for (format, _) in &formats {
-                writeln!(out, "{}", self.describe(format)?)?;
+            for (position, format) in found.formats.iter().enumerate() {
+                let gap = if position > 0 { "\n" } else { "" };
+                writeln!(out, "{gap}{}", self.describe(format)?.trim_end())?;
             }
         }
         out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(if found.damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// The formats in the order in which their first records appear, with the number of records.
-    fn collect(&self) -> Result<Vec<(Format, u64)>, Failure> {
-        let mut formats: Vec<(Format, u64)> = Vec::new();
-        let mut places: std::collections::HashMap<FormatId, usize> = std::collections::HashMap::new();
-        for name in &self.files {
-            let mut source = Source::open(name)?;
-            while let Some(seen) = source.next()? {
-                if self.format.as_ref().is_some_and(|wanted| wanted != seen.format.name()) {
-                    continue;
-                }
-                let place = *places.entry(seen.format.id()).or_insert_with(|| {
-                    formats.push((seen.format.clone(), 0));
-                    formats.len() - 1
-                });
-                formats[place].1 += 1;
+    fn collect(&self, name: &str, found: &mut Found) -> Result<(), Failure> {
+        let mut source = Source::open(name)?;
+        let mut records = source.records(0)?;
+        while let Some(seen) = records.next()? {
+            *found.records.entry(seen.format.id()).or_default() += 1;
+        }
+        if let Some(wanted) = &self.format {
+            source.require_format(wanted)?;
+        }
+        for format in source.formats() {
+            let wanted = self.format.as_ref().is_none_or(|wanted| wanted == format.name());
+            if wanted && !found.formats.contains(&format) {
+                found.formats.push(format);
             }
         }
-        Ok(formats)
+        found.damaged |= source.warn_of_damage();
+        Ok(())
     }
 
     fn describe(&self, format: &Format) -> Result<String, Failure> {
@@ -90,4 +100,18 @@ impl Schema {
             Language::XmlSchema => xml_schema(format),
         })
     }
+}
+
+fn as_json(found: &Found) -> serde_json::Value {
+    let formats: Vec<_> = found
+        .formats
+        .iter()
+        .map(|format| {
+            json!({
+                "name": format.name(), "id": format.id().to_string(), "bytes": format.size(),
+                "records": found.records.get(&format.id()).copied().unwrap_or(0), "schema": json_schema(format),
+            })
+        })
+        .collect();
+    json!({ "formats": formats })
 }

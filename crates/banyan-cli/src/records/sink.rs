@@ -1,14 +1,14 @@
 //! Where converted records go.
+//!
+//! Nothing is left behind unless [`Sink::finish`] is reached.
 
-use std::io::Write;
-
-use banyan_ndr::export::{CsvWriter, write_json_line};
+use banyan_ndr::export::{CsvWriter, ExportError, write_json_line};
 use banyan_ndr::file::{Writer, WriterOptions};
 use banyan_ndr::{Format, Limits};
 use clap::ValueEnum;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Output;
 
 /// Kinds of output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,8 +44,8 @@ impl OutputKind {
 
 /// A file being written.
 pub(crate) enum Sink {
-    Records(Box<Writer<Box<dyn Write>>>),
-    JsonLines(Box<dyn Write>),
+    Records(Box<Writer<Output>>),
+    JsonLines(Output),
     /// The header is written with the first record, whose format it needs.
     Csv(CsvSink),
     #[cfg(feature = "arrow")]
@@ -54,15 +54,15 @@ pub(crate) enum Sink {
 
 /// CSV before and after its first record.
 pub(crate) enum CsvSink {
-    Waiting(Box<dyn Write>),
-    Started(Box<CsvWriter<Box<dyn Write>>>),
+    Waiting(Output),
+    Started(Box<CsvWriter<Output>>),
     Broken,
 }
 
 #[cfg(feature = "arrow")]
 pub(crate) enum ArrowSink {
-    Waiting(Box<dyn Write>),
-    Started(Box<banyan_ndr::export::ArrowWriter<Box<dyn Write>>>),
+    Waiting(Output),
+    Started(Box<banyan_ndr::export::ArrowWriter<Output>>),
     Broken,
 }
 
@@ -74,7 +74,7 @@ impl Sink {
                 "this build writes no Arrow files; build it with: cargo build --features arrow",
             ));
         }
-        let out = output::create(path)?;
+        let out = Output::create(path)?;
         Ok(match kind {
             OutputKind::Records => {
                 let options = WriterOptions { time_field, ..WriterOptions::default() };
@@ -92,18 +92,18 @@ impl Sink {
     /// Writes a record.
     pub(crate) fn write(&mut self, format: &Format, body: &[u8]) -> Result<(), Failure> {
         match self {
-            Sink::Records(writer) => writer.write_body(format, body).map_err(Failure::of),
-            Sink::JsonLines(out) => write_json_line(format, body, &Limits::default(), out).map_err(Failure::of),
-            Sink::Csv(sink) => sink.started(format)?.write(format, body).map_err(Failure::of),
+            Sink::Records(writer) => writer.write_body(format, body).map_err(Failure::new),
+            Sink::JsonLines(out) => write_json_line(format, body, &Limits::default(), out).map_err(Failure::new),
+            Sink::Csv(sink) => sink.started(format)?.write(format, body).map_err(row_refused),
             #[cfg(feature = "arrow")]
-            Sink::Arrow(sink) => sink.started(format)?.write(format, body).map_err(Failure::of),
+            Sink::Arrow(sink) => sink.started(format)?.write(format, body).map_err(row_refused),
         }
     }
 
     /// Keeps a comment where the kind of file can.
     pub(crate) fn comment(&mut self, text: &str) -> Result<(), Failure> {
         match self {
-            Sink::Records(writer) => writer.comment(text).map_err(Failure::of),
+            Sink::Records(writer) => writer.comment(text).map_err(Failure::new),
             _ => Ok(()),
         }
     }
@@ -111,24 +111,35 @@ impl Sink {
     /// Keeps an attribute where the kind of file can.
     pub(crate) fn attribute(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         match self {
-            Sink::Records(writer) => writer.attribute(key, value).map_err(Failure::of),
+            Sink::Records(writer) => writer.attribute(key, value).map_err(Failure::new),
             _ => Ok(()),
         }
     }
 
     /// Completes the file.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        let mut out = match self {
-            Sink::Records(writer) => writer.finish().map_err(Failure::of)?,
+        let out = match self {
+            Sink::Records(writer) => writer.finish().map_err(Failure::new)?,
             Sink::JsonLines(out) | Sink::Csv(CsvSink::Waiting(out)) => out,
-            Sink::Csv(CsvSink::Started(writer)) => writer.finish().map_err(Failure::of)?,
+            Sink::Csv(CsvSink::Started(writer)) => writer.finish().map_err(Failure::new)?,
             #[cfg(feature = "arrow")]
             Sink::Arrow(ArrowSink::Waiting(out)) => out,
             #[cfg(feature = "arrow")]
-            Sink::Arrow(ArrowSink::Started(writer)) => writer.finish().map_err(Failure::of)?,
+            Sink::Arrow(ArrowSink::Started(writer)) => writer.finish().map_err(Failure::new)?,
+            // A table that could not be started has told of it.
             _ => return Ok(()),
         };
-        Ok(out.flush()?)
+        out.keep()
+    }
+}
+
+fn row_refused(error: ExportError) -> Failure {
+    match error {
+        ExportError::OtherFormat { .. } => Failure::new(
+            "it has another format than the records before, but a table holds records of one: choose it with --format \
+             NAME, or write --to jsonl",
+        ),
+        other => Failure::new(other),
     }
 }
 
@@ -140,7 +151,7 @@ macro_rules! started {
                 if let $sink::Waiting(_) = self {
                     let $sink::Waiting(out) = std::mem::replace(self, $sink::Broken) else { unreachable!() };
                     *self =
-                        $sink::Started(Box::new(<$writer>::new(out, format, Limits::default()).map_err(Failure::of)?));
+                        $sink::Started(Box::new(<$writer>::new(out, format, Limits::default()).map_err(Failure::new)?));
                 }
                 match self {
                     $sink::Started(writer) => Ok(writer),
@@ -151,6 +162,6 @@ macro_rules! started {
     };
 }
 
-started!(CsvSink, CsvWriter<Box<dyn Write>>);
+started!(CsvSink, CsvWriter<Output>);
 #[cfg(feature = "arrow")]
-started!(ArrowSink, banyan_ndr::export::ArrowWriter<Box<dyn Write>>);
+started!(ArrowSink, banyan_ndr::export::ArrowWriter<Output>);

@@ -1,58 +1,57 @@
 //! Where records come from: a Banyan record file, or what FFS and PBIO wrote; by name, or standard input.
+//!
+//! Damage never ends a walk: what is whole is given, what is not is listed in [`Source::damage`] afterwards.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
 
-use banyan_ndr::file::{Damage, Reader, StreamReader, Time};
-use banyan_ndr::{Buffer, Format, ffs};
+use banyan_ndr::file::{ReadError, Reader, StreamReader};
+use banyan_ndr::{Format, ffs};
 
-use crate::failure::{During, Failure};
+use super::harm::Harm;
+use super::walk::{FfsFile, Walk, Way};
+use crate::failure::{During, Failure, cause, warn};
 
 /// Bytes that tell the kinds of files apart.
-const SNIFF: usize = 16;
+const SNIFF: u64 = 16;
 
-/// A file of records, read from its beginning to its end.
+/// A file of records.
 pub(crate) struct Source {
     name: String,
     kind: Kind,
-    next: u64,
-    comments: Vec<String>,
 }
 
 enum Kind {
     Mapped(Box<Reader>),
     Stream(Box<StreamReader<Box<dyn Read>>>),
-    Ffs { reader: Box<ffs::Reader<Box<dyn Read>>>, current: Option<(Format, Buffer)> },
-}
-
-/// A record of a source.
-pub(crate) struct Seen<'a> {
-    /// Its number in the file.
-    pub(crate) number: u64,
-    /// What it looks like.
-    pub(crate) format: &'a Format,
-    /// Its bytes.
-    pub(crate) body: &'a [u8],
-    /// Its time, if the file's writer knew which field holds it.
-    pub(crate) time: Option<Time>,
+    Ffs(Box<FfsFile>),
 }
 
 impl Source {
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(name: &str) -> Result<Source, Failure> {
-        let mut input: Box<dyn Read> =
-            if name == "-" { Box::new(io::stdin()) } else { Box::new(File::open(name).during(name)?) };
+        let mut input = input(name)?;
         let mut first = Vec::new();
-        input.by_ref().take(SNIFF as u64).read_to_end(&mut first).during(name)?;
-        let kind = if ffs::is_ffs(&first) {
-            let reader = ffs::Reader::from_read(whole(first, input)).during(name)?;
-            Kind::Ffs { reader: Box::new(reader), current: None }
-        } else if name == "-" {
-            Kind::Stream(Box::new(StreamReader::new(whole(first, input)).during(name)?))
+        let sniffed = input.by_ref().take(SNIFF).read_to_end(&mut first);
+        sniffed.map_err(|error| Failure::new(format!("{name}: cannot be read: {}", cause(&error))))?;
+        if first.is_empty() {
+            return Err(Failure::new(format!(
+                "{}: is empty; a record file without any record has a header",
+                title(name)
+            )));
+        }
+        let is_ffs = ffs::is_ffs(&first);
+        let whole: Box<dyn Read> = Box::new(io::Cursor::new(first).chain(input));
+        let kind = if is_ffs {
+            Kind::Ffs(Box::new(FfsFile::new(ffs::Reader::from_read(whole).during(name)?)))
+        } else if name != "-" && fs::metadata(name).is_ok_and(|there| there.is_file()) {
+            Kind::Mapped(Box::new(Reader::open(name).map_err(|error| unreadable(name, error))?))
         } else {
-            Kind::Mapped(Box::new(Reader::open(name).during(name)?))
+            Kind::Stream(Box::new(StreamReader::new(whole).map_err(|error| unreadable(name, error))?))
         };
-        Ok(Source { name: name.to_owned(), kind, next: 0, comments: Vec::new() })
+        Ok(Source { name: name.to_owned(), kind })
     }
 
     /// What it was opened as.
@@ -60,92 +59,142 @@ impl Source {
         &self.name
     }
 
-    /// Goes on to the record with this number, without reading those before where that is possible.
-    pub(crate) fn skip_to(&mut self, number: u64) -> Result<(), Failure> {
-        if let Kind::Mapped(_) = self.kind {
-            self.next = self.next.max(number);
+    /// What it is called in what people read.
+    pub(crate) fn title(&self) -> &str {
+        title(&self.name)
+    }
+
+    /// The records from a number on.
+    pub(crate) fn records(&mut self, from: u64) -> Result<Walk<'_>, Failure> {
+        let way = match &mut self.kind {
+            Kind::Mapped(reader) => return Ok(Walk { name: &self.name, way: Way::Mapped(reader.records(from)) }),
+            Kind::Stream(reader) => Way::Stream(reader),
+            Kind::Ffs(file) => Way::Ffs(file),
+        };
+        let mut walk = Walk { name: &self.name, way };
+        // What cannot jump reads what lies before. Records keep their numbers, so lost ones are counted.
+        let mut next = 0;
+        while next < from {
+            let Some(seen) = walk.next()? else { break };
+            next = seen.number + 1;
+        }
+        Ok(walk)
+    }
+
+    /// How many records there are, where that is known beforehand.
+    pub(crate) fn len(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Mapped(reader) => Some(reader.len()),
+            _ => None,
+        }
+    }
+
+    /// The formats met so far; all of them for a file that is mapped.
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        match &self.kind {
+            Kind::Mapped(reader) => reader.formats().cloned().collect(),
+            Kind::Stream(reader) => reader.formats().cloned().collect(),
+            Kind::Ffs(file) => file.formats.clone(),
+        }
+    }
+
+    /// The comments met so far, each with the number of the record it stands before.
+    pub(crate) fn comments(&self) -> Vec<(u64, String)> {
+        let comments = match &self.kind {
+            Kind::Mapped(reader) => reader.comments(),
+            Kind::Stream(reader) => reader.comments(),
+            Kind::Ffs(file) => return file.comments.clone(),
+        };
+        comments.iter().map(|comment| (comment.before_record, comment.text.clone())).collect()
+    }
+
+    /// The attributes met so far.
+    pub(crate) fn attributes(&self) -> BTreeMap<String, String> {
+        match &self.kind {
+            Kind::Mapped(reader) => reader.attributes().clone(),
+            Kind::Stream(reader) => reader.attributes().clone(),
+            Kind::Ffs(_) => BTreeMap::new(),
+        }
+    }
+
+    /// The damage met so far; all of it after a walk from the first record to the last.
+    pub(crate) fn damage(&self) -> Vec<Harm> {
+        match &self.kind {
+            Kind::Mapped(reader) => reader.damage().into_iter().map(Harm::from).collect(),
+            Kind::Stream(reader) => reader.damage().into_iter().map(Harm::from).collect(),
+            Kind::Ffs(file) => file.damage.clone(),
+        }
+    }
+
+    /// Whether its writer ended in order, where the file tells.
+    pub(crate) fn is_finished(&self) -> Option<bool> {
+        match &self.kind {
+            Kind::Mapped(reader) => Some(reader.is_finished()),
+            _ => None,
+        }
+    }
+
+    /// Tells of all damage met on standard error. Returns whether there was any.
+    pub(crate) fn warn_of_damage(&self) -> bool {
+        let damage = self.damage();
+        for harm in &damage {
+            warn(format_args!("{}: damaged: {harm}", self.title()));
+        }
+        !damage.is_empty()
+    }
+
+    /// Complains of a format name that the file does not have.
+    pub(crate) fn require_format(&self, wanted: &str) -> Result<(), Failure> {
+        let formats = self.formats();
+        if formats.iter().any(|format| format.name() == wanted) {
             return Ok(());
         }
-        while self.next < number && self.next()?.is_some() {}
-        Ok(())
-    }
-
-    /// The next record.
-    pub(crate) fn next(&mut self) -> Result<Option<Seen<'_>>, Failure> {
-        let number = self.next;
-        match &mut self.kind {
-            Kind::Mapped(reader) => {
-                if number >= reader.len() {
-                    return Ok(None);
-                }
-                self.next += 1;
-                let record = reader.record(number).during(&self.name)?;
-                Ok(Some(Seen { number, format: record.format, body: record.body, time: record.time }))
-            }
-            Kind::Stream(reader) => {
-                self.next += 1;
-                let record = reader.next().during(&self.name)?;
-                Ok(record.map(|record| Seen { number, format: record.format, body: record.body, time: record.time }))
-            }
-            Kind::Ffs { reader, current } => {
-                *current = next_of_ffs(reader, &mut self.comments).during(&self.name)?;
-                self.next += 1;
-                Ok(current.as_ref().map(|(format, body)| Seen { number, format, body, time: None }))
-            }
-        }
-    }
-
-    /// Comments met so far.
-    pub(crate) fn comments(&self) -> Vec<String> {
-        match &self.kind {
-            Kind::Mapped(reader) => reader.comments().iter().map(|comment| comment.text.clone()).collect(),
-            Kind::Stream(reader) => reader.comments().iter().map(|comment| comment.text.clone()).collect(),
-            Kind::Ffs { .. } => self.comments.clone(),
-        }
-    }
-
-    /// Attributes met so far.
-    pub(crate) fn attributes(&self) -> Vec<(String, String)> {
-        let attributes = match &self.kind {
-            Kind::Mapped(reader) => reader.attributes(),
-            Kind::Stream(reader) => reader.attributes(),
-            Kind::Ffs { .. } => return Vec::new(),
-        };
-        attributes.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
-    }
-
-    /// Damage met so far; all of it for a file that is mapped.
-    pub(crate) fn damage(&self) -> Vec<Damage> {
-        match &self.kind {
-            Kind::Mapped(reader) => reader.verify(),
-            Kind::Stream(reader) => reader.damage(),
-            Kind::Ffs { .. } => Vec::new(),
-        }
+        let mut names: Vec<&str> = formats.iter().map(Format::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let there = if names.is_empty() { "no format at all".into() } else { names.join(", ") };
+        Err(Failure::new(format!("{}: has no format {wanted}; it has {there}", self.title())))
     }
 
     /// What kind of file it is.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
             Kind::Mapped(_) | Kind::Stream(_) => "banyan",
-            Kind::Ffs { .. } => "ffs",
+            Kind::Ffs(_) => "ffs",
         }
     }
 }
 
-fn whole(first: Vec<u8>, rest: Box<dyn Read>) -> Box<dyn Read> {
-    Box::new(io::Cursor::new(first).chain(rest))
+/// What a file is called in what people read.
+fn title(name: &str) -> &str {
+    if name == "-" { "standard input" } else { name }
 }
 
-fn next_of_ffs(
-    reader: &mut ffs::Reader<Box<dyn Read>>,
-    comments: &mut Vec<String>,
-) -> Result<Option<(Format, Buffer)>, ffs::Error> {
-    for entry in reader {
-        match entry? {
-            ffs::Entry::Record(record) => return Ok(Some((record.format, record.body))),
-            ffs::Entry::Comment(text) => comments.push(text),
-            _ => {}
-        }
+/// The bytes of a file, or standard input for `-`.
+pub(crate) fn input(name: &str) -> Result<Box<dyn Read>, Failure> {
+    if name == "-" {
+        return Ok(Box::new(io::stdin()));
     }
-    Ok(None)
+    let refused = |why: &dyn Display| Failure::new(format!("{name}: {why}"));
+    let file = File::open(name).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => refused(&"no such file; give the path of a file, or - for standard input"),
+        _ => refused(&format_args!("cannot be read: {}", cause(&error))),
+    })?;
+    if file.metadata().is_ok_and(|there| there.is_dir()) {
+        return Err(refused(&"is a directory; give the files in it"));
+    }
+    Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+}
+
+fn unreadable(name: &str, error: ReadError) -> Failure {
+    let failure = Failure::new(match error {
+        ReadError::NotARecordFile { .. } => {
+            "no record file: neither Banyan's, nor one of FFS or PBIO. JSON lines and CSV become one with: banyan \
+             records convert --from jsonl|csv --schema SCHEMA INPUT OUTPUT.bny"
+                .to_owned()
+        }
+        ReadError::Io(error) => format!("cannot be read: {}", cause(&error)),
+        other => other.to_string(),
+    });
+    failure.within(title(name))
 }

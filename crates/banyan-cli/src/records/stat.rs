@@ -1,19 +1,29 @@
-//! `banyan records stat`: what is in files, and what is damaged.
+//! `banyan records stat`: what is in files, and what is damaged. Bodies are counted, not decoded.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
+use banyan_ndr::FormatId;
+use banyan_ndr::file::Time;
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::dump::number;
 use super::source::Source;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, warn};
 use crate::output;
 use crate::progress::Progress;
 
-/// Count what is in files.
+/// Count what is in files, and say what is damaged
+///
+/// Every checksum is verified, no record is decoded. The exit status is 1 when anything is damaged. To save what is
+/// whole of a damaged file: banyan records convert DAMAGED.bny SAVED.bny
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan records stat run.bny
+  banyan records stat --json *.bny | jq '{file, records, lost: [.damage[].records_lost] | add}'")]
 pub(crate) struct Stat {
     /// Files of records; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -24,9 +34,8 @@ pub(crate) struct Stat {
 }
 
 /// Records of one format.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Count {
-    name: String,
     records: u64,
     bytes: u64,
 }
@@ -34,8 +43,9 @@ struct Count {
 /// What was counted in one file.
 #[derive(Default)]
 struct Counts {
-    formats: BTreeMap<String, Count>,
-    times: Option<(f64, f64)>,
+    total: Count,
+    formats: HashMap<FormatId, Count>,
+    times: Option<(Time, Time)>,
 }
 
 impl Stat {
@@ -45,12 +55,19 @@ impl Stat {
         for name in &self.files {
             let mut source = Source::open(name)?;
             let counts = count(&mut source)?;
-            damaged |= !source.damage().is_empty();
             if self.json {
                 writeln!(out, "{}", as_json(&source, &counts))?;
             } else {
                 tell(&mut out, &source, &counts)?;
             }
+            let harms = source.damage().len();
+            if harms > 0 {
+                out.flush()?;
+                let (title, places) = (source.title(), plural(harms as u64, "place"));
+                let remedy = "what is whole is saved by: banyan records convert";
+                warn(format_args!("{title}: damaged in {places}; {remedy} {name} NEW.bny"));
+            }
+            damaged |= harms > 0;
         }
         out.flush()?;
         Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -60,67 +77,86 @@ impl Stat {
 fn count(source: &mut Source) -> Result<Counts, Failure> {
     let mut counts = Counts::default();
     let mut progress = Progress::new();
-    while let Some(seen) = source.next()? {
-        progress.tell(|| format!("{} records", seen.number));
-        let count = counts.formats.entry(seen.format.id().to_string()).or_default();
-        if count.name.is_empty() {
-            count.name = seen.format.name().to_owned();
+    let of = source.len().map_or(String::new(), |len| format!(" of {len}"));
+    let mut records = source.records(0)?;
+    // Most records have the format of the one before: its count is kept at hand.
+    let mut current: Option<(FormatId, Count)> = None;
+    while let Some(seen) = records.next()? {
+        progress.tell(|| format!("{}{of} records", seen.number));
+        let id = seen.format.id();
+        if let Some((last, count)) = current.filter(|(last, _)| *last != id) {
+            counts.formats.insert(last, count);
+            current = None;
         }
+        let (_, count) = current.get_or_insert_with(|| (id, counts.formats.get(&id).copied().unwrap_or_default()));
         count.records += 1;
         count.bytes += seen.body.len() as u64;
-        if let Some(time) = seen.time.map(|time| time.to_f64()) {
+        if let Some(time) = seen.time {
             let (first, last) = counts.times.get_or_insert((time, time));
-            (*first, *last) = (first.min(time), last.max(time));
+            (*first, *last) = ((*first).min(time), (*last).max(time));
         }
+    }
+    counts.formats.extend(current);
+    for count in counts.formats.values() {
+        counts.total.records += count.records;
+        counts.total.bytes += count.bytes;
     }
     Ok(counts)
 }
 
-fn as_json(source: &Source, counts: &Counts) -> serde_json::Value {
-    let formats: Vec<_> = counts
-        .formats
+fn as_json(source: &Source, counts: &Counts) -> Value {
+    let formats: Vec<_> = source
+        .formats()
         .iter()
-        .map(|(id, count)| json!({ "id": id, "name": count.name, "records": count.records, "bytes": count.bytes }))
-        .collect();
-    let damage: Vec<_> = source
-        .damage()
-        .iter()
-        .map(|damage| {
-            json!({
-                "offset": damage.offset, "length": damage.length, "records_lost": damage.records_lost,
-                "reason": damage.reason.to_string(),
-            })
+        .map(|format| {
+            let Count { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
+            json!({ "id": format.id().to_string(), "name": format.name(), "records": records, "bytes": bytes })
         })
         .collect();
+    let exact = |time| serde_json::from_str(&number(time)).unwrap_or(Value::Null);
+    let comments: Vec<_> =
+        source.comments().into_iter().map(|(before, text)| json!({ "before_record": before, "text": text })).collect();
     json!({
-        "file": source.name(), "kind": source.kind(),
-        "records": counts.formats.values().map(|count| count.records).sum::<u64>(),
-        "bytes": counts.formats.values().map(|count| count.bytes).sum::<u64>(),
-        "formats": formats, "times": counts.times.map(|(first, last)| [first, last]),
-        "comments": source.comments(),
-        "attributes": source.attributes().into_iter().collect::<BTreeMap<_, _>>(),
-        "damage": damage,
+        "file": source.name(),
+        "kind": source.kind(),
+        "finished": source.is_finished(),
+        "records": counts.total.records,
+        "bytes": counts.total.bytes,
+        "formats": formats,
+        "times": counts.times.map(|(first, last)| [exact(first), exact(last)]),
+        "comments": comments,
+        "attributes": source.attributes(),
+        "damage": source.damage().iter().map(super::harm::Harm::to_json).collect::<Vec<_>>(),
     })
 }
 
 fn tell(out: &mut impl Write, source: &Source, counts: &Counts) -> Result<(), Failure> {
-    let records: u64 = counts.formats.values().map(|count| count.records).sum();
-    let bytes: u64 = counts.formats.values().map(|count| count.bytes).sum();
-    writeln!(out, "{} ({}): {records} records, {bytes} bytes", source.name(), source.kind())?;
-    for (id, count) in &counts.formats {
-        writeln!(out, "  {:>10} records {:>14} bytes  {} {id}", count.records, count.bytes, count.name)?;
+    let Count { records, bytes } = counts.total;
+    let kind = if source.kind() == "ffs" { "FFS" } else { "Banyan" };
+    writeln!(out, "{} ({kind}): {}, {bytes} bytes", source.title(), plural(records, "record"))?;
+    for format in source.formats() {
+        let Count { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
+        let (id, name) = (format.id(), format.name().escape_debug());
+        writeln!(out, "  {:>18} {bytes:>14} bytes  {id} {name}", plural(records, "record"))?;
     }
     if let Some((first, last)) = counts.times {
-        writeln!(out, "  times {first} to {last}")?;
+        writeln!(out, "  times from {first} to {last}")?;
     }
     for (key, value) in source.attributes() {
         writeln!(out, "  attribute {} = {}", key.escape_debug(), value.escape_debug())?;
     }
-    for comment in source.comments() {
-        writeln!(out, "  comment {}", comment.escape_debug())?;
+    for (before, comment) in source.comments() {
+        writeln!(out, "  comment before record {before}: {}", comment.escape_debug())?;
     }
-    for damage in source.damage() {
-        writeln!(out, "  DAMAGE {damage}")?;
+    if source.is_finished() == Some(false) {
+        writeln!(out, "  not finished: its writer is still at it, or did not end in order")?;
+    }
+    for harm in source.damage() {
+        writeln!(out, "  DAMAGE {harm}")?;
     }
     Ok(())
+}
+
+fn plural(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

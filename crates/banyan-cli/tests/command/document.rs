@@ -1,0 +1,58 @@
+//! `docs/command-records.md` is true: its files are made, its commands run, and what they print is what it shows.
+//!
+//! A fenced block whose first line has a second word is a file of that name; one of `console` holds commands after `$`
+//! and what they print. With `BANYAN_REWRITE_DOCS=1` in the environment the outputs are written anew.
+
+use std::path::Path;
+
+use crate::workshop::{Workshop, golden};
+
+/// The examples show formats as they lie on a 64-bit little-endian machine.
+#[cfg(all(target_endian = "little", target_pointer_width = "64"))]
+#[test]
+fn the_commands_in_the_documentation_print_what_it_shows() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-records.md");
+    let text = std::fs::read_to_string(&path).expect("the document");
+    let shop = Workshop::new();
+    for (name, machine) in [("sparc.bin", "sun8"), ("x86-64.bin", "ub12-64")] {
+        std::fs::copy(golden(&format!("file_output.{machine}")), shop.path(name)).expect("room");
+    }
+    let found = run(&text, &shop);
+    if std::env::var_os("BANYAN_REWRITE_DOCS").is_some() {
+        std::fs::write(&path, &found).expect("the document can be written");
+        return;
+    }
+    for (shown, printed) in text.lines().zip(found.lines()) {
+        assert_eq!(shown, printed, "write it anew with BANYAN_REWRITE_DOCS=1");
+    }
+    assert_eq!(text.len(), found.len(), "write it anew with BANYAN_REWRITE_DOCS=1");
+}
+
+/// The document with what its commands print now.
+fn run(text: &str, shop: &Workshop) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        out += &format!("{line}\n");
+        let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match info.split_once(' ') {
+            None if info == "console" => block.iter().for_each(|line| out += &answer(line, shop)),
+            Some((_, file)) => {
+                let content: String = block.iter().map(|line| format!("{line}\n")).collect();
+                shop.write(file, &content);
+                out += &content;
+            }
+            None => block.iter().for_each(|line| out += &format!("{line}\n")),
+        }
+        out += "```\n";
+    }
+    out
+}
+
+/// A command and what it prints; nothing for what an earlier run printed.
+fn answer(line: &str, shop: &Workshop) -> String {
+    let Some(command) = line.strip_prefix("$ ") else { return String::new() };
+    let ran = shop.shell(&format!("{{ {command}\n}} 2>&1"));
+    format!("{line}\n{}", ran.out)
+}

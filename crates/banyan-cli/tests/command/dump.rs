@@ -1,0 +1,89 @@
+//! `records dump`.
+
+use crate::workshop::{Workshop, golden, json_lines};
+
+#[test]
+fn records_are_shown_one_a_line_with_their_numbers() {
+    let shop = Workshop::with_readings(3);
+    let shown = shop.well(&["records", "dump", "readings.bny", "--from", "1"]);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), 2, "{shown}");
+    assert!(lines[0].trim_start().starts_with("1  reading {") && lines[0].contains("1.5"), "{shown}");
+}
+
+#[test]
+fn json_has_every_value_and_says_where_it_is_from() {
+    let shop = Workshop::with_readings(2);
+    let lines = json_lines(&shop.well(&["records", "dump", "--json", "readings.bny"]));
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["file"], "readings.bny");
+    assert_eq!(lines[1]["record"], 1);
+    assert_eq!(lines[1]["format"], "reading");
+    assert_eq!(lines[1]["id"].as_str().map(str::len), Some(32));
+    assert_eq!(lines[1]["value"], serde_json::json!({ "time": 1001, "sensor": "s1", "celsius": 1.5 }));
+}
+
+#[test]
+fn only_the_fields_asked_for_are_shown() {
+    let shop = Workshop::with_readings(1);
+    let lines = json_lines(&shop.well(&["records", "dump", "--json", "--fields", "celsius", "readings.bny"]));
+    assert_eq!(lines[0]["value"], serde_json::json!({ "celsius": 0.5 }));
+}
+
+#[test]
+fn standard_input_shows_the_same_as_the_file() {
+    let shop = Workshop::with_readings(50);
+    for name in ["readings.bny".to_owned(), golden("index_output.s390x")] {
+        let bytes = std::fs::read(shop.path(&name)).expect("the file");
+        let piped = shop.run_with_input(&["records", "dump", "-", "--from", "7"], &bytes);
+        assert_eq!(piped.out, shop.well(&["records", "dump", &name, "--from", "7"]));
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_quietly() {
+    let shop = Workshop::with_readings(8_000);
+    for command in
+        ["dump readings.bny", "dump --json readings.bny", "convert readings.bny", "convert readings.bny --to csv -"]
+    {
+        let ran = shop.shell(&format!("{{ banyan records {command}; echo $? >status; }} | head -1"));
+        assert_eq!(ran.err, "", "{command}");
+        assert_eq!(ran.out.lines().count(), 1, "{command}");
+        assert_eq!(shop.read("status"), b"0\n", "{command}");
+    }
+}
+
+#[test]
+fn golden_files_of_every_architecture_are_shown_whole() {
+    let shop = Workshop::new();
+    for (name, records) in [
+        ("context_test_output.arm6l", 36),
+        ("context_test_output.s390x", 36),
+        ("context_test_output.sun8", 36),
+        ("context_test_output.ub12-64", 36),
+        ("context_test_output.win32", 36),
+        ("file_output.s390x", 32),
+        ("file_output.sun8", 32),
+        ("index_output.s390x", 32),
+    ] {
+        let lines = json_lines(&shop.well(&["records", "dump", "--json", &golden(name)]));
+        assert_eq!(lines.len(), records, "{name}");
+        assert!(lines.iter().all(|line| line["value"].is_object()), "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
+    let shop = Workshop::with_readings(8_000);
+    let mut bytes = shop.read("readings.bny");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    shop.write("damaged.bny", &bytes);
+    let whole = shop.well(&["records", "dump", "readings.bny"]);
+    let ran = shop.run(&["records", "dump", "damaged.bny"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.starts_with("banyan: damaged.bny: damaged: "), "{}", ran.err);
+    let (shown, all) = (ran.out.lines().count(), whole.lines().count());
+    assert!(shown < all && shown > all / 2, "{shown} of {all}");
+    assert!(ran.out.lines().all(|line| whole.contains(line)));
+}

@@ -1,0 +1,11 @@
+//! The command as its users run it: real processes, real files.
+
+mod convert;
+mod diff;
+mod document;
+mod dump;
+mod measure;
+mod refusals;
+mod schema;
+mod stat;
+mod workshop;

@@ -1,0 +1,46 @@
+//! `bench records` and `demo`: that they run and say what they should, not how fast they are.
+
+use std::collections::BTreeSet;
+
+use crate::workshop::{Workshop, json_lines};
+
+#[test]
+fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
+    let shop = Workshop::new();
+    let told = shop.well(&["bench", "records", "--quick", "--json", "--plot", "plot.svg"]);
+    let lines = json_lines(&told);
+    let object = &lines[0];
+    assert_eq!((lines.len(), object["bench"].as_str()), (1, Some("records")));
+    assert!(object["environment"]["cpu"].is_string());
+    let rows = object["rows"].as_array().expect("rows");
+    assert!(rows.iter().all(|row| row["ns"].as_f64().is_some_and(|ns| ns > 0.0)), "{told}");
+    let of = |op: &str| -> BTreeSet<u64> {
+        let rows = rows.iter().filter(|row| row["op"] == op && row["record"] == "plain");
+        rows.filter_map(|row| row["bytes"].as_u64()).collect()
+    };
+    let sizes = of("copy");
+    assert_eq!((sizes.len(), sizes.last()), (4, Some(&99_872)));
+    for op in [
+        "encode",
+        "decode_same",
+        "decode_extra_field",
+        "decode_foreign",
+        "decode_foreign_layout",
+        "decode_foreign_interpreted",
+    ] {
+        assert_eq!(of(op), sizes, "{op}");
+    }
+    for op in ["lookup_1000", "compile"] {
+        assert!(rows.iter().any(|row| row["op"] == op && row["bytes"] == 0), "{op}");
+    }
+    assert!(shop.read("plot.svg").starts_with(b"<svg "));
+}
+
+#[test]
+fn the_demo_fits_a_terminal() {
+    let shop = Workshop::new();
+    let story = shop.well(&["demo"]);
+    assert!(story.lines().count() <= 50 && story.lines().all(|line| line.chars().count() <= 100), "{story}");
+    assert!(story.contains("cellar") && story.contains("nothing was copied"), "{story}");
+    assert_eq!(json_lines(&shop.well(&["demo", "--json"]))[0]["received"].as_array().map(Vec::len), Some(3));
+}

@@ -1,0 +1,56 @@
+//! What the command says when it cannot do what it was asked.
+
+use crate::workshop::{Workshop, golden};
+
+/// Arguments behind `records`, the exit status, and what standard error begins with.
+#[test]
+fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
+    let shop = Workshop::with_readings(2);
+    shop.write("empty", "");
+    shop.write("noise", [0xa5; 100]);
+    std::fs::create_dir(shop.path("directory")).expect("room");
+    let index = golden("index_output.s390x");
+    let refusals: [(&[&str], i32, &str); 15] = [
+        (&["dump", "gone"], 1, "gone: no such file; give the path of a file, or - for standard input"),
+        (&["dump", "directory"], 1, "directory: is a directory; give the files in it"),
+        (&["stat", "empty"], 1, "empty: is empty; a record file without any record has a header"),
+        (&["dump", "noise"], 1, "noise: no record file: neither Banyan's, nor one of FFS or PBIO. JSON lines and CSV"),
+        (&["dump", "readings.jsonl"], 1, "readings.jsonl: no record file"),
+        (&["dump", "readings.bny", "--format", "other"], 1, "readings.bny: has no format other; it has reading"),
+        (&["dump", "readings.bny", "--fields", "kelvin"], 1, "readings.bny: --fields: "),
+        (&["convert", "readings.jsonl", "x.bny"], 2, "readings.jsonl: JSON lines and CSV do not say what"),
+        (&["convert", "readings.bny", "x.bny", "--schema", "reading.json"], 2, "readings.bny: --schema is for JSON"),
+        (&["convert", "readings.bny", "x.what"], 2, "x.what: what kind of file is it? Give --to"),
+        (&["convert", "readings.bny", "directory", "--to", "csv"], 1, "directory: is a directory; give the name"),
+        (&["convert", "readings.bny", "no/x.csv"], 1, "no/x.csv: cannot be written: no such file or directory"),
+        (&["convert", "readings.bny", "x.csv", "--time-field", "time"], 2, "--time-field is for record files"),
+        (&["convert", &index, "x.bny", "--time-field", "nowhen"], 1, "--time-field nowhen: no record has such a field"),
+        (&["diff", "-", "-"], 2, "standard input cannot be both files"),
+    ];
+    let files = shop.files();
+    for (arguments, status, message) in refusals {
+        let ran = shop.run(&[&["records"], arguments].concat());
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.starts_with(&format!("banyan: {message}")), "{arguments:?}: {}", ran.err);
+        assert_eq!((ran.err.lines().count(), ran.out.as_str()), (1, ""), "{arguments:?}: {}", ran.err);
+    }
+    assert_eq!(shop.files(), files, "nothing was left behind");
+}
+
+#[test]
+fn wrong_usage_ends_with_status_2() {
+    let shop = Workshop::new();
+    for arguments in [&["records", "dump"][..], &["records", "show", "x"], &["records", "stat", "--what", "x"]] {
+        assert_eq!(shop.run(arguments).status, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_ends_with_examples() {
+    let shop = Workshop::new();
+    for verb in ["dump", "schema", "convert", "stat", "diff"] {
+        let help = shop.well(&["records", verb, "--help"]);
+        assert!(help.contains("Examples:\n  banyan records "), "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+}
