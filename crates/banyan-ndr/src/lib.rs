@@ -9,6 +9,7 @@ pub mod export;
 pub mod ffs;
 pub mod file;
 mod format;
+mod half;
 mod kernel;
 mod limits;
 mod morph;

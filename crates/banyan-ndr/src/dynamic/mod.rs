@@ -16,7 +16,6 @@
 mod convert;
 mod edit;
 mod fit;
-pub(crate) mod half;
 mod initial;
 pub(crate) mod number;
 mod print;

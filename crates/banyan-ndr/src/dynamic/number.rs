@@ -1,7 +1,6 @@
 //! Numbers and other values of fixed width: which [`Value`]s stand for which of them, and their bits.
 
-use super::half::{half_from_f64, half_to_f64};
-use crate::{EnumerationDef, Format, Type, Value};
+use crate::{EnumerationDef, Format, Type, Value, half};
 
 /// The integer a value is, if it is one: integers, floats without fraction, bools.
 pub(crate) fn as_integer(value: &Value) -> Option<Integer> {
@@ -17,7 +16,7 @@ pub(crate) fn as_integer(value: &Value) -> Option<Integer> {
 /// The float a value is, if it is a number that a float holds exactly.
 pub(crate) fn as_float(value: &Value) -> Option<f64> {
     match value {
-        Value::F16(bits) => Some(half_to_f64(*bits)),
+        Value::F16(bits) => Some(half::to_f64(*bits)),
         Value::F32(number) => Some(f64::from(*number)),
         Value::F64(number) => Some(*number),
         Value::Int(number) => Some(*number as f64).filter(|float| Integer::from_float(*float) == as_integer(value)),
@@ -115,8 +114,8 @@ fn float_bits(width: u8, value: &Value) -> Option<u128> {
             let number = as_float(value)?;
             let (bits, overflow) = match width {
                 2 => {
-                    let bits = half_from_f64(number);
-                    (u128::from(bits), half_to_f64(bits).is_infinite())
+                    let bits = half::from_f64(number);
+                    (u128::from(bits), half::to_f64(bits).is_infinite())
                 }
                 4 => (u128::from((number as f32).to_bits()), (number as f32).is_infinite()),
                 _ => (u128::from(number.to_bits()), false),
@@ -190,7 +189,7 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Int(number) => number.to_string(),
         Value::UInt(number) => number.to_string(),
-        Value::F16(bits) => half_to_f64(*bits).to_string(),
+        Value::F16(bits) => half::to_f64(*bits).to_string(),
         Value::F32(number) => number.to_string(),
         Value::F64(number) => number.to_string(),
         Value::Char(character) => format!("{character:?}"),

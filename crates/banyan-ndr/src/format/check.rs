@@ -287,6 +287,15 @@ pub(super) fn limit(what: &str, found: usize, limit: usize, name: &'static str) 
     Err(FormatError::Limit { what: what.into(), found: found as u64, limit: limit as u64, name })
 }
 
+/// Every definition that is referred to must be there. For what works on definitions before [`check`] has seen them.
+pub(super) fn check_ids(definitions: &[Definition]) -> Result<(), FormatError> {
+    let astray = |definition: &&Definition| mentions(definition).any(|id| id.index() >= definitions.len());
+    match definitions.iter().find(astray) {
+        Some(definition) => Err(definition_error(definition.name(), "refers to a definition that is not there")),
+        None => Ok(()),
+    }
+}
+
 /// The definitions that lie within the fixed part of `definition`.
 pub(super) fn inline(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
     definition.types().filter_map(|ty| {

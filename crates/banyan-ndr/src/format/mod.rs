@@ -9,7 +9,8 @@ mod check;
 mod codec;
 mod display;
 mod id;
-pub(crate) mod layout;
+mod layout;
+mod project;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -22,7 +23,6 @@ pub use types::{
     ByteOrder, Case, DefId, Definition, Dim, EnumerationDef, Field, Meter, Order, PointerWidth, RecordDef, Type,
     VariantDef,
 };
-pub(crate) use types::{align_of, size_of};
 
 use crate::Limits;
 

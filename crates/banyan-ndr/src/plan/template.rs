@@ -1,6 +1,6 @@
 //! Defaults: a value written once in the target's layout, ready to be put into any number of bodies.
 
-use crate::kernel::half;
+use crate::half;
 use crate::wire::{Slots, write_uint};
 use crate::{Dim, EnumerationDef, Format, Order, RecordDef, Type, Value, VariantDef};
 

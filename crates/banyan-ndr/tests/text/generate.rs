@@ -1,7 +1,6 @@
 //! Random formats and records of them, from a string of choices: an exhausted string chooses what is simplest, so
 //! that proptest's shrinking of the string shrinks the record.
 
-use banyan_ndr::schema::natural_layout;
 use banyan_ndr::*;
 use proptest::prelude::*;
 
@@ -44,11 +43,10 @@ fn record(choices: &mut Choices) -> DynRecord {
 fn format(choices: &mut Choices) -> Format {
     let kinds: Vec<u8> =
         (0..1 + choices.below(4)).map(|index| if index == 0 { 0 } else { choices.byte() % 4 }).collect();
-    let mut definitions: Vec<Definition> = (0..kinds.len()).map(|index| definition(choices, &kinds, index)).collect();
+    let definitions: Vec<Definition> = (0..kinds.len()).map(|index| definition(choices, &kinds, index)).collect();
     let pointer = choices.one(&[PointerWidth::Eight, PointerWidth::Four]);
-    natural_layout(pointer, &mut definitions).expect("no definition lies within itself");
     let order = choices.one(&[ByteOrder::Little, ByteOrder::Big]);
-    Format::new(order, pointer, definitions).expect("generated formats are valid")
+    Format::laid_out(order, pointer, definitions).expect("generated formats are valid")
 }
 
 fn definition(choices: &mut Choices, kinds: &[u8], index: usize) -> Definition {
