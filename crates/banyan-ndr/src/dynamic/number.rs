@@ -140,10 +140,8 @@ fn as_char(value: &Value) -> Option<u32> {
 fn enumeration_value(enumeration: &EnumerationDef, value: &Value) -> Option<i128> {
     match value {
         Value::Enum(name) | Value::Str(name) => enumeration.value_of(name),
-        _ => {
-            let number = as_integer(value)?.to_signed()?;
-            enumeration.name_of(number).map(|_| number)
-        }
+        // A number without a name may be sent too: C programs do.
+        _ => as_integer(value)?.bits(enumeration.width, enumeration.signed).map(|bits| bits as i128),
     }
 }
 
@@ -162,15 +160,12 @@ pub(crate) fn from_bits(format: &Format, ty: &Type, bits: u128) -> Result<Value,
         Type::Bool { .. } => Value::Bool(bits == 1),
         Type::Char { .. } => Value::Char(u32::try_from(bits).ok().and_then(char::from_u32).ok_or("character")?),
         Type::Enum(id) => {
-            Value::Enum(enumeration_name(format.enumeration(*id), bits).ok_or("enumeration value")?.into())
+            let enumeration = format.enumeration(*id);
+            let number = enumeration_number(enumeration, bits);
+            enumeration.name_of(number).map_or(Value::Int(number), |name| Value::Enum(name.into()))
         }
         _ => return Err("number"),
     })
-}
-
-/// The name of an enumeration's value given by its bits.
-pub(crate) fn enumeration_name(enumeration: &EnumerationDef, bits: u128) -> Option<&str> {
-    enumeration.name_of(enumeration_number(enumeration, bits))
 }
 
 /// An enumeration's value given by its bits.

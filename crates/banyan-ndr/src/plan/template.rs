@@ -237,6 +237,10 @@ impl<'a> Writer<'a> {
                     self.write(&field.ty, value, place.plus(field.offset as usize))?;
                     self.lengths(record, &field.ty, value, place)?;
                 }
+                // The fields of a record that is not mentioned may have defaults.
+                None if matches!(field.ty, Type::Record(_)) => {
+                    self.write(&field.ty, &Value::Record(Vec::new()), place.plus(field.offset as usize))?;
+                }
                 None if zero_is_valid(self.format, &field.ty) => {}
                 None => return Err(format!("the default says nothing of {}", field.name)),
             }
