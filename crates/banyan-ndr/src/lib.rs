@@ -50,7 +50,7 @@
 //! struct Reading {
 //!     celsius: f64,
 //!     station: u32,
-//!     #[record(default = "C")]
+//!     #[record(default = "C".to_owned())]
 //!     unit: String,
 //! }
 //!

@@ -1,6 +1,6 @@
 //! Forged bodies: whatever the bytes, an answer and no harm.
 
-use banyan_ndr::{DynRecord, Limits, RecordView};
+use banyan_ndr::{ByteOrder, Definition, DynRecord, Field, Format, Limits, PointerWidth, RecordDef, RecordView, Type};
 use proptest::prelude::*;
 
 use crate::records;
@@ -57,4 +57,16 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_fresh_record_of_a_format_with_thousands_of_millions_of_values_stays_small() {
+    let int = Type::Int { width: 1, signed: false };
+    let huge = Type::Array { item: int.into(), dims: vec![1 << 15, 1 << 14], order: banyan_ndr::Order::Row };
+    let fields = vec![Field::new("huge", 0, huge), Field::new("small", 0, Type::Bool { width: 1 })];
+    let definition = Definition::Record(RecordDef { name: "hostile".into(), size: 0, align: 1, fields });
+    let format = Format::laid_out(ByteOrder::Little, PointerWidth::Eight, vec![definition]).unwrap();
+    let mut record = DynRecord::new(&format);
+    record.set("small", true).unwrap();
+    assert!(record.to_body().unwrap_err().to_string().starts_with("huge"));
 }
