@@ -245,7 +245,7 @@ fn check_file(path: &str) -> Result<(), Failure> {
         for (number, entry) in entries.iter().enumerate() {
             let record = file.record(number as u64)?;
             assert_eq!(record.format.name(), entry.format.name(), "{path}: record {number}");
-            (entry.check)(&mut decoder, &record.format, record.body).map_err(|error| format!("{path}: {error}"))?;
+            (entry.check)(&mut decoder, record.format, record.body).map_err(|error| format!("{path}: {error}"))?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::dynamic::targets::TypeKeys;
-use crate::dynamic::{Fitter, Initial, Recursion, fill_lengths, is_indirect};
+use crate::dynamic::{Fitter, Initial, fill_lengths};
 use crate::reflect::{RecordView, path::push_name};
 use crate::{DecodeError, DynRecord, EncodeError, Field, Format, Limits, RecordDef, Type, Value, reflect};
 
@@ -107,13 +107,11 @@ impl Morph {
     /// The old record in the new format. Sharing and cycles are kept where the new format has shared pointers.
     pub fn apply(&self, source: RecordView<'_>, target: &Format) -> Result<DynRecord, DecodeError> {
         let old = DynRecord::from_body(source.format(), source.body(), &Limits::default())?;
-        let recursion = Recursion::of(target);
         let mut mapper = Mapper {
             morph: self,
             view: source,
             old: &old,
             format: target,
-            recursion: &recursion,
             types: TypeKeys::default(),
             known: HashMap::new(),
             shared: Vec::new(),
@@ -121,8 +119,11 @@ impl Morph {
             missing: Vec::new(),
         };
         let ty = reflect::root_type(target);
-        let root =
-            if recursion.holds(ty) { mapper.entry(&old.root, true, ty, "")? } else { mapper.map(&old.root, ty, "")? };
+        let root = if target.holds_recursive(ty) {
+            mapper.entry(&old.root, true, ty, "")?
+        } else {
+            mapper.map(&old.root, ty, "")?
+        };
         while let Some((key, value, ty, path)) = mapper.waiting.pop_front() {
             let value = mapper.map(value, ty, &path)?;
             mapper.shared[key] = value;
@@ -156,7 +157,6 @@ struct Mapper<'m, 'v> {
     view: RecordView<'v>,
     old: &'m DynRecord,
     format: &'m Format,
-    recursion: &'m Recursion,
     types: TypeKeys<'m>,
     /// New entries by old entry and new type.
     known: HashMap<(usize, usize), usize>,
@@ -173,7 +173,7 @@ impl<'m> Mapper<'m, '_> {
             match self.known.get(&target) {
                 Some(key) if shared => return Ok(Value::Shared(*key)),
                 // Copies of what contains itself might never end.
-                Some(_) if self.recursion.holds(ty) => {
+                Some(_) if self.format.holds_recursive(ty) => {
                     let reason = "several pointers lead here in the old record, but the new format does not share";
                     return Err(DecodeError::Rule { path: path.into(), reason: reason.into() });
                 }
@@ -196,12 +196,12 @@ impl<'m> Mapper<'m, '_> {
                 Ok(Value::Null)
             }
             (Type::Ref { item, shared, .. }, _) => {
-                if *shared || is_indirect(item) || self.recursion.holds(item) {
+                if *shared || item.is_indirect() || self.format.holds_recursive(item) {
                     return self.entry(value, *shared, item, path);
                 }
                 self.map(old.resolve(value), item, path)
             }
-            (Type::Optional { item, .. }, _) if is_indirect(item) || self.recursion.holds(item) => {
+            (Type::Optional { item, .. }, _) if item.is_indirect() || self.format.holds_recursive(item) => {
                 self.entry(value, false, item, path)
             }
             (Type::Optional { item, .. }, _) => self.map(value, item, path),
@@ -259,11 +259,10 @@ impl<'m> Mapper<'m, '_> {
         if let Some((_, value)) = morph.defaults.iter().find(|(name, _)| *name == path) {
             return self.fit(value.clone(), &field.ty, &path);
         }
-        let may_be_null = matches!(field.ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. });
-        if field.default.is_none() && !may_be_null {
+        if !self.format.has_default(field) {
             self.missing.push(path);
         }
-        Ok(Initial { format: self.format, recursion: self.recursion, shared: &mut self.shared }.field(field))
+        Ok(Initial::new(self.format, &mut self.shared).field(field))
     }
 
     /// The old field that a new one comes from: the renamed one, else the one of the same name.
@@ -308,15 +307,14 @@ impl<'m> Mapper<'m, '_> {
             mapped.push(self.array(value, item, inner, path)?);
         }
         while mapped.len() < *length as usize {
-            let mut initial = Initial { format: self.format, recursion: self.recursion, shared: &mut self.shared };
-            mapped.push(initial.array(item, inner));
+            mapped.push(Initial::new(self.format, &mut self.shared).array(item, inner));
         }
         Ok(Value::List(mapped))
     }
 
     fn items(&mut self, value: &'m Value, item: &'m Type, rank: usize, path: &str) -> Result<Value, DecodeError> {
         let Value::List(items) = self.old.resolve(value) else { return Err(self.unfit(value, item, path)) };
-        let apart = self.recursion.holds(item) && !is_indirect(item);
+        let apart = self.format.holds_recursive(item) && !item.is_indirect();
         let mut mapped = Vec::with_capacity(items.len());
         for value in items {
             mapped.push(match (rank, apart) {
@@ -329,7 +327,7 @@ impl<'m> Mapper<'m, '_> {
     }
 
     fn fit(&mut self, value: Value, ty: &Type, path: &str) -> Result<Value, DecodeError> {
-        let mut fitter = Fitter { format: self.format, recursion: self.recursion, shared: &mut self.shared };
+        let mut fitter = Fitter { format: self.format, shared: &mut self.shared };
         let shown = crate::dynamic::number::describe(&value);
         fitter.fit(value, ty).map_err(|error| match error {
             EncodeError::Value { path: inner, .. } if inner.is_empty() => {

@@ -20,7 +20,7 @@ pub enum Value {
     F64(f64),
     /// A character.
     Char(char),
-    /// The name of an enumeration's value.
+    /// The name of an enumeration's value. A value without a name is [`Value::Int`].
     Enum(String),
     /// Text. C strings that are not UTF-8 are [`Value::Bytes`].
     Str(String),

@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::plain::{Plain, is_native};
-use crate::dynamic::Recursion;
 use crate::dynamic::targets::TypeKeys;
 use crate::wire::{Slots, read_int, read_uint, write_uint};
 use crate::{Buffer, ByteOrder, Dim, EncodeError, Format, RecordDef, Type, reflect};
@@ -30,14 +28,12 @@ use crate::{Buffer, ByteOrder, Dim, EncodeError, Format, RecordDef, Type, reflec
 ///   says, for as many items as its length fields say; C strings end with a NUL.
 /// - None of this memory changes during the call.
 pub unsafe fn encode_c(format: &Format, base: *const u8, out: &mut Buffer) -> Result<(), EncodeError> {
-    if !is_native(format) {
+    if !format.is_native() {
         return Err(refuse(format.name(), "the format describes another machine's struct"));
     }
     out.clear();
     let mut encoder = Encoder {
         format,
-        plain: Plain::of(format),
-        recursion: Recursion::of(format),
         slots: Slots { order: format.order(), pointer: format.pointer() },
         out,
         types: TypeKeys::default(),
@@ -63,7 +59,7 @@ pub unsafe fn encode_c(format: &Format, base: *const u8, out: &mut Buffer) -> Re
 /// # Safety
 /// `base` leads to a struct laid out as `format` says, which stays there unchanged for `'a`.
 pub unsafe fn plain_c<'a>(format: &Format, base: *const u8) -> Option<&'a [u8]> {
-    if !is_native(format) || !Plain::of(format).is_plain(reflect::root_type(format)) {
+    if !format.is_native() || !format.is_plain(reflect::root_type(format)) {
         return None;
     }
     // SAFETY: the caller vouches for the struct; it has no padding, so all of its bytes are initialised.
@@ -81,8 +77,6 @@ struct Waiting<'f> {
 
 struct Encoder<'f, 'o> {
     format: &'f Format,
-    plain: Plain,
-    recursion: Recursion,
     slots: Slots,
     out: &'o mut Buffer,
     types: TypeKeys<'f>,
@@ -110,7 +104,7 @@ impl<'f> Encoder<'f, '_> {
     unsafe fn run(&mut self, waiting: &Waiting<'f>) -> Result<(), EncodeError> {
         let Waiting { source, at, item, count, name } = *waiting;
         let size = self.format.size_of(item);
-        if self.plain.is_plain(item) {
+        if self.format.is_plain(item) {
             // SAFETY: the items are initialised and without padding.
             unsafe { self.copy(source, at, size * count) };
             return Ok(());
@@ -338,7 +332,7 @@ impl<'f> Encoder<'f, '_> {
     /// Notes a target that is not shared. A second way to it is a cycle, or sharing that the format does not allow,
     /// wherever targets of this type can contain each other.
     fn own(&mut self, key: (usize, usize), item: &Type, name: &str) -> Result<(), EncodeError> {
-        if self.recursion.holds(item) && !self.owned.insert(key) {
+        if self.format.holds_recursive(item) && !self.owned.insert(key) {
             return Err(refuse(name, "leads to what was sent already, but is not shared"));
         }
         Ok(())

@@ -5,7 +5,6 @@
 
 mod builder;
 mod encode;
-mod plain;
 mod record;
 
 pub use builder::CStruct;

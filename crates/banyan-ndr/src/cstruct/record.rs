@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use foldhash::{HashSet, HashSetExt};
 
-use super::plain::is_native;
 use crate::dynamic::targets::TypeKeys;
 use crate::reflect::{Item, RecordView};
 use crate::{Buffer, DecodeError, Format, Limits, Type};
@@ -27,7 +26,7 @@ impl CRecord {
     /// The format must describe memory of this machine; convert other records to such a format first. Parts of the
     /// body must not overlap, but for the targets of shared pointers.
     pub fn new(format: &Format, mut body: Buffer) -> Result<CRecord, DecodeError> {
-        if !is_native(format) {
+        if !format.is_native() {
             let (path, found) = (format.name().to_owned(), "a record of another machine".to_owned());
             return Err(DecodeError::Invalid { path, found, wanted: "native record" });
         }

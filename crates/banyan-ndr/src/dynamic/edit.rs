@@ -2,7 +2,6 @@
 
 use super::fit::{Fitter, refuse, within};
 use super::initial::Initial;
-use super::recursion::{Recursion, is_indirect};
 use super::{DynRecord, number::describe};
 use crate::reflect::path::{self, Segment};
 use crate::{Dim, EncodeError, Format, RecordDef, Type, Value, reflect};
@@ -50,8 +49,7 @@ impl DynRecord {
         let format = self.format.clone();
         let segments = parse(path)?;
         let located = self.reach(&format, &segments, path)?;
-        let recursion = Recursion::of(&format);
-        let mut fitter = Fitter { format: &format, recursion: &recursion, shared: &mut self.shared };
+        let mut fitter = Fitter { format: &format, shared: &mut self.shared };
         let fitted = match located.rest() {
             Some(part) => fitter.fit(value.into(), &part),
             None => fitter.fit(value.into(), located.ty),
@@ -86,11 +84,11 @@ impl DynRecord {
                 return Err(within(refuse(reason), path));
             }
         };
-        let recursion = Recursion::of(&format);
-        let mut fitter = Fitter { format: &format, recursion: &recursion, shared: &mut self.shared };
+        let mut fitter = Fitter { format: &format, shared: &mut self.shared };
         let mut fitted =
             fitter.fit(value.into(), part.as_ref().unwrap_or(item)).map_err(|error| within(error, path))?;
-        if recursion.holds(item) && !is_indirect(item) && !matches!(fitted, Value::Shared(_)) && part.is_none() {
+        if format.holds_recursive(item) && !item.is_indirect() && !matches!(fitted, Value::Shared(_)) && part.is_none()
+        {
             self.shared.push(fitted);
             fitted = Value::Shared(self.shared.len() - 1);
         }
@@ -112,7 +110,6 @@ impl DynRecord {
         segments: &[Segment<'_>],
         path: &str,
     ) -> Result<Located<'f>, EncodeError> {
-        let recursion = Recursion::of(format);
         loop {
             let miss = match self.locate(format, segments) {
                 Ok(located) => return Ok(located),
@@ -122,10 +119,10 @@ impl DynRecord {
                 Miss::Wrong(_) => return Err(miss.into_error(path)),
                 Miss::Absent(place, ty) => {
                     let target = ty.item().expect("only what leads to an item can be absent");
-                    let mut initial = Initial { format, recursion: &recursion, shared: &mut self.shared };
+                    let mut initial = Initial::new(format, &mut self.shared);
                     let mut value = initial.value(target);
-                    if value != Value::Null || !is_indirect(target) {
-                        let mut fitter = Fitter { format, recursion: &recursion, shared: &mut self.shared };
+                    if value != Value::Null || !target.is_indirect() {
+                        let mut fitter = Fitter { format, shared: &mut self.shared };
                         value = fitter.fit(value, ty).map_err(|error| within(error, path))?;
                     } else {
                         self.shared.push(Value::Null);
@@ -134,7 +131,7 @@ impl DynRecord {
                     (place, value)
                 }
                 Miss::OtherCase(place, ty, case) => {
-                    let mut fitter = Fitter { format, recursion: &recursion, shared: &mut self.shared };
+                    let mut fitter = Fitter { format, shared: &mut self.shared };
                     (place, fitter.fit(Value::Case(case, None), ty).map_err(|error| within(error, path))?)
                 }
             };
@@ -168,7 +165,7 @@ impl DynRecord {
                 Type::Ref { item, .. } => located.ty = item,
                 Type::Optional { item, .. } => {
                     located.ty = item;
-                    if is_entry && !is_indirect(item) {
+                    if is_entry && !item.is_indirect() {
                         continue;
                     }
                 }

@@ -2,14 +2,12 @@
 
 use super::initial::Initial;
 use super::number::{describe, from_bits, to_bits};
-use super::recursion::{Recursion, is_indirect};
 use crate::{Dim, EncodeError, Format, RecordDef, Type, Value};
 
 /// Checks values and brings them into the form in which [`DynRecord::from_body`](super::DynRecord::from_body) would
 /// have read them: numbers of the type's own kind, all fields in order, targets in the table where they belong.
 pub(crate) struct Fitter<'a> {
     pub(crate) format: &'a Format,
-    pub(crate) recursion: &'a Recursion,
     pub(crate) shared: &'a mut Vec<Value>,
 }
 
@@ -57,15 +55,15 @@ impl Fitter<'_> {
                 Value::Null => Ok(Value::Null),
                 value => {
                     let value = self.fit(value, item)?;
-                    Ok(self.tabled(value, is_indirect(item) || self.recursion.holds(item)))
+                    Ok(self.tabled(value, item.is_indirect() || self.format.holds_recursive(item)))
                 }
             },
             Type::Ref { item, nullable, shared } => match value {
                 Value::Null if *nullable => Ok(Value::Null),
-                Value::Null if !is_indirect(item) => Err(refuse("null, but the pointer must lead somewhere")),
+                Value::Null if !item.is_indirect() => Err(refuse("null, but the pointer must lead somewhere")),
                 value => {
                     let value = self.fit(value, item)?;
-                    Ok(self.tabled(value, *shared || is_indirect(item) || self.recursion.holds(item)))
+                    Ok(self.tabled(value, *shared || item.is_indirect() || self.format.holds_recursive(item)))
                 }
             },
             Type::Array { item, dims, .. } => self.array(value, item, dims),
@@ -119,7 +117,7 @@ impl Fitter<'_> {
     /// Items in a row; as many as `length` says, if it says so.
     fn items(&mut self, value: Value, item: &Type, length: Option<usize>) -> Result<Value, EncodeError> {
         let items = self.list(value, length)?;
-        let apart = self.recursion.holds(item) && !is_indirect(item);
+        let apart = self.format.holds_recursive(item) && !item.is_indirect();
         let mut fitted = Vec::with_capacity(items.len());
         for (index, value) in items.into_iter().enumerate() {
             let value = self.fit(value, item).map_err(|error| within(error, &format!("[{index}]")))?;
@@ -185,7 +183,7 @@ impl Fitter<'_> {
                 Some((_, value)) => self
                     .fit(std::mem::replace(value, Value::Null), &field.ty)
                     .map_err(|error| within(error, &field.name))?,
-                None => Initial { format: self.format, recursion: self.recursion, shared: self.shared }.field(field),
+                None => Initial::new(self.format, self.shared).field(field),
             };
             fields.push((field.name.clone(), value));
         }
@@ -207,7 +205,7 @@ impl Fitter<'_> {
             (None, None) => None,
             (None, Some(_)) => return Err(refuse(format!("case {name} carries nothing"))),
             (Some(ty), None) => {
-                let mut initial = Initial { format: self.format, recursion: self.recursion, shared: self.shared };
+                let mut initial = Initial::new(self.format, self.shared);
                 Some(Box::new(initial.value(ty)))
             }
             (Some(ty), Some(value)) => Some(Box::new(self.fit(*value, ty).map_err(|error| within(error, &name))?)),

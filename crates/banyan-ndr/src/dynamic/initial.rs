@@ -3,22 +3,20 @@
 use super::DynRecord;
 use super::fit::Fitter;
 use super::number::from_bits;
-use super::recursion::{Recursion, is_indirect};
 use crate::{Definition, Field, Format, Type, Value};
 
 /// A record as [`DynRecord::new`] gives it.
 pub(super) fn record(format: &Format) -> DynRecord {
-    let recursion = Recursion::of(format);
     let mut shared = Vec::new();
     let ty = format.root_type();
-    let root = if recursion.holds(&ty) {
+    let root = if format.holds_recursive(&ty) {
         // The root's own entry is the first, as in a record that was read.
         shared.push(Value::Null);
-        let value = Initial { format, recursion: &recursion, shared: &mut shared }.value(&ty);
+        let value = Initial::new(format, &mut shared).value(&ty);
         shared[0] = value;
         Value::Shared(0)
     } else {
-        Initial { format, recursion: &recursion, shared: &mut shared }.value(&ty)
+        Initial::new(format, &mut shared).value(&ty)
     };
     DynRecord { format: format.clone(), root, shared }
 }
@@ -26,12 +24,25 @@ pub(super) fn record(format: &Format) -> DynRecord {
 /// Makes values to begin with; new entries go to the end of the table.
 pub(crate) struct Initial<'a> {
     pub(crate) format: &'a Format,
-    pub(crate) recursion: &'a Recursion,
     pub(crate) shared: &'a mut Vec<Value>,
+    /// Values that may still be made.
+    left: usize,
+    /// Definitions around the current value.
+    depth: usize,
 }
 
-impl Initial<'_> {
+/// Most values that a record begins with, and how deep they nest. A short format can describe thousands of millions;
+/// what is beyond this stays empty or null until it is set.
+const MOST_VALUES: usize = 1 << 22;
+const MOST_DEPTH: usize = 128;
+
+impl<'a> Initial<'a> {
+    pub(crate) fn new(format: &'a Format, shared: &'a mut Vec<Value>) -> Initial<'a> {
+        Initial { format, shared, left: MOST_VALUES, depth: 0 }
+    }
+
     pub(super) fn value(&mut self, ty: &Type) -> Value {
+        self.left = self.left.saturating_sub(1);
         match ty {
             Type::Int { .. } | Type::Float { .. } | Type::Bool { .. } | Type::Char { .. } => {
                 from_bits(self.format, ty, 0).expect("zero is a value of each of them")
@@ -39,7 +50,7 @@ impl Initial<'_> {
             Type::Enum(id) => {
                 let enumeration = self.format.enumeration(*id);
                 let first = enumeration.names.first().map(|(name, _)| name.as_str());
-                enumeration.name_of(0).or(first).map_or(Value::Null, |name| Value::Enum(name.into()))
+                enumeration.name_of(0).or(first).map_or(Value::Int(0), |name| Value::Enum(name.into()))
             }
             Type::Str => Value::Str(String::new()),
             Type::Bytes => Value::Bytes(Vec::new()),
@@ -52,11 +63,11 @@ impl Initial<'_> {
     }
 
     fn target(&mut self, item: &Type, shared: bool) -> Value {
-        if self.recursion.holds(item) {
+        if self.format.holds_recursive(item) || self.left == 0 || self.depth > MOST_DEPTH {
             return Value::Null;
         }
         let value = self.value(item);
-        if !shared && !is_indirect(item) {
+        if !shared && !item.is_indirect() {
             return value;
         }
         self.shared.push(value);
@@ -66,13 +77,23 @@ impl Initial<'_> {
     pub(crate) fn array(&mut self, item: &Type, dims: &[u32]) -> Value {
         match dims {
             [] => self.value(item),
+            [length, ..] if *length as usize > self.left => {
+                self.left = 0;
+                Value::List(Vec::new())
+            }
             [length, inner @ ..] => Value::List((0..*length).map(|_| self.array(item, inner)).collect()),
         }
     }
 
     fn definition(&mut self, ty: &Type) -> Value {
-        let format = self.format;
-        match format.definition(ty.definition().expect("it is one")) {
+        self.depth += 1;
+        let value = self.begin(self.format.definition(ty.definition().expect("it is one")));
+        self.depth -= 1;
+        value
+    }
+
+    fn begin(&mut self, definition: &Definition) -> Value {
+        match definition {
             Definition::Record(record) => {
                 Value::Record(record.fields.iter().map(|field| (field.name.clone(), self.field(field))).collect())
             }
@@ -90,7 +111,7 @@ impl Initial<'_> {
     /// A field's default, if it declares one that fits it; what its type begins with otherwise.
     pub(crate) fn field(&mut self, field: &Field) -> Value {
         if let Some(default) = &field.default {
-            let mut fitter = Fitter { format: self.format, recursion: self.recursion, shared: self.shared };
+            let mut fitter = Fitter { format: self.format, shared: self.shared };
             if let Ok(value) = fitter.fit(default.clone(), &field.ty) {
                 return value;
             }

@@ -16,19 +16,16 @@
 mod convert;
 mod edit;
 mod fit;
-pub(crate) mod half;
 mod initial;
 pub(crate) mod number;
 mod print;
 mod read;
-mod recursion;
 pub(crate) mod targets;
 mod write;
 
 pub(crate) use edit::fill_lengths;
 pub(crate) use fit::Fitter;
 pub(crate) use initial::Initial;
-pub(crate) use recursion::{Recursion, is_indirect};
 
 use crate::reflect::{Item, RecordView};
 use crate::{Buffer, DecodeError, EncodeError, Format, Limits, Value};
@@ -60,7 +57,8 @@ pub struct DynRecord {
 impl DynRecord {
     /// A record of zeros, empty texts and lists, nulls, first cases, and the defaults that fields declare. Pointers
     /// that may not be null get a target, but for those to a definition that contains itself: these are null until
-    /// they are set, and [`DynRecord::to_body`] asks for them.
+    /// they are set, and [`DynRecord::to_body`] asks for them. So does what a format asks for in excess: beyond some
+    /// millions of values, arrays begin empty.
     pub fn new(format: &Format) -> DynRecord {
         initial::record(format)
     }

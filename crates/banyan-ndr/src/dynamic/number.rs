@@ -1,7 +1,6 @@
 //! Numbers and other values of fixed width: which [`Value`]s stand for which of them, and their bits.
 
-use super::half::{half_from_f64, half_to_f64};
-use crate::{EnumerationDef, Format, Type, Value};
+use crate::{EnumerationDef, Format, Type, Value, half};
 
 /// The integer a value is, if it is one: integers, floats without fraction, bools.
 pub(crate) fn as_integer(value: &Value) -> Option<Integer> {
@@ -17,7 +16,7 @@ pub(crate) fn as_integer(value: &Value) -> Option<Integer> {
 /// The float a value is, if it is a number that a float holds exactly.
 pub(crate) fn as_float(value: &Value) -> Option<f64> {
     match value {
-        Value::F16(bits) => Some(half_to_f64(*bits)),
+        Value::F16(bits) => Some(half::to_f64(*bits)),
         Value::F32(number) => Some(f64::from(*number)),
         Value::F64(number) => Some(*number),
         Value::Int(number) => Some(*number as f64).filter(|float| Integer::from_float(*float) == as_integer(value)),
@@ -115,8 +114,8 @@ fn float_bits(width: u8, value: &Value) -> Option<u128> {
             let number = as_float(value)?;
             let (bits, overflow) = match width {
                 2 => {
-                    let bits = half_from_f64(number);
-                    (u128::from(bits), half_to_f64(bits).is_infinite())
+                    let bits = half::from_f64(number);
+                    (u128::from(bits), half::to_f64(bits).is_infinite())
                 }
                 4 => (u128::from((number as f32).to_bits()), (number as f32).is_infinite()),
                 _ => (u128::from(number.to_bits()), false),
@@ -141,10 +140,8 @@ fn as_char(value: &Value) -> Option<u32> {
 fn enumeration_value(enumeration: &EnumerationDef, value: &Value) -> Option<i128> {
     match value {
         Value::Enum(name) | Value::Str(name) => enumeration.value_of(name),
-        _ => {
-            let number = as_integer(value)?.to_signed()?;
-            enumeration.name_of(number).map(|_| number)
-        }
+        // A number without a name may be sent too: C programs do.
+        _ => as_integer(value)?.bits(enumeration.width, enumeration.signed).map(|bits| bits as i128),
     }
 }
 
@@ -163,15 +160,12 @@ pub(crate) fn from_bits(format: &Format, ty: &Type, bits: u128) -> Result<Value,
         Type::Bool { .. } => Value::Bool(bits == 1),
         Type::Char { .. } => Value::Char(u32::try_from(bits).ok().and_then(char::from_u32).ok_or("character")?),
         Type::Enum(id) => {
-            Value::Enum(enumeration_name(format.enumeration(*id), bits).ok_or("enumeration value")?.into())
+            let enumeration = format.enumeration(*id);
+            let number = enumeration_number(enumeration, bits);
+            enumeration.name_of(number).map_or(Value::Int(number), |name| Value::Enum(name.into()))
         }
         _ => return Err("number"),
     })
-}
-
-/// The name of an enumeration's value given by its bits.
-pub(crate) fn enumeration_name(enumeration: &EnumerationDef, bits: u128) -> Option<&str> {
-    enumeration.name_of(enumeration_number(enumeration, bits))
 }
 
 /// An enumeration's value given by its bits.
@@ -190,7 +184,7 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Int(number) => number.to_string(),
         Value::UInt(number) => number.to_string(),
-        Value::F16(bits) => half_to_f64(*bits).to_string(),
+        Value::F16(bits) => half::to_f64(*bits).to_string(),
         Value::F32(number) => number.to_string(),
         Value::F64(number) => number.to_string(),
         Value::Char(character) => format!("{character:?}"),

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::fmt::{self, Formatter, Write};
 
 use super::DynRecord;
-use super::half::half_to_f64;
 use crate::reflect::RecordView;
-use crate::{Limits, Value};
+use crate::{Limits, Value, half};
 
 /// Values nested deeper than this are shown as `…`.
 const DEPTH: usize = 128;
@@ -80,7 +79,7 @@ impl Printer<'_, '_, '_> {
             Value::Bool(truth) => write!(self.out, "{truth}"),
             Value::Int(number) => write!(self.out, "{number}"),
             Value::UInt(number) => write!(self.out, "{number}"),
-            Value::F16(bits) => write!(self.out, "{:?}", half_to_f64(*bits)),
+            Value::F16(bits) => write!(self.out, "{:?}", half::to_f64(*bits)),
             Value::F32(number) => write!(self.out, "{number:?}"),
             Value::F64(number) => write!(self.out, "{number:?}"),
             Value::Char(character) => write!(self.out, "{character:?}"),

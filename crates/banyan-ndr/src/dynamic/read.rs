@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use foldhash::{HashMap, HashMapExt};
 
 use super::DynRecord;
-use super::recursion::{Recursion, is_indirect};
 use super::targets::TypeKeys;
 use crate::reflect::{Budget, Item, RecordView};
 use crate::{DecodeError, Limits, Type, Value};
@@ -24,7 +23,7 @@ pub(super) fn record(view: RecordView<'_>, limits: &Limits) -> Result<DynRecord,
     let mut reader = Reader::new(view, limits, true)?;
     let item = view.root();
     reader.budget.take(view.format().size(), item.field_name())?;
-    let root = if reader.recursion.holds(item.ty()) {
+    let root = if view.format().holds_recursive(item.ty()) {
         let target = (item.offset(), reader.types.key(item.ty()));
         let value = reader.entry(item);
         reader.seen.insert(target, 0);
@@ -44,7 +43,6 @@ pub(super) fn value(item: Item<'_>, limits: &Limits) -> Result<Value, DecodeErro
 struct Reader<'a, 'l> {
     view: RecordView<'a>,
     limits: &'l Limits,
-    recursion: Recursion,
     budget: Budget,
     name_bytes: usize,
     types: TypeKeys<'a>,
@@ -67,7 +65,6 @@ impl<'a, 'l> Reader<'a, 'l> {
         Ok(Reader {
             view,
             limits,
-            recursion: Recursion::of(view.format()),
             budget: Budget::new(len),
             name_bytes: len.saturating_mul(NAME_BYTES_PER_BYTE).max(NAME_BYTES_AT_LEAST),
             types: TypeKeys::default(),
@@ -111,7 +108,9 @@ impl<'a, 'l> Reader<'a, 'l> {
             }
             Type::Optional { item: inner, .. } => match item.target()? {
                 None => Ok(Value::Null),
-                Some(target) => self.apart(target, is_indirect(inner) || self.recursion.holds(inner), depth),
+                Some(target) => {
+                    self.apart(target, inner.is_indirect() || self.view.format().holds_recursive(inner), depth)
+                }
             },
             Type::Ref { item: inner, shared, .. } => match item.target()? {
                 None => Ok(Value::Null),
@@ -119,21 +118,23 @@ impl<'a, 'l> Reader<'a, 'l> {
             },
             Type::Array { .. } => self.items(item, false, depth),
             Type::List { item: inner } | Type::Sized { item: inner, .. } => {
-                let apart = self.recursion.holds(inner) && !is_indirect(inner);
+                let apart = self.view.format().holds_recursive(inner) && !inner.is_indirect();
                 self.items(item, apart, depth)
             }
             _ => {
-                if let Type::Enum(_) = item.ty() {
-                    self.pay_for_name(item.get::<&str>()?)?;
+                let value = item.leaf()?;
+                if let Value::Enum(name) = &value {
+                    self.pay_for_name(name)?;
                 }
-                item.leaf()
+                Ok(value)
             }
         }
     }
 
     fn record(&mut self, item: Item<'a>, depth: usize) -> Result<Value, DecodeError> {
-        let mut fields = Vec::new();
-        for (name, field) in item.fields()? {
+        let given = item.fields()?;
+        let mut fields = Vec::with_capacity(given.size_hint().0);
+        for (name, field) in given {
             self.pay_for_name(name)?;
             fields.push((name.to_owned(), self.value(field, depth + 1)?));
         }
@@ -142,6 +143,9 @@ impl<'a, 'l> Reader<'a, 'l> {
 
     /// All items of an array or list; rows of one as lists.
     fn items(&mut self, item: Item<'a>, apart: bool, depth: usize) -> Result<Value, DecodeError> {
+        if let Some(numbers) = item.numbers()? {
+            return Ok(Value::List(numbers));
+        }
         let mut values = Vec::with_capacity(item.len()?);
         for element in item.iter()? {
             let element = element?;
@@ -163,15 +167,15 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 
     fn target(&mut self, target: Item<'a>, ty: &'a Type, shared: bool, depth: usize) -> Result<Value, DecodeError> {
-        let place = (target.offset(), self.types.key(ty));
         if shared && self.keeps_sharing {
+            let place = (target.offset(), self.types.key(ty));
             if let Some(key) = self.seen.get(&place) {
                 return Ok(Value::Shared(*key));
             }
             self.seen.insert(place, self.shared.len());
         }
         self.budget.take(self.view.format().size_of(ty), target.field_name())?;
-        self.apart(target, shared || is_indirect(ty) || self.recursion.holds(ty), depth)
+        self.apart(target, shared || ty.is_indirect() || self.view.format().holds_recursive(ty), depth)
     }
 
     fn pay_for_name(&mut self, name: &str) -> Result<(), DecodeError> {

@@ -9,8 +9,7 @@ use crate::Type;
 pub(crate) struct TypeKeys<'a> {
     /// By the place of the type, for speed: the same field's type comes again and again.
     known: HashMap<*const Type, usize>,
-    distinct: HashMap<String, usize>,
-    types: std::marker::PhantomData<&'a Type>,
+    distinct: HashMap<&'a Type, usize>,
 }
 
 impl<'a> TypeKeys<'a> {
@@ -20,7 +19,7 @@ impl<'a> TypeKeys<'a> {
             return *key;
         }
         let next = self.distinct.len();
-        let key = *self.distinct.entry(format!("{ty:?}")).or_insert(next);
+        let key = *self.distinct.entry(ty).or_insert(next);
         self.known.insert(ty, key);
         key
     }

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use super::edit::real_lengths;
 use super::fit::{refuse, within};
 use super::number::{describe, to_bits};
-use super::recursion::is_indirect;
 use super::{DynRecord, targets::TypeKeys};
 use crate::wire::{Slots, write_uint};
 use crate::{Buffer, Dim, EncodeError, Format, Order, RecordDef, Type, Value, reflect};
@@ -118,7 +117,7 @@ impl<'r> Writer<'r> {
             (Type::Optional { item, value_at, .. }, _) => {
                 self.out[at] = 1;
                 let inner = match value {
-                    Value::Shared(key) if is_indirect(item) => self.claim(*key)?,
+                    Value::Shared(key) if item.is_indirect() => self.claim(*key)?,
                     other => other,
                 };
                 self.put(at + *value_at as usize, item, inner, name)
@@ -164,7 +163,7 @@ impl<'r> Writer<'r> {
     ) -> Result<(), EncodeError> {
         let value = match value {
             Value::Null if nullable => return Ok(()),
-            Value::Null if !is_indirect(item) => return Err(refuse("null, but the pointer must lead somewhere")),
+            Value::Null if !item.is_indirect() => return Err(refuse("null, but the pointer must lead somewhere")),
             Value::Shared(key) if shared => return self.shared_pointer(at, item, *key, name),
             Value::Shared(key) => self.claim(*key)?,
             other => other,
@@ -282,7 +281,12 @@ impl<'r> Writer<'r> {
             Value::Shared(key) => self.claim(*key)?,
             other => other,
         };
-        let Value::List(items) = value else { return Err(self.unfit(value, &field.ty)) };
+        let items = match value {
+            Value::List(items) => items.as_slice(),
+            // An array of no items may be a null pointer.
+            Value::Null => &[],
+            other => return Err(self.unfit(other, &field.ty)),
+        };
         let mut lengths = Vec::with_capacity(dims.len());
         for dim in dims {
             lengths.push(match dim {

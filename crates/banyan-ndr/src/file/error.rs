@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Damage;
+use crate::EncodeError;
 
 /// Why a file or a record in it cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +82,9 @@ pub enum WriteError {
         /// Whether the format has references.
         or_more: bool,
     },
+    /// The record has no body.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     /// A write failed before, so that what the file holds behind the last block is unknown.
     #[error("an earlier write to this record file failed; open it again with Writer::append, which repairs its end")]
     Failed,

@@ -18,7 +18,7 @@ use super::options::{Durability, WriterOptions};
 use super::recovery::Recovered;
 use super::time::{Time, TimePlace};
 use super::{create, index, texts};
-use crate::{Format, FormatId};
+use crate::{DynRecord, Format, FormatId, Record, Scratch, typed, vectored};
 
 /// Writes records.
 ///
@@ -48,6 +48,7 @@ pub struct Writer<W: Write = File> {
     last_index: Option<u64>,
     recovered: Option<Damage>,
     failed: bool,
+    scratch: Scratch,
 }
 
 /// A format that the file describes.
@@ -122,7 +123,27 @@ impl<W: Write> Writer<W> {
             last_index: None,
             recovered: None,
             failed: false,
+            scratch: Scratch::new(),
         }
+    }
+
+    /// Writes a record of a compiled type. What [`encode`](crate::encode) would not copy is not copied here.
+    pub fn write<T: Record>(&mut self, record: &T) -> Result<(), WriteError> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let written = match typed::encode_body(record, &mut scratch) {
+            Ok(body) => {
+                let parts: Vec<IoSlice<'_>> = body.slices().map(IoSlice::new).collect();
+                self.write_parts(T::format(), &parts)
+            }
+            Err(error) => Err(error.into()),
+        };
+        self.scratch = scratch;
+        written
+    }
+
+    /// Writes a record that is held as values.
+    pub fn write_dynamic(&mut self, record: &DynRecord) -> Result<(), WriteError> {
+        self.write_body(&record.format, &record.to_body()?)
     }
 
     /// Writes a record: its body, as its format describes it. The body is not checked but for its length.
@@ -299,7 +320,7 @@ impl<W: Write> Writer<W> {
         parts.push(IoSlice::new(&head));
         parts.extend_from_slice(payload);
         self.attempt(|writer| {
-            write_all_parts(writer.out()?, &mut parts)?;
+            vectored::write_all(writer.out()?, &mut parts)?;
             writer.after_block()
         })?;
         self.at = header.end();
@@ -354,19 +375,4 @@ impl<W: Write> Drop for Writer<W> {
             let _ = self.close();
         }
     }
-}
-
-/// Writes all parts, in as few calls as the destination allows.
-fn write_all_parts(out: &mut impl Write, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
-    let mut left = parts;
-    IoSlice::advance_slices(&mut left, 0);
-    while !left.is_empty() {
-        match out.write_vectored(left) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => IoSlice::advance_slices(&mut left, count),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -287,6 +287,15 @@ pub(super) fn limit(what: &str, found: usize, limit: usize, name: &'static str) 
     Err(FormatError::Limit { what: what.into(), found: found as u64, limit: limit as u64, name })
 }
 
+/// Every definition that is referred to must be there. For what works on definitions before [`check`] has seen them.
+pub(super) fn check_ids(definitions: &[Definition]) -> Result<(), FormatError> {
+    let astray = |definition: &&Definition| mentions(definition).any(|id| id.index() >= definitions.len());
+    match definitions.iter().find(astray) {
+        Some(definition) => Err(definition_error(definition.name(), "refers to a definition that is not there")),
+        None => Ok(()),
+    }
+}
+
 /// The definitions that lie within the fixed part of `definition`.
 pub(super) fn inline(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
     definition.types().filter_map(|ty| {
@@ -324,34 +333,9 @@ pub(super) fn check_inline_nesting(definitions: &[Definition]) -> Result<(), For
     Err(definition_error(name, format!("lies within itself, or records are nested more than {INLINE_DEPTH} deep")))
 }
 
-/// Whether any definition can reach itself through its types. Takes time in proportion to the format.
-pub(super) fn is_recursive(definitions: &[Definition]) -> bool {
-    // Take away definitions that nobody left mentions; what cannot be taken away is in or below a cycle.
-    let mut mentioned = vec![0usize; definitions.len()];
-    definitions.iter().flat_map(mentions).for_each(|inner| mentioned[inner.index()] += 1);
-    let mut free: Vec<usize> = (0..definitions.len()).filter(|index| mentioned[*index] == 0).collect();
-    let mut taken = 0;
-    while let Some(index) = free.pop() {
-        taken += 1;
-        for inner in mentions(&definitions[index]) {
-            mentioned[inner.index()] -= 1;
-            if mentioned[inner.index()] == 0 {
-                free.push(inner.index());
-            }
-        }
-    }
-    taken < definitions.len()
-}
-
 /// All definitions a definition refers to, in order.
-fn mentions(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
-    definition.types().filter_map(|ty| {
-        let mut ty = ty;
-        while let Some(item) = ty.item() {
-            ty = item;
-        }
-        ty.definition()
-    })
+pub(super) fn mentions(definition: &Definition) -> impl Iterator<Item = DefId> + '_ {
+    definition.types().filter_map(|ty| ty.innermost().definition())
 }
 
 /// Renumbers the definitions in the order in which a walk from the root first mentions them (depth first, fields in

@@ -9,12 +9,15 @@ mod check;
 mod codec;
 mod display;
 mod id;
-pub(crate) mod layout;
+mod layout;
+mod plain;
+mod project;
+mod recursion;
 #[cfg(test)]
 mod tests;
 mod types;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use check::FormatError;
 pub use id::FormatId;
@@ -22,7 +25,6 @@ pub use types::{
     ByteOrder, Case, DefId, Definition, Dim, EnumerationDef, Field, Meter, Order, PointerWidth, RecordDef, Type,
     VariantDef,
 };
-pub(crate) use types::{align_of, size_of};
 
 use crate::Limits;
 
@@ -38,7 +40,10 @@ struct Inner {
     definitions: Vec<Definition>,
     encoded: Vec<u8>,
     has_references: bool,
-    is_recursive: bool,
+    /// By definition; empty when the format is not recursive.
+    recursive: Vec<bool>,
+    /// By definition.
+    plain: OnceLock<Vec<bool>>,
 }
 
 impl Format {
@@ -62,7 +67,8 @@ impl Format {
         Ok(Format(Arc::new(Inner {
             id: FormatId::of(&encoded),
             has_references: definitions.iter().any(Definition::has_reference),
-            is_recursive: check::is_recursive(&definitions),
+            recursive: recursion::recursive(&definitions),
+            plain: OnceLock::new(),
             order,
             pointer,
             definitions,
@@ -198,7 +204,22 @@ impl Format {
 
     /// Whether a record can contain another of its own kind through references, so that its depth is set by the data.
     pub fn is_recursive(&self) -> bool {
-        self.0.is_recursive
+        !self.0.recursive.is_empty()
+    }
+
+    /// Whether a field can be filled when the sender lacks it: by its default, by null, or because every field of its
+    /// record can. Nobody declares the defaults of a very large record one by one, so those are not looked into: short
+    /// formats can describe places by the thousand million.
+    pub(crate) fn has_default(&self, field: &Field) -> bool {
+        const LARGEST: u32 = 1 << 16;
+        field.default.is_some()
+            || match &field.ty {
+                Type::Record(id) => {
+                    let record = self.record(*id);
+                    record.size <= LARGEST && record.fields.iter().all(|field| self.has_default(field))
+                }
+                ty => ty.may_be_null(),
+            }
     }
 
     /// Whether a body of exactly `len` bytes can be a record of this format: no shorter than the fixed part, and no

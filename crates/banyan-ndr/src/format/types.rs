@@ -337,6 +337,26 @@ impl Type {
         }
     }
 
+    /// What is left when all arrays, lists, pointers and optionals are taken off.
+    pub(crate) fn innermost(&self) -> &Type {
+        let mut ty = self;
+        while let Some(item) = ty.item() {
+            ty = item;
+        }
+        ty
+    }
+
+    /// Whether a value is itself a pointer or may be null. Behind another pointer or in an optional such a value
+    /// always stands in the table of shared values: the two levels could not be told apart otherwise.
+    pub(crate) fn is_indirect(&self) -> bool {
+        matches!(self, Type::Optional { .. } | Type::Ref { .. } | Type::CStr)
+    }
+
+    /// Whether a value may be null or absent, so that it needs no default.
+    pub(crate) fn may_be_null(&self) -> bool {
+        matches!(self, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. })
+    }
+
     pub(crate) fn item_mut(&mut self) -> Option<&mut Type> {
         match self {
             Type::Optional { item, .. }

@@ -7,7 +7,6 @@
 //! Nothing here knows about references, formats or the wire.
 
 mod check;
-pub(crate) mod half;
 mod interpret;
 #[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
 mod jit;

@@ -1,9 +1,9 @@
 //! One number: read, converted, written. The rules are those of [`Loss`].
 
 use super::StepErrorKind;
-use super::half;
 use super::program::{Loss, Number, NumberKind};
 use crate::ByteOrder;
+use crate::half;
 
 /// A number apart from its representation. Every float of up to 64 bits is an f64.
 #[derive(Debug, Clone, Copy, PartialEq)]

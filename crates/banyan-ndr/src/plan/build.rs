@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::ConvertOptions;
 use super::layout::Layouts;
-use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference, may_be_null};
+use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference};
 use super::numbers::number;
 use super::steps::{Action, Item, ItemId, Walk};
 use super::template::{Template, extents};
@@ -359,16 +359,27 @@ impl Builder<'_> {
         let size = self.target_size(&field.ty);
         match default_of(record, field, self.options) {
             Some(value) => {
-                let Some(template) = self.template(draft, &field.ty, value) else { return };
-                if template.is_flat() {
-                    draft.fill(dst, template.fixed);
-                } else {
-                    draft.zero(dst, size);
-                    draft.walk(Action::Constant { dst, template: Box::new(template) });
+                if let Some(template) = self.template(draft, &field.ty, value) {
+                    self.constant(draft, dst, template);
                 }
             }
-            None if may_be_null(&field.ty) => draft.zero(dst, size),
+            None if field.ty.may_be_null() => draft.zero(dst, size),
+            // A record of which every field has a default needs none of its own.
+            None if self.target.has_default(field) => {
+                if let Some(template) = self.template(draft, &field.ty, &Value::Record(Vec::new())) {
+                    self.constant(draft, dst, template);
+                }
+            }
             None => self.missing(draft),
+        }
+    }
+
+    fn constant(&self, draft: &mut Draft, dst: u32, template: Template) {
+        if template.is_flat() {
+            draft.fill(dst, template.fixed);
+        } else {
+            draft.zero(dst, template.fixed.len() as u32);
+            draft.walk(Action::Constant { dst, template: Box::new(template) });
         }
     }
 

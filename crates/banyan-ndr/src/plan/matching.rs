@@ -12,15 +12,15 @@ impl<'a> FieldsByName<'a> {
     pub(super) fn new(source: &'a RecordDef, options: &'a ConvertOptions) -> FieldsByName<'a> {
         let renames = options.renames.get(&source.name);
         let new_name = |field: &Field| renames.and_then(|renames| renames.get(&field.name)).map(String::as_str);
-        // A field that has the name already precedes one that is renamed to it.
+        // A field that is renamed to a name precedes one that has it already: somebody asked for that.
         let mut by_name = HashMap::new();
-        for field in source.fields.iter().filter(|field| new_name(field).is_none()) {
-            by_name.insert(field.name.as_str(), field);
-        }
         for field in &source.fields {
             if let Some(name) = new_name(field) {
                 by_name.entry(name).or_insert(field);
             }
+        }
+        for field in source.fields.iter().filter(|field| new_name(field).is_none()) {
+            by_name.entry(field.name.as_str()).or_insert(field);
         }
         FieldsByName(by_name)
     }
@@ -39,11 +39,6 @@ pub(super) fn case_name<'a>(source: &VariantDef, case: &'a Case, options: &'a Co
 pub(super) fn default_of<'a>(record: &RecordDef, field: &'a Field, options: &'a ConvertOptions) -> Option<&'a Value> {
     let given = options.defaults.get(&record.name).and_then(|defaults| defaults.get(&field.name));
     given.or(field.default.as_ref())
-}
-
-/// Whether a value of the type may be null or absent, so that it needs no default.
-pub(super) fn may_be_null(ty: &Type) -> bool {
-    matches!(ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. })
 }
 
 /// Which definitions have references in their own bytes, those of nested definitions included.

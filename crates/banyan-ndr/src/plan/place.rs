@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::build::{Builder, Draft, Pair};
-use super::matching::{case_name, may_be_null};
+use super::matching::case_name;
 use super::numbers::NumberConversion;
 use super::steps::{Action, CaseWalk, Otherwise, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk};
 use crate::kernel::program::Step;
@@ -125,7 +125,7 @@ impl Builder<'_> {
 
     /// What stands for a value that is not there; `None` when the default is wrong.
     fn otherwise(&mut self, draft: &mut Draft, pair: Pair<'_>, may_lack: bool) -> Option<Otherwise> {
-        if may_be_null(pair.target) {
+        if pair.target.may_be_null() {
             return Some(Otherwise::Null);
         }
         if let Some(value) = pair.default {
@@ -178,7 +178,7 @@ impl Builder<'_> {
                     self.lossy(draft, "the receiver's case carries nothing");
                     None
                 }
-                (None, Some(d)) if !may_be_null(d) => {
+                (None, Some(d)) if !d.may_be_null() => {
                     self.missing(draft);
                     None
                 }

@@ -1,6 +1,6 @@
 //! Defaults: a value written once in the target's layout, ready to be put into any number of bodies.
 
-use crate::kernel::half;
+use crate::half;
 use crate::wire::{Slots, write_uint};
 use crate::{Dim, EnumerationDef, Format, Order, RecordDef, Type, Value, VariantDef};
 
@@ -236,6 +236,10 @@ impl<'a> Writer<'a> {
                 Some(value) => {
                     self.write(&field.ty, value, place.plus(field.offset as usize))?;
                     self.lengths(record, &field.ty, value, place)?;
+                }
+                // The fields of a record that is not mentioned may have defaults.
+                None if matches!(field.ty, Type::Record(_)) => {
+                    self.write(&field.ty, &Value::Record(Vec::new()), place.plus(field.offset as usize))?;
                 }
                 None if zero_is_valid(self.format, &field.ty) => {}
                 None => return Err(format!("the default says nothing of {}", field.name)),

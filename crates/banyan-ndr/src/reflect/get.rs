@@ -32,7 +32,7 @@ impl<'a> Item<'a> {
         let item = self.deref()?;
         match item.scalar()? {
             Some(Scalar::Number(value)) => Ok(value),
-            Some(Scalar::Name(_, number)) => Ok(Value::Int(number)),
+            Some(Scalar::Enumeration(_, number)) => Ok(Value::Int(number)),
             None => Err(item.unfit(item.type_name(), "a number")),
         }
     }
@@ -107,8 +107,9 @@ impl<'a> FromItem<'a> for &'a str {
             Type::Str => Ok(item.text()?.expect("a string is never null")),
             Type::CStr => item.text()?.ok_or_else(|| DecodeError::Absent { path: item.name.into() }),
             Type::Enum(_) => match item.scalar()? {
-                Some(Scalar::Name(name, _)) => Ok(name),
-                _ => unreachable!("an enumeration has names"),
+                Some(Scalar::Enumeration(Some(name), _)) => Ok(name),
+                Some(Scalar::Enumeration(None, number)) => Err(item.invalid(number, "named value of the enumeration")),
+                _ => unreachable!("it is an enumeration"),
             },
             Type::Variant(_) => Ok(item.case()?.expect("a variant has a case").0),
             _ => Err(item.unfit(item.type_name(), "text")),

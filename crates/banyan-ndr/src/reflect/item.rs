@@ -27,7 +27,8 @@ pub struct Item<'a> {
 /// A value of fixed width.
 pub(super) enum Scalar<'a> {
     Number(Value),
-    Name(&'a str, i128),
+    /// An enumeration's value and its name, if it has one.
+    Enumeration(Option<&'a str>, i128),
 }
 
 impl<'a> Item<'a> {
@@ -278,6 +279,19 @@ impl<'a> Item<'a> {
         Ok(Some(self.bytes_at(start, elements.bytes(self.name)?)))
     }
 
+    /// All items, where they are numbers side by side: read without an item for each. `None` for other types.
+    pub(crate) fn numbers(&self) -> Result<Option<Vec<Value>>, DecodeError> {
+        let Some(elements) = self.elements()? else { return Ok(None) };
+        if elements.rank() != 1 || !matches!(elements.item, Type::Int { .. } | Type::Float { .. }) {
+            return Ok(None);
+        }
+        let (format, start) = (self.format(), elements.start());
+        let bytes = self.bytes_at(start, elements.bytes(self.name)?);
+        let number = |bytes| number::from_bits(format, elements.item, read_uint(bytes, format.order()));
+        let numbers = bytes.chunks_exact(format.size_of(elements.item)).map(number);
+        Ok(Some(numbers.map(|number| number.expect("any bits are a number")).collect()))
+    }
+
     /// The bytes of a string as text.
     pub(super) fn text(&self) -> Result<Option<&'a str>, DecodeError> {
         let bytes = self.text_bytes()?;
@@ -295,11 +309,9 @@ impl<'a> Item<'a> {
         let format = self.format();
         let bits = read_uint(self.bytes_at(self.at, format.size_of(self.ty)), format.order());
         if let Type::Enum(id) = self.ty {
-            let number = number::enumeration_number(format.enumeration(*id), bits);
-            let name = format.enumeration(*id).name_of(number);
-            return name
-                .map(|name| Some(Scalar::Name(name, number)))
-                .ok_or_else(|| self.invalid(number, "value of the enumeration"));
+            let enumeration = format.enumeration(*id);
+            let number = number::enumeration_number(enumeration, bits);
+            return Ok(Some(Scalar::Enumeration(enumeration.name_of(number), number)));
         }
         number::from_bits(format, self.ty, bits)
             .map(|value| Some(Scalar::Number(value)))
@@ -310,7 +322,8 @@ impl<'a> Item<'a> {
     pub(crate) fn leaf(&self) -> Result<Value, DecodeError> {
         match self.scalar()? {
             Some(Scalar::Number(value)) => return Ok(value),
-            Some(Scalar::Name(name, _)) => return Ok(Value::Enum(name.into())),
+            Some(Scalar::Enumeration(Some(name), _)) => return Ok(Value::Enum(name.into())),
+            Some(Scalar::Enumeration(None, number)) => return Ok(Value::Int(number)),
             None => {}
         }
         let Some(bytes) = self.text_bytes()? else { return Ok(Value::Null) };

@@ -1,7 +1,7 @@
 //! What reading other people's schemas has in common: definitions that are being collected, and the types that
 //! schema languages only hint at.
 
-use super::{SchemaError, natural_layout};
+use super::SchemaError;
 use crate::{
     ByteOrder, Case, DefId, Definition, EnumerationDef, Format, Limits, PointerWidth, RecordDef, Type, VariantDef,
 };
@@ -43,9 +43,8 @@ impl Drafts {
     }
 
     /// Lays everything out.
-    pub(super) fn finish(mut self, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
-        natural_layout(pointer, &mut self.0)?;
-        Ok(Format::new(order, pointer, self.0)?)
+    pub(super) fn finish(self, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
+        Ok(Format::laid_out(order, pointer, self.0)?)
     }
 }
 

@@ -4,7 +4,7 @@
 //! A schema that is written here accepts what [`text`](crate::text) writes, and carries in annotations whatever the
 //! schema language has no word for: exact types, offsets, sizes, tags. So the format comes back from it with the same
 //! id. When the annotations about layout are gone, or the format is asked for with another pointer width, it is laid
-//! out anew by [`natural_layout`].
+//! out anew by [`Format::laid_out`].
 //!
 //! Schemas by other people are read as far as they fit; everything else is an error that names the place and the
 //! keyword. The subsets are listed with [`format_from_json_schema`] and [`format_from_xml_schema`], and in
@@ -13,16 +13,14 @@
 mod foreign;
 mod json;
 mod keys;
-mod layout;
 mod notation;
 mod reference;
 mod xml;
 
 pub use json::{format_from_json_schema, json_schema};
-pub use layout::natural_layout;
 pub use xml::{format_from_xml_schema, xml_schema};
 
-use crate::FormatError;
+use crate::{ByteOrder, Definition, Format, FormatError, PointerWidth};
 
 /// Why a schema gives no format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -51,4 +49,15 @@ impl SchemaError {
         let at = if at.is_empty() { "#" } else { at };
         SchemaError::Unfit { at: at.into(), keyword: keyword.into(), reason: reason.into() }
     }
+}
+
+/// The format of definitions that were read from a schema of ours, which may have lost their layout.
+fn finish(
+    order: ByteOrder,
+    pointer: PointerWidth,
+    definitions: Vec<Definition>,
+    laid_out: bool,
+) -> Result<Format, SchemaError> {
+    let make = if laid_out { Format::new } else { Format::laid_out };
+    Ok(make(order, pointer, definitions)?)
 }

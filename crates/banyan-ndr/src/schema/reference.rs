@@ -7,7 +7,7 @@ use crate::{Format, Type};
 pub(super) fn may_refer(format: &Format, ty: &Type) -> bool {
     match ty {
         Type::Ref { .. } => true,
-        Type::Optional { item, .. } => is_indirect(item) || may_refer(format, item),
+        Type::Optional { item, .. } => item.is_indirect() || may_refer(format, item),
         Type::Record(_) | Type::Variant(_) => format.is_recursive(),
         _ => false,
     }
@@ -16,14 +16,10 @@ pub(super) fn may_refer(format: &Format, ty: &Type) -> bool {
 /// Whether a place of this type holds a reference or null, and never the value itself.
 pub(super) fn only_refers(ty: &Type) -> bool {
     match ty {
-        Type::Ref { item, shared, .. } => *shared || is_indirect(item),
-        Type::Optional { item, .. } => is_indirect(item),
+        Type::Ref { item, shared, .. } => *shared || item.is_indirect(),
+        Type::Optional { item, .. } => item.is_indirect(),
         _ => false,
     }
-}
-
-fn is_indirect(ty: &Type) -> bool {
-    matches!(ty, Type::Optional { .. } | Type::Ref { .. } | Type::CStr)
 }
 
 /// All types that a shared value of a record of this format can have, each once.
@@ -47,7 +43,7 @@ fn collect(format: &Format, ty: &Type, add: &mut impl FnMut(&Type)) {
     if may_refer(format, ty) {
         match ty {
             Type::Ref { item, .. } => add(item),
-            Type::Optional { item, .. } if is_indirect(item) => add(item),
+            Type::Optional { item, .. } if item.is_indirect() => add(item),
             _ => add(ty),
         }
     }

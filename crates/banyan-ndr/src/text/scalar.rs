@@ -3,8 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::dynamic::half::{half_from_f64, half_to_f64};
-use crate::{EnumerationDef, Value};
+use crate::{EnumerationDef, F16, Value, half};
 
 /// What the infinities are called.
 #[derive(Clone, Copy)]
@@ -36,7 +35,7 @@ impl FloatText {
 pub(super) fn float_text(value: &Value, width: u8, infinity: Infinity) -> Option<FloatText> {
     Some(match (value, width) {
         (Value::F16(bits), 2) => {
-            let value = half_value(*bits);
+            let value = F16::from_bits(*bits).to_f32();
             match value.is_finite() {
                 true => FloatText::Number(format!("{value:?}")),
                 false => special(f64::from(value), u64::from(*bits), 0x7e00, 4, infinity),
@@ -65,12 +64,6 @@ fn special(value: f64, bits: u64, plain_nan: u64, digits: usize, infinity: Infin
     })
 }
 
-/// The value of a 16-bit float.
-pub(super) fn half_value(bits: u16) -> f32 {
-    // Exact: a float of 32 bits holds every one of 16.
-    half_to_f64(bits) as f32
-}
-
 /// Reads a float of `width` bytes from digits.
 pub(super) fn parse_float(text: &str, width: u8) -> Result<Value, String> {
     let digits = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
@@ -82,8 +75,8 @@ pub(super) fn parse_float(text: &str, width: u8) -> Result<Value, String> {
     match width {
         2 => {
             let value: f64 = text.parse().map_err(|_| wrong())?;
-            let bits = half_from_f64(value);
-            half_to_f64(bits).is_finite().then_some(Value::F16(bits)).ok_or_else(too_large)
+            let bits = half::from_f64(value);
+            half::to_f64(bits).is_finite().then_some(Value::F16(bits)).ok_or_else(too_large)
         }
         4 => {
             let value: f32 = text.parse().map_err(|_| wrong())?;
@@ -122,7 +115,7 @@ fn nan_of_bits(digits: &str, width: u8) -> Option<Value> {
     match width {
         2 => {
             let bits = u16::try_from(bits).ok()?;
-            half_value(bits).is_nan().then_some(Value::F16(bits))
+            F16::from_bits(bits).to_f32().is_nan().then_some(Value::F16(bits))
         }
         4 => Some(f32::from_bits(u32::try_from(bits).ok()?)).filter(|value| value.is_nan()).map(Value::F32),
         _ => Some(f64::from_bits(bits)).filter(|value| value.is_nan()).map(Value::F64),

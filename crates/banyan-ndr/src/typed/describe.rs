@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 
 use super::{Wire, type_id};
 use crate::{ByteOrder, DefId, Definition, EnumerationDef, Format, Limits, PointerWidth, RecordDef, Type, VariantDef};
@@ -76,25 +76,36 @@ impl Format {
     }
 }
 
-/// The formats of a generic type, one for each set of parameters.
+/// The formats of a generic type, one for each set of parameters, in the order of their types. Reading them takes a
+/// shared lock and a binary search.
 #[derive(Debug, Default)]
-pub struct FormatCache(Mutex<Vec<(TypeId, &'static Format)>>);
+pub struct FormatCache(RwLock<Vec<(TypeId, &'static Format)>>);
 
 impl FormatCache {
     /// An empty one.
     pub const fn new() -> FormatCache {
-        FormatCache(Mutex::new(Vec::new()))
+        FormatCache(RwLock::new(Vec::new()))
     }
 
     /// The format of `T`. Formats live as long as the program: there are as many as types in it.
     pub fn get<T: Wire>(&self) -> &'static Format {
         let key = type_id::of::<T>();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, format)) = known.iter().find(|(other, _)| *other == key) {
-            return format;
+        let place = |known: &[(TypeId, &'static Format)]| known.binary_search_by_key(&key, |(other, _)| *other);
+        {
+            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(found) = place(&known) {
+                return known[found].1;
+            }
         }
-        let format: &'static Format = Box::leak(Box::new(Format::describe::<T>()));
-        known.push((key, format));
-        format
+        let made = Format::describe::<T>();
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        match place(&known) {
+            Ok(found) => known[found].1,
+            Err(at) => {
+                let format: &'static Format = Box::leak(Box::new(made));
+                known.insert(at, (key, format));
+                format
+            }
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::io::{self, IoSlice, Write};
 
 use super::write::Segment;
-use crate::Buffer;
 use crate::wire::HEADER_BYTES;
+use crate::{Buffer, vectored};
 
 /// Pieces passed to the system in one call; it takes no more than about a thousand.
 const PIECES: usize = 64;
@@ -61,7 +61,7 @@ impl<'r> Message<'r> {
             if count == 0 {
                 return Ok(());
             }
-            write_all_pieces(out, &mut batch[..count])?;
+            vectored::write_all(out, &mut batch[..count])?;
         }
     }
 
@@ -86,16 +86,4 @@ impl<'r> Message<'r> {
         self.body_slices().for_each(|piece| buffer.extend_from_slice(piece));
         buffer
     }
-}
-
-fn write_all_pieces(out: &mut impl Write, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
-    while !pieces.is_empty() {
-        match out.write_vectored(pieces) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => IoSlice::advance_slices(&mut pieces, written),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

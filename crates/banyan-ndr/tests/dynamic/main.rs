@@ -1,8 +1,20 @@
 //! Records without compiled types: what is written is read back, forged bodies are refused, paths lead where they say.
 
-mod generate;
+#[path = "../support/choices.rs"]
+mod choices;
 mod hostile;
 mod paths;
 mod printing;
 mod recursive;
 mod round_trip;
+#[path = "../support/records.rs"]
+mod support;
+
+use banyan_ndr::DynRecord;
+use proptest::strategy::Strategy;
+use support::{Recipe, records_of};
+
+/// Any records in any layout.
+fn records() -> impl Strategy<Value = DynRecord> {
+    records_of(Recipe { gaps: true, table: true })
+}

@@ -1,8 +1,8 @@
 //! Values by path, set and got.
 
 use banyan_ndr::{
-    ByteOrder, CStruct, Case, DefId, Definition, DynRecord, Field, Format, Order, PointerWidth, RecordDef, RecordView,
-    Type, Value, VariantDef,
+    ByteOrder, CStruct, Case, DefId, Definition, DynRecord, Field, Format, Limits, Order, PointerWidth, RecordDef,
+    RecordView, Type, Value, VariantDef,
 };
 
 /// A record of another machine with a bit of everything.
@@ -159,4 +159,20 @@ fn a_walk_visits_every_leaf_in_order() {
     );
     assert_eq!(paths[6..8], ["matrix[0][0]", "matrix[0][1]"]);
     assert_eq!(paths.len(), 14);
+}
+
+#[test]
+fn a_value_without_a_name_is_a_number() {
+    let format = CStruct::new("task", 2, 1).enumeration("state", 0, 1, "state", &[("idle", 0), ("busy", 1)]);
+    let format = format.int("priority", 1, 1).build().unwrap();
+    let body = [0xf9, 3];
+    let view = RecordView::new(&format, &body).unwrap();
+    assert_eq!(view.value::<i8>("state").unwrap(), -7);
+    assert!(view.value::<&str>("state").unwrap_err().to_string().contains("-7 is no named value"));
+    let mut record = DynRecord::from_body(&format, &body, &Limits::default()).unwrap();
+    assert_eq!(record.get("state").unwrap(), &Value::Int(-7));
+    assert_eq!(record.to_body().unwrap()[..], body);
+    record.set("state", 1).unwrap();
+    assert_eq!(record.get("state").unwrap(), &Value::Enum("busy".into()));
+    assert!(record.set("state", 200).is_err());
 }

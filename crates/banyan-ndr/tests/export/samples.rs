@@ -39,9 +39,3 @@ pub(crate) fn record(step: u64) -> DynRecord {
 pub(crate) fn body(record: &DynRecord) -> Buffer {
     record.to_body().unwrap()
 }
-
-/// The body of a generated record; `None` for the one in ten whose values `to_body` refuses (null for an array that
-/// other fields size, numbers without a name in an enumeration).
-pub(crate) fn body_of(record: &DynRecord) -> Option<Buffer> {
-    record.to_body().ok()
-}

@@ -1,6 +1,5 @@
 //! The forms of `docs/schemas.md`, letter by letter, and what is refused.
 
-use banyan_ndr::schema::natural_layout;
 use banyan_ndr::text::*;
 use banyan_ndr::*;
 
@@ -30,13 +29,12 @@ fn node() -> Format {
         Case { name: "Circle".into(), tag: 1, payload: Some(Type::Float { width: 8 }) },
     ];
     let names = vec![("Red".to_owned(), 1)];
-    let mut definitions = vec![
+    let definitions = vec![
         Definition::Record(RecordDef { name: "Node".into(), size: 0, align: 1, fields }),
         Definition::Enumeration(EnumerationDef { name: "Kind".into(), width: 1, signed: false, names }),
         Definition::Variant(VariantDef { name: "Shape".into(), size: 0, align: 1, tag_width: 1, payload_at: 0, cases }),
     ];
-    natural_layout(PointerWidth::Eight, &mut definitions).unwrap();
-    Format::new(ByteOrder::Little, PointerWidth::Eight, definitions).unwrap()
+    Format::laid_out(ByteOrder::Little, PointerWidth::Eight, definitions).unwrap()
 }
 
 const JSON: &str = concat!(

@@ -4,7 +4,8 @@ use banyan_ndr::text::*;
 use banyan_ndr::*;
 use proptest::prelude::*;
 
-use crate::generate::{comparable, records};
+use crate::records;
+use crate::support::comparable;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
@@ -22,12 +23,7 @@ proptest! {
     #[test]
     fn a_received_record_survives_json_and_xml(record in records()) {
         let limits = Limits::default();
-        let body = match record.to_body() {
-            Ok(body) => body,
-            // An enumeration's value without a name has no body in this version; all else must have one.
-            Err(EncodeError::Value { reason, .. }) if reason.contains("101") => return Ok(()),
-            Err(error) => panic!("{error}\n{record:?}"),
-        };
+        let body = record.to_body().unwrap_or_else(|error| panic!("{error}\n{record:?}"));
         let received = DynRecord::from_body(&record.format, &body, &limits).unwrap();
         let by_json = from_json(&record.format, &to_json(&received).unwrap(), &limits).unwrap();
         prop_assert_eq!(comparable(&by_json), comparable(&received));

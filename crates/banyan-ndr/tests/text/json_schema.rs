@@ -6,7 +6,7 @@ use banyan_ndr::*;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::generate::records;
+use crate::records;
 use crate::validator::validate;
 
 const LITTLE: ByteOrder = ByteOrder::Little;

@@ -4,7 +4,8 @@ use banyan_ndr::text::*;
 use banyan_ndr::*;
 use proptest::prelude::*;
 
-use crate::generate::{comparable, records};
+use crate::records;
+use crate::support::comparable;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]

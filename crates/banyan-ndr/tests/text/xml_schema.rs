@@ -8,7 +8,7 @@ use banyan_ndr::*;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
-use crate::generate::records;
+use crate::records;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]

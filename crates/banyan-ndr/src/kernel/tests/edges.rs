@@ -35,7 +35,7 @@ fn patterns(from: Number) -> Vec<u128> {
         for value in special.into_iter().chain(powers).chain(limits) {
             for value in [value, -value, value.next_up(), -value.next_down()] {
                 values.push(match from.width {
-                    2 => super::super::half::from_f64(value).into(),
+                    2 => crate::half::from_f64(value).into(),
                     4 => (value as f32).to_bits().into(),
                     _ => value.to_bits().into(),
                 });

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::super::{SchemaError, natural_layout, notation};
+use super::super::{SchemaError, finish, notation};
 use crate::text::json_names::field_name;
 use crate::{
     ByteOrder, Case, Definition, EnumerationDef, Field, Format, Meter, PointerWidth, RecordDef, Type, VariantDef,
@@ -25,10 +25,7 @@ pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> 
         };
         definitions.push(reader.definition(definition, &at)?);
     }
-    if !reader.laid_out {
-        natural_layout(pointer, &mut definitions)?;
-    }
-    Ok(Format::new(order, pointer, definitions)?)
+    finish(order, pointer, definitions, reader.laid_out)
 }
 
 struct Reader<'a> {

@@ -1,6 +1,6 @@
 //! Formats back from the XML Schemas that are written here.
 
-use super::super::{SchemaError, natural_layout, notation};
+use super::super::{SchemaError, finish, notation};
 use super::tree::Node;
 use crate::text::xml_names::unescape_name;
 use crate::{
@@ -21,10 +21,7 @@ pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> 
         let node = found.ok_or_else(|| SchemaError::unfit("schema", key, "is in b:definitions, but not here"))?;
         definitions.push(reader.definition(node, key)?);
     }
-    if !reader.laid_out {
-        natural_layout(pointer, &mut definitions)?;
-    }
-    Ok(Format::new(order, pointer, definitions)?)
+    finish(order, pointer, definitions, reader.laid_out)
 }
 
 struct Reader<'a> {

@@ -7,9 +7,9 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::{BYTES, REFERENCE, SHARED, member_name};
 use crate::text::depth::Depth;
 use crate::text::path::Path;
-use crate::text::scalar::{FloatText, Infinity, bytes_text, float_text, half_value};
+use crate::text::scalar::{FloatText, Infinity, bytes_text, float_text};
 use crate::text::sharing::Sharing;
-use crate::{Format, RecordDef, Type, Value, VariantDef};
+use crate::{F16, Format, RecordDef, Type, Value, VariantDef};
 
 /// One record on its way into text.
 pub(super) struct Writing<'a> {
@@ -135,7 +135,7 @@ impl<'a> Typed<'a> {
                 (Some(FloatText::Word(word)), _) => out.serialize_str(&word),
                 (Some(_), Value::F64(value)) => out.serialize_f64(*value),
                 (Some(_), Value::F32(value)) => out.serialize_f32(*value),
-                (Some(_), Value::F16(bits)) => out.serialize_f32(half_value(*bits)),
+                (Some(_), Value::F16(bits)) => out.serialize_f32(F16::from_bits(*bits).to_f32()),
                 _ => self.misfit(),
             },
             (Type::Bool { .. }, Value::Bool(value)) => out.serialize_bool(*value),

@@ -1,4 +1,5 @@
-//! Half-precision floats (IEEE 754 binary16), of which only the bits are stored.
+//! Half-precision floats (IEEE 754 binary16), of which only the bits are stored: from and to `f64`, by the one rule
+//! that conversions, values, texts and [`F16`](crate::F16) share.
 
 /// The number with the bits `bits`: always exact. NaNs keep sign and payload and become quiet.
 pub(crate) fn to_f64(bits: u16) -> f64 {
