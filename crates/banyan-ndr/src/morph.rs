@@ -263,7 +263,7 @@ impl<'m> Mapper<'m, '_> {
         if field.default.is_none() && !may_be_null {
             self.missing.push(path);
         }
-        Ok(Initial { format: self.format, recursion: self.recursion, shared: &mut self.shared }.field(field))
+        Ok(Initial::new(self.format, self.recursion, &mut self.shared).field(field))
     }
 
     /// The old field that a new one comes from: the renamed one, else the one of the same name.
@@ -308,7 +308,7 @@ impl<'m> Mapper<'m, '_> {
             mapped.push(self.array(value, item, inner, path)?);
         }
         while mapped.len() < *length as usize {
-            let mut initial = Initial { format: self.format, recursion: self.recursion, shared: &mut self.shared };
+            let mut initial = Initial::new(self.format, self.recursion, &mut self.shared);
             mapped.push(initial.array(item, inner));
         }
         Ok(Value::List(mapped))

@@ -122,7 +122,7 @@ impl DynRecord {
                 Miss::Wrong(_) => return Err(miss.into_error(path)),
                 Miss::Absent(place, ty) => {
                     let target = ty.item().expect("only what leads to an item can be absent");
-                    let mut initial = Initial { format, recursion: &recursion, shared: &mut self.shared };
+                    let mut initial = Initial::new(format, &recursion, &mut self.shared);
                     let mut value = initial.value(target);
                     if value != Value::Null || !is_indirect(target) {
                         let mut fitter = Fitter { format, recursion: &recursion, shared: &mut self.shared };

@@ -185,7 +185,7 @@ impl Fitter<'_> {
                 Some((_, value)) => self
                     .fit(std::mem::replace(value, Value::Null), &field.ty)
                     .map_err(|error| within(error, &field.name))?,
-                None => Initial { format: self.format, recursion: self.recursion, shared: self.shared }.field(field),
+                None => Initial::new(self.format, self.recursion, self.shared).field(field),
             };
             fields.push((field.name.clone(), value));
         }
@@ -207,7 +207,7 @@ impl Fitter<'_> {
             (None, None) => None,
             (None, Some(_)) => return Err(refuse(format!("case {name} carries nothing"))),
             (Some(ty), None) => {
-                let mut initial = Initial { format: self.format, recursion: self.recursion, shared: self.shared };
+                let mut initial = Initial::new(self.format, self.recursion, self.shared);
                 Some(Box::new(initial.value(ty)))
             }
             (Some(ty), Some(value)) => Some(Box::new(self.fit(*value, ty).map_err(|error| within(error, &name))?)),

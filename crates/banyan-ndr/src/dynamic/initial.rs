@@ -14,24 +14,43 @@ pub(super) fn record(format: &Format) -> DynRecord {
     let root = if recursion.holds(&ty) {
         // The root's own entry is the first, as in a record that was read.
         shared.push(Value::Null);
-        let value = Initial { format, recursion: &recursion, shared: &mut shared }.value(&ty);
+        let value = Initial::new(format, &recursion, &mut shared).value(&ty);
         shared[0] = value;
         Value::Shared(0)
     } else {
-        Initial { format, recursion: &recursion, shared: &mut shared }.value(&ty)
+        Initial::new(format, &recursion, &mut shared).value(&ty)
     };
     DynRecord { format: format.clone(), root, shared }
 }
 
+/// Most values that a record begins with. A short description can mean thousands of millions of fields, since each
+/// definition can hold two of the next.
+const MOST_VALUES: usize = 1 << 20;
+
+/// Most pointers that lead from one to the next. Records in place are bounded by the format.
+const MOST_POINTERS: usize = 64;
+
 /// Makes values to begin with; new entries go to the end of the table.
 pub(crate) struct Initial<'a> {
-    pub(crate) format: &'a Format,
-    pub(crate) recursion: &'a Recursion,
-    pub(crate) shared: &'a mut Vec<Value>,
+    format: &'a Format,
+    recursion: &'a Recursion,
+    shared: &'a mut Vec<Value>,
+    /// How many values may still be made; everything behind is null.
+    left: usize,
+    /// How many pointers led here.
+    pointers: usize,
 }
 
-impl Initial<'_> {
+impl<'a> Initial<'a> {
+    pub(crate) fn new(format: &'a Format, recursion: &'a Recursion, shared: &'a mut Vec<Value>) -> Initial<'a> {
+        Initial { format, recursion, shared, left: MOST_VALUES, pointers: 0 }
+    }
+
     pub(super) fn value(&mut self, ty: &Type) -> Value {
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => return Value::Null,
+        }
         match ty {
             Type::Int { .. } | Type::Float { .. } | Type::Bool { .. } | Type::Char { .. } => {
                 from_bits(self.format, ty, 0).expect("zero is a value of each of them")
@@ -52,10 +71,12 @@ impl Initial<'_> {
     }
 
     fn target(&mut self, item: &Type, shared: bool) -> Value {
-        if self.recursion.holds(item) {
+        if self.recursion.holds(item) || self.pointers == MOST_POINTERS {
             return Value::Null;
         }
+        self.pointers += 1;
         let value = self.value(item);
+        self.pointers -= 1;
         if !shared && !is_indirect(item) {
             return value;
         }
@@ -66,6 +87,7 @@ impl Initial<'_> {
     pub(crate) fn array(&mut self, item: &Type, dims: &[u32]) -> Value {
         match dims {
             [] => self.value(item),
+            [length, ..] if *length as usize > self.left => Value::Null,
             [length, inner @ ..] => Value::List((0..*length).map(|_| self.array(item, inner)).collect()),
         }
     }

@@ -60,7 +60,7 @@ pub struct DynRecord {
 impl DynRecord {
     /// A record of zeros, empty texts and lists, nulls, first cases, and the defaults that fields declare. Pointers
     /// that may not be null get a target, but for those to a definition that contains itself: these are null until
-    /// they are set, and [`DynRecord::to_body`] asks for them.
+    /// they are set, and [`DynRecord::to_body`] asks for them. So is everything behind the first million values.
     pub fn new(format: &Format) -> DynRecord {
         initial::record(format)
     }
