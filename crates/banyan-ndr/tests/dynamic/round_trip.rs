@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::generate::{self, Random};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(200)))]
 
     #[test]
     fn a_body_read_and_written_again_is_the_same_body(seed: u64) {

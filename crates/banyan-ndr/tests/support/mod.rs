@@ -4,6 +4,7 @@
 
 pub(crate) mod body;
 pub(crate) mod coerce;
+pub(crate) mod effort;
 pub(crate) mod model;
 pub(crate) mod random;
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::generate::{comparable, records};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(1024)))]
 
     #[test]
     fn every_record_survives_json(record in records()) {

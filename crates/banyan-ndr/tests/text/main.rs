@@ -1,5 +1,7 @@
 //! Records as text, and schemas of their formats.
 
+#[path = "../support/effort.rs"]
+mod effort;
 mod examples;
 mod generate;
 mod json;
