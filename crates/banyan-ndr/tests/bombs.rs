@@ -117,3 +117,11 @@ fn have_few_columns() {
         assert!(table.finish().unwrap().len() < 1 << 20);
     }
 }
+
+#[cfg(feature = "arrow")]
+#[test]
+fn are_no_arrow_tables() {
+    for format in bombs(ByteOrder::Little) {
+        assert!(banyan_ndr::export::ArrowWriter::new(Vec::new(), &format, Limits::default()).is_err());
+    }
+}

@@ -11,6 +11,7 @@ pub(super) fn run(job: &mut Job<'_>) {
     let mut without_jit = cargo(["clippy", "-p", "banyan-ndr", "--all-targets"]);
     job.command("without jit", without_jit.args(manifest::without_jit(job.root)).args(DENY_WARNINGS));
     // Arrow costs more to check than all the rest, and only this crate uses it.
-    let mut arrow = cargo(["clippy", "-p", "banyan-ndr", "--lib", "--test", "export", "--features", "arrow"]);
+    let mut arrow =
+        cargo(["clippy", "-p", "banyan-ndr", "--lib", "--test", "export", "--test", "bombs", "--features", "arrow"]);
     job.command("with arrow", arrow.args(DENY_WARNINGS));
 }
