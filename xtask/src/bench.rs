@@ -34,7 +34,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> ExitCode {
 
 fn records(root: &Path, flags: &[String]) -> ExitCode {
     let runner = Runner { verbose: false, limit: PATIENCE };
-    let needs: [(&[&str], &[&str]); 2] = [(&["capnp"], &["capnproto"]), (&["mpicc"], &["openmpi-bin", "libopenmpi-dev"])];
+    let needs: [(&[&str], &[&str]); 2] =
+        [(&["capnp"], &["capnproto"]), (&["mpicc"], &["openmpi-bin", "libopenmpi-dev"])];
     for (programs, packages) in needs {
         if let Err(Problem::LeftOut(why)) = install::programs(runner, programs, &[], packages) {
             report::warn(&format!("left out: {why}"));

@@ -417,8 +417,9 @@ fn a_list_of_a_million_nodes_is_converted() {
         let target = node(ByteOrder::Little, PointerWidth::Eight, 8, shared);
         let plan = Plan::new(&source, &target, &ConvertOptions::default()).unwrap();
         let mut out = Buffer::new();
-        plan.convert(&chain(&source, 1_000_000, None), &mut out).unwrap();
-        assert_eq!(&*out, chain(&target, 1_000_000, None));
+        let count = support::effort::share(1_000_000) as usize;
+        plan.convert(&chain(&source, count, None), &mut out).unwrap();
+        assert_eq!(&*out, chain(&target, count, None));
     }
 }
 

@@ -25,7 +25,7 @@ fn choices() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(support::effort::share(2000)))]
 
     #[test]
     fn what_is_written_is_read_back(bytes in choices()) {

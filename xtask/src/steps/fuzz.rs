@@ -16,8 +16,14 @@ const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1";
 
+/// Files that were made elsewhere, in a directory for each target: seeds too.
+const GOLDEN: &str = "crates/banyan-ndr/tests/vectors";
+
 /// The most that one allocation may take, in MiB. Inputs have a few thousand bytes: this is far from proportional.
 const ALLOCATION_LIMIT: u32 = 64;
+
+/// The most memory that a target may take, in MiB: instrumentation takes several times what the code asks for.
+const MEMORY_LIMIT: u32 = 2048;
 
 /// The longest that one input may take, in seconds. It is long only because the machine may be busy.
 const INPUT_LIMIT: u32 = 20;
@@ -56,14 +62,13 @@ fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
     let mut command = Command::new(work.join(host).join("release").join(target));
     command.arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-malloc_limit_mb={ALLOCATION_LIMIT}"));
+    command.arg(format!("-rss_limit_mb={MEMORY_LIMIT}"));
     command.arg(format!("-timeout={INPUT_LIMIT}"));
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
     // New inputs go into the first directory; the seeds behind it are only read.
     command.arg(found);
-    let seeds = tools.root.join("fuzz/corpus").join(target);
-    if seeds.is_dir() {
-        command.arg(seeds);
-    }
+    let seeds = [tools.root.join("fuzz/corpus").join(target), tools.root.join(GOLDEN).join(target)];
+    command.args(seeds.iter().filter(|seeds| seeds.is_dir()));
     let output = tools.within(Duration::from_secs(u64::from(seconds) + 120)).run(&mut command)?;
     let last = output.lines().rev().find(|line| line.starts_with("Done "));
     Ok(last.unwrap_or_default().to_owned())

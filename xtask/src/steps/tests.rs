@@ -17,6 +17,11 @@ pub(super) fn run(job: &mut Job<'_>) {
     };
     counted(job, "workspace", &mut runner(&["--workspace"]));
     counted(job, "without jit", runner(&["-p", "banyan-ndr"]).args(manifest::without_jit(job.root)));
+    counted(
+        job,
+        "with arrow",
+        &mut runner(&["-p", "banyan-ndr", "--features", "arrow", "--test", "export", "--test", "bombs"]),
+    );
     job.part("documentation", |tools| {
         let output = tools.run(&mut cargo(["test", "--workspace", "--doc"]))?;
         closing_lines(&output).for_each(report::show);

@@ -1,8 +1,8 @@
 //! The columns of a table of records, and the way between cells and JSON.
 //!
 //! Records in place become a column for each of their fields (`position.x`). Numbers, truth values and texts are
-//! written as such; everything else is JSON in a cell. A format whose values can be shared or contain themselves has a
-//! single column, `record`, with all of it as JSON.
+//! written as such; everything else is JSON in a cell. A format whose values can be shared or contain themselves, or
+//! that would have very many columns, has a single column, `record`, with all of it as JSON.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -11,6 +11,9 @@ use serde_json::value::RawValue;
 
 use super::error::ExportError;
 use crate::{DefId, Definition, EnumerationDef, Format, Type};
+
+/// Most columns of a table; what would have more has a single one. A short description can mean thousands of millions.
+const MOST_COLUMNS: usize = 1 << 16;
 
 /// A column.
 #[derive(Debug, Clone)]
@@ -41,7 +44,9 @@ pub(super) fn columns(format: &Format) -> Result<Vec<Column>, ExportError> {
     let mut columns = Vec::new();
     if is_flat(format) {
         collect(format, DefId::ROOT, &mut Vec::new(), &mut columns);
-    } else {
+    }
+    if columns.is_empty() || columns.len() > MOST_COLUMNS {
+        columns.clear();
         columns.push(Column { name: "record".into(), path: Vec::new(), cell: Cell::Json, optional: false });
     }
     let mut names = HashSet::new();
@@ -72,8 +77,12 @@ fn needs_table(ty: &Type) -> bool {
     }
 }
 
+/// One more than is allowed at most, when there are too many.
 fn collect(format: &Format, record: DefId, path: &mut Vec<String>, columns: &mut Vec<Column>) {
     for field in &format.record(record).fields {
+        if columns.len() > MOST_COLUMNS {
+            return;
+        }
         path.push(field.name.clone());
         match &field.ty {
             Type::Record(inner) if !format.record(*inner).fields.is_empty() => collect(format, *inner, path, columns),

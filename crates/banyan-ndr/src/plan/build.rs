@@ -15,9 +15,9 @@ use crate::kernel::Kernel;
 use crate::kernel::program::{Program, Step};
 use crate::{DecodeError, DefId, Dim, Field, Format, RecordDef, Type, Value};
 
-/// Most fields in one plan, counted as often as they lie in different places. Formats can nest records so that a short
-/// description means thousands of millions of places.
-const MOST_PLACES: usize = 1 << 20;
+/// Most fields in one plan, counted as often as they lie in different places: twice those of the widest record. Formats
+/// can nest records so that a short description means thousands of millions of places.
+const MOST_PLACES: usize = 1 << 17;
 
 /// What is known when all pairs have been visited.
 pub(super) struct Findings {

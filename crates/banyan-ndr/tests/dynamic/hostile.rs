@@ -26,7 +26,7 @@ fn look_at_everything(format: &banyan_ndr::Format, body: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(24)))]
 
     #[test]
     fn a_body_cut_anywhere_is_refused_or_read_without_harm(record in records()) {

@@ -7,7 +7,7 @@ use crate::records;
 use crate::support::{Recipe, comparable, records_of};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(400)))]
 
     #[test]
     fn a_body_read_and_written_again_is_the_same_body(record in records()) {

@@ -4,6 +4,7 @@ use banyan_ndr::Limits;
 use banyan_ndr::ffs::{Entry, ErrorKind, Reader};
 
 use crate::build::{LITTLE, Record};
+use crate::effort::share;
 use crate::golden::{FILES, STREAMS, file};
 
 /// Reads everything there is and checks that no body outgrew the file it came from.
@@ -21,7 +22,7 @@ fn survive(bytes: &[u8]) -> usize {
 
 /// Every byte of the first blocks, of which there are all kinds, and some of the rest: a file is read anew for each.
 fn places(len: usize) -> impl Iterator<Item = usize> {
-    let dense = if cfg!(miri) { 20 } else { 1500 };
+    let dense = if cfg!(miri) { 20 } else { share(1500) as usize };
     (0..dense).chain((dense..len).step_by(if cfg!(miri) { 4999 } else { 149 }))
 }
 

@@ -1,6 +1,8 @@
 //! Reading FFS files: golden ones of five architectures, made-up ones for what those do not hold, and damaged ones.
 
 mod build;
+#[path = "../support/effort.rs"]
+mod effort;
 mod golden;
 mod hostile;
 mod shapes;

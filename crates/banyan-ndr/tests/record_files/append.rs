@@ -15,7 +15,7 @@ fn append(path: &std::path::Path, samples: &[Sample]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(32)))]
 
     #[test]
     fn a_file_written_in_several_sessions_reads_as_one(

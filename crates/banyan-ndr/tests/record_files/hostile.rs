@@ -33,7 +33,7 @@ fn exhaust(file: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(1000)))]
 
     #[test]
     fn a_block_with_any_contents_and_right_checksums_does_no_harm(

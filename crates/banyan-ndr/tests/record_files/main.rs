@@ -2,6 +2,8 @@
 
 mod append;
 mod damage;
+#[path = "../support/effort.rs"]
+mod effort;
 mod follow;
 mod hostile;
 mod oracle;

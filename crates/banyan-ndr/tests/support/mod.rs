@@ -6,6 +6,7 @@
 pub(crate) mod body;
 pub(crate) mod choices;
 pub(crate) mod coerce;
+pub(crate) mod effort;
 pub(crate) mod model;
 pub(crate) mod random;
 

@@ -143,35 +143,10 @@ fn vary(model: &Model, name: &str, choices: &mut Choices<'_>) -> Model {
     }
     match model {
         Model::Simple(ty) => Model::Simple(vary_simple(ty, choices)),
-        Model::Enumeration { names, .. } if choices.once_in(4) => {
-            let _ = names;
-            int(8, true)
-        }
-        Model::Enumeration { names, .. } => {
-            let mut names = names.clone();
-            if names.len() > 1 && choices.once_in(4) {
-                names.pop();
-            }
-            if choices.once_in(2) {
-                let shift = choices.below(5) as i128;
-                names.iter_mut().for_each(|(_, value)| *value += shift);
-            }
-            Model::Enumeration { width: choices.of(&[1, 2, 4, 8]), names }
-        }
+        Model::Enumeration { .. } if choices.once_in(4) => int(8, true),
+        Model::Enumeration { names, .. } => vary_names(names.clone(), choices),
         Model::Record(fields) => Model::Record(vary_fields(fields, choices)),
-        Model::Variant(cases) => {
-            let vary_case = |(name, payload): &(String, Option<Model>), choices: &mut Choices<'_>| {
-                (name.clone(), payload.as_ref().map(|payload| vary(payload, "", choices)))
-            };
-            let mut cases: Vec<_> = cases.iter().map(|case| vary_case(case, choices)).collect();
-            if choices.once_in(2) {
-                cases.reverse();
-            }
-            if cases.len() > 1 && choices.once_in(4) {
-                cases.pop();
-            }
-            Model::Variant(cases)
-        }
+        Model::Variant(cases) => vary_cases(cases, choices),
         Model::Optional(item) | Model::Ref { item, .. } => {
             let item = not_null(vary(item, "", choices));
             match choices.below(3) {
@@ -215,6 +190,31 @@ fn vary(model: &Model, name: &str, choices: &mut Choices<'_>) -> Model {
             }
         }
     }
+}
+
+fn vary_names(mut names: Vec<(String, i128)>, choices: &mut Choices<'_>) -> Model {
+    if names.len() > 1 && choices.once_in(4) {
+        names.pop();
+    }
+    if choices.once_in(2) {
+        let shift = choices.below(5) as i128;
+        names.iter_mut().for_each(|(_, value)| *value += shift);
+    }
+    Model::Enumeration { width: choices.of(&[1, 2, 4, 8]), names }
+}
+
+fn vary_cases(cases: &[(String, Option<Model>)], choices: &mut Choices<'_>) -> Model {
+    let vary_case = |(name, payload): &(String, Option<Model>), choices: &mut Choices<'_>| {
+        (name.clone(), payload.as_ref().map(|payload| vary(payload, "", choices)))
+    };
+    let mut cases: Vec<_> = cases.iter().map(|case| vary_case(case, choices)).collect();
+    if choices.once_in(2) {
+        cases.reverse();
+    }
+    if cases.len() > 1 && choices.once_in(4) {
+        cases.pop();
+    }
+    Model::Variant(cases)
 }
 
 fn not_null(model: Model) -> Model {

@@ -3,6 +3,8 @@
 use banyan_ndr::text::*;
 use banyan_ndr::*;
 
+use crate::effort::share;
+
 fn int(width: u8) -> Type {
     Type::Int { width, signed: false }
 }
@@ -200,7 +202,7 @@ fn a_list_of_many_nodes_is_no_deeper_than_one_of_two() {
     let record = RecordDef { name: "List".into(), size: 8, align: 8, fields: vec![Field::new("next", 0, next)] };
     let format = Format::new(ByteOrder::Little, PointerWidth::Eight, vec![Definition::Record(record)]).unwrap();
     let node = |next| Value::Record(vec![("next".to_owned(), next)]);
-    let count = if cfg!(miri) { 100 } else { 20_000 };
+    let count = if cfg!(miri) { 100 } else { share(20_000) as usize };
     let shared = (1..=count).map(|key| node(if key < count { Value::Shared(key) } else { Value::Null })).collect();
     let record = DynRecord { format: format.clone(), root: node(Value::Shared(0)), shared };
     let limits = Limits::default();

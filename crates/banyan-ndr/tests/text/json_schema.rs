@@ -13,7 +13,7 @@ const LITTLE: ByteOrder = ByteOrder::Little;
 const EIGHT: PointerWidth = PointerWidth::Eight;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(512)))]
 
     #[test]
     fn the_schema_accepts_what_is_written(record in records()) {

@@ -2,6 +2,8 @@
 
 #[path = "../support/choices.rs"]
 mod choices;
+#[path = "../support/effort.rs"]
+mod effort;
 mod examples;
 mod json;
 mod json_schema;

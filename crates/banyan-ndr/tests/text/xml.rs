@@ -8,7 +8,7 @@ use crate::records;
 use crate::support::comparable;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(1024)))]
 
     #[test]
     fn every_record_survives_xml(record in records()) {

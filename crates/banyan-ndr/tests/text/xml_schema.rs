@@ -11,7 +11,7 @@ use proptest::strategy::ValueTree as _;
 use crate::records;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(crate::effort::share(256)))]
 
     #[test]
     fn the_format_comes_back_from_its_schema(record in records()) {

@@ -11,12 +11,33 @@ use crate::{DefId, Definition, Field, Format, Type};
 /// The name of the member that tells the case of a variant.
 pub(super) const CASE: &str = "case";
 
+/// Most members of all structs together.
+const MOST_MEMBERS: usize = 1 << 16;
+
+/// Most structs in each other.
+const MOST_NESTED: usize = 64;
+
 /// The schema of a table of records.
 pub(super) fn schema(format: &Format) -> Result<Schema, ExportError> {
     if format.is_recursive() {
         return Err(no_column(format.name(), "records that contain their own kind have no columns"));
     }
+    let mut left = MOST_MEMBERS;
+    if !has_few_members(format, &format.root_type(), &mut left, 0) {
+        return Err(no_column(format.name(), "there would be too many columns"));
+    }
     Ok(Schema::new(members(format, DefId::ROOT)?))
+}
+
+/// Whether a type has no more members, those of members too, than are left, and none too deep. A short description can
+/// mean thousands of millions.
+fn has_few_members(format: &Format, ty: &Type, left: &mut usize, depth: usize) -> bool {
+    let innermost = std::iter::successors(Some(ty), |ty| ty.item()).last().expect("the type itself");
+    let Some(id) = innermost.definition() else { return true };
+    format.definition(id).types().all(|member| {
+        *left = left.saturating_sub(1);
+        *left > 0 && depth < MOST_NESTED && has_few_members(format, member, left, depth + 1)
+    })
 }
 
 fn no_column(field: &str, reason: &str) -> ExportError {

@@ -1,8 +1,6 @@
 //! What the derive macro says about types that cannot be records.
-#![cfg(feature = "derive")]
 
 #[test]
-#[cfg_attr(miri, ignore = "starts the compiler")]
 fn mistakes_are_explained_where_they_stand() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

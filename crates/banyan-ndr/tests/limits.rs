@@ -1,0 +1,95 @@
+//! The limits on records and decoders at their edges: what reaches one is fine, what passes it is refused with the
+//! limit's name. Those on formats are tested where formats are checked.
+
+use banyan_ndr::file::{Reader, StreamReader, Writer, WriterOptions};
+use banyan_ndr::text::from_json;
+use banyan_ndr::{
+    Buffer, CStruct, ConvertOptions, DecodeError, DecodeOptions, Decoder, DynRecord, Format, Limits, Plan,
+    PointerWidth, RecordView, Value,
+};
+
+fn node(width: u8) -> Format {
+    let node = CStruct::new("node", 16, 8).pointer_width(PointerWidth::Eight);
+    node.int("value", 0, width).pointer("next", 8, CStruct::own_type()).build().unwrap()
+}
+
+/// A list of nodes.
+fn chain(format: &Format, length: usize) -> DynRecord {
+    let mut record = DynRecord::new(format);
+    record.shared = (0..length)
+        .map(|at| {
+            let next = if at + 1 < length { Value::Shared(at + 1) } else { Value::Null };
+            Value::record([("value", Value::Int(1)), ("next", next)])
+        })
+        .collect();
+    record
+}
+
+fn is_limit<T>(result: Result<T, DecodeError>, wanted: &str) -> bool {
+    matches!(result, Err(DecodeError::Limit { name, .. }) if name == wanted)
+}
+
+#[test]
+fn body_bytes() {
+    let (source, target) = (node(4), node(2));
+    let body = chain(&source, 3).to_body().unwrap();
+    for (body_bytes, fits) in [(body.len(), true), (body.len() - 1, false)] {
+        let limits = Limits { body_bytes, ..Limits::default() };
+        let read = DynRecord::from_body(&source, &body, &limits);
+        assert_eq!((read.is_ok(), is_limit(read, "body_bytes")), (fits, !fits));
+
+        let options = ConvertOptions { limits: limits.clone(), ..ConvertOptions::default() };
+        let plan = Plan::new(&source, &target, &options).unwrap();
+        let converted = plan.convert(&body, &mut Buffer::new());
+        assert_eq!((converted.is_ok(), is_limit(converted, "body_bytes")), (fits, !fits));
+
+        let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+        let id = decoder.learn(&source).unwrap();
+        let converted = decoder.convert(id, &body, &target);
+        assert_eq!((converted.is_ok(), is_limit(converted, "body_bytes")), (fits, !fits));
+    }
+}
+
+#[test]
+fn body_bytes_of_records_in_files() {
+    let format = node(4);
+    let body = chain(&format, 3).to_body().unwrap();
+    let mut file = Writer::stream(Vec::new(), WriterOptions::default()).unwrap();
+    file.write_body(&format, &body).unwrap();
+    let file = file.finish().unwrap();
+    for (body_bytes, records) in [(body.len(), 1), (body.len() - 1, 0)] {
+        let limits = Limits { body_bytes, ..Limits::default() };
+        let reader = Reader::from_bytes_with(Buffer::from_slice(&file), limits.clone()).unwrap();
+        assert_eq!(reader.records(0).count(), records);
+        let mut stream = StreamReader::with_limits(&file[..], limits).unwrap();
+        assert_eq!(usize::from(stream.next().is_ok_and(|record| record.is_some())), records);
+    }
+}
+
+#[test]
+fn nesting_of_what_is_walked_and_of_json() {
+    let format = node(4);
+    let limits = Limits { nesting: 10, ..Limits::default() };
+    let walked = |length| {
+        let body = chain(&format, length).to_body().unwrap();
+        RecordView::new(&format, &body).unwrap().walk(&limits, &mut |_, _| Ok(()))
+    };
+    let deepest = (1..100).take_while(|length| walked(*length).is_ok()).last().expect("a single node");
+    assert!((4..=10).contains(&deepest), "{deepest} nodes");
+    assert!(is_limit(walked(deepest + 1), "nesting"));
+
+    let node = |inner: String, _| format!(r#"{{"value":1,"next":{inner}}}"#);
+    let json = |length| from_json(&format, &(0..length).fold("null".to_owned(), node), &limits);
+    json(10).unwrap();
+    assert!(json(11).unwrap_err().to_string().contains("Limits::nesting"));
+}
+
+#[test]
+fn formats_of_a_decoder() {
+    let limits = Limits { formats: 2, ..Limits::default() };
+    let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+    decoder.learn(&node(1)).unwrap();
+    decoder.learn(&node(2)).unwrap();
+    decoder.learn(&node(1)).expect("it is known already");
+    assert!(matches!(decoder.learn(&node(4)), Err(DecodeError::TooManyFormats(2))));
+}
