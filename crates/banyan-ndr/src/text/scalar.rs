@@ -14,54 +14,38 @@ pub(super) enum Infinity {
     Upper,
 }
 
-/// A float as text: the shortest decimal that reads back the same, or a word.
-pub(super) enum FloatText {
-    /// Digits, which are a number in JSON and XML alike.
-    Number(String),
-    /// An infinity or not a number.
-    Word(String),
-}
-
-impl FloatText {
-    /// Either form.
-    pub(super) fn into_string(self) -> String {
-        match self {
-            FloatText::Number(text) | FloatText::Word(text) => text,
-        }
-    }
-}
-
-/// Writes a float of `width` bytes; `None` when the value is none of that width.
-pub(super) fn float_text(value: &Value, width: u8, infinity: Infinity) -> Option<FloatText> {
+/// A float of `width` bytes as text: the shortest decimal that reads back the same, or a word for what has no digits.
+/// `None` when the value is none of that width.
+pub(super) fn float_text(value: &Value, width: u8, infinity: Infinity) -> Option<String> {
     Some(match (value, width) {
         (Value::F16(bits), 2) => {
             let value = F16::from_bits(*bits).to_f32();
             match value.is_finite() {
-                true => FloatText::Number(format!("{value:?}")),
+                true => format!("{value:?}"),
                 false => special(f64::from(value), u64::from(*bits), 0x7e00, 4, infinity),
             }
         }
-        (Value::F32(value), 4) if value.is_finite() => FloatText::Number(format!("{value:?}")),
+        (Value::F32(value), 4) if value.is_finite() => format!("{value:?}"),
         (Value::F32(value), 4) => {
             special(f64::from(*value), u64::from(value.to_bits()), u64::from(f32::NAN.to_bits()), 8, infinity)
         }
-        (Value::F64(value), 8) if value.is_finite() => FloatText::Number(format!("{value:?}")),
+        (Value::F64(value), 8) if value.is_finite() => format!("{value:?}"),
         (Value::F64(value), 8) => special(*value, value.to_bits(), f64::NAN.to_bits(), 16, infinity),
         _ => return None,
     })
 }
 
-fn special(value: f64, bits: u64, plain_nan: u64, digits: usize, infinity: Infinity) -> FloatText {
+fn special(value: f64, bits: u64, plain_nan: u64, digits: usize, infinity: Infinity) -> String {
     let name = match infinity {
         Infinity::Lower => "inf",
         Infinity::Upper => "INF",
     };
-    FloatText::Word(match value {
+    match value {
         _ if value.is_nan() && bits == plain_nan => "NaN".into(),
         _ if value.is_nan() => format!("NaN:{bits:0digits$x}"),
         _ if value < 0.0 => format!("-{name}"),
         _ => name.into(),
-    })
+    }
 }
 
 /// Reads a float of `width` bytes from digits.

@@ -7,7 +7,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::{BYTES, REFERENCE, SHARED, member_name};
 use crate::text::depth::Depth;
 use crate::text::path::Path;
-use crate::text::scalar::{FloatText, Infinity, bytes_text, float_text};
+use crate::text::scalar::{Infinity, bytes_text, float_text};
 use crate::text::sharing::Sharing;
 use crate::{F16, Format, RecordDef, Type, Value, VariantDef};
 
@@ -73,7 +73,7 @@ impl<'a> Typed<'a> {
         out: S,
     ) -> Result<S::Ok, S::Error> {
         let depth = self.depth.record().map_err(S::Error::custom)?;
-        if let Some((name, _)) = values.iter().find(|(name, _)| record.field(name).is_none()) {
+        if let Some(name) = unknown_field(record, values) {
             return Err(S::Error::custom(format!("{} has no field {name}", record.name)));
         }
         let mut map = out.serialize_map(None)?;
@@ -131,12 +131,14 @@ impl<'a> Typed<'a> {
         match (self.ty, self.value) {
             (Type::Int { .. }, Value::Int(value)) => serialize_int(*value, out),
             (Type::Int { .. }, Value::UInt(value)) => out.serialize_str(&value.to_string()),
-            (Type::Float { width }, value) => match (float_text(value, *width, Infinity::Lower), value) {
-                (Some(FloatText::Word(word)), _) => out.serialize_str(&word),
-                (Some(_), Value::F64(value)) => out.serialize_f64(*value),
-                (Some(_), Value::F32(value)) => out.serialize_f32(*value),
-                (Some(_), Value::F16(bits)) => out.serialize_f32(F16::from_bits(*bits).to_f32()),
-                _ => self.misfit(),
+            (Type::Float { width: 8 }, Value::F64(value)) if value.is_finite() => out.serialize_f64(*value),
+            (Type::Float { width: 4 }, Value::F32(value)) if value.is_finite() => out.serialize_f32(*value),
+            (Type::Float { width: 2 }, Value::F16(bits)) if F16::from_bits(*bits).to_f32().is_finite() => {
+                out.serialize_f32(F16::from_bits(*bits).to_f32())
+            }
+            (Type::Float { width }, value) => match float_text(value, *width, Infinity::Lower) {
+                Some(word) => out.serialize_str(&word),
+                None => self.misfit(),
             },
             (Type::Bool { .. }, Value::Bool(value)) => out.serialize_bool(*value),
             (Type::Char { .. }, Value::Char(value)) => out.serialize_char(*value),
@@ -158,6 +160,15 @@ impl<'a> Typed<'a> {
     fn misfit<T, E: Error>(&self) -> Result<T, E> {
         Err(E::custom(format!("the value is no {}", self.writing.format.type_name(self.ty))))
     }
+}
+
+/// A field that the record does not have. Fields almost always stand in the record's order, which is looked at first.
+fn unknown_field<'v>(record: &RecordDef, values: &'v [(String, Value)]) -> Option<&'v str> {
+    let known = |position: usize, name: &str| {
+        record.fields.get(position).is_some_and(|field| field.name == name) || record.field(name).is_some()
+    };
+    let names = values.iter().map(|(name, _)| name.as_str());
+    names.enumerate().find(|(position, name)| !known(*position, name)).map(|(_, name)| name)
 }
 
 /// Numbers that common readers of JSON hold exactly stay numbers; larger ones become strings of digits.

@@ -209,9 +209,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         Ok(match (ty, value) {
             (Type::Int { .. }, Value::Int(value)) => value.to_string(),
             (Type::Int { .. }, Value::UInt(value)) => value.to_string(),
-            (Type::Float { width }, _) => {
-                float_text(value, *width, Infinity::Upper).ok_or_else(|| self.misfit(ty))?.into_string()
-            }
+            (Type::Float { width }, _) => float_text(value, *width, Infinity::Upper).ok_or_else(|| self.misfit(ty))?,
             (Type::Bool { .. }, Value::Bool(value)) => value.to_string(),
             (Type::Char { .. }, Value::Char(value)) => value.to_string(),
             (Type::Enum(id), Value::Enum(name)) if self.format.enumeration(*id).value_of(name).is_some() => {
