@@ -26,6 +26,11 @@ impl Isa {
         Isa(Vectors::available().next())
     }
 
+    /// Whether a loop over these windows runs on wider vectors than generated code has.
+    pub(in crate::kernel) fn is_wide(self, windows: &[Window]) -> bool {
+        self.0.is_some_and(|vectors| vectors.is_wide(windows))
+    }
+
     /// All there are, the portable ones included.
     #[cfg(test)]
     pub(in crate::kernel) fn all() -> Vec<Isa> {

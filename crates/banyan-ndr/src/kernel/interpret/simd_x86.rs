@@ -25,6 +25,11 @@ impl Vectors {
         avx2.into_iter().chain(ssse3)
     }
 
+    /// Whether [`shuffle`](Self::shuffle) takes two windows at once.
+    pub(super) fn is_wide(self, windows: &[Window]) -> bool {
+        self == Vectors::Avx2 && matches!(windows.len(), 2 | 4 | 6 | 8) && in_pairs(windows)
+    }
+
     /// Runs `windows`, in order, on `count` items.
     ///
     /// # Safety

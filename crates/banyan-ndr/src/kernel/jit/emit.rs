@@ -9,8 +9,12 @@ use cranelift_frontend::FunctionBuilder;
 
 use super::{memory, numbers};
 use crate::kernel::check::{reach, reach_of};
+use crate::kernel::interpret::Isa;
 use crate::kernel::merge::Merged;
 use crate::kernel::program::{Program, Step};
+
+/// Windows in a loop from which on a call of the interpreter, with wider vectors, costs less than the loop itself.
+const WIDE_LOOP: u64 = 32;
 
 /// Writes one function.
 pub(super) struct Emitter<'a> {
@@ -74,12 +78,13 @@ impl<'a> Emitter<'a> {
     fn check_lengths(&mut self, count: Value, lengths: &[(Value, usize)]) {
         // Sizes are below 2^31, so products of fewer than 2^32 items do not overflow.
         let high = self.builder.ins().ushr_imm_s(count, 32);
-        self.fail_if(high);
-        for &(len, size) in lengths {
+        // One branch for all of them: blocks are what generating code takes most time for.
+        let wrong = lengths.iter().fold(high, |wrong, &(len, size)| {
             let wanted = self.builder.ins().imul_imm_s(count, size as i64);
-            let differs = self.builder.ins().icmp(IntCC::NotEqual, wanted, len);
-            self.fail_if(differs);
-        }
+            let difference = self.builder.ins().bxor(wanted, len);
+            self.builder.ins().bor(wrong, difference)
+        });
+        self.fail_if(wrong);
     }
 
     /// Runs `steps` as long as there are `group` items left. Returns where that ends, and how many are left.
@@ -134,6 +139,7 @@ impl<'a> Emitter<'a> {
             Step::IfPresent { src, dst, ref otherwise, ref steps } if otherwise.len() <= 128 => {
                 self.if_present(item, (src, dst), otherwise, steps);
             }
+            Step::Repeat { count, ref steps, .. } if is_wide_loop(count, steps) => self.call_back(step, item),
             Step::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
                 let first = self.advance(item, src, dst);
                 self.repeat(first, count, (src_stride, dst_stride), |emitter, item| emitter.steps(steps, item));
@@ -233,6 +239,12 @@ impl<'a> Emitter<'a> {
         let value = self.builder.ins().iconst(types::I64, value);
         self.builder.ins().return_(&[value]);
     }
+}
+
+/// Whether the interpreter's loop is so much faster that it pays to call it.
+fn is_wide_loop(count: u32, steps: &[Step]) -> bool {
+    let [Step::Shuffle { windows }] = steps else { return false };
+    u64::from(count) * windows.len() as u64 >= WIDE_LOOP && Isa::best().is_wide(windows)
 }
 
 /// For all loads and stores: they never trap, and need not be aligned.
