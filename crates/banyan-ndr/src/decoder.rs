@@ -69,15 +69,15 @@ pub struct Decoder {
     options: DecodeOptions,
     formats: HashMap<FormatId, Format, foldhash::fast::RandomState>,
     morphs: HashMap<String, Morph>,
-    ways: HashMap<Pair, Way, foldhash::fast::RandomState>,
-    /// The way found last: most records are of the same formats as the one before.
-    last: Option<(Pair, Way)>,
+    ways: Ways,
+    /// The route taken last: most records are of the same formats as the one before.
+    last: Option<(Pair, usize)>,
     routes: Vec<Route>,
     converted: Buffer,
 }
 
 /// The formats of sender and receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pair {
     source: FormatId,
     target: FormatId,
@@ -90,6 +90,36 @@ enum Way {
     Same,
     /// By the route at this position in [`Decoder::routes`].
     Through(usize),
+}
+
+/// The ways found so far: a table for each of the receiver's formats, small enough to stay in the cache with a thousand
+/// senders' formats.
+#[derive(Debug, Default)]
+struct Ways {
+    /// Positions in `tables`, by the receiver's format.
+    targets: HashMap<FormatId, usize, foldhash::fast::RandomState>,
+    /// The receiver's format, and ways by the sender's.
+    tables: Vec<(FormatId, HashMap<FormatId, Way, foldhash::fast::RandomState>)>,
+    /// The table used last.
+    recent: usize,
+}
+
+impl Ways {
+    #[inline]
+    fn find(&mut self, pair: Pair) -> Option<Way> {
+        if self.tables.get(self.recent).is_none_or(|(target, _)| *target != pair.target) {
+            self.recent = *self.targets.get(&pair.target)?;
+        }
+        self.tables[self.recent].1.get(&pair.source).copied()
+    }
+
+    fn insert(&mut self, pair: Pair, way: Way) {
+        let table = *self.targets.entry(pair.target).or_insert_with(|| {
+            self.tables.push((pair.target, HashMap::default()));
+            self.tables.len() - 1
+        });
+        self.tables[table].1.insert(pair.source, way);
+    }
 }
 
 /// What turns records of one format into records of another.
@@ -129,7 +159,7 @@ impl Decoder {
     /// Registers rules for records whose format has the name of `morph`. Conversions decided before are decided anew.
     pub fn morph(&mut self, morph: Morph) {
         self.morphs.insert(morph.from().to_owned(), morph);
-        self.ways.clear();
+        self.ways = Ways::default();
         self.last = None;
         self.routes.clear();
     }
@@ -230,7 +260,17 @@ impl Decoder {
 
     /// [`to_native`](Self::to_native) for the rest of the ways.
     fn convert_to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
-        let Way::Through(route) = self.way(id, target)? else { return Ok(false) };
+        let pair = Pair { source: id, target: target.id() };
+        let route = match &self.last {
+            Some((last, route)) if *last == pair => *route,
+            _ => match self.way(id, target)? {
+                Way::Same => return Ok(false),
+                Way::Through(route) => {
+                    self.last = Some((pair, route));
+                    route
+                }
+            },
+        };
         match &mut self.routes[route] {
             Route::Convert { plan, interpreted_bytes_left } => {
                 if *interpreted_bytes_left > 0 {
@@ -255,17 +295,10 @@ impl Decoder {
     #[inline]
     fn way(&mut self, id: FormatId, target: &Format) -> Result<Way, DecodeError> {
         let pair = Pair { source: id, target: target.id() };
-        if let Some((last, way)) = self.last
-            && last == pair
-        {
-            return Ok(way);
+        match self.ways.find(pair) {
+            Some(way) => Ok(way),
+            None => self.new_way(pair, target),
         }
-        let way = match self.ways.get(&pair) {
-            Some(way) => *way,
-            None => self.new_way(pair, target)?,
-        };
-        self.last = Some((pair, way));
-        Ok(way)
     }
 
     #[cold]

@@ -8,7 +8,7 @@ use super::StepErrorKind;
 use super::merge::Merged;
 use super::number;
 use super::program::{Number, Step};
-pub(super) use simd::Isa;
+pub(super) use simd::{Isa, WideLoop};
 
 /// Where and why a step failed.
 #[derive(Debug)]

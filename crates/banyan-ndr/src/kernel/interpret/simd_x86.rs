@@ -36,6 +36,8 @@ impl Vectors {
     ///
     /// The processor must have the instructions. The 16 bytes of every window of every item, `strides` apart, must be
     /// readable at `src` and writable at `dst`.
+    // Arguments that go through the stack would cost short lists more than their windows.
+    #[inline(always)]
     pub(super) unsafe fn shuffle(
         self,
         windows: &[Window],

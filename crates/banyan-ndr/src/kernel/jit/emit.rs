@@ -9,7 +9,7 @@ use cranelift_frontend::FunctionBuilder;
 
 use super::{memory, numbers};
 use crate::kernel::check::{reach, reach_of};
-use crate::kernel::interpret::Isa;
+use crate::kernel::interpret::WideLoop;
 use crate::kernel::merge::Merged;
 use crate::kernel::program::{Program, Step};
 
@@ -23,7 +23,15 @@ pub(super) struct Emitter<'a> {
     pub(super) failed: Block,
     interpret_step: SigRef,
     copy: SigRef,
-    called_back: Vec<Arc<Step>>,
+    wide_loop: SigRef,
+    called: Called,
+}
+
+/// What generated code calls, at the addresses it has been told.
+#[derive(Debug, Default)]
+pub(super) struct Called {
+    steps: Vec<Arc<Step>>,
+    wide_loops: Vec<Arc<WideLoop>>,
 }
 
 /// Where an item's source and target begin.
@@ -41,18 +49,18 @@ impl<'a> Emitter<'a> {
             signature.returns = vec![AbiParam::new(types::I64); returns];
             builder.import_signature(signature)
         };
-        let (interpret_step, copy) = (import(5, 1), import(3, 0));
+        let (interpret_step, copy, wide_loop) = (import(5, 1), import(3, 0), import(3, 0));
         let failed = builder.create_block();
-        Emitter { builder, failed, interpret_step, copy, called_back: Vec::new() }
+        Emitter { builder, failed, interpret_step, copy, wide_loop, called: Called::default() }
     }
 
-    /// Ends the function and returns the steps it calls the interpreter for.
-    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Vec<Arc<Step>> {
+    /// Ends the function and returns what it calls the interpreter for.
+    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Called {
         self.builder.switch_to_block(self.failed);
         self.return_constant(1);
         self.builder.seal_all_blocks();
         self.builder.finalize(isa.frontend_config());
-        self.called_back
+        self.called
     }
 
     /// The whole function: `src`, its length, `dst`, its length, number of items.
@@ -139,9 +147,11 @@ impl<'a> Emitter<'a> {
             Step::IfPresent { src, dst, ref otherwise, ref steps } if otherwise.len() <= 128 => {
                 self.if_present(item, (src, dst), otherwise, steps);
             }
-            Step::Repeat { count, ref steps, .. } if is_wide_loop(count, steps) => self.call_back(step, item),
             Step::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
                 let first = self.advance(item, src, dst);
+                if let Some(wide) = wide_loop(steps, count, (src_stride, dst_stride)) {
+                    return self.call_wide(wide, first);
+                }
                 self.repeat(first, count, (src_stride, dst_stride), |emitter, item| emitter.steps(steps, item));
             }
             Step::Zero { .. }
@@ -190,13 +200,23 @@ impl<'a> Emitter<'a> {
         let (read, written) = reach(step);
         let step = Arc::new(step.clone());
         let address = Arc::as_ptr(&step).expose_provenance();
-        self.called_back.push(step);
+        self.called.steps.push(step);
         let arguments =
             [self.constant(address), item.src, self.constant(read as usize), item.dst, self.constant(written as usize)];
         let callee = self.constant(memory::interpret_step as *const () as usize);
         let call = self.builder.ins().call_indirect(self.interpret_step, callee, &arguments);
         let result = self.builder.inst_results(call)[0];
         self.fail_if(result);
+    }
+
+    /// Has the interpreter run a loop over all of its items, the first of which is given.
+    fn call_wide(&mut self, wide: WideLoop, first: Item) {
+        let wide = Arc::new(wide);
+        let address = Arc::as_ptr(&wide).expose_provenance();
+        self.called.wide_loops.push(wide);
+        let arguments = [self.constant(address), first.src, first.dst];
+        let callee = self.constant(memory::wide_loop as *const () as usize);
+        self.builder.ins().call_indirect(self.wide_loop, callee, &arguments);
     }
 
     /// Calls memcpy.
@@ -241,10 +261,13 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Whether the interpreter's loop is so much faster that it pays to call it.
-fn is_wide_loop(count: u32, steps: &[Step]) -> bool {
-    let [Step::Shuffle { windows }] = steps else { return false };
-    u64::from(count) * windows.len() as u64 >= WIDE_LOOP && Isa::best().is_wide(windows)
+/// The interpreter's loop, where that is so much faster that it pays to call it.
+fn wide_loop(steps: &[Step], count: u32, strides: (u32, u32)) -> Option<WideLoop> {
+    let [Step::Shuffle { windows }] = steps else { return None };
+    if u64::from(count) * (windows.len() as u64) < WIDE_LOOP {
+        return None;
+    }
+    WideLoop::new(windows, count as usize, (strides.0 as usize, strides.1 as usize))
 }
 
 /// For all loads and stores: they never trap, and need not be aligned.
