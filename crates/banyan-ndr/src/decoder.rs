@@ -69,20 +69,65 @@ pub struct Decoder {
     options: DecodeOptions,
     formats: HashMap<FormatId, Format, foldhash::fast::RandomState>,
     morphs: HashMap<String, Morph>,
-    /// By the ids of sender's and receiver's format; the value is a position in `routes`.
-    ways: HashMap<(FormatId, FormatId), usize, foldhash::fast::RandomState>,
+    ways: Ways,
+    /// The route taken last: most records are of the same formats as the one before.
+    last: Option<(Pair, usize)>,
     routes: Vec<Route>,
     converted: Buffer,
 }
 
+/// The formats of sender and receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pair {
+    source: FormatId,
+    target: FormatId,
+}
+
 /// How records of one format become records of another.
-#[derive(Debug)]
-enum Route {
+#[derive(Debug, Clone, Copy)]
+enum Way {
     /// They are the same.
     Same,
-    /// By a plan, which has converted this many bytes so far.
-    Convert { plan: Box<Plan>, bytes: usize },
-    /// By rules that compute fields.
+    /// By the route at this position in [`Decoder::routes`].
+    Through(usize),
+}
+
+/// The ways found so far: a table for each of the receiver's formats, small enough to stay in the cache with a thousand
+/// senders' formats.
+#[derive(Debug, Default)]
+struct Ways {
+    /// Positions in `tables`, by the receiver's format.
+    targets: HashMap<FormatId, usize, foldhash::fast::RandomState>,
+    /// The receiver's format, and ways by the sender's.
+    tables: Vec<(FormatId, HashMap<FormatId, Way, foldhash::fast::RandomState>)>,
+    /// The table used last.
+    recent: usize,
+}
+
+impl Ways {
+    #[inline]
+    fn find(&mut self, pair: Pair) -> Option<Way> {
+        if self.tables.get(self.recent).is_none_or(|(target, _)| *target != pair.target) {
+            self.recent = *self.targets.get(&pair.target)?;
+        }
+        self.tables[self.recent].1.get(&pair.source).copied()
+    }
+
+    fn insert(&mut self, pair: Pair, way: Way) {
+        let table = *self.targets.entry(pair.target).or_insert_with(|| {
+            self.tables.push((pair.target, HashMap::default()));
+            self.tables.len() - 1
+        });
+        self.tables[table].1.insert(pair.source, way);
+    }
+}
+
+/// What turns records of one format into records of another.
+#[derive(Debug)]
+enum Route {
+    /// A plan, for which machine code is generated after so many bytes more; 0 is never again.
+    Convert { plan: Plan, interpreted_bytes_left: usize },
+    /// Rules that compute fields.
     Morph { source: Format, target: Format, morph: Morph },
 }
 
@@ -114,7 +159,8 @@ impl Decoder {
     /// Registers rules for records whose format has the name of `morph`. Conversions decided before are decided anew.
     pub fn morph(&mut self, morph: Morph) {
         self.morphs.insert(morph.from().to_owned(), morph);
-        self.ways.clear();
+        self.ways = Ways::default();
+        self.last = None;
         self.routes.clear();
     }
 
@@ -124,8 +170,8 @@ impl Decoder {
     }
 
     /// Decodes a body into a value, which may borrow from the body or from this decoder.
+    #[inline]
     pub fn decode<'a, T: Record + Read<'a>>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<T, DecodeError> {
-        self.check_length(body)?;
         if self.to_native(id, T::format(), body)? {
             return read_native(&self.converted);
         }
@@ -147,7 +193,6 @@ impl Decoder {
         body: &[u8],
         value: &mut T,
     ) -> Result<(), DecodeError> {
-        self.check_length(body)?;
         if self.to_native(id, T::format(), body)? {
             return read_native_into(value, &self.converted);
         }
@@ -155,8 +200,8 @@ impl Decoder {
     }
 
     /// Views a body as a record that has no references: in place when the layouts agree, converted otherwise.
+    #[inline]
     pub fn view<'a, T: Record>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<&'a T, DecodeError> {
-        self.check_length(body)?;
         if self.to_native(id, T::format(), body)? {
             return view_native(&self.converted);
         }
@@ -182,7 +227,6 @@ impl Decoder {
         body: &'a [u8],
         target: &'a Format,
     ) -> Result<RecordView<'a>, DecodeError> {
-        self.check_length(body)?;
         let bytes = if self.to_native(id, target, body)? { &self.converted[..] } else { body };
         RecordView::new(target, bytes)
     }
@@ -193,25 +237,45 @@ impl Decoder {
         if id == target.id() {
             return Ok(false);
         }
-        let way = self.way(id, target)?;
-        Ok(match &self.routes[way] {
-            Route::Convert { plan, .. } => plan.compile(),
-            _ => false,
+        Ok(match self.way(id, target)? {
+            Way::Same => false,
+            Way::Through(route) => match &self.routes[route] {
+                Route::Convert { plan, .. } => plan.compile(),
+                Route::Morph { .. } => false,
+            },
         })
     }
 
     /// Brings a body into the layout of `target`. False when it has it already; true when it now lies in `converted`.
+    #[inline]
     fn to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
+        if body.len() > self.options.limits.body_bytes {
+            return Err(self.too_long(body));
+        }
         if id == target.id() && self.morphs.is_empty() {
             return Ok(false);
         }
-        let way = self.way(id, target)?;
-        match &mut self.routes[way] {
-            Route::Same => return Ok(false),
-            Route::Convert { plan, bytes } => {
-                if *bytes < PAYS_AFTER {
-                    *bytes = bytes.saturating_add(body.len().max(1));
-                    if *bytes >= PAYS_AFTER && self.options.generate == Generate::WhenItPays && plan.pays() {
+        self.convert_to_native(id, target, body)
+    }
+
+    /// [`to_native`](Self::to_native) for the rest of the ways.
+    fn convert_to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
+        let pair = Pair { source: id, target: target.id() };
+        let route = match &self.last {
+            Some((last, route)) if *last == pair => *route,
+            _ => match self.way(id, target)? {
+                Way::Same => return Ok(false),
+                Way::Through(route) => {
+                    self.last = Some((pair, route));
+                    route
+                }
+            },
+        };
+        match &mut self.routes[route] {
+            Route::Convert { plan, interpreted_bytes_left } => {
+                if *interpreted_bytes_left > 0 {
+                    *interpreted_bytes_left = interpreted_bytes_left.saturating_sub(body.len().max(1));
+                    if *interpreted_bytes_left == 0 {
                         plan.compile();
                     }
                 }
@@ -227,23 +291,36 @@ impl Decoder {
         Ok(true)
     }
 
-    /// The route from one format to another, decided when first asked for.
-    fn way(&mut self, id: FormatId, target: &Format) -> Result<usize, DecodeError> {
-        if let Some(way) = self.ways.get(&(id, target.id())) {
-            return Ok(*way);
+    /// The way from one format to another, decided when first asked for.
+    #[inline]
+    fn way(&mut self, id: FormatId, target: &Format) -> Result<Way, DecodeError> {
+        let pair = Pair { source: id, target: target.id() };
+        match self.ways.find(pair) {
+            Some(way) => Ok(way),
+            None => self.new_way(pair, target),
         }
-        let route = self.decide(id, target)?;
-        self.routes.push(route);
-        self.ways.insert((id, target.id()), self.routes.len() - 1);
-        Ok(self.routes.len() - 1)
     }
 
-    fn decide(&self, id: FormatId, target: &Format) -> Result<Route, DecodeError> {
+    #[cold]
+    fn new_way(&mut self, pair: Pair, target: &Format) -> Result<Way, DecodeError> {
+        let way = match self.decide(pair.source, target)? {
+            None => Way::Same,
+            Some(route) => {
+                self.routes.push(route);
+                Way::Through(self.routes.len() - 1)
+            }
+        };
+        self.ways.insert(pair, way);
+        Ok(way)
+    }
+
+    /// A new route; none where the formats lay records out alike.
+    fn decide(&self, id: FormatId, target: &Format) -> Result<Option<Route>, DecodeError> {
         let known = if id == target.id() { Some(target) } else { self.formats.get(&id) };
         let source = known.ok_or(DecodeError::UnknownFormat(id))?;
         let morph = self.morphs.get(source.name());
         if let Some(morph) = morph.filter(|morph| !morph.is_plannable()) {
-            return Ok(Route::Morph { source: source.clone(), target: target.clone(), morph: morph.clone() });
+            return Ok(Some(Route::Morph { source: source.clone(), target: target.clone(), morph: morph.clone() }));
         }
         let mut options = ConvertOptions {
             loss: self.options.loss,
@@ -257,20 +334,22 @@ impl Decoder {
         }
         let plan = Plan::new(source, target, &options)?;
         if plan.is_identity() {
-            return Ok(Route::Same);
+            return Ok(None);
         }
+        let interpreted_bytes_left = match self.options.generate {
+            Generate::WhenItPays => PAYS_AFTER,
+            Generate::AtOnce | Generate::Never => 0,
+        };
         if self.options.generate == Generate::AtOnce {
             plan.compile();
         }
-        Ok(Route::Convert { plan: Box::new(plan), bytes: 0 })
+        Ok(Some(Route::Convert { plan, interpreted_bytes_left }))
     }
 
-    fn check_length(&self, body: &[u8]) -> Result<(), DecodeError> {
-        let (found, limit) = (body.len(), self.options.limits.body_bytes);
-        if found <= limit {
-            return Ok(());
-        }
-        Err(DecodeError::Limit { path: "body".into(), found: found as u64, limit: limit as u64, name: "body_bytes" })
+    #[cold]
+    fn too_long(&self, body: &[u8]) -> DecodeError {
+        let (found, limit) = (body.len() as u64, self.options.limits.body_bytes as u64);
+        DecodeError::Limit { path: "body".into(), found, limit, name: "body_bytes" }
     }
 }
 

@@ -72,6 +72,7 @@ impl Header {
 ///
 /// # Panics
 /// When `bytes` is longer than 16.
+#[inline]
 pub fn read_uint(bytes: &[u8], order: ByteOrder) -> u128 {
     let mut wide = [0; 16];
     match order {
@@ -99,6 +100,7 @@ pub fn read_int(bytes: &[u8], order: ByteOrder) -> i128 {
 ///
 /// # Panics
 /// When `out` is longer than 16.
+#[inline]
 pub fn write_uint(out: &mut [u8], value: u128, order: ByteOrder) {
     let len = out.len();
     match order {
@@ -120,8 +122,7 @@ impl Slots {
     /// Reads the reference at `at`: where it leads to in the body, or `None` for null. The place itself must lie in
     /// the body. The target lies in the body or at its very end; what lies there is for the caller to check.
     pub fn reference(self, body: &[u8], at: usize) -> Result<Option<usize>, BadReference> {
-        let width = self.pointer.bytes();
-        let stored = read_uint(&body[at..at + width], self.order) as u64;
+        let stored = self.word(body, at);
         if stored == 0 {
             return Ok(None);
         }
@@ -132,8 +133,7 @@ impl Slots {
     /// Reads the span at `at`: target and number of items. An empty span leads nowhere. The number is *not* checked
     /// against the body's end: the size of an item is not known here.
     pub fn span(self, body: &[u8], at: usize) -> Result<(usize, usize), BadReference> {
-        let width = self.pointer.bytes();
-        let count = read_uint(&body[at + width..at + 2 * width], self.order) as u64;
+        let count = self.word(body, at + self.pointer.bytes());
         if count == 0 {
             return Ok((0, 0));
         }
@@ -149,7 +149,7 @@ impl Slots {
     pub fn set_reference(self, out: &mut [u8], target: Option<usize>) {
         assert!(target.is_none_or(|target| target <= self.most()), "a body too long for its references");
         let stored = target.map_or(0, |target| target + ORIGIN);
-        write_uint(&mut out[..self.pointer.bytes()], stored as u128, self.order);
+        self.set_word(out, stored as u64);
     }
 
     /// Writes a span.
@@ -157,9 +157,27 @@ impl Slots {
     /// # Panics
     /// As [`Slots::set_reference`].
     pub fn set_span(self, out: &mut [u8], target: usize, count: usize) {
-        let width = self.pointer.bytes();
         self.set_reference(out, (count > 0).then_some(target));
-        write_uint(&mut out[width..2 * width], count as u128, self.order);
+        self.set_word(&mut out[self.pointer.bytes()..], count as u64);
+    }
+
+    /// An integer as wide as a reference.
+    #[inline]
+    fn word(self, body: &[u8], at: usize) -> u64 {
+        // Of known widths, because references are many and a loop over bytes is slow.
+        match self.pointer {
+            PointerWidth::Four => read_uint(&body[at..at + 4], self.order) as u64,
+            PointerWidth::Eight => read_uint(&body[at..at + 8], self.order) as u64,
+        }
+    }
+
+    /// Writes the low bytes of an integer, as many as a reference has.
+    #[inline]
+    fn set_word(self, out: &mut [u8], value: u64) {
+        match self.pointer {
+            PointerWidth::Four => write_uint(&mut out[..4], value.into(), self.order),
+            PointerWidth::Eight => write_uint(&mut out[..8], value.into(), self.order),
+        }
     }
 
     /// The longest body that references of this width can span.

@@ -92,6 +92,7 @@ impl Format {
     }
 
     /// 128 bits of a hash of [`encoded`](Self::encoded).
+    #[inline]
     pub fn id(&self) -> FormatId {
         self.0.id
     }
@@ -203,6 +204,7 @@ impl Format {
     }
 
     /// Whether a record can contain another of its own kind through references, so that its depth is set by the data.
+    #[inline]
     pub fn is_recursive(&self) -> bool {
         !self.0.recursive.is_empty()
     }

@@ -30,12 +30,17 @@ use interpret::Isa;
 use merge::Merged;
 use program::{Program, Step};
 
+/// Items from which on wider instructions outweigh what the interpreter takes to start.
+const WIDE_FROM: usize = 4;
+
 /// A conversion of items, ready to run.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     /// As planned. Tells the exact error after a merged run has failed.
     program: Program,
     merged: Merged,
+    /// Whether the interpreter has wider instructions for the loop over items than generated code.
+    wide: bool,
     /// Set by the first [`Kernel::compile`]; empty where that did not work.
     code: OnceLock<Option<jit::Code>>,
 }
@@ -71,7 +76,8 @@ impl Kernel {
     pub(crate) fn new(program: Program) -> Kernel {
         check::assert_within(&program.steps, program.src_size, program.dst_size);
         let merged = Merged::new(&program);
-        Kernel { program, merged, code: OnceLock::new() }
+        let wide = merged.is_wide(Isa::best());
+        Kernel { program, merged, wide, code: OnceLock::new() }
     }
 
     /// The program as planned.
@@ -79,14 +85,15 @@ impl Kernel {
         &self.program
     }
 
-    /// Converts `count` items lying side by side, by machine code if there is some.
+    /// Converts `count` items lying side by side, by machine code if there is some and it is faster.
     ///
     /// # Panics
     ///
     /// If `src` or `dst` is not exactly `count` items long.
+    #[inline]
     pub(crate) fn run(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
         match self.code.get() {
-            Some(Some(code)) if code.run(src, dst, count) => Ok(()),
+            Some(Some(code)) if !(self.wide && count >= WIDE_FROM) && code.run(src, dst, count) => Ok(()),
             // The interpreter repeats what machine code gave up on, and finds the exact error.
             _ => self.run_interpreted(src, dst, count),
         }
@@ -99,9 +106,10 @@ impl Kernel {
 
     /// Interprets with the given instructions.
     fn run_on(&self, isa: Isa, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        assert_eq!(Some(src.len()), self.program.src_size.checked_mul(count), "source is not {count} items");
-        assert_eq!(Some(dst.len()), self.program.dst_size.checked_mul(count), "target is not {count} items");
-        match interpret::run_merged(isa, &self.merged, src, dst, count) {
+        let Program { src_size, dst_size, .. } = self.program;
+        assert_eq!(Some(src.len()), src_size.checked_mul(count), "source is not {count} items");
+        assert_eq!(Some(dst.len()), dst_size.checked_mul(count), "target is not {count} items");
+        match interpret::run_merged(isa, &self.merged, src, dst, count, (src_size, dst_size)) {
             Ok(()) => Ok(()),
             Err(_) => self.run_stepwise(src, dst, count),
         }
@@ -117,17 +125,6 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether target items are source items, byte by byte.
-    pub(crate) fn is_copy(&self) -> bool {
-        let Program { src_size, dst_size, .. } = self.program;
-        src_size == dst_size
-            && match *self.merged.one {
-                [] => dst_size == 0,
-                [Step::Copy { src: 0, dst: 0, len }] => len as usize == dst_size,
-                _ => false,
-            }
-    }
-
     /// Whether machine code would beat the interpreter: not where one call of memcpy or one long byte swap does it all,
     /// nor for programs so long that generating code takes longer than most uses are worth.
     pub(crate) fn pays(&self) -> bool {
@@ -139,10 +136,5 @@ impl Kernel {
     /// that is too long.
     pub(crate) fn compile(&self) -> bool {
         self.code.get_or_init(|| jit::Code::generate(&self.program, &self.merged)).is_some()
-    }
-
-    /// Whether [`Kernel::run`] runs machine code.
-    pub(crate) fn is_compiled(&self) -> bool {
-        matches!(self.code.get(), Some(Some(_)))
     }
 }

@@ -169,7 +169,7 @@ fn is_integer(float: f64, integer: Value) -> bool {
 
 /// f32 to f64. The language leaves the bits of a NaN open; here they are what processors do: sign and payload stay, and
 /// it becomes quiet.
-fn widen(bits: u32) -> f64 {
+pub(super) fn widen(bits: u32) -> f64 {
     let value = f32::from_bits(bits);
     if !value.is_nan() {
         return f64::from(value);
@@ -179,7 +179,7 @@ fn widen(bits: u32) -> f64 {
 }
 
 /// f64 to the bits of the nearest f32, NaNs as in [`widen`].
-fn narrow(value: f64) -> u32 {
+pub(super) fn narrow(value: f64) -> u32 {
     if !value.is_nan() {
         return (value as f32).to_bits();
     }

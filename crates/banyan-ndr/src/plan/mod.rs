@@ -82,13 +82,12 @@ impl Plan {
 
     #[inline]
     fn run(&self, body: &[u8], out: &mut Buffer, interpreted: bool) -> Result<(), DecodeError> {
-        if !self.source.fits(body.len()) {
-            return Err(DecodeError::Size { found: body.len(), wanted: self.source.size() });
-        }
         let root = &self.items[0];
-        out.set_len(root.program().dst_size);
-        if root.walks.is_empty() {
-            let body = &body[..root.program().src_size];
+        let size = root.program().src_size;
+        // Straight to the kernel where there is nothing else to do.
+        if root.walks.is_empty() && (body.len() == size || self.source.fits(body.len())) {
+            let body = &body[..size];
+            out.set_len(root.program().dst_size);
             let ran = match interpreted {
                 false => root.kernel.run(body, out, 1),
                 true => root.kernel.run_interpreted(body, out, 1),
@@ -100,7 +99,12 @@ impl Plan {
         self.walk(body, out, interpreted)
     }
 
+    #[inline(never)]
     fn walk(&self, body: &[u8], out: &mut Buffer, interpreted: bool) -> Result<(), DecodeError> {
+        if !self.source.fits(body.len()) {
+            return Err(DecodeError::Size { found: body.len(), wanted: self.source.size() });
+        }
+        out.set_len(self.items[0].program().dst_size);
         let first = walk::Walker::new(self, body, out, interpreted, false).run();
         if first.is_ok() {
             return Ok(());

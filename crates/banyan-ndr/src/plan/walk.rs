@@ -57,13 +57,16 @@ pub(super) struct Walker<'a> {
     interpreted: bool,
     open: Vec<Run>,
     /// Where shared targets lie in the output, by source position and item.
-    seen: HashMap<(usize, ItemId), usize, foldhash::fast::RandomState>,
+    seen: Option<Seen>,
     /// Bytes that may still be led to.
     budget: usize,
     /// Most bytes of the output.
     most: usize,
     trail: Option<Vec<Origin>>,
 }
+
+/// Made when first needed: most records share nothing.
+type Seen = HashMap<(usize, ItemId), usize, foldhash::fast::RandomState>;
 
 type Done = Result<(), Box<DecodeError>>;
 
@@ -79,7 +82,7 @@ impl<'a> Walker<'a> {
             target,
             interpreted,
             open: Vec::new(),
-            seen: HashMap::default(),
+            seen: None,
             budget: body.len(),
             most: plan.most.min(target.most()),
             trail: traced.then(Vec::new),
@@ -88,9 +91,11 @@ impl<'a> Walker<'a> {
 
     /// Converts the root and all it leads to. The output holds the root's place already.
     pub(super) fn run(mut self) -> Done {
-        self.start(Run { item: 0, src: 0, dst: 0, count: 1, first: 0, trail: 0 })?;
         let plan = self.plan;
-        while let Some(run) = self.open.pop() {
+        let root = Run { item: 0, src: 0, dst: 0, count: 1, first: 0, trail: 0 };
+        self.run_kernel(root)?;
+        let mut next = Some(root);
+        while let Some(run) = next {
             let item = &plan.items[run.item];
             for index in 0..run.count {
                 let src = run.src + index * item.program().src_size;
@@ -101,6 +106,7 @@ impl<'a> Walker<'a> {
                     self.walk(walk, spot)?;
                 }
             }
+            next = self.open.pop();
         }
         Ok(())
     }
@@ -110,6 +116,14 @@ impl<'a> Walker<'a> {
         if run.count == 0 {
             return Ok(());
         }
+        self.run_kernel(run)?;
+        if !self.plan.items[run.item].walks.is_empty() {
+            self.open.push(run);
+        }
+        Ok(())
+    }
+
+    fn run_kernel(&mut self, run: Run) -> Done {
         let item = &self.plan.items[run.item];
         let src = &self.body[run.src..run.src + run.count * item.program().src_size];
         let dst = &mut self.out[run.dst..run.dst + run.count * item.program().dst_size];
@@ -117,13 +131,7 @@ impl<'a> Walker<'a> {
             false => item.kernel.run(src, dst, run.count),
             true => item.kernel.run_interpreted(src, dst, run.count),
         };
-        if let Err(failed) = ran {
-            return Err(self.kernel_error(run, failed.item));
-        }
-        if !item.walks.is_empty() {
-            self.open.push(run);
-        }
-        Ok(())
+        ran.map_err(|failed| self.kernel_error(run, failed.item))
     }
 
     /// Starts a run that a walk has led to.
@@ -221,7 +229,7 @@ impl<'a> Walker<'a> {
                 let dst = self.allocate(item.program().dst_size, item.align, spot)?;
                 self.target.set_reference(&mut self.out[spot.dst + at as usize..], Some(dst));
                 if shared && behind {
-                    self.seen.insert((src, value.item), dst);
+                    self.seen.get_or_insert_default().insert((src, value.item), dst);
                 }
                 dst
             }
@@ -231,7 +239,7 @@ impl<'a> Walker<'a> {
 
     /// Where a shared source value has been put. The root is the item 0 at the start of both bodies.
     fn known(&self, src: usize, item: ItemId) -> Option<usize> {
-        if (src, item) == (0, 0) { Some(0) } else { self.seen.get(&(src, item)).copied() }
+        if (src, item) == (0, 0) { Some(0) } else { self.seen.as_ref()?.get(&(src, item)).copied() }
     }
 
     fn variant(&mut self, variant: &VariantWalk, spot: Spot) -> Done {
@@ -322,7 +330,9 @@ impl<'a> Walker<'a> {
             Some(total) if total <= self.most => self.out.set_len(total),
             total => return Err(self.too_long(spot, total.map_or(u64::MAX, |total| total as u64))),
         }
-        self.out[end..at].fill(0);
+        if end < at {
+            self.out[end..at].fill(0);
+        }
         Ok(at)
     }
 }

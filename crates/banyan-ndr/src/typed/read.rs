@@ -16,7 +16,7 @@ use crate::DecodeError;
 use crate::wire::ORIGIN;
 
 /// Values that are made and wait for their owners (by slot), or are shared by several (by target).
-pub(super) type Built = HashMap<(usize, TypeId), Erased, foldhash::fast::RandomState>;
+type Built = HashMap<(usize, TypeId), Erased, foldhash::fast::RandomState>;
 
 /// Reads one body.
 pub struct Reader<'a> {
@@ -25,12 +25,14 @@ pub struct Reader<'a> {
     budget: Cell<usize>,
     /// Whether what is not shallow is read from a work list, by a [`Discoverer`](super::Discoverer).
     pub(super) deferring: bool,
-    pub(super) built: RefCell<Built>,
+    /// Made when first needed: most records own what they hold.
+    built: RefCell<Option<Built>>,
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub(super) fn new(body: &'a [u8], deferring: bool) -> Reader<'a> {
-        Reader { body, budget: Cell::new(body.len()), deferring, built: RefCell::default() }
+        Reader { body, budget: Cell::new(body.len()), deferring, built: RefCell::new(None) }
     }
 
     /// Bytes of the fixed part.
@@ -139,7 +141,7 @@ impl<'a> Reader<'a> {
     /// Keeps a value that was made before its owner, under the slot it is referred to from.
     pub(super) fn keep<P>(&self, slot: usize, value: P) -> Result<(), DecodeError> {
         let key = (slot, type_id::of::<P>());
-        match self.built.borrow_mut().insert(key, Erased::new(value)) {
+        match self.built.borrow_mut().get_or_insert_default().insert(key, Erased::new(value)) {
             None => Ok(()),
             // Two owners of the same slot: their places overlap.
             Some(_) => Err(DecodeError::Overlap { path: String::new(), body: self.body.len() }),
@@ -148,7 +150,8 @@ impl<'a> Reader<'a> {
 
     /// Takes what was kept for a slot.
     pub(super) fn kept<P>(&self, slot: usize) -> Result<P, DecodeError> {
-        let Some(kept) = self.built.borrow_mut().remove(&(slot, type_id::of::<P>())) else {
+        let mut built = self.built.borrow_mut();
+        let Some(kept) = built.as_mut().and_then(|built| built.remove(&(slot, type_id::of::<P>()))) else {
             return Err(DecodeError::Overlap { path: String::new(), body: self.body.len() });
         };
         // SAFETY: what is kept under the identity of `P` is a `P` but for lifetimes. All that a body is read into
@@ -161,7 +164,7 @@ impl<'a> Reader<'a> {
         let built = self.built.borrow();
         // SAFETY: as in `kept`; and values in records do not change behind shared borrows (see `Wire`), so that it
         // does not matter if the owners use different lifetimes.
-        built.get(&(target, type_id::of::<P>())).map(|kept| unsafe { kept.get::<P>() }.clone())
+        built.as_ref()?.get(&(target, type_id::of::<P>())).map(|kept| unsafe { kept.get::<P>() }.clone())
     }
 }
 

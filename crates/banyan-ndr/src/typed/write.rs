@@ -98,8 +98,8 @@ pub struct Writer<'r> {
     /// Whether what is not shallow waits in the work list.
     deferring: bool,
     deferred: Vec<(&'r dyn Deferred, Place, Entry)>,
-    /// Where shared values lie, by their addresses.
-    shared: HashMap<usize, usize, foldhash::fast::RandomState>,
+    /// Where shared values lie, by their addresses. Made when first needed.
+    shared: Option<HashMap<usize, usize, foldhash::fast::RandomState>>,
     error: Option<EncodeError>,
 }
 
@@ -122,7 +122,7 @@ impl<'r> Writer<'r> {
             threshold,
             deferring,
             deferred: Vec::new(),
-            shared: HashMap::default(),
+            shared: None,
             error: None,
         };
         if let Some(place) = writer.reserve(T::SIZE, T::ALIGN) {
@@ -155,6 +155,11 @@ impl<'r> Writer<'r> {
         self.error.get_or_insert(error);
     }
 
+    #[cold]
+    fn fail_too_long(&mut self, end: Option<usize>) {
+        self.fail(EncodeError::TooLong(end.unwrap_or(usize::MAX)));
+    }
+
     #[inline]
     fn len(&self) -> usize {
         self.owned.len() - self.start + self.borrowed
@@ -175,10 +180,12 @@ impl<'r> Writer<'r> {
         let padding = len.wrapping_neg() & (align - 1);
         let end = len.checked_add(padding).and_then(|at| at.checked_add(size));
         if end.is_none_or(|end| end > NATIVE.most()) {
-            self.fail(EncodeError::TooLong(end.unwrap_or(usize::MAX)));
+            self.fail_too_long(end);
             return None;
         }
-        self.owned.resize(self.owned.len() + padding, 0);
+        if padding > 0 {
+            self.owned.resize(self.owned.len() + padding, 0);
+        }
         Some(Place { at: len + padding, index: self.owned.len() })
     }
 
@@ -250,11 +257,11 @@ impl<'r> Writer<'r> {
     /// Writes what a shared pointer leads to, the first time.
     pub(super) fn shared_now<T: Wire>(&mut self, slot: Place, value: &'r T) {
         let address = std::ptr::from_ref(value).addr();
-        if let Some(at) = self.shared.get(&address) {
-            return self.refer(slot, *at);
+        if let Some(at) = self.shared.as_ref().and_then(|shared| shared.get(&address).copied()) {
+            return self.refer(slot, at);
         }
         if let Some(place) = self.reserve(T::SIZE, T::ALIGN) {
-            self.shared.insert(address, place.at);
+            self.shared.get_or_insert_default().insert(address, place.at);
             self.refer(slot, place.at);
             value.write(place, self);
         }

@@ -1,5 +1,6 @@
 //! Runs merged steps without generated code: the portable way, and the reference for the generated one.
 
+mod common;
 mod simd;
 mod swap;
 
@@ -7,7 +8,7 @@ use super::StepErrorKind;
 use super::merge::Merged;
 use super::number;
 use super::program::{Number, Step};
-pub(super) use simd::Isa;
+pub(super) use simd::{Isa, WideLoop};
 
 /// Where and why a step failed.
 #[derive(Debug)]
@@ -16,14 +17,19 @@ pub(super) struct Failure {
     pub(super) kind: StepErrorKind,
 }
 
-/// Converts `count` items that fill `src` and `dst`.
-pub(super) fn run_merged(isa: Isa, merged: &Merged, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), Failure> {
-    if count == 0 {
-        return Ok(());
-    }
-    let strides = (src.len() / count, dst.len() / count);
+/// Converts `count` items of `strides` (source, target) bytes, which fill `src` and `dst`.
+pub(super) fn run_merged(
+    isa: Isa,
+    merged: &Merged,
+    src: &[u8],
+    dst: &mut [u8],
+    count: usize,
+    strides: (usize, usize),
+) -> Result<(), Failure> {
     let mut done = 0;
-    if let Some(block) = &merged.block {
+    if let Some(block) = &merged.block
+        && count >= block.items
+    {
         let blocks = count / block.items;
         repeat(isa, &block.steps, src, dst, blocks, (strides.0 * block.items, strides.1 * block.items))?;
         done = blocks * block.items;
@@ -78,8 +84,11 @@ pub(super) fn run_step(isa: Isa, step: &Step, src: &[u8], dst: &mut [u8]) -> Res
         Step::Zero { dst: to, len } => part_mut(dst, to, len as usize).fill(0),
         Step::Fill { dst: to, ref bytes } => part_mut(dst, to, bytes.len()).copy_from_slice(bytes),
         Step::Number { src: at, dst: target, count, from, to, loss, path } => {
-            each_number(src, dst, (at, target, count), from, to, |value| number::convert(value, to, loss))
-                .map_err(|kind| Failure { path, kind })?;
+            let (from_len, to_len) = (usize::from(from.width) * count as usize, usize::from(to.width) * count as usize);
+            if !common::convert(part(src, at, from_len), part_mut(dst, target, to_len), from, to) {
+                each_number(src, dst, (at, target, count), from, to, |value| number::convert(value, to, loss))
+                    .map_err(|kind| Failure { path, kind })?;
+            }
         }
         Step::Renumber { src: at, dst: target, count, from, to, ref table, path } => {
             each_number(src, dst, (at, target, count), from, to, |value| renumber(value, table))

@@ -26,10 +26,40 @@ impl Isa {
         Isa(Vectors::available().next())
     }
 
+    /// Whether a loop over these windows runs on wider vectors than generated code has.
+    pub(in crate::kernel) fn is_wide(self, windows: &[Window]) -> bool {
+        self.0.is_some_and(|vectors| vectors.is_wide(windows))
+    }
+
     /// All there are, the portable ones included.
     #[cfg(test)]
     pub(in crate::kernel) fn all() -> Vec<Isa> {
         Vectors::available().map(|vectors| Isa(Some(vectors))).chain([Isa::PORTABLE]).collect()
+    }
+}
+
+/// A loop over windows on wider vectors than generated code has, for that code to call.
+#[derive(Debug)]
+pub(in crate::kernel) struct WideLoop {
+    vectors: Vectors,
+    windows: Vec<Window>,
+    count: usize,
+    strides: (usize, usize),
+}
+
+impl WideLoop {
+    /// `windows` on `count` items that lie `strides` apart, if this processor has wide vectors for them.
+    pub(in crate::kernel) fn new(windows: &[Window], count: usize, strides: (usize, usize)) -> Option<WideLoop> {
+        let vectors = Isa::best().0.filter(|vectors| vectors.is_wide(windows))?;
+        Some(WideLoop { vectors, windows: windows.to_vec(), count, strides })
+    }
+
+    /// # Safety
+    ///
+    /// The 16 bytes of every window of every item must be readable at `src` and writable at `dst`.
+    pub(in crate::kernel) unsafe fn run(&self, src: *const u8, dst: *mut u8) {
+        // SAFETY: by this function's contract; `Vectors` exists only where the processor has the instructions.
+        unsafe { self.vectors.shuffle(&self.windows, src, dst, self.count, self.strides) }
     }
 }
 

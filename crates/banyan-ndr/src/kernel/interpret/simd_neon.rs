@@ -14,6 +14,11 @@ impl Vectors {
         std::iter::once(Vectors)
     }
 
+    /// Never: generated code has vectors of the same width.
+    pub(super) fn is_wide(self, _: &[Window]) -> bool {
+        false
+    }
+
     /// Runs `windows`, in order, on `count` items.
     ///
     /// # Safety

@@ -11,6 +11,10 @@ impl Vectors {
         std::iter::empty()
     }
 
+    pub(super) fn is_wide(self, _: &[Window]) -> bool {
+        match self {}
+    }
+
     /// # Safety
     ///
     /// Cannot be called.

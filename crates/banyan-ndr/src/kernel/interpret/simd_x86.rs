@@ -25,12 +25,19 @@ impl Vectors {
         avx2.into_iter().chain(ssse3)
     }
 
+    /// Whether [`shuffle`](Self::shuffle) takes two windows at once.
+    pub(super) fn is_wide(self, windows: &[Window]) -> bool {
+        self == Vectors::Avx2 && matches!(windows.len(), 2 | 4 | 6 | 8) && in_pairs(windows)
+    }
+
     /// Runs `windows`, in order, on `count` items.
     ///
     /// # Safety
     ///
     /// The processor must have the instructions. The 16 bytes of every window of every item, `strides` apart, must be
     /// readable at `src` and writable at `dst`.
+    // Arguments that go through the stack would cost short lists more than their windows.
+    #[inline(always)]
     pub(super) unsafe fn shuffle(
         self,
         windows: &[Window],

@@ -9,8 +9,12 @@ use cranelift_frontend::FunctionBuilder;
 
 use super::{memory, numbers};
 use crate::kernel::check::{reach, reach_of};
+use crate::kernel::interpret::WideLoop;
 use crate::kernel::merge::Merged;
 use crate::kernel::program::{Program, Step};
+
+/// Windows in a loop from which on a call of the interpreter, with wider vectors, costs less than the loop itself.
+const WIDE_LOOP: u64 = 32;
 
 /// Writes one function.
 pub(super) struct Emitter<'a> {
@@ -19,7 +23,15 @@ pub(super) struct Emitter<'a> {
     pub(super) failed: Block,
     interpret_step: SigRef,
     copy: SigRef,
-    called_back: Vec<Arc<Step>>,
+    wide_loop: SigRef,
+    called: Called,
+}
+
+/// What generated code calls, at the addresses it has been told.
+#[derive(Debug, Default)]
+pub(super) struct Called {
+    steps: Vec<Arc<Step>>,
+    wide_loops: Vec<Arc<WideLoop>>,
 }
 
 /// Where an item's source and target begin.
@@ -37,18 +49,18 @@ impl<'a> Emitter<'a> {
             signature.returns = vec![AbiParam::new(types::I64); returns];
             builder.import_signature(signature)
         };
-        let (interpret_step, copy) = (import(5, 1), import(3, 0));
+        let (interpret_step, copy, wide_loop) = (import(5, 1), import(3, 0), import(3, 0));
         let failed = builder.create_block();
-        Emitter { builder, failed, interpret_step, copy, called_back: Vec::new() }
+        Emitter { builder, failed, interpret_step, copy, wide_loop, called: Called::default() }
     }
 
-    /// Ends the function and returns the steps it calls the interpreter for.
-    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Vec<Arc<Step>> {
+    /// Ends the function and returns what it calls the interpreter for.
+    pub(super) fn finish(mut self, isa: &dyn TargetIsa) -> Called {
         self.builder.switch_to_block(self.failed);
         self.return_constant(1);
         self.builder.seal_all_blocks();
         self.builder.finalize(isa.frontend_config());
-        self.called_back
+        self.called
     }
 
     /// The whole function: `src`, its length, `dst`, its length, number of items.
@@ -74,12 +86,13 @@ impl<'a> Emitter<'a> {
     fn check_lengths(&mut self, count: Value, lengths: &[(Value, usize)]) {
         // Sizes are below 2^31, so products of fewer than 2^32 items do not overflow.
         let high = self.builder.ins().ushr_imm_s(count, 32);
-        self.fail_if(high);
-        for &(len, size) in lengths {
+        // One branch for all of them: blocks are what generating code takes most time for.
+        let wrong = lengths.iter().fold(high, |wrong, &(len, size)| {
             let wanted = self.builder.ins().imul_imm_s(count, size as i64);
-            let differs = self.builder.ins().icmp(IntCC::NotEqual, wanted, len);
-            self.fail_if(differs);
-        }
+            let difference = self.builder.ins().bxor(wanted, len);
+            self.builder.ins().bor(wrong, difference)
+        });
+        self.fail_if(wrong);
     }
 
     /// Runs `steps` as long as there are `group` items left. Returns where that ends, and how many are left.
@@ -136,6 +149,9 @@ impl<'a> Emitter<'a> {
             }
             Step::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
                 let first = self.advance(item, src, dst);
+                if let Some(wide) = wide_loop(steps, count, (src_stride, dst_stride)) {
+                    return self.call_wide(wide, first);
+                }
                 self.repeat(first, count, (src_stride, dst_stride), |emitter, item| emitter.steps(steps, item));
             }
             Step::Zero { .. }
@@ -184,13 +200,23 @@ impl<'a> Emitter<'a> {
         let (read, written) = reach(step);
         let step = Arc::new(step.clone());
         let address = Arc::as_ptr(&step).expose_provenance();
-        self.called_back.push(step);
+        self.called.steps.push(step);
         let arguments =
             [self.constant(address), item.src, self.constant(read as usize), item.dst, self.constant(written as usize)];
         let callee = self.constant(memory::interpret_step as *const () as usize);
         let call = self.builder.ins().call_indirect(self.interpret_step, callee, &arguments);
         let result = self.builder.inst_results(call)[0];
         self.fail_if(result);
+    }
+
+    /// Has the interpreter run a loop over all of its items, the first of which is given.
+    fn call_wide(&mut self, wide: WideLoop, first: Item) {
+        let wide = Arc::new(wide);
+        let address = Arc::as_ptr(&wide).expose_provenance();
+        self.called.wide_loops.push(wide);
+        let arguments = [self.constant(address), first.src, first.dst];
+        let callee = self.constant(memory::wide_loop as *const () as usize);
+        self.builder.ins().call_indirect(self.wide_loop, callee, &arguments);
     }
 
     /// Calls memcpy.
@@ -233,6 +259,15 @@ impl<'a> Emitter<'a> {
         let value = self.builder.ins().iconst(types::I64, value);
         self.builder.ins().return_(&[value]);
     }
+}
+
+/// The interpreter's loop, where that is so much faster that it pays to call it.
+fn wide_loop(steps: &[Step], count: u32, strides: (u32, u32)) -> Option<WideLoop> {
+    let [Step::Shuffle { windows }] = steps else { return None };
+    if u64::from(count) * (windows.len() as u64) < WIDE_LOOP {
+        return None;
+    }
+    WideLoop::new(windows, count as usize, (strides.0 as usize, strides.1 as usize))
 }
 
 /// For all loads and stores: they never trap, and need not be aligned.

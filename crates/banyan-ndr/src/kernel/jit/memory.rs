@@ -2,7 +2,7 @@
 
 use memmap2::{Mmap, MmapMut};
 
-use crate::kernel::interpret::{self, Isa};
+use crate::kernel::interpret::{self, Isa, WideLoop};
 use crate::kernel::program::Step;
 
 /// The function that [`super::emit`] generates.
@@ -51,6 +51,17 @@ pub(super) unsafe extern "C" fn interpret_step(
     let (step, src, dst) =
         unsafe { (&*step, std::slice::from_raw_parts(src, src_len), std::slice::from_raw_parts_mut(dst, dst_len)) };
     u64::from(interpret::run_step(Isa::best(), step, src, dst).is_err())
+}
+
+/// What generated code calls for long loops over windows.
+///
+/// # Safety
+///
+/// `wide` must outlive the call; all items of the loop must lie at `src` and `dst`, and not overlap.
+pub(super) unsafe extern "C" fn wide_loop(wide: *const WideLoop, src: *const u8, dst: *mut u8) {
+    // SAFETY: by this function's contract, which the emitter keeps: it passes the address of a loop that `Code` owns,
+    // and has asserted that the step it stands for stays within its item.
+    unsafe { (*wide).run(src, dst) }
 }
 
 /// What generated code calls for long copies.

@@ -19,8 +19,8 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::merge::Merged;
-use super::program::{Program, Step};
-use emit::Emitter;
+use super::program::Program;
+use emit::{Called, Emitter};
 use memory::Executable;
 
 /// Steps and windows of a program that code is generated for: some milliseconds' work.
@@ -35,9 +35,8 @@ pub(super) fn is_possible(length: usize) -> bool {
 #[derive(Debug)]
 pub(super) struct Code {
     executable: Executable,
-    /// The steps that the code calls the interpreter for, at the addresses it has been told.
-    #[expect(dead_code, reason = "kept alive for the generated code, which alone uses them")]
-    called_back: Vec<Arc<Step>>,
+    #[expect(dead_code, reason = "kept alive for the generated code, which alone uses it")]
+    called: Called,
 }
 
 impl Code {
@@ -52,14 +51,14 @@ impl Code {
         let mut builder_context = FunctionBuilderContext::new();
         let mut emitter = Emitter::new(FunctionBuilder::new(&mut context.func, &mut builder_context), isa);
         emitter.function(program, merged);
-        let called_back = emitter.finish(isa);
+        let called = emitter.finish(isa);
         let compiled = context.compile(isa, &mut ControlPlane::default()).ok()?;
         // A relocation is a call of a helper that this processor needs and we do not bring.
         if !compiled.buffer.relocs().is_empty() {
             return None;
         }
         let executable = Executable::new(compiled.code_buffer())?;
-        Some(Code { executable, called_back })
+        Some(Code { executable, called })
     }
 
     /// Converts `count` items that fill `src` and `dst`. False where a number does not fit, and where the lengths are

@@ -16,6 +16,7 @@ mod flat;
 mod windows;
 
 use super::check::reach_of;
+use super::interpret::Isa;
 use super::program::{Program, Step};
 
 /// Arrays and groups of items up to this many bytes are unrolled.
@@ -54,6 +55,12 @@ impl Merged {
         let one = merger.arrange(simple.clone(), &extent);
         let block = merger.block(&simple, src_size, dst_size);
         Merged { one, block }
+    }
+
+    /// Whether items are converted by windows alone, and the interpreter does them faster than generated code.
+    pub(super) fn is_wide(&self, isa: Isa) -> bool {
+        let steps = self.block.as_ref().map_or(&self.one, |block| &block.steps);
+        matches!(steps.as_slice(), [Step::Shuffle { windows }] if isa.is_wide(windows))
     }
 
     /// How many steps and windows there are, in all.

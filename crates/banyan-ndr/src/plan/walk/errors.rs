@@ -23,11 +23,13 @@ impl Walker<'_> {
         self.error(spot, DecodeError::Invalid { path: String::new(), found, wanted })
     }
 
+    #[cold]
     pub(super) fn error(&self, spot: Spot, error: DecodeError) -> Box<DecodeError> {
         Box::new(error.within(&self.path_of(spot)))
     }
 
     /// What a kernel failed at: found again in the plainest way, which says more.
+    #[cold]
     pub(super) fn kernel_error(&self, run: Run, number: usize) -> Box<DecodeError> {
         let program = self.plan.items[run.item].program();
         let src = &self.body[run.src + number * program.src_size..][..program.src_size];
