@@ -172,7 +172,7 @@ impl Decoder {
     /// Decodes a body into a value, which may borrow from the body or from this decoder.
     #[inline]
     pub fn decode<'a, T: Record + Read<'a>>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<T, DecodeError> {
-        if self.to_native(id, T::format(), body)? {
+        if self.make_native(id, T::format(), body)? {
             return read_native(&self.converted);
         }
         match read_native(body) {
@@ -193,7 +193,7 @@ impl Decoder {
         body: &[u8],
         value: &mut T,
     ) -> Result<(), DecodeError> {
-        if self.to_native(id, T::format(), body)? {
+        if self.make_native(id, T::format(), body)? {
             return read_native_into(value, &self.converted);
         }
         read_native_into(value, body)
@@ -202,7 +202,7 @@ impl Decoder {
     /// Views a body as a record that has no references: in place when the layouts agree, converted otherwise.
     #[inline]
     pub fn view<'a, T: Record>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<&'a T, DecodeError> {
-        if self.to_native(id, T::format(), body)? {
+        if self.make_native(id, T::format(), body)? {
             return view_native(&self.converted);
         }
         if body.as_ptr().addr().is_multiple_of(T::ALIGN) {
@@ -227,7 +227,7 @@ impl Decoder {
         body: &'a [u8],
         target: &'a Format,
     ) -> Result<RecordView<'a>, DecodeError> {
-        let bytes = if self.to_native(id, target, body)? { &self.converted[..] } else { body };
+        let bytes = if self.make_native(id, target, body)? { &self.converted[..] } else { body };
         RecordView::new(target, bytes)
     }
 
@@ -248,7 +248,7 @@ impl Decoder {
 
     /// Brings a body into the layout of `target`. False when it has it already; true when it now lies in `converted`.
     #[inline]
-    fn to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
+    fn make_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
         if body.len() > self.options.limits.body_bytes {
             return Err(self.too_long(body));
         }
@@ -258,7 +258,7 @@ impl Decoder {
         self.convert_to_native(id, target, body)
     }
 
-    /// [`to_native`](Self::to_native) for the rest of the ways.
+    /// [`make_native`](Self::make_native) for the rest of the ways.
     fn convert_to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
         let pair = Pair { source: id, target: target.id() };
         let route = match &self.last {

@@ -39,6 +39,7 @@ impl Isa {
 }
 
 /// A loop over windows on wider vectors than generated code has, for that code to call.
+#[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
 #[derive(Debug)]
 pub(in crate::kernel) struct WideLoop {
     vectors: Vectors,
@@ -47,6 +48,7 @@ pub(in crate::kernel) struct WideLoop {
     strides: (usize, usize),
 }
 
+#[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
 impl WideLoop {
     /// `windows` on `count` items that lie `strides` apart, if this processor has wide vectors for them.
     pub(in crate::kernel) fn new(windows: &[Window], count: usize, strides: (usize, usize)) -> Option<WideLoop> {
