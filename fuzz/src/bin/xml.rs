@@ -14,7 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     let limits = Limits::default();
     let _ = from_xml_skipping(&format, text, &limits);
     let Ok(record) = from_xml(&format, text, &limits) else { return };
-    let body = record.to_body().expect("what was accepted can be written");
+    // Lengths that contradict their arrays are found only here.
+    let Ok(body) = record.to_body() else { return };
     let read = DynRecord::from_body(&format, &body, &limits).expect("what was written can be read");
     let written = to_xml(&read).expect("it is no deeper than what was accepted");
     let again = from_xml(&format, &written, &limits).expect("what was written is accepted");
