@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString};
 use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use banyan_ndr::typed::{self, ByteBuf, Bytes, Read};
 use banyan_ndr::{
@@ -212,7 +213,8 @@ fn what_borrows_for_ever_is_read_from_a_body_that_lives_for_ever() {
         cow: Cow<'static, [u16]>,
     }
     let record = Static { name: "static", cow: Cow::Owned(vec![1, 2, 3]) };
-    let body: &'static Buffer = Box::leak(Box::new(body(&record)));
+    static BODY: OnceLock<Buffer> = OnceLock::new();
+    let body: &'static Buffer = BODY.get_or_init(|| body(&record));
     let back: Static = read_native(body).expect("it can be read");
     assert_eq!(back, record);
     assert!(matches!(back.cow, Cow::Borrowed(_)));

@@ -40,7 +40,8 @@ const BANNED_IN_TESTS: &[(&str, &str)] = &[(concat!("thread::sl", "eep"), "wait 
 pub(super) fn check(file: &File, broken: &mut Vec<String>) {
     let path = &file.path;
     let mut wrong = |line: usize, what: String| broken.push(format!("{path}:{line}: {what}"));
-    if !file.text.starts_with("//! ") {
+    // What the compiler says about a file by its lines has no header to shift them.
+    if !file.text.starts_with("//! ") && !path.contains("/tests/ui/") {
         wrong(1, "a file begins with `//!` and what it is for".into());
     }
     let lines = file.text.lines().count();
