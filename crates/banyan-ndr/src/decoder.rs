@@ -76,7 +76,7 @@ pub struct Decoder {
     converted: Buffer,
 }
 
-/// The formats of sender and receiver.
+/// The formats of sender and receiver, the latter by its [receiving id](Format::receiving_id).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pair {
     source: FormatId,
@@ -260,7 +260,7 @@ impl Decoder {
 
     /// [`make_native`](Self::make_native) for the rest of the ways.
     fn convert_to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
-        let pair = Pair { source: id, target: target.id() };
+        let pair = Pair { source: id, target: target.receiving_id() };
         let route = match &self.last {
             Some((last, route)) if *last == pair => *route,
             _ => match self.way(id, target)? {
@@ -294,7 +294,7 @@ impl Decoder {
     /// The way from one format to another, decided when first asked for.
     #[inline]
     fn way(&mut self, id: FormatId, target: &Format) -> Result<Way, DecodeError> {
-        let pair = Pair { source: id, target: target.id() };
+        let pair = Pair { source: id, target: target.receiving_id() };
         match self.ways.find(pair) {
             Some(way) => Ok(way),
             None => self.new_way(pair, target),

@@ -125,6 +125,31 @@ fn fields_are_matched_by_name_widened_and_defaulted() {
 }
 
 #[test]
+fn receivers_that_differ_only_in_their_defaults_get_their_own() {
+    macro_rules! receiver {
+        ($name:ident, $default:literal) => {
+            #[derive(Record)]
+            #[record(rename = "Receiver")]
+            struct $name {
+                x: f64,
+                #[record(default = $default)]
+                weight: u32,
+            }
+        };
+    }
+    receiver!(Light, 1);
+    receiver!(Heavy, 1000);
+    assert_eq!(Light::format().id(), Heavy::format().id());
+    let bytes = body(&Point { x: 0.5, y: 2.0, id: 3 });
+    let mut decoder = learnt(Point::format());
+    let id = Point::format().id();
+    let light = decoder.view::<Light>(id, &bytes).expect("converts");
+    assert_eq!((light.x, light.weight), (0.5, 1));
+    let heavy = decoder.view::<Heavy>(id, &bytes).expect("converts");
+    assert_eq!((heavy.x, heavy.weight), (0.5, 1000));
+}
+
+#[test]
 fn a_computed_field_comes_from_the_old_record() {
     let old = OldReading { rack: 7, name: "outlet".into(), count: 12, values: vec![0.5] };
     let mut decoder = learnt(OldReading::format());

@@ -32,8 +32,8 @@ pub(crate) struct Initial<'a> {
 }
 
 /// Most values that a record begins with, and how deep they nest. A short format can describe thousands of millions;
-/// what is beyond this stays empty or null until it is set.
-const MOST_VALUES: usize = 1 << 22;
+/// what is beyond this is null until it is set.
+const MOST_VALUES: usize = 1 << 20;
 const MOST_DEPTH: usize = 128;
 
 impl<'a> Initial<'a> {
@@ -42,7 +42,10 @@ impl<'a> Initial<'a> {
     }
 
     pub(super) fn value(&mut self, ty: &Type) -> Value {
-        self.left = self.left.saturating_sub(1);
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => return Value::Null,
+        }
         match ty {
             Type::Int { .. } | Type::Float { .. } | Type::Bool { .. } | Type::Char { .. } => {
                 from_bits(self.format, ty, 0).expect("zero is a value of each of them")
@@ -63,7 +66,7 @@ impl<'a> Initial<'a> {
     }
 
     fn target(&mut self, item: &Type, shared: bool) -> Value {
-        if self.format.holds_recursive(item) || self.left == 0 || self.depth > MOST_DEPTH {
+        if self.format.holds_recursive(item) || self.depth > MOST_DEPTH {
             return Value::Null;
         }
         let value = self.value(item);
@@ -77,10 +80,7 @@ impl<'a> Initial<'a> {
     pub(crate) fn array(&mut self, item: &Type, dims: &[u32]) -> Value {
         match dims {
             [] => self.value(item),
-            [length, ..] if *length as usize > self.left => {
-                self.left = 0;
-                Value::List(Vec::new())
-            }
+            [length, ..] if *length as usize > self.left => Value::Null,
             [length, inner @ ..] => Value::List((0..*length).map(|_| self.array(item, inner)).collect()),
         }
     }

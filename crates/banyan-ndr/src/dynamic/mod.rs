@@ -57,8 +57,8 @@ pub struct DynRecord {
 impl DynRecord {
     /// A record of zeros, empty texts and lists, nulls, first cases, and the defaults that fields declare. Pointers
     /// that may not be null get a target, but for those to a definition that contains itself: these are null until
-    /// they are set, and [`DynRecord::to_body`] asks for them. So does what a format asks for in excess: beyond some
-    /// millions of values, arrays begin empty.
+    /// they are set, and [`DynRecord::to_body`] asks for them. So is everything behind the first
+    /// million values that a format asks for.
     pub fn new(format: &Format) -> DynRecord {
         initial::record(format)
     }

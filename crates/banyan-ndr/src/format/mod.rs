@@ -35,6 +35,7 @@ pub struct Format(Arc<Inner>);
 
 struct Inner {
     id: FormatId,
+    receiving_id: FormatId,
     order: ByteOrder,
     pointer: PointerWidth,
     definitions: Vec<Definition>,
@@ -66,6 +67,7 @@ impl Format {
         check::limit("the format description", encoded.len(), limits.format_bytes, "format_bytes")?;
         Ok(Format(Arc::new(Inner {
             id: FormatId::of(&encoded),
+            receiving_id: receiving_id(&encoded, &definitions),
             has_references: definitions.iter().any(Definition::has_reference),
             recursive: recursion::recursive(&definitions),
             plain: OnceLock::new(),
@@ -95,6 +97,13 @@ impl Format {
     #[inline]
     pub fn id(&self) -> FormatId {
         self.0.id
+    }
+
+    /// The id of what a receiver makes of records: like [`id`](Self::id), but formats that differ in the defaults of
+    /// their fields differ in it too. It never travels.
+    #[inline]
+    pub(crate) fn receiving_id(&self) -> FormatId {
+        self.0.receiving_id
     }
 
     /// Name of the root definition.
@@ -243,4 +252,17 @@ impl std::fmt::Debug for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Format({} {})", self.name(), self.id())
     }
+}
+
+/// [`Format::receiving_id`].
+fn receiving_id(encoded: &[u8], definitions: &[Definition]) -> FormatId {
+    let mut described = encoded.to_vec();
+    for definition in definitions {
+        let Definition::Record(record) = definition else { continue };
+        for default in record.fields.iter().filter_map(|field| field.default.as_ref().map(|value| (&field.name, value)))
+        {
+            described.extend_from_slice(format!("{}{default:?}", record.name).as_bytes());
+        }
+    }
+    FormatId::of(&described)
 }
