@@ -101,7 +101,7 @@
 //! | [`DynRecord`], [`Value`]; module [`dynamic`] | building and changing records of any format |
 //! | [`encode_c`], [`CRecord`] | C structs as they lie in memory |
 //! | modules [`text`], [`schema`] | JSON and XML, and their schemas |
-//! | modules [`file`], [`export`], [`ffs`](mod@ffs) | record files, export to CSV, JSON lines and Arrow, files of FFS |
+//! | modules [`file`](mod@file), [`export`], [`ffs`](mod@ffs) | record files, export to CSV, JSON lines and Arrow, files of FFS |
 //! | [`Limits`], [`DecodeError`], [`EncodeError`], [`FormatError`] | bounds on what comes from outside, and what can go wrong |
 //! | module [`wire`] | header and references, for those who frame messages themselves |
 //!

@@ -44,7 +44,7 @@ impl Party {
                 command.args(manifest::without_jit(tools.root));
                 command
             }
-            Party::Emulated(architecture) => architecture.cargo(tools, RUN)?,
+            Party::Emulated(architecture) => architecture.cargo(tools, &RUN)?,
         };
         command.args(["--quiet", "--"]);
         Ok(command)

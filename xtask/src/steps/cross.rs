@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use super::{Job, Tools, cargo, tests_passed};
+use super::{Job, Tools, cargo, has_nextest, tests_passed};
 use crate::report::Problem;
 use crate::{install, manifest};
 
@@ -64,15 +64,16 @@ const AARCH64: Architecture = Architecture {
 const KERNEL: &str = "kernel::";
 
 pub(super) fn run(job: &mut Job<'_>) {
+    let run: &[&str] = if has_nextest() { &["nextest", "run"] } else { &["test"] };
     for architecture in ARCHITECTURES {
         job.part(architecture.name, |tools| {
-            let mut tests =
-                architecture.cargo(tools, ["test", "-p", "banyan-ndr", "--lib", "--tests", "--no-fail-fast"])?;
+            let mut tests = architecture.cargo(tools, run)?;
+            tests.args(["-p", "banyan-ndr", "--lib", "--tests", "--no-fail-fast"]);
             tests_passed(&tools.run(tests.env("PROPTEST_CASES", PROPTEST_CASES))?)
         });
     }
     job.part(AARCH64.name, |tools| {
-        let mut tests = AARCH64.cargo(tools, ["test", "-p", "banyan-ndr", "--lib"])?;
+        let mut tests = AARCH64.cargo(tools, &["test", "-p", "banyan-ndr", "--lib"])?;
         tests.args(manifest::without_jit(tools.root)).env("PROPTEST_CASES", PROPTEST_CASES).args(["--", KERNEL]);
         tests_passed(&tools.run(&mut tests)?)
     });
@@ -80,14 +81,15 @@ pub(super) fn run(job: &mut Job<'_>) {
 
 impl Architecture {
     /// `cargo` that builds for this architecture and runs what it built, once everything needed is installed.
-    pub(super) fn cargo<const N: usize>(&self, tools: &Tools<'_>, arguments: [&str; N]) -> Result<Command, Problem> {
+    pub(super) fn cargo(&self, tools: &Tools<'_>, arguments: &[&str]) -> Result<Command, Problem> {
         let compiler = format!("{}-gcc", self.gnu);
         let libraries = format!("/usr/{}", self.gnu);
         install::programs(tools.runner, &[&compiler, self.emulator], &[&libraries], self.packages)?;
         install::target(tools.runner, self.triple)?;
         let variable = |what: &str| format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_"));
-        let mut command = cargo(arguments);
+        let mut command = cargo([]);
         command
+            .args(arguments)
             .args(["--target", self.triple])
             .env(variable("LINKER"), compiler)
             .env(variable("RUNNER"), format!("{} -L {libraries}", self.emulator))

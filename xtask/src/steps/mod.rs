@@ -118,6 +118,12 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
+/// Whether nextest is installed: it runs the tests of all programs side by side, and its report is better.
+/// Documentation tests it cannot run.
+fn has_nextest() -> bool {
+    Runner { verbose: false, limit: LIMIT }.run(&mut cargo(["nextest", "--version"])).is_ok()
+}
+
 /// `cargo` with these arguments, by the nightly tool-chain.
 fn nightly_cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new("rustup");

@@ -2,13 +2,11 @@
 
 use std::process::Command;
 
-use super::{Job, LIMIT, cargo, closing_lines, tests_passed};
-use crate::run::Runner;
+use super::{Job, cargo, closing_lines, has_nextest, tests_passed};
 use crate::{manifest, report};
 
 pub(super) fn run(job: &mut Job<'_>) {
-    // nextest is faster and its report better; documentation tests it cannot run.
-    let nextest = Runner { verbose: false, limit: LIMIT }.run(&mut cargo(["nextest", "--version"])).is_ok();
+    let nextest = has_nextest();
     let runner = |arguments: &[&str]| {
         let mut command =
             if nextest { cargo(["nextest", "run"]) } else { cargo(["test", "--lib", "--bins", "--tests"]) };

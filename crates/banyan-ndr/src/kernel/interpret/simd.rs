@@ -60,8 +60,9 @@ impl WideLoop {
     ///
     /// The 16 bytes of every window of every item must be readable at `src` and writable at `dst`.
     pub(in crate::kernel) unsafe fn run(&self, src: *const u8, dst: *mut u8) {
-        // SAFETY: by this function's contract; `Vectors` exists only where the processor has the instructions.
-        unsafe { self.vectors.shuffle(&self.windows, src, dst, self.count, self.strides) }
+        // SAFETY: by this function's contract; `Vectors` exists only where the processor has the instructions, and
+        // `new` found the windows wide.
+        unsafe { self.vectors.shuffle_wide(&self.windows, src, dst, self.count, self.strides) }
     }
 }
 

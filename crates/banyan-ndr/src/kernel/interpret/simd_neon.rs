@@ -43,4 +43,19 @@ impl Vectors {
             }
         }
     }
+    /// # Safety
+    ///
+    /// As for [`shuffle`](Self::shuffle). No windows are [wide](Self::is_wide), so nobody comes here.
+    #[cfg(feature = "jit")]
+    pub(super) unsafe fn shuffle_wide(
+        self,
+        windows: &[Window],
+        src: *const u8,
+        dst: *mut u8,
+        count: usize,
+        strides: (usize, usize),
+    ) {
+        // SAFETY: passed on from this function's contract.
+        unsafe { self.shuffle(windows, src, dst, count, strides) }
+    }
 }

@@ -21,4 +21,11 @@ impl Vectors {
     pub(super) unsafe fn shuffle(self, _: &[Window], _: *const u8, _: *mut u8, _: usize, _: (usize, usize)) {
         match self {}
     }
+    /// # Safety
+    ///
+    /// Cannot be called.
+    #[cfg(feature = "jit")]
+    pub(super) unsafe fn shuffle_wide(self, _: &[Window], _: *const u8, _: *mut u8, _: usize, _: (usize, usize)) {
+        match self {}
+    }
 }

@@ -46,23 +46,49 @@ impl Vectors {
         count: usize,
         strides: (usize, usize),
     ) {
+        if self.is_wide(windows) {
+            // SAFETY: passed on from this function's contract.
+            return unsafe { self.shuffle_wide(windows, src, dst, count, strides) };
+        }
         let items = Items { src, dst, count, strides };
         // SAFETY: passed on from this function's contract.
         unsafe {
-            match (self, windows.len()) {
-                (Vectors::Avx2, 2) if in_pairs(windows) => items.shuffle_pairs::<1>(windows),
-                (Vectors::Avx2, 4) if in_pairs(windows) => items.shuffle_pairs::<2>(windows),
-                (Vectors::Avx2, 6) if in_pairs(windows) => items.shuffle_pairs::<3>(windows),
-                (Vectors::Avx2, 8) if in_pairs(windows) => items.shuffle_pairs::<4>(windows),
-                (_, 1) => items.shuffle_few::<1>(windows),
-                (_, 2) => items.shuffle_few::<2>(windows),
-                (_, 3) => items.shuffle_few::<3>(windows),
-                (_, 4) => items.shuffle_few::<4>(windows),
-                (_, 5) => items.shuffle_few::<5>(windows),
-                (_, 6) => items.shuffle_few::<6>(windows),
-                (_, 7) => items.shuffle_few::<7>(windows),
-                (_, 8) => items.shuffle_few::<8>(windows),
+            match windows.len() {
+                1 => items.shuffle_few::<1>(windows),
+                2 => items.shuffle_few::<2>(windows),
+                3 => items.shuffle_few::<3>(windows),
+                4 => items.shuffle_few::<4>(windows),
+                5 => items.shuffle_few::<5>(windows),
+                6 => items.shuffle_few::<6>(windows),
+                7 => items.shuffle_few::<7>(windows),
+                8 => items.shuffle_few::<8>(windows),
                 _ => items.shuffle_many(windows),
+            }
+        }
+    }
+
+    /// [`shuffle`](Self::shuffle) for windows that [are wide](Self::is_wide), which is not asked again.
+    ///
+    /// # Safety
+    ///
+    /// As for [`shuffle`](Self::shuffle), and `windows` must be wide.
+    #[inline(always)]
+    pub(super) unsafe fn shuffle_wide(
+        self,
+        windows: &[Window],
+        src: *const u8,
+        dst: *mut u8,
+        count: usize,
+        strides: (usize, usize),
+    ) {
+        let items = Items { src, dst, count, strides };
+        // SAFETY: passed on from this function's contract.
+        unsafe {
+            match windows.len() {
+                2 => items.shuffle_pairs::<1>(windows),
+                4 => items.shuffle_pairs::<2>(windows),
+                6 => items.shuffle_pairs::<3>(windows),
+                _ => items.shuffle_pairs::<4>(windows),
             }
         }
     }
