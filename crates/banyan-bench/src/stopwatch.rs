@@ -74,6 +74,10 @@ impl<'a> Contestant<'a> {
 
 /// Runs all contestants in turn.
 pub fn compare(effort: Effort, contestants: &mut [Contestant<'_>]) -> Vec<Timing> {
+    // Twice: the first time caches are cold and decisions are made.
+    contestants.iter_mut().for_each(|contestant| {
+        contestant.batch_size(effort.batch);
+    });
     let sizes: Vec<usize> = contestants.iter_mut().map(|contestant| contestant.batch_size(effort.batch)).collect();
     let mut times: Vec<Vec<f64>> = vec![Vec::with_capacity(effort.batches); contestants.len()];
     for _ in 0..effort.batches {

@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 
 use crate::typed::{Read, Record, read_native, read_native_into, view_native};
+use crate::ways::{Pair, Way, Ways};
 use crate::wire::{HEADER_BYTES, Header};
 use crate::{Buffer, ConvertOptions, DecodeError, Format, FormatId, Limits, Loss, Morph, Plan, RecordView};
 
@@ -71,55 +72,9 @@ pub struct Decoder {
     morphs: HashMap<String, Morph>,
     ways: Ways,
     /// The route taken last: most records are of the same formats as the one before.
-    last: Option<(Pair, usize)>,
+    last: Option<(Pair, u32)>,
     routes: Vec<Route>,
     converted: Buffer,
-}
-
-/// The formats of sender and receiver, the latter by its [receiving id](Format::receiving_id).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pair {
-    source: FormatId,
-    target: FormatId,
-}
-
-/// How records of one format become records of another.
-#[derive(Debug, Clone, Copy)]
-enum Way {
-    /// They are the same.
-    Same,
-    /// By the route at this position in [`Decoder::routes`].
-    Through(usize),
-}
-
-/// The ways found so far: a table for each of the receiver's formats, small enough to stay in the cache with a thousand
-/// senders' formats.
-#[derive(Debug, Default)]
-struct Ways {
-    /// Positions in `tables`, by the receiver's format.
-    targets: HashMap<FormatId, usize, foldhash::fast::RandomState>,
-    /// The receiver's format, and ways by the sender's.
-    tables: Vec<(FormatId, HashMap<FormatId, Way, foldhash::fast::RandomState>)>,
-    /// The table used last.
-    recent: usize,
-}
-
-impl Ways {
-    #[inline]
-    fn find(&mut self, pair: Pair) -> Option<Way> {
-        if self.tables.get(self.recent).is_none_or(|(target, _)| *target != pair.target) {
-            self.recent = *self.targets.get(&pair.target)?;
-        }
-        self.tables[self.recent].1.get(&pair.source).copied()
-    }
-
-    fn insert(&mut self, pair: Pair, way: Way) {
-        let table = *self.targets.entry(pair.target).or_insert_with(|| {
-            self.tables.push((pair.target, HashMap::default()));
-            self.tables.len() - 1
-        });
-        self.tables[table].1.insert(pair.source, way);
-    }
 }
 
 /// What turns records of one format into records of another.
@@ -239,7 +194,7 @@ impl Decoder {
         }
         Ok(match self.way(id, target)? {
             Way::Same => false,
-            Way::Through(route) => match &self.routes[route] {
+            Way::Through(route) => match &self.routes[route as usize] {
                 Route::Convert { plan, .. } => plan.compile(),
                 Route::Morph { .. } => false,
             },
@@ -271,7 +226,7 @@ impl Decoder {
                 }
             },
         };
-        match &mut self.routes[route] {
+        match &mut self.routes[route as usize] {
             Route::Convert { plan, interpreted_bytes_left } => {
                 if *interpreted_bytes_left > 0 {
                     *interpreted_bytes_left = interpreted_bytes_left.saturating_sub(body.len().max(1));
@@ -307,7 +262,7 @@ impl Decoder {
             None => Way::Same,
             Some(route) => {
                 self.routes.push(route);
-                Way::Through(self.routes.len() - 1)
+                Way::Through((self.routes.len() - 1) as u32)
             }
         };
         self.ways.insert(pair, way);

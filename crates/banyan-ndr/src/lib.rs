@@ -138,6 +138,7 @@ pub mod text;
 pub mod typed;
 mod value;
 mod vectored;
+mod ways;
 pub mod wire;
 
 pub use buffer::Buffer;

@@ -9,11 +9,12 @@ mod memory;
 mod moves;
 mod numbers;
 
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
+use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -47,9 +48,34 @@ impl Code {
             return None;
         }
         let isa = isa()?;
-        let mut context = Context::for_function(Function::with_name_signature(UserFuncName::default(), signature(isa)));
-        let mut builder_context = FunctionBuilderContext::new();
-        let mut emitter = Emitter::new(FunctionBuilder::new(&mut context.func, &mut builder_context), isa);
+        WORKSHOP.with_borrow_mut(|workshop| workshop.generate(isa, program, merged))
+    }
+
+    /// Converts `count` items that fill `src` and `dst`. False where a number does not fit, and where the lengths are
+    /// not those of `count` items.
+    pub(super) fn run(&self, src: &[u8], dst: &mut [u8], count: usize) -> bool {
+        self.executable.call(src, dst, count)
+    }
+}
+
+thread_local! {
+    static WORKSHOP: RefCell<Workshop> =
+        RefCell::new(Workshop { context: Context::new(), builder_context: FunctionBuilderContext::new() });
+}
+
+/// Memory that generating needs, kept from one function to the next: asking the system for it takes a good part of the
+/// time.
+struct Workshop {
+    context: Context,
+    builder_context: FunctionBuilderContext,
+}
+
+impl Workshop {
+    fn generate(&mut self, isa: &'static dyn TargetIsa, program: &Program, merged: &Merged) -> Option<Code> {
+        let Workshop { context, builder_context } = self;
+        context.clear();
+        context.func.signature = signature(isa);
+        let mut emitter = Emitter::new(FunctionBuilder::new(&mut context.func, builder_context), isa);
         emitter.function(program, merged);
         let called = emitter.finish(isa);
         let compiled = context.compile(isa, &mut ControlPlane::default()).ok()?;
@@ -59,12 +85,6 @@ impl Code {
         }
         let executable = Executable::new(compiled.code_buffer())?;
         Some(Code { executable, called })
-    }
-
-    /// Converts `count` items that fill `src` and `dst`. False where a number does not fit, and where the lengths are
-    /// not those of `count` items.
-    pub(super) fn run(&self, src: &[u8], dst: &mut [u8], count: usize) -> bool {
-        self.executable.call(src, dst, count)
     }
 }
 
