@@ -71,6 +71,7 @@ impl Plan {
     }
 
     /// Converts a body. `out` is cleared and then holds the target's body.
+    #[inline]
     pub fn convert(&self, body: &[u8], out: &mut Buffer) -> Result<(), DecodeError> {
         self.run(body, out, false)
     }
