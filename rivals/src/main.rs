@@ -16,13 +16,16 @@ mod rival;
 use std::io::Write as _;
 
 use banyan_bench::records::MIXED_SAMPLES;
-use banyan_bench::{Contestant, Effort, Environment, Row, compare, table};
+use banyan_bench::{Contestant, Effort, Environment, Row, compare, table, to_json};
 use records::{Mesh, Report, XmlReport};
 use rival::Rival;
 
+/// Where the figures are drawn.
+const PLOT: &str = "banyan-bench-records.svg";
+
 const NOTES: &str = "\
-Ratios are to a memory copy of the record's bytes as Banyan lays them out. `decode` of a rival is to the struct, of
-banyan `decode_same` to a checked view, `decode_owned` to a struct. Matching of fields by name at run time, so that
+Ratios are to a memory copy of the record's bytes as Banyan lays them out. `decode_same` of a rival is to the struct, of
+banyan to a checked view or to a value that borrows; `decode_owned` is to a struct. Rivals have no record of 96 B. Matching of fields by name at run time, so that
 sender and receiver may differ in fields, order, width, layout and byte order:
   banyan        yes
   rkyv          no (both sides must be compiled from the same types)
@@ -54,10 +57,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(why) => eprintln!("open-mpi is left out: {why}"),
     }
     environment.finish();
+    std::fs::write(PLOT, banyan_bench::records::draw(&rows))?;
+    eprintln!("plot: {PLOT}");
     let mut out = std::io::stdout().lock();
     if has("--json") {
-        let object = serde_json::json!({ "bench": "records", "environment": environment, "rows": rows });
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", to_json("records", &rows, &environment))?;
     } else {
         writeln!(out, "{environment}\n\n{}\n{NOTES}", table(&rows))?;
     }

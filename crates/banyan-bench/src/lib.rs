@@ -4,6 +4,8 @@
 //! prints them as a table or as JSON and draws them as a plot. Rivals that cost much to build live outside the
 //! workspace and use this crate to run beside the same records.
 
+#![forbid(unsafe_code)]
+
 mod environment;
 pub mod plot;
 pub mod records;
@@ -11,5 +13,5 @@ mod rows;
 mod stopwatch;
 
 pub use environment::Environment;
-pub use rows::{Row, memcpy_of, nanoseconds, table};
+pub use rows::{Row, memcpy_of, nanoseconds, table, to_json};
 pub use stopwatch::{Contestant, Effort, Timing, compare};

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::Environment;
+
 /// One figure.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Row {
@@ -17,6 +19,17 @@ pub struct Row {
     pub ns: f64,
     /// The median of the batches.
     pub ns_median: f64,
+}
+
+/// All figures of a bench as one JSON object.
+pub fn to_json(bench: &str, rows: &[Row], environment: &Environment) -> String {
+    #[derive(Serialize)]
+    struct Results<'a> {
+        bench: &'a str,
+        rows: &'a [Row],
+        environment: &'a Environment,
+    }
+    serde_json::to_string(&Results { bench, rows, environment }).expect("numbers and texts have a JSON form")
 }
 
 /// Finds the memory copy that a row is compared with.

@@ -93,7 +93,8 @@ fn timing(mut times: Vec<f64>) -> Timing {
     Timing { best: times[0], median: times[times.len() / 2] }
 }
 
-fn thread_cpu_nanoseconds() -> u64 {
+/// CPU time that this thread has used.
+pub(crate) fn thread_cpu_nanoseconds() -> u64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

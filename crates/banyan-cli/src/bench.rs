@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table};
+use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table, to_json};
 use clap::Args;
-use serde_json::json;
 
 use crate::failure::{During, Outcome};
 use crate::output;
@@ -73,8 +72,7 @@ impl RecordsBench {
         environment.finish();
         let mut out = output::stdout();
         if self.json {
-            let object = json!({ "bench": "records", "environment": environment, "rows": rows });
-            writeln!(out, "{object}")?;
+            writeln!(out, "{}", to_json("records", &rows, &environment))?;
         } else {
             writeln!(out, "{environment}\n\n{}\n{}", table(&rows), promises(&rows))?;
         }

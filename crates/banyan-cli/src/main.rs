@@ -2,6 +2,8 @@
 //!
 //! Exit status: 0 all well; 1 the work found a difference or failed; 2 wrong usage.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod demo;
 mod failure;

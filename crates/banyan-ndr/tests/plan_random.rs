@@ -93,3 +93,35 @@ proptest! {
         prop_assert!(Plan::new(&format, &format, &ConvertOptions::default()).unwrap().is_identity());
     }
 }
+
+proptest! {
+    // Generating code takes long in a debug build.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn generated_code_does_what_interpretation_does(
+        bytes in choices(),
+        damage in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..8)
+    ) {
+        let mut choices = Choices::new(&bytes);
+        let model = random::record(&mut choices, 3);
+        let source = format(&model, &mut choices);
+        let whole = body::write(&source, &random::value(&model, &mut choices));
+        let target = format(&random::variation(&model, &mut choices), &mut choices);
+        let plan = Plan::new(&source, &target, &ConvertOptions::default()).unwrap();
+        plan.compile();
+        let mut damaged = whole.clone();
+        for (at, byte) in damage {
+            let at = usize::from(at) % damaged.len();
+            damaged[at] = byte;
+        }
+        for body in [whole, damaged] {
+            let (mut generated, mut interpreted) = (Buffer::new(), used_buffer());
+            let converted = plan.convert(&body, &mut generated);
+            prop_assert_eq!(&converted, &plan.convert_interpreted(&body, &mut interpreted));
+            if converted.is_ok() {
+                prop_assert_eq!(&*generated, &*interpreted);
+            }
+        }
+    }
+}

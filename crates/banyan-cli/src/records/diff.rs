@@ -29,13 +29,16 @@ pub(crate) struct Diff {
     left: String,
     /// The other
     right: String,
-    /// Show at most so many differences
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
-    limit: u64,
+    /// Show at most so many differences; 20 unless said otherwise, all with --json
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
     /// One JSON object a difference
     #[arg(long)]
     json: bool,
 }
+
+/// Differences that a person wants to read.
+const FEW: u64 = 20;
 
 /// What was found so far.
 struct Report<'d> {
@@ -52,12 +55,17 @@ impl Diff {
         let mut report = Report { options: &self, out: output::stdout(), found: 0 };
         let (mut left, mut right) = (Source::open(&self.left)?, Source::open(&self.right)?);
         self.compare_all(&mut left, &mut right, &mut report)?;
-        if !self.json && report.found > self.limit {
-            writeln!(report.out, "… and {} more; --limit shows more", report.found - self.limit)?;
+        let limit = self.limit();
+        if !self.json && report.found > limit {
+            writeln!(report.out, "… and {} more; --limit shows more", report.found - limit)?;
         }
         report.out.flush()?;
         let damaged = left.warn_of_damage() | right.warn_of_damage();
         Ok(if report.found > 0 || damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn limit(&self) -> u64 {
+        self.limit.unwrap_or(if self.json { u64::MAX } else { FEW })
     }
 
     fn compare_all(&self, left: &mut Source, right: &mut Source, report: &mut Report<'_>) -> Result<(), Failure> {
@@ -115,7 +123,7 @@ impl Diff {
 impl Report<'_> {
     fn differ(&mut self, record: u64, path: &str, left: &str, right: &str) -> Result<(), Failure> {
         self.found += 1;
-        if self.found > self.options.limit {
+        if self.found > self.options.limit() {
             return Ok(());
         }
         if self.options.json {

@@ -70,6 +70,10 @@ enum Group {
     Lacking { first: usize, count: usize },
 }
 
+/// Most items of a fixed array whose places change one by one: the plan remembers each. A short description can ask for
+/// thousands of millions.
+const MOST_REORDERED: usize = 1 << 20;
+
 fn groups(source: Shape<'_>, target: Shape<'_>) -> Vec<Group> {
     if source.same_as(target) {
         return vec![Group::Run { first: 0, from: 0, count: target.count() }];
@@ -110,8 +114,13 @@ impl Builder<'_> {
             return;
         }
         let (s_lengths, d_lengths) = (lengths(s_dims), lengths(d_dims));
-        let groups =
-            groups(Shape { lengths: &s_lengths, order: *s_order }, Shape { lengths: &d_lengths, order: *d_order });
+        let (from, to) =
+            (Shape { lengths: &s_lengths, order: *s_order }, Shape { lengths: &d_lengths, order: *d_order });
+        if !from.same_as(to) && to.count() > MOST_REORDERED {
+            self.wrong(draft, format!("more than {MOST_REORDERED} items of a fixed array would change their places"));
+            return;
+        }
+        let groups = groups(from, to);
         let fill = if groups.iter().any(|group| matches!(group, Group::Lacking { .. })) {
             let Some(fill) = self.fill_bytes(draft, pair, target) else { return };
             fill
