@@ -8,8 +8,9 @@ use std::time::Duration;
 use super::{Job, nightly_cargo, tests_passed};
 use crate::{install, manifest};
 
-/// The modules of `banyan-ndr` whose tests are run: those with `unsafe` blocks that need no generated code.
-const MODULES: &[&str] = &["buffer::", "typed::", "kernel::", "cstruct::"];
+/// The modules of `banyan-ndr` whose tests are run: those with `unsafe` blocks. Not the kernels: theirs are vector
+/// instructions and generated code, which Miri cannot run, and it gives NaNs other bits than machines do.
+const MODULES: &[&str] = &["buffer::", "typed::", "cstruct::"];
 
 /// The test programs of `banyan-ndr` that exercise them from outside.
 const PROGRAMS: &[&str] = &["typed_round_trip", "typed_memory", "typed_hostile", "typed_recursive", "cstruct"];
@@ -18,7 +19,7 @@ const PROGRAMS: &[&str] = &["typed_round_trip", "typed_memory", "typed_hostile",
 const PROPTEST_CASES: &str = "4";
 
 /// The longest that the tests of one run may take.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(job: &mut Job<'_>) {
     let installed = job.part("tool", |tools| {
