@@ -1,0 +1,1 @@
+//! Starts processes on many hosts and gives each what it needs to find the others.

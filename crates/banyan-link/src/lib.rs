@@ -1,0 +1,1 @@
+//! Frames between two processes.
