@@ -1,1 +1,3 @@
 //! Starts processes on many hosts and gives each what it needs to find the others.
+
+pub mod process;
