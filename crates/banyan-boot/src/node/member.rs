@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use banyan_link::{Link, LinkOptions, Side};
+use banyan_link::{Link, LinkOptions, Poller};
 use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::token::Token;
+use super::wire::Wire;
 use crate::process::{Child, ChildDescriptors, ExitState, LineSplitter, Prepared, SpawnError, Spawner};
 
 /// Bytes of standard input that wait for one member at most; when a member has more, the front-end waits.
@@ -23,16 +25,16 @@ pub(crate) struct Member {
     pub(crate) rank: u32,
     pub(crate) image: u32,
     pub(crate) process: Option<Child>,
-    pub(crate) link: Option<Link>,
+    pub(crate) wire: Option<Wire>,
     pub(crate) output: Option<Pipe>,
     pub(crate) errors: Option<Pipe>,
     pub(crate) input: Option<InputPipe>,
     pub(crate) joined: bool,
-    /// How many collectives it has entered.
-    pub(crate) entered: u32,
     pub(crate) state: Option<ExitState>,
     /// When it must have ended.
     pub(crate) deadline: Option<Instant>,
+    /// It has been asked to end since its time is over.
+    pub(crate) asked: bool,
 }
 
 /// A pipe that a member writes to.
@@ -71,14 +73,14 @@ impl Member {
             rank,
             image,
             process: None,
-            link: None,
+            wire: None,
             output: None,
             errors: None,
             input: None,
             joined: false,
-            entered: 0,
             state: None,
             deadline: None,
+            asked: false,
         }
     }
 
@@ -90,6 +92,7 @@ impl Member {
         streams: Streams,
         null: &OwnedFd,
         options: &LinkOptions,
+        place: (&Poller, Token),
     ) -> Result<(), SpawnError> {
         let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
         let (ours, theirs) =
@@ -111,7 +114,8 @@ impl Member {
             rustix::io::ioctl_fionbio(descriptor, true).map_err(failed)?;
         }
         self.process = Some(child);
-        self.link = Some(Link::inherited(ours, Side::Parent, options));
+        let link = Link::inherited(ours, options);
+        self.wire = Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
         self.input = input.map(|(_, write)| InputPipe::new(write));

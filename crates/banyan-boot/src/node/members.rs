@@ -43,7 +43,8 @@ impl Node {
             empty => empty.insert(prepare(image)?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
-        member.start(&mut self.spawner, command, streams, &self.null, &self.member_options)?;
+        let place = (&self.poller, Token::Member(index as u32));
+        member.start(&mut self.spawner, command, streams, &self.null, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
         self.welcome(index);
@@ -59,8 +60,8 @@ impl Node {
             self.assignment.size,
             Bytes::copy_from_slice(&self.assignment.session),
         );
-        if let Some(link) = &mut self.members[index].link {
-            link.send(frame);
+        if let Some(wire) = &mut self.members[index].wire {
+            wire.link.send(frame);
             self.touch(Token::Member(index as u32));
         }
     }
@@ -68,10 +69,7 @@ impl Node {
     fn watch_member(&mut self, index: usize) {
         let number = index as u32;
         let member = &mut self.members[index];
-        let mut results = Vec::with_capacity(4);
-        if let Some(link) = &mut member.link {
-            results.push(link.register(&self.poller, Token::Member(number).number()));
-        }
+        let mut results = Vec::with_capacity(3);
         let pipes = [(&member.output, Token::Output(number)), (&member.errors, Token::Errors(number))];
         for (pipe, token) in pipes {
             if let Some(pipe) = pipe {
@@ -100,7 +98,7 @@ impl Node {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
             member.state = Some(ExitState::NeverStarted);
-            self.exits.push((member.rank, ExitState::NeverStarted, 0));
+            self.exits.push((member.rank, ExitState::NeverStarted));
             self.own.failed += 1;
         }
         self.problem(Problem {
@@ -128,21 +126,24 @@ impl Node {
         }
         let Some(state) = exit_state(&process.pidfd) else { return };
         let _ = self.poller.remove(&process.pidfd);
-        self.handle_link(Token::Member(index as u32), Interest::READ);
+        self.handle_link(Token::Member(index as u32), true);
         self.close_streams(index);
         let member = &mut self.members[index];
         member.state = Some(state.clone());
         member.process = None;
         member.deadline = None;
-        let exit = (member.rank, state, member.entered);
-        self.exits.push(exit);
+        let rank = member.rank;
+        let why = format!("member {rank} on host {} {state}", self.host);
+        self.collectives.member_gone(rank, why, &mut self.outgoing);
+        self.deliver();
+        self.exits.push((rank, state));
         self.running -= 1;
     }
 
     /// Closes the link of a member: it is gone, or has to go.
     pub(super) fn close_member_link(&mut self, index: usize) {
-        if let Some(link) = self.members[index].link.take() {
-            let _ = link.unregister(&self.poller);
+        if let Some(mut wire) = self.members[index].wire.take() {
+            wire.unwatch(&self.poller);
             let token = Token::Member(index as u32);
             self.full.retain(|other| *other != token);
         }

@@ -27,7 +27,7 @@ impl Node {
     fn may_write_up(&self) -> bool {
         self.detached
             || match &self.up {
-                Up::Parent(link) => link.room() > 0,
+                Up::Parent(wire) => wire.link.room() > 0,
                 Up::Desk(_) => true,
             }
     }
@@ -67,7 +67,7 @@ impl Node {
             && !pipe.paused
         {
             pipe.paused = true;
-            let _ = poller.modify(&pipe.descriptor, token.number(), Interest::NONE);
+            let _ = poller.remove(&pipe.descriptor);
             self.paused.push(token);
         }
     }
@@ -89,7 +89,7 @@ impl Node {
             };
             if let Some(pipe) = pipe {
                 pipe.paused = false;
-                let _ = poller.modify(&pipe.descriptor, token.number(), Interest::READ);
+                let _ = poller.register(&pipe.descriptor, token.number(), Interest::READ);
             }
         }
     }

@@ -10,6 +10,8 @@ mod command;
 mod limits;
 mod spawn;
 mod spawn_error;
+mod temporary;
+pub use temporary::*;
 
 pub use command::{Command, Executable, Prepared};
 pub use limits::{BadLimit, Limits, Resource};
