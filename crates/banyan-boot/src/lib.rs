@@ -1,1 +1,10 @@
 //! Starts processes on many hosts and gives each what it needs to find the others.
+
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the driver of nodes and the member library come next"))]
+mod collective;
+#[expect(dead_code, reason = "the kinds of the session layer come with it")]
+mod message;
+pub mod process;
+mod rankset;
+
+pub use collective::{BadReduction, CollectiveError, Element, What};

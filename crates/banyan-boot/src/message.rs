@@ -6,20 +6,26 @@
 //! | kind | way | stream | sequence | payload |
 //! | --- | --- | --- | --- | --- |
 //! | [`WELCOME`] | to a member | its rank | number of members | session id |
-//! | [`ENTER`] | up | rank, or node of the agent | number of the collective | one [`Call`](crate::collective::Call) |
+//! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
 //! | [`GO`] | down | 0 | number of the collective | |
-//! | [`MISMATCH`] | up | node | number of the collective | who is where: pairs of call and rank set |
-//! | [`FAILED`] | down | 0 | number of the collective | why: text |
-//! | [`GONE`] | up | rank | 0 | why: text |
+//! | [`MISMATCH`] | up | lowest rank of the subtree | number of the collective | who is where: pairs of call and rank set |
+//! | [`FAILED`] | down | 0 | number of the first collective that fails | why: text |
+//! | [`GONE`] | up | rank | number of the first collective that it makes fail | what it owes, who waits for it, and why: text |
 //! | [`BROADCAST`] | up from the master, down to all others | 0 | number of the collective | bytes |
 //! | [`SCATTER`] | from the master to one | rank it is for | number of the collective | bytes |
 //! | [`GATHER`] | to the master | rank it is from | number of the collective | bytes |
 //! | [`SHARE`] | up to the root, then down to all | rank it is from | number of the collective | bytes |
-//! | [`REDUCE`] | up, combined at each node | rank or node | number of the collective | bytes |
+//! | [`REDUCE`] | up, combined at each node | rank, or lowest rank of the subtree | number of the collective | bytes |
 //! | [`RESULT`] | down to all | 0 | number of the collective | bytes |
 //! | [`USER`] | between front-end and master | 0 | 0 | bytes |
 //! | [`OUTPUT`] | up | rank | 0 | whole lines |
-//! | [`INPUT`] | down | rank, or [`EVERYONE`] | 0 | bytes |
+//! | [`INPUT`] | down | 0 | 0 | bytes |
+//! | [`EXITED`] | up | 0 | 0 | for each member: rank, how it ended, collectives it entered: three numbers of 32 bits |
+//! | [`ASSIGN`] | down | 0 | 0 | record [`Assignment`](crate::assignment::Assignment) |
+//! | [`PROGRESS`] | up | 0 | 0 | four numbers of 32 bits: agents, started, failed, joined |
+//! | [`PROBLEM`] | up | 0 | 0 | record [`Problem`](crate::Problem) |
+//! | [`SIGNAL`] | down | the signal | 0 | a rank set; empty: all members |
+//! | [`RELEASE`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
 //! Data that is longer than a chunk travels as several frames, all but the last with [`MORE`].
@@ -27,59 +33,60 @@
 use banyan_link::Kind;
 
 /// Data: the master's bytes for everyone.
-pub(crate) const BROADCAST: Kind = Kind(16);
+pub(crate) const BROADCAST: Kind = Kind::data(16);
 /// Data: the master's bytes for one member.
-pub(crate) const SCATTER: Kind = Kind(17);
+pub(crate) const SCATTER: Kind = Kind::data(17);
 /// Data: a member's bytes for the master.
-pub(crate) const GATHER: Kind = Kind(18);
+pub(crate) const GATHER: Kind = Kind::data(18);
 /// Data: a member's bytes for everyone.
-pub(crate) const SHARE: Kind = Kind(19);
+pub(crate) const SHARE: Kind = Kind::data(19);
 /// Data: a contribution to a reduction.
-pub(crate) const REDUCE: Kind = Kind(20);
+pub(crate) const REDUCE: Kind = Kind::data(20);
 /// Data: what the reduction gave.
-pub(crate) const RESULT: Kind = Kind(21);
+pub(crate) const RESULT: Kind = Kind::data(21);
 /// Data: between the front-end and the master.
-pub(crate) const USER: Kind = Kind(22);
+pub(crate) const USER: Kind = Kind::data(22);
 /// Data: lines a member wrote.
-pub(crate) const OUTPUT: Kind = Kind(23);
+pub(crate) const OUTPUT: Kind = Kind::data(23);
 /// Data: standard input of members.
-pub(crate) const INPUT: Kind = Kind(24);
+pub(crate) const INPUT: Kind = Kind::data(24);
 /// Data: a piece of a file on its way to the agents.
-pub(crate) const STAGE: Kind = Kind(25);
+pub(crate) const STAGE: Kind = Kind::data(25);
+
+/// Data, so that it stays behind what the members wrote: members that ended, and how.
+pub(crate) const EXITED: Kind = Kind::data(26);
 
 /// Control: makes the process at the other end a member.
-pub(crate) const WELCOME: Kind = Kind(128);
+pub(crate) const WELCOME: Kind = Kind::control(128);
 /// Control: a member, or all of a subtree, is in a collective.
-pub(crate) const ENTER: Kind = Kind(129);
+pub(crate) const ENTER: Kind = Kind::control(129);
 /// Control: everyone is in the collective.
-pub(crate) const GO: Kind = Kind(130);
+pub(crate) const GO: Kind = Kind::control(130);
 /// Control: members are in different collectives.
-pub(crate) const MISMATCH: Kind = Kind(131);
+pub(crate) const MISMATCH: Kind = Kind::control(131);
 /// Control: the collective cannot complete.
-pub(crate) const FAILED: Kind = Kind(132);
+pub(crate) const FAILED: Kind = Kind::control(132);
 /// Control: a member will take no part in collectives any more.
-pub(crate) const GONE: Kind = Kind(133);
-/// Control: a member says that it leaves in good order.
-pub(crate) const LEAVE: Kind = Kind(134);
+pub(crate) const GONE: Kind = Kind::control(133);
 
 /// Control: what an agent and its subtree have to do.
-pub(crate) const ASSIGN: Kind = Kind(140);
+pub(crate) const ASSIGN: Kind = Kind::control(140);
 /// Control: how many members of a subtree were started and have joined.
-pub(crate) const PROGRESS: Kind = Kind(141);
-/// Control: members that ended, and how.
-pub(crate) const EXITED: Kind = Kind(142);
+pub(crate) const PROGRESS: Kind = Kind::control(141);
 /// Control: something went wrong at a host.
-pub(crate) const PROBLEM: Kind = Kind(143);
+pub(crate) const PROBLEM: Kind = Kind::control(143);
 /// Control: a signal for members.
-pub(crate) const SIGNAL: Kind = Kind(144);
+pub(crate) const SIGNAL: Kind = Kind::control(144);
+/// Control: members that were held back may start.
+pub(crate) const RELEASE: Kind = Kind::control(142);
 /// Control: the session ends; end all members and go.
-pub(crate) const END: Kind = Kind(145);
+pub(crate) const END: Kind = Kind::control(145);
 /// Control: the front-end goes and its members stay.
-pub(crate) const DETACH: Kind = Kind(146);
+pub(crate) const DETACH: Kind = Kind::control(146);
 /// Control: a file that follows in [`STAGE`] frames.
-pub(crate) const STAGE_BEGIN: Kind = Kind(147);
+pub(crate) const STAGE_BEGIN: Kind = Kind::control(147);
 /// Control: agents of a subtree have the file, or why not.
-pub(crate) const STAGED: Kind = Kind(148);
+pub(crate) const STAGED: Kind = Kind::control(148);
 
 /// Flag of data frames: another frame of the same bytes follows.
 pub(crate) const MORE: u8 = 1;
@@ -87,9 +94,6 @@ pub(crate) const MORE: u8 = 1;
 pub(crate) const ERRORS: u8 = 2;
 /// Flag of [`INPUT`]: it ends here.
 pub(crate) const LAST: u8 = 4;
-
-/// Stream of frames for all members.
-pub(crate) const EVERYONE: u32 = u32::MAX;
 
 /// Length of the pieces in which longer data travels: long enough that headers and system calls vanish, short enough
 /// that a tree of depth 4 is full after a megabyte.
