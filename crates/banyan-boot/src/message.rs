@@ -6,16 +6,16 @@
 //! | kind | way | stream | sequence | payload |
 //! | --- | --- | --- | --- | --- |
 //! | [`WELCOME`] | to a member | its rank | number of members | session id |
-//! | [`ENTER`] | up | rank, or node of the agent | number of the collective | one [`Call`](crate::collective::Call) |
+//! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
 //! | [`GO`] | down | 0 | number of the collective | |
-//! | [`MISMATCH`] | up | node | number of the collective | who is where: pairs of call and rank set |
-//! | [`FAILED`] | down | 0 | number of the collective | why: text |
-//! | [`GONE`] | up | rank | 0 | why: text |
+//! | [`MISMATCH`] | up | lowest rank of the subtree | number of the collective | who is where: pairs of call and rank set |
+//! | [`FAILED`] | down | 0 | number of the first collective that fails | why: text |
+//! | [`GONE`] | up | rank | number of the first collective that it makes fail | what it owes, who waits for it, and why: text |
 //! | [`BROADCAST`] | up from the master, down to all others | 0 | number of the collective | bytes |
 //! | [`SCATTER`] | from the master to one | rank it is for | number of the collective | bytes |
 //! | [`GATHER`] | to the master | rank it is from | number of the collective | bytes |
 //! | [`SHARE`] | up to the root, then down to all | rank it is from | number of the collective | bytes |
-//! | [`REDUCE`] | up, combined at each node | rank or node | number of the collective | bytes |
+//! | [`REDUCE`] | up, combined at each node | rank, or lowest rank of the subtree | number of the collective | bytes |
 //! | [`RESULT`] | down to all | 0 | number of the collective | bytes |
 //! | [`USER`] | between front-end and master | 0 | 0 | bytes |
 //! | [`OUTPUT`] | up | rank | 0 | whole lines |

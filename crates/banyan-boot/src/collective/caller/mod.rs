@@ -1,0 +1,230 @@
+//! Collectives at a member.
+//!
+//! A call begins with [`Caller::begin`], which gives the frame that enters it. Then the driver sends what
+//! [`Caller::next_chunk`] gives whenever its link has room, and hands in every frame that comes, until
+//! [`Caller::take_result`] has a result or something has failed. Data that is sent is never copied; data that is received
+//! is kept once.
+
+mod early;
+mod error;
+mod receiving;
+mod sending;
+
+use banyan_link::Frame;
+use bytes::Bytes;
+
+pub use self::error::CollectiveError;
+use self::{early::Early, error::check_length, receiving::Receiving, sending::Sending};
+use super::{Call, EAGER, Element, Number, PACE, Reduction, What, entry::Entry};
+use crate::message::{BROADCAST, FAILED, GATHER, GO, RESULT, SCATTER, SHARE};
+
+/// What a member calls, with its own bytes.
+#[derive(Clone, Debug)]
+pub(crate) enum Own {
+    /// Nothing is sent.
+    Barrier,
+    /// The master gives the bytes.
+    Broadcast(Option<Bytes>),
+    /// The master gives a part for each member.
+    Scatter(Option<Vec<Bytes>>),
+    /// Each gives its bytes.
+    Gather(Bytes),
+    /// Each gives its bytes.
+    AllGather(Bytes),
+    /// Each gives an array, all of the same length.
+    AllReduce(What, Element, Bytes),
+}
+
+/// What a member gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Of a barrier, and for those who only give.
+    Done,
+    /// Of a broadcast (not at the master), a scatter, a reduction.
+    Bytes(Bytes),
+    /// Of everyone, by rank: of a gather at the master, of an `all_gather`.
+    Parts(Vec<Bytes>),
+}
+
+/// The collectives of one member.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    rank: u32,
+    size: u32,
+    /// The next collective to enter.
+    next: Number,
+    /// Bytes sent without GO since the last GO.
+    spent: usize,
+    part: Option<Part>,
+    early: Early,
+    /// The first collective that fails, and why.
+    failure: Option<(Number, String)>,
+}
+
+/// This member's part in the collective it is in.
+#[derive(Debug)]
+struct Part {
+    number: Number,
+    /// It ends after GO, not before.
+    waits_for_go: bool,
+    /// Its data begins after GO, not before.
+    holds_data: bool,
+    sending: Sending,
+    receiving: Receiving,
+}
+
+impl Part {
+    fn is_complete(&self) -> bool {
+        !self.waits_for_go && self.sending.is_done() && self.receiving.is_done()
+    }
+}
+
+impl Caller {
+    /// A member that has entered no collective yet. `rank` is less than `size`.
+    pub(crate) fn new(rank: u32, size: u32) -> Self {
+        let early = Early::new(size);
+        Self { rank, size, next: Number::default(), spent: 0, part: None, early, failure: None }
+    }
+
+    /// Begins the next collective, and gives the frame that enters it. An error that is not
+    /// [`Failed`](CollectiveError::Failed) is the caller's mistake, and nothing has happened.
+    pub(crate) fn begin(&mut self, own: Own) -> Result<Frame, CollectiveError> {
+        if self.part.is_some() {
+            return Err(CollectiveError::Unfinished);
+        }
+        let number = self.next;
+        self.check_failure(number)?;
+        let (call, sending, receiving) = self.roles(own)?;
+        let waits_for_go = call == Call::Barrier || number.0.is_multiple_of(PACE);
+        let holds_data = number == Number::default() || self.spent.saturating_add(sending.length()) > EAGER;
+        if !holds_data {
+            self.spent += sending.length();
+        }
+        let wants_go = waits_for_go || holds_data;
+        let mut part = Part { number, waits_for_go, holds_data, sending, receiving };
+        for frame in self.early.take_next() {
+            part.take(frame)?;
+        }
+        self.part = Some(part);
+        self.next = number.next();
+        Ok(Entry { call, wants_go }.frame(self.rank, number))
+    }
+
+    /// Who sends and gets what.
+    fn roles(&self, own: Own) -> Result<(Call, Sending, Receiving), CollectiveError> {
+        let (rank, size) = (self.rank, self.size);
+        let is_master = rank == 0;
+        let nothing = || Sending::none();
+        let one = |kind, bytes: Bytes| check_length(&bytes).map(|()| Sending::new(kind, [(rank, bytes)]));
+        Ok(match own {
+            Own::Barrier => (Call::Barrier, nothing(), Receiving::nothing(Outcome::Done)),
+            Own::Broadcast(Some(bytes)) if is_master => {
+                (Call::Broadcast, one(BROADCAST, bytes)?, Receiving::nothing(Outcome::Done))
+            }
+            Own::Broadcast(None) if !is_master => (Call::Broadcast, nothing(), Receiving::one(BROADCAST)),
+            Own::Scatter(Some(parts)) if is_master => {
+                if parts.len() != size as usize {
+                    return Err(CollectiveError::Parts { given: parts.len(), members: size });
+                }
+                parts.iter().try_for_each(check_length)?;
+                let mut parts = (0..).zip(parts);
+                let own = parts.next().map_or(Outcome::Done, |(_, part)| Outcome::Bytes(part));
+                (Call::Scatter, Sending::new(SCATTER, parts), Receiving::nothing(own))
+            }
+            Own::Scatter(None) if !is_master => (Call::Scatter, nothing(), Receiving::one(SCATTER)),
+            Own::Broadcast(given) => return Err(CollectiveError::not_the_master("broadcast", given.is_some())),
+            Own::Scatter(given) => return Err(CollectiveError::not_the_master("scatter", given.is_some())),
+            Own::Gather(bytes) if is_master => {
+                check_length(&bytes)?;
+                (Call::Gather, nothing(), Receiving::each(GATHER, size, Some(bytes)))
+            }
+            Own::Gather(bytes) => (Call::Gather, one(GATHER, bytes)?, Receiving::nothing(Outcome::Done)),
+            Own::AllGather(bytes) => (Call::AllGather, one(SHARE, bytes)?, Receiving::each(SHARE, size, None)),
+            Own::AllReduce(what, of, bytes) => {
+                let reduction = Reduction::new(what, of, bytes.len() as u64)?;
+                (Call::AllReduce(reduction), Sending::reduction(rank, bytes, size), Receiving::one(RESULT))
+            }
+        })
+    }
+
+    /// The next frame of data to send, if there is one now and its payload has at most `room` bytes. A link whose
+    /// room is never [`CHUNK`](crate::message::CHUNK) may never get it.
+    pub(crate) fn next_chunk(&mut self, room: usize) -> Option<Frame> {
+        let part = self.part.as_mut().filter(|part| !part.holds_data)?;
+        part.sending.next(part.number, room)
+    }
+
+    /// Takes a frame of collectives that came from the agent. [`Failed`](CollectiveError::Failed) ends the collective in
+    /// progress and all later ones; after another error the agent cannot be trusted.
+    pub(crate) fn handle(&mut self, frame: Frame) -> Result<(), CollectiveError> {
+        let number = self.next.nearest(frame.sequence).ok_or(CollectiveError::protocol(&frame))?;
+        match frame.kind {
+            FAILED => self.fail(number, &frame.payload),
+            GO => self.go(number).ok_or(CollectiveError::protocol(&frame)),
+            BROADCAST | SCATTER | GATHER | SHARE | RESULT => self.data(number, frame),
+            _ => Err(CollectiveError::protocol(&frame)),
+        }
+    }
+
+    fn data(&mut self, number: Number, frame: Frame) -> Result<(), CollectiveError> {
+        match &mut self.part {
+            Some(part) if part.number == number => part.take(frame),
+            _ if number >= self.next => self.early.keep((number.0 - self.next.0) as usize, frame),
+            // Of members that were in another collective than this one; they will fail.
+            _ => Ok(()),
+        }
+    }
+
+    /// Everyone has entered: nothing that was sent before is early for anybody.
+    fn go(&mut self, number: Number) -> Option<()> {
+        if let Some(part) = self.part.as_mut().filter(|part| part.number == number) {
+            part.waits_for_go = false;
+            part.holds_data = false;
+            self.spent = 0;
+        }
+        (number < self.next).then_some(())
+    }
+
+    fn fail(&mut self, number: Number, reason: &[u8]) -> Result<(), CollectiveError> {
+        if self.failure.as_ref().is_none_or(|(first, _)| number < *first) {
+            self.failure = Some((number, String::from_utf8_lossy(reason).into_owned()));
+        }
+        match &self.part {
+            Some(part) if !part.is_complete() => {
+                let failed = self.check_failure(part.number);
+                if failed.is_err() {
+                    self.part = None;
+                }
+                failed
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_failure(&self, number: Number) -> Result<(), CollectiveError> {
+        match &self.failure {
+            Some((first, reason)) if *first <= number => Err(CollectiveError::Failed(reason.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The result of the collective in progress, once it is complete.
+    pub(crate) fn take_result(&mut self) -> Option<Outcome> {
+        self.part.take_if(|part| part.is_complete()).map(|part| part.receiving.outcome())
+    }
+
+    /// Bytes kept for collectives that this member has not entered.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.early.bytes()
+    }
+}
+
+impl Part {
+    fn take(&mut self, frame: Frame) -> Result<(), CollectiveError> {
+        if frame.kind == RESULT {
+            self.sending.advance();
+        }
+        self.receiving.take(frame)
+    }
+}

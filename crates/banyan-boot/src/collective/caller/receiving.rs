@@ -1,0 +1,107 @@
+//! What a member gets in one collective, while it comes.
+
+use banyan_link::{Frame, Kind};
+use bytes::Bytes;
+
+use super::{CollectiveError, Outcome};
+use crate::{
+    collective::MESSAGE_LIMIT,
+    message::MORE,
+};
+
+/// What is still to come, and what has.
+#[derive(Debug)]
+pub(super) enum Receiving {
+    /// Nothing more.
+    Nothing(Outcome),
+    /// One message.
+    One(Kind, Message),
+    /// A message from each member, by rank, and how many are not complete.
+    Each(Kind, Vec<Message>, usize),
+}
+
+/// A message of one frame or several. The bytes of a single frame are not copied.
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    parts: Vec<u8>,
+    whole: Option<Bytes>,
+}
+
+impl Receiving {
+    /// The outcome is known.
+    pub(super) fn nothing(outcome: Outcome) -> Self {
+        Self::Nothing(outcome)
+    }
+
+    /// One message of this kind.
+    pub(super) fn one(kind: Kind) -> Self {
+        Self::One(kind, Message::default())
+    }
+
+    /// A message of each member; `own`, if it is given, is that of the master and does not travel.
+    pub(super) fn each(kind: Kind, size: u32, own: Option<Bytes>) -> Self {
+        let mut messages: Vec<Message> = (0..size).map(|_| Message::default()).collect();
+        let missing = messages.len() - usize::from(own.is_some());
+        if let Some(master) = messages.first_mut() {
+            master.whole = own;
+        }
+        Self::Each(kind, messages, missing)
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        match self {
+            Receiving::Nothing(_) => true,
+            Receiving::One(_, message) => message.whole.is_some(),
+            Receiving::Each(_, _, missing) => *missing == 0,
+        }
+    }
+
+    /// Takes a frame of data. Another kind is from members that are in another collective: it is dropped, and the
+    /// reason why all fail will follow.
+    pub(super) fn take(&mut self, frame: Frame) -> Result<(), CollectiveError> {
+        let wrong = CollectiveError::protocol(&frame);
+        let (message, missing) = match self {
+            Receiving::One(kind, message) if *kind == frame.kind => (message, &mut 1),
+            Receiving::Each(kind, messages, missing) if *kind == frame.kind => {
+                (messages.get_mut(frame.stream as usize).ok_or(wrong.clone())?, missing)
+            }
+            _ => return Ok(()),
+        };
+        if message.whole.is_some() {
+            return Err(wrong);
+        }
+        message.take(frame.payload, frame.flags & MORE == 0)?;
+        *missing -= usize::from(message.whole.is_some());
+        Ok(())
+    }
+
+    /// What has come. To be called when it is done.
+    pub(super) fn outcome(self) -> Outcome {
+        match self {
+            Receiving::Nothing(outcome) => outcome,
+            Receiving::One(_, message) => Outcome::Bytes(message.whole.unwrap_or_default()),
+            Receiving::Each(_, messages, _) => {
+                Outcome::Parts(messages.into_iter().map(|message| message.whole.unwrap_or_default()).collect())
+            }
+        }
+    }
+}
+
+impl Message {
+    fn take(&mut self, bytes: Bytes, is_last: bool) -> Result<(), CollectiveError> {
+        let length = self.parts.len() + bytes.len();
+        if length as u64 > MESSAGE_LIMIT {
+            return Err(CollectiveError::TooLong(length));
+        }
+        if is_last && self.parts.is_empty() {
+            self.whole = Some(bytes);
+            return Ok(());
+        }
+        self.parts.extend_from_slice(&bytes);
+        if is_last {
+            self.whole = Some(std::mem::take(&mut self.parts).into());
+        }
+        Ok(())
+    }
+}
+

@@ -1,0 +1,111 @@
+//! A member's own data on its way out: cut into frames when there is room for them, never copied.
+
+use std::collections::VecDeque;
+
+use banyan_link::{Frame, Kind};
+use bytes::Bytes;
+
+use crate::{
+    collective::{Number, PIPELINE, reduction_piece},
+    message::{BROADCAST, CHUNK, MORE, REDUCE},
+};
+
+/// Messages to send, one after the other.
+#[derive(Debug)]
+pub(super) struct Sending {
+    kind: Kind,
+    /// Stream and bytes of each message; of the first, what is left.
+    messages: VecDeque<(u32, Bytes)>,
+    /// Longest payload.
+    piece: usize,
+    /// Frames that may be sent before [`advance`](Self::advance) allows more; without bound if none.
+    allowed: Option<usize>,
+}
+
+impl Sending {
+    /// Nothing.
+    pub(super) fn none() -> Self {
+        Self::new(BROADCAST, [])
+    }
+
+    /// Messages with their streams.
+    pub(super) fn new(kind: Kind, messages: impl IntoIterator<Item = (u32, Bytes)>) -> Self {
+        Self { kind, messages: messages.into_iter().collect(), piece: CHUNK, allowed: None }
+    }
+
+    /// A contribution to a reduction, which is never far ahead of the result.
+    pub(super) fn reduction(rank: u32, bytes: Bytes, members: u32) -> Self {
+        Self { piece: reduction_piece(members), allowed: Some(PIPELINE), ..Self::new(REDUCE, [(rank, bytes)]) }
+    }
+
+    /// Bytes of all messages.
+    pub(super) fn length(&self) -> usize {
+        self.messages.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// A piece of the result has come.
+    pub(super) fn advance(&mut self) {
+        if let Some(allowed) = &mut self.allowed {
+            *allowed += 1;
+        }
+    }
+
+    /// The next frame, if it may be sent now and its payload is at most `room` bytes long.
+    pub(super) fn next(&mut self, number: Number, room: usize) -> Option<Frame> {
+        let (stream, rest) = self.messages.front_mut()?;
+        let length = rest.len().min(self.piece);
+        if length > room || self.allowed == Some(0) {
+            return None;
+        }
+        if let Some(allowed) = &mut self.allowed {
+            *allowed -= 1;
+        }
+        let payload = rest.split_to(length);
+        let flags = if rest.is_empty() { 0 } else { MORE };
+        let frame = Frame { flags, ..Frame::new(self.kind, *stream, number.sequence(), payload) };
+        if rest.is_empty() {
+            self.messages.pop_front();
+        }
+        Some(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::GATHER;
+
+    fn lengths(sending: &mut Sending) -> Vec<(u32, usize, u8)> {
+        let frames = std::iter::from_fn(|| sending.next(Number(0), CHUNK));
+        frames.map(|frame| (frame.stream, frame.payload.len(), frame.flags)).collect()
+    }
+
+    #[test]
+    fn all_frames_of_a_message_but_the_last_are_chunks_with_more_to_follow() {
+        let mut sending = Sending::new(GATHER, [(1, vec![0; 2 * CHUNK].into()), (2, Bytes::new())]);
+        assert_eq!(lengths(&mut sending), [(1, CHUNK, MORE), (1, CHUNK, 0), (2, 0, 0)]);
+        assert!(sending.is_done());
+    }
+
+    #[test]
+    fn nothing_is_sent_without_room() {
+        let mut sending = Sending::new(GATHER, [(1, vec![0; 10].into())]);
+        assert_eq!(sending.next(Number(0), 9), None);
+        assert!(sending.next(Number(0), 10).is_some());
+    }
+
+    #[test]
+    fn a_reduction_waits_for_the_result_to_follow() {
+        let piece = reduction_piece(1000);
+        let mut sending = Sending::reduction(0, vec![0; piece * (PIPELINE + 2)].into(), 1000);
+        assert_eq!(lengths(&mut sending).len(), PIPELINE);
+        sending.advance();
+        assert_eq!(lengths(&mut sending), [(0, piece, MORE)]);
+        sending.advance();
+        assert_eq!(lengths(&mut sending), [(0, piece, 0)]);
+    }
+}

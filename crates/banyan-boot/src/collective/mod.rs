@@ -1,0 +1,100 @@
+//! Collectives: what all members of a session do together, rooted at the master (member 0).
+//!
+//! Two state machines without clocks and sockets. [`Collectives`] is the part of the front-end and of every agent: it
+//! counts who has entered, routes and combines data, and finds out why a collective cannot complete. [`Caller`] is the
+//! part of a member. Frames go in and come out; drivers carry them over links.
+//!
+//! # How a collective goes
+//!
+//! Every member sends ENTER with its number and [`Call`], then its data. A node passes one ENTER up when all its
+//! children have entered with the same call. Data of at most [`EAGER`] bytes is sent at once; a member with more asks
+//! for GO in its ENTER, which the root sends down when everyone has entered. So long data flows only while all its
+//! receivers are in the collective and read.
+//!
+//! # What bounds memory
+//!
+//! - The first collective, and every [`PACE`]-th after it, ends with a GO for everyone. When all members have entered a number, all data of
+//!   smaller numbers has been delivered, because whoever receives data does not go on without it. So at any time at
+//!   most `PACE + 1` numbers are alive anywhere, and a frame with a number outside of [`WINDOW`] is a lie.
+//! - What a member sends without GO is at most [`EAGER`] bytes since the last collective with GO, so a member that is
+//!   late finds at most `EAGER` bytes from each other one.
+//! - Nothing is sent in the first collective before GO, so nothing is sent to a member that has not joined.
+//! - A reduction is cut into pieces ([`reduction_piece`]); a member is at most [`PIPELINE`] of them ahead of the result,
+//!   so a node holds at most that many pieces for each child.
+//!
+//! # When it cannot complete
+//!
+//! Failure is final: FAILED with number `n` means that `n` and all later collectives fail, for the reason it gives, and
+//! that those before `n` still complete. Reasons are a mismatch of calls, or a member that is gone before it has
+//! entered `n` or before it has sent its data. If a reason with a smaller number comes later it is told too.
+//!
+//! # What links must guarantee
+//!
+//! Frames of one link arrive once, in order, except that control frames may overtake data frames. Data frames never
+//! overtake control frames.
+
+mod broken;
+mod call;
+mod caller;
+mod combine;
+mod entry;
+mod loss;
+mod node;
+mod number;
+mod whereabouts;
+
+pub use self::{
+    call::{BadReduction, Element, What},
+    caller::CollectiveError,
+};
+pub(crate) use self::{
+    broken::Broken,
+    call::{Call, Reduction},
+    caller::{Caller, Outcome, Own},
+    node::{Collectives, To, Waiting},
+    number::Number,
+};
+
+use banyan_link::Kind;
+
+use crate::message::{
+    BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE,
+};
+
+/// Bytes that a member may send in collectives before it knows that everyone has entered them: enough for the keys and
+/// addresses that programs exchange when they start, little enough to be kept for thousands of members.
+pub(crate) const EAGER: usize = 4096;
+
+/// Every so many collectives all members wait for each other, whatever the operation is: rare enough to cost little,
+/// often enough that [`WINDOW`] stays small.
+pub(crate) const PACE: u64 = 16;
+
+/// Numbers for which a node keeps state. More than twice [`PACE`], because a node that is as far ahead as one can be
+/// still sees data of the collective that ended with the last GO.
+pub(crate) const WINDOW: u64 = 4 * PACE;
+
+/// Pieces of a reduction that a member may be ahead of the result: enough to keep all levels of a tree busy.
+pub(crate) const PIPELINE: usize = 4;
+
+/// Most bytes of one member in one collective (and of one part of a scatter).
+pub(crate) const MESSAGE_LIMIT: u64 = 1 << 30;
+
+/// Most bytes of a reason that is passed on. Longer ones are cut.
+pub(crate) const REASON_LIMIT: usize = 4096;
+
+/// Whether frames of a kind are for [`Collectives`] and [`Caller`].
+pub(crate) fn belongs_to_collectives(kind: Kind) -> bool {
+    matches!(
+        kind,
+        ENTER | GO | MISMATCH | FAILED | GONE | BROADCAST | SCATTER | GATHER | SHARE | REDUCE | RESULT
+    )
+}
+
+/// Length of the pieces of a reduction among `members`: shorter than other chunks in large sessions, because the node
+/// that combines them may have to hold one from each. A multiple of every element's size.
+fn reduction_piece(members: u32) -> usize {
+    /// What all the pieces of one step may take together.
+    const ALL_PIECES: usize = 16 << 20;
+    const SHORTEST: usize = 1024;
+    (ALL_PIECES / (members.max(1) as usize)).clamp(SHORTEST, crate::message::CHUNK) & !7
+}
