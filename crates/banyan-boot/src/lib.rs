@@ -8,6 +8,7 @@ mod distribution;
 mod error;
 mod event;
 pub mod hostset;
+mod inherited;
 mod launcher;
 mod layout;
 mod member;

@@ -26,7 +26,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event as LinkEvent, Frame, Heartbeat, Interest, LinkOptions, Listener, Poller, Ready, frame_cost};
+use banyan_link::{Event as LinkEvent, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, Poller, Ready, frame_cost};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
@@ -127,8 +127,8 @@ pub(crate) struct Setting {
 }
 
 impl Node {
-    /// A node with work to do. `own` says whether the first agent of the assignment is this node (not for the root).
-    pub(crate) fn new(up: Up, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+    /// A node with work to do. The first agent of the assignment is this node, unless it is the root.
+    fn with(up: Up, poller: Poller, assignment: Assignment, setting: Setting) -> io::Result<Node> {
         let is_root = matches!(up, Up::Desk(_));
         let below_me = usize::from(!is_root)..assignment.agents.len();
         let agents: Vec<ChildAgent> = split(below_me, assignment.terms.fanout as usize)
@@ -148,7 +148,7 @@ impl Node {
             up,
             host: setting.host.into(),
             agent_program: setting.agent_program,
-            poller: Poller::new()?,
+            poller,
             spawner: setting.spawner,
             null: rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?,
             member_options,
@@ -185,6 +185,18 @@ impl Node {
         };
         node.register_own()?;
         Ok(node)
+    }
+
+    /// The node of an agent.
+    pub(crate) fn agent(link: Link, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+        let poller = Poller::new()?;
+        let wire = Wire::new(link, &poller, Token::Parent.number())?;
+        Node::with(Up::Parent(Box::new(wire)), poller, assignment, setting)
+    }
+
+    /// The root, in the front-end.
+    pub(crate) fn root(desk: Arc<Desk>, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+        Node::with(Up::Desk(desk), Poller::new()?, assignment, setting)
     }
 
     fn register_own(&mut self) -> io::Result<()> {

@@ -166,10 +166,12 @@ impl Node {
         if now == self.told {
             return;
         }
+        // Each report costs every node above: what is not yet complete can wait for more of it.
+        if matches!(self.up, Up::Parent(_)) && !self.is_milestone(now) {
+            return;
+        }
         match &mut self.up {
             Up::Desk(desk) => desk.lay(|papers| papers.progress = now),
-            // Each report costs every node above: what is not yet complete can wait for more of it.
-            Up::Parent(_) if !self.is_milestone(now) => return,
             Up::Parent(wire) => {
                 let numbers = [now.agents, now.started, now.failed, now.joined];
                 let payload: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
