@@ -46,13 +46,13 @@ pub struct Outcome {
 
 impl Outcome {
     /// The worst of all, as an exit status: 0 if all members succeeded.
-    pub fn exit_status(&self) -> i32 {
-        self.states.iter().map(ExitState::exit_status).max().unwrap_or(0)
+    pub fn exit_status(&self) -> u8 {
+        self.states.iter().cloned().reduce(ExitState::worst).map_or(0, |worst| worst.status())
     }
 
     /// The members that did not succeed.
     pub fn failures(&self) -> impl Iterator<Item = (u32, &ExitState)> {
-        (0u32..).zip(&self.states).filter(|(_, state)| state.exit_status() != 0)
+        (0u32..).zip(&self.states).filter(|(_, state)| !state.is_success())
     }
 }
 
@@ -235,7 +235,7 @@ impl Session {
             (papers.ended == size || papers.over).then(|| papers.states.clone())
         });
         let states = done.ok_or(SessionError::TimedOut)?;
-        Ok(Outcome { states: states.into_iter().map(|state| state.unwrap_or(ExitState::Lost)).collect() })
+        Ok(Outcome { states: states.into_iter().map(|state| state.unwrap_or_else(|| ExitState::Lost("the session ended first".into()))).collect() })
     }
 
     /// Ends everything and waits until it has ended.

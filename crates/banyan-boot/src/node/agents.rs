@@ -1,5 +1,6 @@
 //! Starting child agents, giving them their work, and noticing when they are gone.
 
+use std::os::fd::AsFd;
 use std::time::Instant;
 
 use banyan_link::{Interest, Link};
@@ -14,7 +15,7 @@ use super::{Node, Up};
 use crate::assignment::Assignment;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{ExitState, exit_state, signal_group};
+use crate::process::{ExitState, signal_group};
 
 impl Node {
     /// Starts child agents, as many at the same time as allowed.
@@ -200,7 +201,7 @@ impl Node {
     /// The starter ended: before there was a link, that is why there will be none.
     pub(super) fn starter_exited(&mut self, index: usize) {
         let Some(starter) = &mut self.agents[index].starter else { return };
-        let Some(state) = exit_state(&starter.process.pidfd) else { return };
+        let Ok(Some(state)) = ExitState::take(starter.process.pidfd.as_fd()) else { return };
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
         starter.take_complaint();
@@ -279,7 +280,7 @@ impl Node {
         agent.progress = Progress { failed: lost, agents: agent.subtree.len() as u32, ..agent.progress };
         let host = agent.host.clone();
         for rank in agent.ranks.iter().collect::<Vec<_>>() {
-            self.exits.push((rank, ExitState::Lost));
+            self.exits.push((rank, ExitState::Lost(format!("the agent of host {host} was lost"))));
             let why = format!("member {rank} was lost with the agent of host {host}");
             self.collectives.member_gone(rank, why, &mut self.outgoing);
         }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use banyan_link::{Frame, Interest};
@@ -14,7 +15,7 @@ use crate::assignment::Image;
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, exit_state, signal_group};
+use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
 use crate::rankset::RankSet;
 
 impl Node {
@@ -73,7 +74,7 @@ impl Node {
         let pipes = [(&member.output, Token::Output(number)), (&member.errors, Token::Errors(number))];
         for (pipe, token) in pipes {
             if let Some(pipe) = pipe {
-                results.push(self.poller.register(&pipe.descriptor, token.number(), Interest::READ));
+                results.push(self.poller.register(pipe.stream.as_fd(), token.number(), Interest::READ));
             }
         }
         if let Some(process) = &member.process {
@@ -97,8 +98,9 @@ impl Node {
         for index in failed {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
-            member.state = Some(ExitState::NeverStarted);
-            self.exits.push((member.rank, ExitState::NeverStarted));
+            let state = ExitState::NeverStarted(error.to_string());
+            member.state = Some(state.clone());
+            self.exits.push((member.rank, state));
             self.own.failed += 1;
         }
         self.problem(Problem {
@@ -124,7 +126,11 @@ impl Node {
         if self.members[index].state.is_some() {
             return;
         }
-        let Some(state) = exit_state(&process.pidfd) else { return };
+        let state = match ExitState::take(process.pidfd.as_fd()) {
+            Ok(Some(state)) => state,
+            Ok(None) => return,
+            Err(error) => ExitState::Lost(format!("its end could not be learnt: {error}")),
+        };
         let _ = self.poller.remove(&process.pidfd);
         self.handle_link(Token::Member(index as u32), true);
         self.close_streams(index);

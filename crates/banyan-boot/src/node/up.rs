@@ -153,7 +153,7 @@ impl Node {
             let Ok(entry) = <[u8; EXIT_BYTES]>::try_from(entry) else { break };
             let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
             if ranks.contains(word(0)) {
-                exits.push((word(0), ExitState::from_number(word(4))));
+                exits.extend(ExitState::from_wire(word(4), "its agent said why").map(|state| (word(0), state)));
             }
         }
         self.exits.extend(exits);
@@ -210,7 +210,7 @@ impl Node {
             }
             return;
         }
-        let words = exits.iter().flat_map(|(rank, state)| [*rank, state.to_number()]);
+        let words = exits.iter().flat_map(|(rank, state)| [*rank, state.to_wire()]);
         let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         for piece in payload.chunks(message::CHUNK / EXIT_BYTES * EXIT_BYTES) {
             self.pass_up(Frame::new(message::EXITED, 0, 0, Bytes::copy_from_slice(piece)));
