@@ -61,7 +61,8 @@ fn update_once(runner: Runner) -> Result<(), String> {
     UPDATED.get_or_init(|| retry(runner, update).map_err(|failure| failure.last_line())).clone()
 }
 
-fn is_root(runner: Runner) -> bool {
+/// Whether this process may do everything.
+pub(crate) fn is_root(runner: Runner) -> bool {
     quiet(runner).run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
