@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::journal::{self, Record};
-use super::plan::{Cluster, Name};
-use super::process::{self, Process};
+use super::plan::{Cluster, Host, Name};
+use super::process::{self, Namespaces, Process};
 use super::{PAUSE, RUNNER, network};
 
 /// The longest that processes may take to end once they are killed: those that write to a slow disk take a while.
@@ -18,18 +18,21 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// Removes a cluster. True if there was anything of it.
 pub(super) fn down(name: &Name) -> Result<bool, String> {
-    let directory = name.directory();
-    let Some(_held) = journal::lock(name)? else {
-        // No journal: nothing but the directory was ever made.
-        return remove_directory(&directory).map_err(|error| format!("{}: {error}", directory.display()));
-    };
+    let Some(_held) = journal::lock(name)? else { return nothing_was_made(name) };
     // Whoever held the lock before may have removed it.
     let Some(record) = Record::read(name)? else { return Ok(false) };
     let cluster = &record.cluster;
-    end_processes(&record)?;
+    let namespaces = Namespaces::hold(cluster.everyone().iter().map(Host::namespace_file))?;
+    end_processes(&record, &namespaces)?;
     network::remove(cluster)?;
+    // Now nobody can enter any more; who was on the way in when we looked has come or failed.
+    end_processes(&record, &namespaces)?;
+    let running = processes(&record, &namespaces);
+    drop(namespaces);
+    network::wait_until_removed(cluster);
+    let directory = cluster.directory();
     unmount(&directory)?;
-    let remains = remains(&record);
+    let remains = remains(cluster, &running);
     if !remains.is_empty() {
         let list = remains.join("\n  ");
         return Err(format!("cluster {name}: this is left:\n  {list}\ntry again with: cargo xtask hosts down {name}"));
@@ -45,6 +48,16 @@ pub(super) fn down(name: &Name) -> Result<bool, String> {
     remove().map_err(|error| format!("cluster {name}: {}: {error}", directory.display()))
 }
 
+/// There is no journal: at most the directory for it was ever made.
+fn nothing_was_made(name: &Name) -> Result<bool, String> {
+    let _held = journal::lock_all()?;
+    if Record::read(name)?.is_some() {
+        return Err(format!("cluster {name} was made just now; remove it with: cargo xtask hosts down {name}"));
+    }
+    let directory = name.directory();
+    remove_directory(&directory).map_err(|error| format!("{}: {error}", directory.display()))
+}
+
 fn remove_directory(path: &Path) -> io::Result<bool> {
     match fs::remove_dir_all(path) {
         Ok(()) => Ok(true),
@@ -54,10 +67,8 @@ fn remove_directory(path: &Path) -> io::Result<bool> {
 }
 
 /// The processes of a cluster that run.
-fn processes(record: &Record) -> Vec<Process> {
-    let files: Vec<PathBuf> = record.cluster.everyone().iter().map(|host| host.namespace_file()).collect();
-    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-    let mut found: Vec<Process> = process::inside(&files).into_iter().map(|(_, process)| process).collect();
+fn processes(record: &Record, namespaces: &Namespaces) -> Vec<Process> {
+    let mut found: Vec<Process> = namespaces.processes().into_iter().map(|(_, process)| process).collect();
     found.extend(record.daemons.iter().map(|daemon| daemon.process));
     let mut seen = HashSet::new();
     found.retain(|process| seen.insert(process.number) && process.is_alive());
@@ -65,10 +76,10 @@ fn processes(record: &Record) -> Vec<Process> {
 }
 
 /// Ends all processes, and those that they start meanwhile.
-fn end_processes(record: &Record) -> Result<(), String> {
+fn end_processes(record: &Record, namespaces: &Namespaces) -> Result<(), String> {
     let deadline = Instant::now() + LIMIT;
     loop {
-        let running = processes(record);
+        let running = processes(record, namespaces);
         if running.is_empty() || Instant::now() > deadline {
             return Ok(());
         }
@@ -98,11 +109,9 @@ fn below(table: &str, directory: &Path) -> Vec<PathBuf> {
 }
 
 /// What of a cluster is there, but for its files.
-fn remains(record: &Record) -> Vec<String> {
-    let cluster: &Cluster = &record.cluster;
-    let running = processes(record).into_iter();
-    let mut found: Vec<String> =
-        running.map(|process| format!("process {}: {}", process.number, process.command())).collect();
+fn remains(cluster: &Cluster, running: &[Process]) -> Vec<String> {
+    let processes = running.iter().map(|process| format!("process {}: {}", process.number, process.command()));
+    let mut found: Vec<String> = processes.collect();
     found.extend(network::remains(cluster));
     found.extend(mounts_below(&cluster.directory()).iter().map(|mount| format!("mount {}", mount.display())));
     found

@@ -8,10 +8,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::plan::{Cluster, Kind, MAXIMUM_HOSTS, Name, Subnet};
+use super::plan::{CLUSTERS, Cluster, Kind, MAXIMUM_HOSTS, Name, Subnet};
 use super::process::Process;
 
 const FILE: &str = "journal";
@@ -52,7 +52,7 @@ impl Record {
     fn parse(text: &str) -> Result<Record, String> {
         // A line that was cut off by a crash describes what was not made any more.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        let mut lines = whole.lines();
+        let mut lines = whole.split('\n');
         if lines.next() != Some(VERSION) {
             return Err(format!("does not begin with {VERSION:?}; it was written by another version of this command"));
         }
@@ -128,6 +128,18 @@ impl Journal {
         // One write for one line: others that read see it whole or not at all.
         file.write_all(line.as_bytes()).map_err(|error| format!("the journal cannot be written: {error}"))
     }
+}
+
+/// Waits until nobody else is about to begin a journal.
+pub(super) fn lock_all() -> Result<File, String> {
+    let directory = Path::new(CLUSTERS);
+    let lock = || -> io::Result<File> {
+        fs::create_dir_all(directory)?;
+        let file = File::create(directory.join(".lock"))?;
+        file.lock()?;
+        Ok(file)
+    };
+    lock().map_err(|error| format!("{}: {error}", directory.display()))
 }
 
 /// Waits until nobody else makes or removes the cluster. `None` if it has no journal.

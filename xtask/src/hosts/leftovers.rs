@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::journal::Record;
 use super::plan::{Cluster, Host};
-use super::process::{self, Process};
+use super::process::{Namespaces, Process};
 use super::{PAUSE, json};
 
 /// Directories below directories that are looked into: no session goes deeper, and an evil one must not keep us.
@@ -42,23 +42,21 @@ impl Leftover {
 }
 
 /// Everything left over on a cluster once nothing is, or the time is over.
-pub(super) fn leftovers(record: &Record, repository: &Path, within: Duration) -> Vec<Leftover> {
+pub(super) fn leftovers(record: &Record, repository: &Path, within: Duration) -> Result<Vec<Leftover>, String> {
     let deadline = Instant::now() + within;
     loop {
-        let found = look(record, repository);
+        let found = look(record, repository)?;
         if found.is_empty() || Instant::now() >= deadline {
-            return found;
+            return Ok(found);
         }
         std::thread::sleep(PAUSE);
     }
 }
 
-fn look(record: &Record, repository: &Path) -> Vec<Leftover> {
+fn look(record: &Record, repository: &Path) -> Result<Vec<Leftover>, String> {
     let hosts = record.cluster.hosts();
-    let namespaces: Vec<PathBuf> = hosts.iter().map(Host::namespace_file).collect();
-    let namespaces: Vec<&Path> = namespaces.iter().map(PathBuf::as_path).collect();
     let mut found = Vec::new();
-    for (index, process) in process::inside(&namespaces) {
+    for (index, process) in Namespaces::hold(hosts.iter().map(Host::namespace_file))?.processes() {
         let own = record.daemons.iter().any(|daemon| daemon.process == process);
         if !own && process.is_alive() {
             let name = format!("{} {}", process.number, process.command());
@@ -74,7 +72,7 @@ fn look(record: &Record, repository: &Path) -> Vec<Leftover> {
         let files = files(&record.cluster, host, repository).into_iter();
         found.extend(files.map(|path| left("file", path.display().to_string())));
     }
-    found
+    Ok(found)
 }
 
 /// The names of sockets in the namespace of a process.

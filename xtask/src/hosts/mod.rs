@@ -105,7 +105,7 @@ fn answer(root: &Path, request: Request) -> Result<ExitCode, String> {
         }
         Request::Env { name } => report::say(&list::variables(&existing(&name)?)),
         Request::Leftovers { name, within, json } => {
-            let found = leftovers::leftovers(&existing(&name)?, root, within);
+            let found = leftovers::leftovers(&existing(&name)?, root, within)?;
             let text = if json {
                 json::object([("leftovers", json::list(found.iter().map(leftovers::Leftover::object)))])
             } else if found.is_empty() {

@@ -109,7 +109,8 @@ fn inside(cluster: &Cluster, host: &Host, quiet: &str) -> String {
     )
 }
 
-/// Removes namespaces, links and bridge, those that are there.
+/// Removes the names of namespaces, and the bridge, those that are there. A namespace itself ends with the last process
+/// in it, and its links with it.
 pub(super) fn remove(cluster: &Cluster) -> Result<(), String> {
     let hosts = cluster.everyone();
     let mut text = String::new();
@@ -119,16 +120,16 @@ pub(super) fn remove(cluster: &Cluster) -> Result<(), String> {
     if link_exists(&cluster.subnet.bridge()) {
         let _ = writeln!(text, "link delete {}", cluster.subnet.bridge());
     }
-    batch(cluster, "removal", &text)?;
+    batch(cluster, "removal", &text)
+}
+
+/// Waits until no link is left: the kernel takes them out a little later than their namespaces, and all at once.
+pub(super) fn wait_until_removed(cluster: &Cluster) {
     let deadline = Instant::now() + REMOVAL_LIMIT;
-    // The kernel takes the links out together with their namespaces, a little later and all at once.
-    while hosts.iter().any(|host| link_exists(&host.link)) {
-        if Instant::now() > deadline {
-            break;
-        }
+    let hosts = cluster.everyone();
+    while hosts.iter().any(|host| link_exists(&host.link)) && Instant::now() < deadline {
         std::thread::sleep(PAUSE);
     }
-    Ok(())
 }
 
 /// What of the network is there.

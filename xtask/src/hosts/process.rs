@@ -3,9 +3,10 @@
 //! A process is its number together with the time at which it started, because numbers are used again.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A process.
@@ -61,19 +62,46 @@ pub(super) fn signal(processes: &[Process], signal: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// The processes inside each of these network namespaces, found by one walk over all processes of the machine.
-pub(super) fn inside(namespaces: &[&Path]) -> Vec<(usize, Process)> {
-    let number = |(index, path): (usize, &&Path)| Some((fs::metadata(path).ok()?.ino(), index));
-    let wanted: HashMap<u64, usize> = namespaces.iter().enumerate().filter_map(number).collect();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let namespace = fs::read_link(entry.path().join("ns/net")).ok().and_then(|link| inode(&link.to_string_lossy()));
-        let Some(index) = namespace.and_then(|inode| wanted.get(&inode)) else { continue };
-        found.extend(Process::of(process).map(|process| (*index, process)));
+/// Network namespaces, held: they cannot end, so that no other gets the number of one of them.
+pub(super) struct Namespaces {
+    /// Where in the list of files it was, by the number of the namespace.
+    places: HashMap<u64, usize>,
+    _held: Vec<File>,
+}
+
+impl Namespaces {
+    /// Those of these files that are there.
+    pub(super) fn hold(files: impl IntoIterator<Item = PathBuf>) -> Result<Namespaces, String> {
+        let (mut places, mut held) = (HashMap::new(), Vec::new());
+        for (place, path) in files.into_iter().enumerate() {
+            let open = || -> io::Result<(u64, File)> {
+                let file = File::open(&path)?;
+                Ok((file.metadata()?.ino(), file))
+            };
+            match open() {
+                Ok((number, file)) => {
+                    places.insert(number, place);
+                    held.push(file);
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(format!("{}: {error}", path.display())),
+            }
+        }
+        Ok(Namespaces { places, _held: held })
     }
-    found
+
+    /// The processes inside, each with the place of its namespace, found by one walk over all processes of the machine.
+    pub(super) fn processes(&self) -> Vec<(usize, Process)> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let place = |number: u32| {
+            // In this order: if it is this process still when someone acts on it, the namespace was its own.
+            let process = Process::of(number)?;
+            let link = fs::read_link(format!("/proc/{number}/ns/net")).ok()?;
+            Some((*self.places.get(&inode(link.to_str()?)?)?, process))
+        };
+        numbers.filter_map(place).collect()
+    }
 }
 
 /// The number in `net:[4026531840]`.
@@ -118,7 +146,8 @@ mod tests {
 
     #[test]
     fn this_process_is_found_in_its_own_namespace() {
-        let own = Path::new("/proc/self/ns/net");
-        assert!(inside(&[own]).iter().any(|(_, process)| process.number == std::process::id()));
+        let files = ["/no/such/namespace", "/proc/self/ns/net"].map(PathBuf::from);
+        let found = Namespaces::hold(files).expect("can be opened").processes();
+        assert!(found.iter().any(|(place, process)| (*place, process.number) == (1, std::process::id())));
     }
 }

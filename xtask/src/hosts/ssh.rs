@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::enter::{self, quoted};
@@ -13,10 +13,7 @@ use super::journal::{Daemon, Journal};
 use super::plan::{Cluster, Host, Kind};
 use super::{RUNNER, process};
 
-/// By its whole path: `sshd` starts itself again for every connection.
-const SSHD: &str = "/usr/sbin/sshd";
-
-/// Found in the repository's own terms: the directory must be there, though nothing is ever put into it.
+/// `sshd` wants this directory, and puts nothing into it. It is the machine's, and stays.
 const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 
 /// Newer servers turn those away who failed before; tests fail on purpose. Older ones do not know the word.
@@ -24,6 +21,8 @@ const NO_PENALTIES: &str = "PerSourcePenalties no";
 
 /// What is the same on all hosts of a cluster.
 pub(super) struct Server {
+    /// By its whole path: `sshd` starts itself again for every connection.
+    program: PathBuf,
     no_penalties: bool,
 }
 
@@ -35,6 +34,7 @@ impl Server {
             command.args(["-q", "-t", "ed25519", "-N", "", "-C", "banyan-hosts", "-f"]).arg(cluster.file(key));
             RUNNER.run(&mut command).map_err(|failure| failure.to_string())?;
         }
+        let program = program()?;
         let write = || -> io::Result<bool> {
             let host_key = fs::read_to_string(cluster.file("host_key.pub"))?;
             fs::write(cluster.file("known_hosts"), format!("* {host_key}"))?;
@@ -47,17 +47,17 @@ impl Server {
             let probe = cluster.file("probe");
             let text = format!("HostKey {}\n{NO_PENALTIES}\n", cluster.file("host_key").display());
             fs::write(&probe, text)?;
-            Ok(RUNNER.run(Command::new(SSHD).arg("-t").arg("-f").arg(&probe)).is_ok())
+            Ok(RUNNER.run(Command::new(&program).arg("-t").arg("-f").arg(&probe)).is_ok())
         };
         let no_penalties = write().map_err(|error| format!("{}: {error}", cluster.directory().display()))?;
-        Ok(Server { no_penalties })
+        Ok(Server { program, no_penalties })
     }
 
     /// Starts the `sshd` of a host, and waits until it listens.
     pub(super) fn start(&self, cluster: &Cluster, host: &Host, journal: &Journal) -> Result<Daemon, String> {
         let configuration = host.directory.join("sshd_config");
         self.write(cluster, host, &configuration).map_err(|error| format!("{}: {error}", configuration.display()))?;
-        let command = [Path::new(SSHD), Path::new("-D"), Path::new("-e"), Path::new("-f"), &configuration];
+        let command = [self.program.as_path(), Path::new("-D"), Path::new("-e"), Path::new("-f"), &configuration];
         // It writes its number only once it listens.
         let listens = host.directory.join("sshd.pid");
         let daemon = enter::start(journal, host, "sshd", command, &[])?.wait(|| listens.exists())?;
@@ -103,6 +103,12 @@ impl Server {
     }
 }
 
+fn program() -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|directory| directory.join("sshd")).find(|path| path.is_file());
+    found.ok_or_else(|| "sshd is in no directory of PATH; on Debian it is in /usr/sbin".to_owned())
+}
+
 /// What the start-up file of a careless user does, whatever the shell: text, and bytes that are none.
 const CHATTER: &str = r#"echo 'Last login: never. You have new mail.'
 printf '\000\377\001garbage without end of line'
@@ -134,7 +140,7 @@ mod tests {
 
     fn configuration(kind: Kind) -> String {
         let cluster = sample(&[kind], false);
-        Server { no_penalties: false }.text(&cluster, &cluster.hosts()[0])
+        Server { program: PathBuf::new(), no_penalties: false }.text(&cluster, &cluster.hosts()[0])
     }
 
     #[test]

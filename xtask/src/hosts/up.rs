@@ -1,14 +1,14 @@
 //! Making a cluster. What fails half-way is removed again.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
 use super::enter::{Starting, View};
-use super::journal::{Journal, Record};
-use super::plan::{CLUSTERS, Cluster, Host, Kind};
+use super::journal::{self, Journal, Record};
+use super::plan::{Cluster, Host, Kind};
 use super::request::Wanted;
 use super::{RUNNER, down, network, slurm, ssh};
 use crate::install;
@@ -33,9 +33,9 @@ pub(crate) fn possible(runner: Runner, with_slurm: bool) -> Result<(), Problem> 
     if !install::is_root(runner) {
         return Err(Problem::LeftOut("not root; network namespaces with own mounts need it".to_owned()));
     }
-    install::programs(runner, PROGRAMS.0, &[], PROGRAMS.1)?;
+    install::daemons(runner, PROGRAMS.0, PROGRAMS.1)?;
     if with_slurm {
-        install::programs(runner, SLURM_PROGRAMS.0, &[], SLURM_PROGRAMS.1)?;
+        install::daemons(runner, SLURM_PROGRAMS.0, SLURM_PROGRAMS.1)?;
     }
     let tried = RUNNER.run(Command::new("unshare").args(["--net", "--mount", "--uts", "true"]));
     let refused = |why: String| Problem::LeftOut(format!("this machine lets nobody make namespaces ({why})"));
@@ -58,14 +58,7 @@ pub(super) fn up(repository: &Path, wanted: &Wanted) -> Result<Record, String> {
 
 /// Chooses the subnet and writes the plan down, one cluster after the other.
 fn reserve(wanted: &Wanted) -> Result<(Cluster, Journal), String> {
-    let path = Path::new(CLUSTERS);
-    let lock = || {
-        fs::create_dir_all(path)?;
-        let lock = File::create(path.join(".lock"))?;
-        lock.lock()?;
-        Ok(lock)
-    };
-    let _held = lock().map_err(|error: std::io::Error| format!("{}: {error}", path.display()))?;
+    let _held = journal::lock_all()?;
     let name = &wanted.name;
     if name.directory().exists() {
         return Err(format!(
