@@ -22,7 +22,7 @@ mod ssh;
 mod up;
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use crate::report::{self, Problem};
@@ -64,6 +64,13 @@ const RUNNER: Runner = Runner { verbose: false, limit: Duration::from_secs(120) 
 
 /// How long an install may take.
 const INSTALLER: Runner = Runner { verbose: false, limit: Duration::from_secs(600) };
+
+/// A command that ends when we are killed: what it makes must not appear behind a `down` that comes next.
+fn tied(program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", program]);
+    command
+}
 
 /// Between two looks at something that is awaited and cannot call us.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::plan::{Cluster, Host, Kind, Subnet, hardware};
-use super::{PAUSE, RUNNER};
+use super::{PAUSE, RUNNER, tied};
 
 /// The host's end of its cable.
 const INTERFACE: &str = "eth0";
@@ -49,7 +49,7 @@ pub(super) fn make(cluster: &Cluster) -> Result<(), String> {
 fn batch(cluster: &Cluster, name: &str, commands: &str) -> Result<(), String> {
     let path = cluster.file(&format!("{name}.ip"));
     fs::write(&path, commands).map_err(|error| format!("{}: {error}", path.display()))?;
-    RUNNER.run(Command::new("ip").arg("-batch").arg(&path)).map_err(|failure| failure.to_string())?;
+    RUNNER.run(tied("ip").arg("-batch").arg(&path)).map_err(|failure| failure.to_string())?;
     Ok(())
 }
 
@@ -85,7 +85,7 @@ fn links(cluster: &Cluster, hosts: &[Host], quiet: &str) -> String {
 pub(super) fn set_up_host(cluster: &Cluster, host: &Host) -> Result<(), String> {
     let path = host.directory.join("network.ip");
     fs::write(&path, inside(cluster, host, no_greeting())).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut command = Command::new("ip");
+    let mut command = tied("ip");
     RUNNER.run(command.args(["-n", &host.namespace, "-batch"]).arg(&path)).map_err(|failure| failure.to_string())?;
     if host.kind == Kind::Dead {
         // Neighbours still find it, or they would be told at once that it is not there.
@@ -120,7 +120,12 @@ pub(super) fn remove(cluster: &Cluster) -> Result<(), String> {
     if link_exists(&cluster.subnet.bridge()) {
         let _ = writeln!(text, "link delete {}", cluster.subnet.bridge());
     }
-    batch(cluster, "removal", &text)
+    let path = cluster.file("removal.ip");
+    fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    // Another `down` may have been killed and its command not: what is gone is no failure, and what stays is found by
+    // whoever looks for it afterwards.
+    let _ = RUNNER.run(tied("ip").args(["-force", "-batch"]).arg(&path));
+    Ok(())
 }
 
 /// Waits until no link is left: the kernel takes them out a little later than their namespaces, and all at once.

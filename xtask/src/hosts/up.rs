@@ -10,7 +10,7 @@ use super::enter::{Starting, View};
 use super::journal::{self, Journal, Record};
 use super::plan::{Cluster, Host, Kind};
 use super::request::Wanted;
-use super::{RUNNER, down, network, slurm, ssh};
+use super::{RUNNER, down, network, slurm, ssh, tied};
 use crate::install;
 use crate::report::Problem;
 use crate::run::Runner;
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 16;
 
 /// The programs needed and the packages that have them.
 const PROGRAMS: (&[&str], &[&str]) = (
-    &["ip", "nft", "sshd", "ssh", "ssh-keygen", "nsenter", "unshare", "setsid", "hostname"],
+    &["ip", "nft", "sshd", "ssh", "ssh-keygen", "nsenter", "unshare", "setsid", "setpriv", "hostname"],
     &["iproute2", "nftables", "openssh-server", "openssh-client", "util-linux", "hostname"],
 );
 
@@ -111,7 +111,7 @@ fn prepare(view: &View<'_>, wanted: &Wanted, cluster: &Cluster, host: &Host) -> 
     for (directory, size) in [(host.home(), &wanted.home_size), (host.temporary(), &wanted.temporary_size)] {
         let Some(size) = size else { continue };
         fs::create_dir_all(&directory).map_err(failed)?;
-        let mut command = Command::new("mount");
+        let mut command = tied("mount");
         command.args(["-t", "tmpfs", "-o", &format!("size={size}"), "banyan-hosts"]).arg(&directory);
         RUNNER.run(&mut command).map_err(|failure| failure.to_string())?;
     }
