@@ -69,6 +69,7 @@ fn measure_all(
         environment: std::env::vars_os().collect(),
         directory: None,
         limits: Limits::default(),
+        outlives_parent: false,
     }
     .prepare()
     .map_err(io::Error::other)?;
