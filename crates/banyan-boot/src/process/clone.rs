@@ -216,12 +216,9 @@ fn close_range(first: RawFd, last: RawFd, flags: libc::c_uint) -> Option<()> {
 
 /// Ignored signals would stay ignored after `execve`, and handlers would run before it.
 fn reset_dispositions() {
-    // SAFETY: all zeros is a valid value: the default action, no flags, an empty mask.
-    let default: libc::sigaction = unsafe { std::mem::zeroed() };
     for signal in 1..=LAST_SIGNAL {
-        // SAFETY: the dispositions are this process's own. Those that may not be changed are refused without effect:
-        // SIGKILL and SIGSTOP have no other, and those of the C library are never sent to another process.
-        unsafe { libc::sigaction(signal, &raw const default, ptr::null_mut()) };
+        // SIGKILL and SIGSTOP are refused, and have no other disposition.
+        signals::set_default(signal);
     }
 }
 

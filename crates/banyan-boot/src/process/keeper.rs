@@ -47,7 +47,8 @@ pub fn keep() -> io::Result<Worker> {
         let reason = "a keeper is made before any thread: only the calling one would live on in the worker";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    signals::notice_children();
+    // A process that inherits "ignored" never learns how its children ended.
+    signals::set_default(libc::SIGCHLD);
     let keeper = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
     become_subreaper()?;
     let before = signals::block_all()?;

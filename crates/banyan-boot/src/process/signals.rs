@@ -1,4 +1,4 @@
-//! Signal masks of this thread, by the kernel's own calls: the C library's leave its internal signals out.
+//! Signal masks and dispositions by the kernel's own calls: the C library's leave its internal signals out.
 //!
 //! Nothing here allocates or takes a lock, so a child between `clone` and `execve` may call it.
 
@@ -19,6 +19,9 @@ pub(super) type Set = [u8; SET_BYTES];
 pub(super) const NONE: Set = [0; SET_BYTES];
 
 const ALL: Set = [0xff; SET_BYTES];
+
+/// The kernel's `struct sigaction` for the default, with room to spare.
+static DEFAULT_ACTION: [u64; 16] = [0; 16];
 
 /// Blocks all signals and returns those that were blocked before.
 pub(super) fn block_all() -> io::Result<Set> {
@@ -58,13 +61,13 @@ pub(super) fn wait() -> io::Result<c_int> {
     }
 }
 
-/// Puts the disposition of SIGCHLD to the default: a process that inherits "ignored" never learns how its children
-/// ended.
-pub(super) fn notice_children() {
-    // SAFETY: all zeros is a valid value: the default action, no flags, an empty mask. Whoever calls this owns the
-    // process, and has no handler for the signal yet.
+/// Puts the disposition of a signal of this process to the default. Signals that have no other are left as they are.
+pub(super) fn set_default(signal: c_int) {
+    // SAFETY: the kernel reads its own form of an action, which differs between architectures but is smaller than this
+    // everywhere, and of which all zeros means: the default, no flags, an empty mask. The old action is not asked for.
+    // No handler is installed, so nothing can run that should not.
     unsafe {
-        let default: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGCHLD, &raw const default, ptr::null_mut());
+        let (action, unused) = (DEFAULT_ACTION.as_ptr(), ptr::null_mut::<c_void>());
+        libc::syscall(libc::SYS_rt_sigaction, signal, action, unused, SET_BYTES);
     }
 }
