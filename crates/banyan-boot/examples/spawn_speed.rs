@@ -45,7 +45,7 @@ fn main() -> io::Result<()> {
     for program in &programs {
         for descriptors in DESCRIPTORS {
             let _held: Vec<_> = (0..descriptors).map(|_| null.try_clone()).collect::<Result<_, _>>()?;
-            println!("\n{} with {descriptors} descriptors", if program.is_relative() { "?" } else { name(program) });
+            println!("\n{} with {descriptors} descriptors", name(program));
             measure_all(program, members, &null, &mut spawner, &mut copying)?;
         }
     }

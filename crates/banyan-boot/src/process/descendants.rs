@@ -89,7 +89,7 @@ fn listed_children() -> io::Result<Vec<Pid>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task")? {
         let text = fs::read_to_string(thread?.path().join("children"))?;
-        children.extend(text.split_ascii_whitespace().filter_map(|number| pid(number)));
+        children.extend(text.split_ascii_whitespace().filter_map(pid));
     }
     Ok(children)
 }
