@@ -13,6 +13,8 @@ const FUNCTION_LINES: usize = 80;
 const UNSAFE: &[&str] = &[
     // Makes processes, which Miri cannot; `tests/process.rs` looks at what comes out.
     "crates/banyan-boot/src/process/clone.rs",
+    "crates/banyan-boot/src/process/keeper.rs",
+    "crates/banyan-boot/src/process/signals.rs",
     // Calls the rivals of our spawner as C code would.
     "crates/banyan-boot/examples/spawn_speed.rs",
     "crates/banyan-ndr/src/buffer.rs",

@@ -20,6 +20,7 @@ use std::ptr;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Pid;
 
+use super::signals::{self, LAST_SIGNAL};
 use super::spawn_error::Step;
 
 /// How many descriptors a child can be given: its three standard ones, the control descriptor, the image.
@@ -33,12 +34,6 @@ const STACK_BYTES: usize = 64 << 10;
 
 /// A page without access below the stack, at least as large as a page is anywhere.
 const GUARD_BYTES: usize = 64 << 10;
-
-/// The highest signal number there is.
-const LAST_SIGNAL: c_int = 64;
-
-/// Bytes of a set of signals, for the kernel.
-const SIGNAL_SET_BYTES: usize = if cfg!(any(target_arch = "mips", target_arch = "mips64")) { 16 } else { 8 };
 
 /// How the child comes by a descriptor table of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +130,7 @@ pub(super) fn run(job: &Job<'_>, stack: &mut Stack) -> io::Result<(Pid, OwnedFd)
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | own_table | libc::SIGCHLD;
     let argument: *mut c_void = ptr::from_ref(job).cast_mut().cast();
     let mut pidfd: c_int = -1;
-    let before = block_all_signals()?;
+    let before = signals::block_all()?;
     // SAFETY: the child runs `child` on its own stack, which is exclusively borrowed until it has left it (CLONE_VFORK
     // suspends this thread until then), so `job` outlives its use; `job` is not written to but through its cell, and
     // not by both sides at once. The address of `pidfd` is valid for the kernel to store into. All signals are
@@ -144,7 +139,7 @@ pub(super) fn run(job: &Job<'_>, stack: &mut Stack) -> io::Result<(Pid, OwnedFd)
     let pid = unsafe { libc::clone(child, stack.top(), flags, argument, &raw mut pidfd) };
     let error = io::Error::last_os_error();
     // Blocking them succeeded, and this asks for less.
-    let _ = set_signal_mask(&before);
+    let _ = signals::set_mask(&before);
     let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) else { return Err(error) };
     if pidfd < 0 {
         return Ok((pid, open_pidfd(pid)?));
@@ -189,7 +184,7 @@ fn work(job: &Job<'_>) -> Result<(), Step> {
         // SAFETY: `directory` ends with a zero. The working directory is not shared with the parent.
         ok(unsafe { libc::chdir(directory.as_ptr()) }).ok_or(Step::Directory)?;
     }
-    set_signal_mask(&[0; SIGNAL_SET_BYTES]).map_err(|_| Step::Signals)?;
+    signals::set_mask(&signals::NONE).map_err(|_| Step::Signals)?;
     let [.., image] = job.slots;
     execute(program, image);
     Err(Step::Execute)
@@ -225,12 +220,9 @@ fn close_range(first: RawFd, last: RawFd, flags: libc::c_uint) -> Option<()> {
 
 /// Ignored signals would stay ignored after `execve`, and handlers would run before it.
 fn reset_dispositions() {
-    // SAFETY: all zeros is a valid value: the default action, no flags, an empty mask.
-    let default: libc::sigaction = unsafe { std::mem::zeroed() };
     for signal in 1..=LAST_SIGNAL {
-        // SAFETY: the dispositions are this process's own. Those that may not be changed are refused without effect:
-        // SIGKILL and SIGSTOP have no other, and those of the C library are never sent to another process.
-        unsafe { libc::sigaction(signal, &raw const default, ptr::null_mut()) };
+        // SIGKILL and SIGSTOP are refused, and have no other disposition.
+        signals::set_default(signal);
     }
 }
 
@@ -274,25 +266,4 @@ fn execute(program: &Program<'_>, image: RawFd) {
 
 fn ok(result: c_int) -> Option<()> {
     (result >= 0).then_some(())
-}
-
-/// Blocks all signals of this thread, those of the C library too, and returns those that were blocked before.
-fn block_all_signals() -> io::Result<[u8; SIGNAL_SET_BYTES]> {
-    let mut before = [0; SIGNAL_SET_BYTES];
-    change_signal_mask(&[0xff; SIGNAL_SET_BYTES], before.as_mut_ptr())?;
-    Ok(before)
-}
-
-fn set_signal_mask(mask: &[u8; SIGNAL_SET_BYTES]) -> io::Result<()> {
-    change_signal_mask(mask, ptr::null_mut())
-}
-
-/// `before` is null or has room for a set.
-fn change_signal_mask(mask: &[u8; SIGNAL_SET_BYTES], before: *mut u8) -> io::Result<()> {
-    // The C library's own call would leave its internal signals unblocked.
-    // SAFETY: the kernel reads a set from `mask` and writes one to `before` unless it is null; both have the size
-    // given. It does not ask for alignment.
-    let result =
-        unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask.as_ptr(), before, SIGNAL_SET_BYTES) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -140,7 +140,7 @@ impl Resource {
             Resource::Stack => libc::RLIMIT_STACK,
         };
         // The C libraries do not agree on the sign of these small numbers.
-        number as u32
+        i64::from(number) as u32
     }
 
     fn notation(self) -> &'static Notation {

@@ -1,14 +1,20 @@
 //! Starting, watching and ending processes on one host: what an agent does for its members. Linux only.
 //!
 //! A [`Command`] says what to run; [`Command::prepare`] looks it up once, and a [`Spawner`] starts it any number of
-//! times. What became of a member is an [`ExitState`].
+//! times. What a member writes comes as [`Line`]s from a [`Stream`]; what became of it is an [`ExitState`].
+//! [`end_members`] ends members with their groups, [`end_descendants`] whatever else they left, and a keeper
+//! ([`keep`]) does so when the agent itself cannot.
 //!
 //! Nothing here knows of hosts, ranks or links: the agent above decides what runs and with which descriptors.
 
 mod clone;
 mod command;
+mod descendants;
+mod end;
 mod exit;
+mod keeper;
 mod limits;
+mod signals;
 mod spawn;
 mod spawn_error;
 mod stdio;
@@ -16,7 +22,10 @@ mod temporary;
 pub(crate) use temporary::*;
 
 pub use command::{Command, Executable, Prepared};
+pub use descendants::{LeftOver, end_descendants, reap_orphans};
+pub use end::{end_members, signal_group};
 pub use exit::ExitState;
+pub use keeper::{STATUS_LEFT_OVER, Worker, keep};
 pub use limits::{BadLimit, Limits, Resource};
 pub use spawn::{Child, ChildDescriptors, Spawner};
 pub use spawn_error::{SpawnError, Step};

@@ -1,0 +1,73 @@
+//! Signal masks and dispositions by the kernel's own calls: the C library's leave its internal signals out.
+//!
+//! Nothing here allocates or takes a lock, so a child between `clone` and `execve` may call it.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::ptr;
+
+/// The highest signal number there is.
+pub(super) const LAST_SIGNAL: c_int = 64;
+
+/// Bytes of a set of signals, for the kernel.
+const SET_BYTES: usize = if cfg!(any(target_arch = "mips", target_arch = "mips64")) { 16 } else { 8 };
+
+/// A set of signals.
+pub(super) type Set = [u8; SET_BYTES];
+
+/// No signal.
+pub(super) const NONE: Set = [0; SET_BYTES];
+
+const ALL: Set = [0xff; SET_BYTES];
+
+/// The kernel's `struct sigaction` for the default, with room to spare.
+static DEFAULT_ACTION: [u64; 16] = [0; 16];
+
+/// Blocks all signals and returns those that were blocked before.
+pub(super) fn block_all() -> io::Result<Set> {
+    let mut before = NONE;
+    change_mask(&ALL, before.as_mut_ptr())?;
+    Ok(before)
+}
+
+/// Blocks these signals and no others.
+pub(super) fn set_mask(mask: &Set) -> io::Result<()> {
+    change_mask(mask, ptr::null_mut())
+}
+
+/// `before` is null or has room for a set.
+fn change_mask(mask: &Set, before: *mut u8) -> io::Result<()> {
+    // SAFETY: the kernel reads a set from `mask` and writes one to `before` unless it is null; both have the size
+    // given. It does not ask for alignment.
+    let result =
+        unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask.as_ptr(), before, SET_BYTES) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Waits for any signal, all of which are blocked, and takes it.
+pub(super) fn wait() -> io::Result<c_int> {
+    let unused = ptr::null_mut::<c_void>();
+    loop {
+        // SAFETY: the kernel reads a set of the size given; no details are asked for and no time limit is set.
+        let signal = unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, ALL.as_ptr(), unused, unused, SET_BYTES) };
+        if signal >= 0 {
+            // At most `LAST_SIGNAL`.
+            return Ok(signal as c_int);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Puts the disposition of a signal of this process to the default. Signals that have no other are left as they are.
+pub(super) fn set_default(signal: c_int) {
+    // SAFETY: the kernel reads its own form of an action, which differs between architectures but is smaller than this
+    // everywhere, and of which all zeros means: the default, no flags, an empty mask. The old action is not asked for.
+    // No handler is installed, so nothing can run that should not.
+    unsafe {
+        let (action, unused) = (DEFAULT_ACTION.as_ptr(), ptr::null_mut::<c_void>());
+        libc::syscall(libc::SYS_rt_sigaction, signal, action, unused, SET_BYTES);
+    }
+}

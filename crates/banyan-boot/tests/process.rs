@@ -1,0 +1,333 @@
+//! Members as they really are: what they see of descriptors, signals, environment and limits, how they end, and what
+//! is said when they cannot be started. All of it for both ways in which the spawner makes a process.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{Read, Seek, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use banyan_boot::process::{
+    Child, ChildDescriptors, Command, Executable, ExitState, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Step,
+    Stream, StreamState, end_members, output_pipe, signal_group,
+};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Signal;
+
+/// Nothing here takes a tenth of it.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+fn both_ways() -> [Spawner; 2] {
+    [Spawner::new().unwrap(), Spawner::copying_the_table().unwrap()]
+}
+
+fn command(program: &str, arguments: &[&str]) -> Command {
+    Command {
+        executable: Executable::File(program.into()),
+        arguments: arguments.iter().map(OsString::from).collect(),
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        directory: None,
+        limits: "".parse().unwrap(),
+    }
+}
+
+fn shell(script: &str) -> Command {
+    command("sh", &["-c", script])
+}
+
+fn spawn(spawner: &mut Spawner, command: &Prepared, output: &OwnedFd) -> Result<Child, SpawnError> {
+    let null = File::open("/dev/null").unwrap();
+    let descriptors =
+        ChildDescriptors { stdin: null.as_fd(), stdout: output.as_fd(), stderr: output.as_fd(), control: None };
+    spawner.spawn(command, descriptors)
+}
+
+/// Waits until something can be read from the descriptor, or it is closed, or, of a pidfd, the process has ended.
+fn wait_for(descriptor: impl AsFd) {
+    let timeout = Timespec::try_from(DEADLINE).unwrap();
+    let ready = rustix::event::poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&timeout)).unwrap();
+    assert_eq!(ready, 1, "nothing happened within {DEADLINE:?}");
+}
+
+fn end_of(child: &Child) -> ExitState {
+    wait_for(&child.pidfd);
+    ExitState::take(child.pidfd.as_fd()).unwrap().expect("it has ended")
+}
+
+fn read_all(pipe: OwnedFd) -> String {
+    let (mut text, mut buffer, mut stream) = (String::new(), Vec::new(), Stream::new(pipe, MAX_LINE));
+    let mut keep = |line: banyan_boot::process::Line<'_>| {
+        text.push_str(&String::from_utf8_lossy(line.bytes));
+        text.push_str(if line.end == LineEnd::Newline { "\n" } else { "" });
+    };
+    loop {
+        wait_for(&stream);
+        if stream.read(&mut buffer, &mut keep).unwrap() == StreamState::Ended {
+            return text;
+        }
+    }
+}
+
+/// What a command writes, and how it ends.
+fn run(spawner: &mut Spawner, command: Command) -> (String, ExitState) {
+    let (ours, members) = output_pipe().unwrap();
+    let child = spawn(spawner, &command.prepare().unwrap(), &members).unwrap();
+    drop(members);
+    (read_all(ours), end_of(&child))
+}
+
+fn output(spawner: &mut Spawner, command: Command) -> String {
+    let (text, state) = run(spawner, command);
+    assert!(state.is_success(), "{state}: {text}");
+    text
+}
+
+/// Why a command cannot be started.
+fn refusal(command: Command) -> SpawnError {
+    let (_ours, members) = output_pipe().unwrap();
+    let prepared = match command.prepare() {
+        Ok(prepared) => prepared,
+        Err(error) => return error,
+    };
+    let [shared, copied] = &mut both_ways();
+    let error = spawn(shared, &prepared, &members).unwrap_err();
+    let other = spawn(copied, &prepared, &members).unwrap_err();
+    assert_eq!((error.step, error.to_string()), (other.step, other.to_string()));
+    error
+}
+
+fn assert_refused(command: Command, step: Step, words: &[&str]) {
+    let error = refusal(command);
+    let message = error.to_string();
+    assert_eq!(error.step, step, "{message}");
+    assert!(words.iter().all(|word| message.contains(word)), "{message} lacks one of {words:?}");
+}
+
+fn write_program(path: &Path, text: &str, mode: u32) -> OsString {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    path.as_os_str().to_owned()
+}
+
+#[test]
+fn the_kernel_of_this_host_allows_the_fast_way() {
+    assert!(Spawner::new().unwrap().shares_the_table());
+    assert!(!Spawner::copying_the_table().unwrap().shares_the_table());
+}
+
+#[test]
+fn what_cannot_be_executed_is_named_with_cause_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let executable = |path: OsString| Command { executable: Executable::File(path), ..command("", &[]) };
+
+    assert_refused(command("no-such-program", &[]), Step::Find, &["not found in PATH (/usr/bin:/bin)", "install"]);
+    assert_refused(command("/no/such/program", &[]), Step::Execute, &["/no/such/program does not exist"]);
+    assert_refused(command("/usr/bin/", &[]), Step::Execute, &["is a directory"]);
+    let plain = write_program(&file("plain"), "#!/bin/sh\n", 0o644);
+    assert_refused(executable(plain), Step::Execute, &["may not be executed", "chmod +x"]);
+    let script = write_program(&file("script"), "#!/no/interpreter -x\n", 0o755);
+    assert_refused(executable(script), Step::Execute, &["needs the interpreter /no/interpreter", "install it"]);
+    let garbage = write_program(&file("garbage"), "\x7fELF?", 0o755);
+    assert_refused(executable(garbage), Step::Execute, &["is no program for this machine"]);
+    let path = vec![("PATH".into(), folder.path().into())];
+    let in_path = Command { environment: path, ..command("plain", &[]) };
+    assert_refused(in_path, Step::Find, &["plain may not be executed; chmod +x it"]);
+}
+
+#[test]
+fn a_missing_directory_and_a_bad_limit_are_named() {
+    let lost = Command { directory: Some("/no/such/folder".into()), ..command("true", &[]) };
+    assert_refused(lost, Step::Directory, &["/no/such/folder", "create it on this host"]);
+    let argument = Command { arguments: vec!["a\0b".into()], ..command("true", &[]) };
+    assert_refused(argument, Step::Prepare, &["zero byte"]);
+    let variable = Command { environment: vec![("A=B".into(), "".into())], ..command("/bin/true", &[]) };
+    assert_refused(variable, Step::Prepare, &["cannot name a variable"]);
+    // More descriptors than the kernel lets anybody have.
+    let limit = Command { limits: "nofile=99999999999".parse().unwrap(), ..command("true", &[]) };
+    assert_refused(limit, Step::Limits, &["nofile=99999999999", "hard limit"]);
+    let long = Command { arguments: vec!["x".repeat(1 << 20).into()], ..command("true", &[]) };
+    assert_refused(long, Step::Execute, &["too long"]);
+}
+
+#[test]
+fn a_failed_start_leaves_no_process_and_no_descriptor() {
+    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let mut spawner = Spawner::new().unwrap();
+    let (_ours, members) = output_pipe().unwrap();
+    let prepared = command("/no/such/program", &[]).prepare().unwrap();
+    // Other tests open and close descriptors meanwhile; 1,000 leaks could not hide behind them.
+    let before = open();
+    for _ in 0..1000 {
+        spawn(&mut spawner, &prepared, &members).unwrap_err();
+    }
+    assert!(open() < before + 500);
+}
+
+#[test]
+fn a_member_has_its_own_environment_and_directory_and_nothing_of_ours() {
+    for mut spawner in both_ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut asked = shell("pwd; env");
+        asked.environment.push(("COLOUR".into(), "green".into()));
+        asked.directory = Some(folder.path().canonicalize().unwrap());
+        let (text, _) = run(&mut spawner, asked);
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.retain(|line| !line.starts_with("PWD=") && !line.starts_with("_=") && !line.starts_with("SHLVL="));
+        lines.sort_unstable();
+        let directory = folder.path().canonicalize().unwrap();
+        assert_eq!(lines, [directory.to_str().unwrap(), "COLOUR=green", "PATH=/usr/bin:/bin"]);
+    }
+}
+
+#[test]
+fn a_variable_can_differ_from_member_to_member() {
+    let mut spawner = Spawner::new().unwrap();
+    let mut asked = shell("echo $RANK $RANKING");
+    asked.environment.push(("RANKING".into(), "kept".into()));
+    let mut prepared = asked.prepare().unwrap();
+    for rank in 0..3 {
+        prepared.set_variable("RANK", rank.to_string()).unwrap();
+        let (ours, members) = output_pipe().unwrap();
+        let child = spawn(&mut spawner, &prepared, &members).unwrap();
+        drop(members);
+        assert_eq!(read_all(ours), format!("{rank} kept\n"));
+        assert!(end_of(&child).is_success());
+    }
+}
+
+#[test]
+fn a_program_beside_its_working_directory_is_found_from_there() {
+    let folder = tempfile::tempdir().unwrap();
+    write_program(&folder.path().join("here"), "#!/bin/sh\necho found\n", 0o755);
+    for mut spawner in both_ways() {
+        let directory = Some(folder.path().to_owned());
+        assert_eq!(output(&mut spawner, Command { directory, ..command("./here", &[]) }), "found\n");
+        let (directory, environment) = (Some(folder.path().to_owned()), vec![("PATH".into(), "bin:.".into())]);
+        assert_eq!(output(&mut spawner, Command { directory, environment, ..command("here", &[]) }), "found\n");
+    }
+}
+
+#[test]
+fn a_member_inherits_no_descriptor_but_its_own() {
+    // Without close-on-exec, as careless libraries open them.
+    let careless: Vec<OwnedFd> = (0..50).map(|_| rustix::io::dup(File::open("/dev/null").unwrap()).unwrap()).collect();
+    let mut spawner = Spawner::new().unwrap();
+    let list = || command("ls", &["/proc/self/fd"]);
+    // The highest is the directory that is being listed.
+    assert_eq!(output(&mut spawner, list()), "0\n1\n2\n3\n");
+    drop(careless);
+}
+
+#[test]
+fn a_member_speaks_through_its_control_descriptor() {
+    for mut spawner in both_ways() {
+        let (ours, members) = output_pipe().unwrap();
+        let null = File::open("/dev/null").unwrap();
+        let prepared = shell("echo through three >&3").prepare().unwrap();
+        let control = Some(members.as_fd());
+        let (stdin, stdout, stderr) = (null.as_fd(), null.as_fd(), null.as_fd());
+        let child = spawner.spawn(&prepared, ChildDescriptors { stdin, stdout, stderr, control }).unwrap();
+        drop(members);
+        // That the pipe ends at all shows that the spawner keeps nothing of it open.
+        assert_eq!(read_all(ours), "through three\n");
+        assert!(end_of(&child).is_success());
+    }
+}
+
+#[test]
+fn a_program_is_executed_from_memory() {
+    let mut program = Vec::new();
+    File::open("/bin/echo").unwrap().read_to_end(&mut program).unwrap();
+    for mut spawner in both_ways() {
+        let image = rustix::fs::memfd_create("echo", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut file = File::from(image);
+        file.write_all(&program).unwrap();
+        file.rewind().unwrap();
+        let executable = Executable::Image { name: "echo".into(), image: file.into() };
+        assert_eq!(output(&mut spawner, Command { executable, ..command("", &["from", "memory"]) }), "from memory\n");
+    }
+}
+
+#[test]
+fn a_member_leads_its_session_with_default_signals() {
+    // Rust ignores SIGPIPE in this process, and whoever started it may ignore others; a member must not.
+    let status = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status; cut -d' ' -f5,6 /proc/$$/stat; echo $$ $$";
+    for mut spawner in both_ways() {
+        let text = output(&mut spawner, shell(status));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with("SigBlk:\t0000000000000000"), "{text}");
+        assert!(lines[1].ends_with("SigIgn:\t0000000000000000"), "{text}");
+        assert_eq!(lines[3], lines[4], "group and session are not its own: {text}");
+    }
+}
+
+#[test]
+fn limits_are_applied() {
+    for mut spawner in both_ways() {
+        let limits = "nofile=77,core=0,cpu=5,nice=7".parse().unwrap();
+        let asked = Command { limits, ..shell("ulimit -n; ulimit -c; ulimit -t; nice") };
+        assert_eq!(output(&mut spawner, asked), "77\n0\n5\n7\n");
+    }
+}
+
+#[test]
+fn how_a_member_ended_is_known() {
+    for mut spawner in both_ways() {
+        assert_eq!(run(&mut spawner, shell("exit 7")).1, ExitState::Exited(7));
+        let killed = run(&mut spawner, shell("kill -9 $$")).1;
+        assert_eq!(killed.to_string(), "killed by signal 9 (SIGKILL)");
+        let limits = "cpu=1,core=0".parse().unwrap();
+        let busy = run(&mut spawner, Command { limits, ..shell("while :; do :; done") }).1;
+        assert_eq!(busy.to_string(), "killed by signal 24 (SIGXCPU)");
+    }
+}
+
+#[test]
+fn five_hundred_members_that_end_at_once_are_all_accounted_for() {
+    let mut spawner = Spawner::new().unwrap();
+    let (_ours, members) = output_pipe().unwrap();
+    let prepared = command("true", &[]).prepare().unwrap();
+    let children: Vec<Child> = (0..500).map(|_| spawn(&mut spawner, &prepared, &members).unwrap()).collect();
+    assert!(children.iter().all(|child| end_of(child).is_success()));
+}
+
+#[test]
+fn a_member_dies_with_the_thread_that_started_it() {
+    let (ours, members) = output_pipe().unwrap();
+    let child = std::thread::spawn(move || {
+        let prepared = command("sleep", &["1000"]).prepare().unwrap();
+        spawn(&mut Spawner::new().unwrap(), &prepared, &members).unwrap()
+    });
+    let child = child.join().unwrap();
+    assert_eq!(end_of(&child), ExitState::Signalled { signal: 9, core_dumped: false });
+    assert_eq!(read_all(ours), "");
+}
+
+#[test]
+fn ending_members_is_polite_first_and_reaches_their_groups() {
+    let mut spawner = Spawner::new().unwrap();
+    let scripts = [
+        "trap 'exit 5' TERM; echo ready; while :; do sleep 1000 & wait; done",
+        "trap '' TERM; echo ready; sleep 1000; sleep 1000",
+        "echo ready; sleep 1000 & exit 3",
+    ];
+    let started = scripts.map(|script| {
+        let (ours, members) = output_pipe().unwrap();
+        (spawn(&mut spawner, &shell(script).prepare().unwrap(), &members).unwrap(), ours)
+    });
+    let (children, pipes): (Vec<Child>, Vec<OwnedFd>) = started.into_iter().unzip();
+    pipes.iter().for_each(wait_for);
+    wait_for(&children[2].pidfd);
+    let begin = Instant::now();
+    let states = end_members(&children, Duration::from_millis(300));
+    assert!(begin.elapsed() < DEADLINE);
+    let killed = ExitState::Signalled { signal: 9, core_dumped: false };
+    assert_eq!(states, [ExitState::Exited(5), killed, ExitState::Exited(3)]);
+    // Every process that could write has ended.
+    pipes.into_iter().for_each(|pipe| assert_eq!(read_all(pipe), "ready\n"));
+    // The ids may belong to others now.
+    assert!(children.iter().all(|child| !signal_group(child, Signal::KILL).unwrap()));
+}
