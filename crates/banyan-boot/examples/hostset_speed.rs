@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::HostSet;
 
-const RUNS: usize = 9;
+const RUNS: usize = 25;
 const NODESET_RUNS: usize = 3;
 
 type Failure = Box<dyn std::error::Error>;

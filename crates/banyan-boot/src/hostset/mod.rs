@@ -47,8 +47,10 @@ mod names;
 mod number;
 mod parse;
 mod set;
+mod slurm;
 mod template;
 
 pub use error::{HostSetError, Position, Problem, Side};
 pub use limits::{MAX_DIGITS, MAX_EXPANDED, MAX_HOSTS, MAX_NAME_BYTES, MAX_TEXT_BYTES};
 pub use set::HostSet;
+pub use slurm::{TasksPerNodeError, tasks_per_node};

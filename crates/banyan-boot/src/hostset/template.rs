@@ -56,6 +56,9 @@ impl Template<'_> {
 
     /// Gives all names to `visit`, the last number changing fastest, until it fails.
     pub(super) fn expand<E>(&self, mut visit: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+        if let [Piece::Text(name)] = self.pieces[..] {
+            return visit(name);
+        }
         expand(&self.pieces, &mut String::new(), &mut visit)
     }
 }

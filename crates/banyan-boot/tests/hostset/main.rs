@@ -5,6 +5,7 @@ mod errors;
 mod examples;
 mod files;
 mod properties;
+mod slurm;
 
 use banyan_boot::HostSet;
 
