@@ -1,7 +1,8 @@
 //! Starts processes on many hosts and gives each what it needs to find the others.
 
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the driver of nodes and the member library come next"))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "its drivers come next"))]
 mod collective;
+pub mod hostset;
 #[expect(dead_code, reason = "the kinds of the session layer come with it")]
 mod message;
 pub mod process;

@@ -11,6 +11,10 @@ const FUNCTION_LINES: usize = 80;
 /// Where `unsafe` may stand: a file, or all files whose path begins like this. What is listed here is run under Miri
 /// (`steps/miri.rs`) or tested against an oracle, and reviewed with that in mind.
 const UNSAFE: &[&str] = &[
+    // Makes processes, which Miri cannot; `tests/process.rs` looks at what comes out.
+    "crates/banyan-boot/src/process/clone.rs",
+    // Calls the rivals of our spawner as C code would.
+    "crates/banyan-boot/examples/spawn_speed.rs",
     "crates/banyan-ndr/src/buffer.rs",
     "crates/banyan-ndr/src/cstruct",
     // Maps files into memory, which Miri cannot.

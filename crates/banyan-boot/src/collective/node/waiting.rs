@@ -34,9 +34,8 @@ impl Collectives {
             let has_entered = |child: usize| number < self.entered[child];
             let entered = runs(&has_entered);
             let missing = runs(&|child| !has_entered(child));
-            let owing = runs(&|child| {
-                has_entered(child) && round.finished(child) < self.children.messages(&call, child)
-            });
+            let owing =
+                runs(&|child| has_entered(child) && round.finished(child) < self.children.messages(&call, child));
             (!missing.is_empty() || !owing.is_empty()).then_some(Waiting { number, call, entered, missing, owing })
         };
         self.rounds.alive().filter_map(waiting).collect()

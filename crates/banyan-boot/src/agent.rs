@@ -1,0 +1,130 @@
+//! The agent: the process on each host that starts members and passes frames on.
+//!
+//! It is two processes: the keeper, which does nothing but wait and afterwards ends whatever is left, and the worker,
+//! which is a [node](crate::node) of the tree.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use banyan_link::{Event, Link, LinkOptions, Side};
+
+use crate::assignment::Assignment;
+use crate::launcher::program::{self, AgentProgram};
+use crate::message;
+use crate::node::greeting::READY;
+use crate::node::{Node, Setting, Up};
+use crate::process::{Role, Spawner, keep};
+
+/// How long an agent waits for its work after it was started.
+const WORK_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How an agent reaches its parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentChannel {
+    /// Descriptor 3 is a socket that the parent made.
+    Inherited,
+    /// Standard input and output lead to the parent.
+    Pipes,
+    /// A roster names all agents; `-` is standard input.
+    Roster(OsString),
+}
+
+/// Becomes an agent and never returns, if this process was started as one; otherwise does nothing.
+///
+/// Call it first in `main`, before any thread is started: then your own program is the agent, and hosts need nothing
+/// else.
+pub fn become_agent_if_asked() {
+    program::this_program_can();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some((first, rest)) = arguments.split_first()
+        && first == "agent"
+        && let Some(channel) = channel(rest)
+    {
+        std::process::exit(run(&channel));
+    }
+}
+
+/// The channel named by an agent's arguments; `None` if they are not an agent's.
+fn channel(arguments: &[OsString]) -> Option<AgentChannel> {
+    let arguments: Vec<&str> = arguments.iter().map(|argument| argument.to_str()).collect::<Option<_>>()?;
+    match arguments[..] {
+        ["--inherited"] => Some(AgentChannel::Inherited),
+        ["--pipes"] => Some(AgentChannel::Pipes),
+        ["--pipes", "--check", hash] => {
+            check(hash);
+            Some(AgentChannel::Pipes)
+        }
+        [roster] => roster.strip_prefix("--roster=").map(|path| AgentChannel::Roster(path.into())),
+        _ => None,
+    }
+}
+
+/// Ends the process, and removes its program, if the program is not what its sender had.
+fn check(hash: &str) {
+    let content = std::env::current_exe().and_then(|path| Ok((std::fs::read(&path)?, path)));
+    match content {
+        Ok((content, _)) if blake3::hash(&content).to_hex().as_str() == hash => {}
+        Ok((_, path)) => {
+            let _ = std::fs::remove_file(&path);
+            fail("the agent program was damaged on its way; it was removed, try again");
+        }
+        Err(error) => fail(&format!("the agent program cannot be checked: {error}")),
+    }
+}
+
+/// Says why on standard error, which the parent shows, and ends.
+fn fail(why: &str) -> ! {
+    let _ = writeln!(io::stderr(), "banyan agent: {why}");
+    std::process::exit(1)
+}
+
+/// Runs an agent to its end; the exit status.
+pub fn run_agent(channel: &AgentChannel) -> i32 {
+    let worked = match keep() {
+        Ok(Role::Worker { keeper }) => work(channel, keeper),
+        Err(error) => Err(format!("cannot be split into keeper and worker: {error}")),
+    };
+    match worked {
+        Ok(()) => 0,
+        Err(why) => fail(&why),
+    }
+}
+
+fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
+    let spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
+    let mut link = match channel {
+        AgentChannel::Inherited => Link::inherited(inherited_socket()?, Side::Child, &link_options()),
+        AgentChannel::Pipes => {
+            let (input, output) = standard_streams().map_err(|error| format!("standard streams: {error}"))?;
+            Link::over_pipes(input, output, Side::Child, &link_options())
+        }
+        AgentChannel::Roster(_) => return Err("rosters".into()),
+    };
+    let assignment = receive_work(&mut link)?;
+    let host = assignment.agents.first().map(|agent| agent.host.clone()).ok_or("work without agents")?;
+    let agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
+        .map_err(|error| format!("its own program cannot be found: {error}"))?;
+    let held = assignment.held;
+    let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: None, held };
+    let mut node = Node::new(Up::Parent(Box::new(link)), assignment, setting).map_err(|error| error.to_string())?;
+    node.run().map_err(|error| format!("stopped working: {error}"))
+}
+
+/// The first thing a parent says.
+fn receive_work(link: &mut Link) -> Result<Assignment, String> {
+    let deadline = Instant::now() + WORK_DEADLINE;
+    loop {
+        match link.wait(Some(deadline)) {
+            Ok(Some(Event::Frame(frame))) if frame.kind == message::ASSIGN => {
+                return link.decode(&frame).map_err(|error| format!("its work cannot be read: {error}"));
+            }
+            Ok(Some(Event::Opened(_))) => {}
+            Ok(Some(Event::Frame(_))) => return Err("the parent sent something else than work".into()),
+            Ok(Some(Event::Closed)) => return Err("the parent went away".into()),
+            Ok(None) => return Err(format!("the parent gave no work for {} s", WORK_DEADLINE.as_secs())),
+            Err(error) => return Err(format!("the link to the parent: {error}")),
+        }
+    }
+}

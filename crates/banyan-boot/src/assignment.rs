@@ -1,0 +1,134 @@
+//! What a node tells a child agent to do: the whole subtree's work, in one record.
+//!
+//! The agent takes the first plan for itself, cuts the rest into the subtrees of its own children, and passes those on.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
+
+use banyan_ndr::Record;
+
+use crate::distribution::{Input, Output, ProcessDistribution};
+use crate::launcher::Way;
+use crate::layout::AgentPlan;
+
+/// A subtree's work.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Assignment {
+    /// The session.
+    pub(crate) session: [u8; 16],
+    /// The agent's node number; its subtree's are the following ones.
+    pub(crate) node: u32,
+    /// Members of the whole session.
+    pub(crate) size: u32,
+    /// Whether members wait for a release.
+    pub(crate) held: bool,
+    /// Agents of the subtree, the receiver first.
+    pub(crate) agents: Vec<AgentPlan>,
+    /// What to start, by number of the process distribution.
+    pub(crate) images: Vec<Image>,
+    /// How child agents are started.
+    pub(crate) way: Way,
+    /// What holds for every node.
+    pub(crate) terms: Terms,
+    /// BLAKE3 of the agent program in hexadecimal; empty where it need not travel.
+    pub(crate) agent_hash: String,
+    /// Its length.
+    pub(crate) agent_length: u64,
+}
+
+/// Settings that hold for every node of a session.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Terms {
+    /// Children of a node at most.
+    pub(crate) fanout: u32,
+    /// Agents a node starts at the same time at most.
+    pub(crate) concurrency: u32,
+    /// Milliseconds a host has to answer.
+    pub(crate) host_deadline: u64,
+    /// Milliseconds members have between the request to end and the order.
+    pub(crate) grace: u64,
+    /// Milliseconds between heartbeats.
+    pub(crate) heartbeat: u64,
+    /// Milliseconds of silence after which a node counts as lost.
+    pub(crate) silence: u64,
+    /// Whether links between hosts are encrypted.
+    pub(crate) encrypt: bool,
+    /// Whether agents accept members that attach.
+    pub(crate) attach: bool,
+}
+
+impl Terms {
+    pub(crate) fn host_deadline(&self) -> Duration {
+        Duration::from_millis(self.host_deadline)
+    }
+
+    pub(crate) fn grace(&self) -> Duration {
+        Duration::from_millis(self.grace)
+    }
+}
+
+/// A process distribution without its hosts, as it travels.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Image {
+    /// Empty: its members attach.
+    pub(crate) exe: Vec<u8>,
+    pub(crate) args: Vec<Bytes>,
+    pub(crate) env: Vec<Variable>,
+    pub(crate) cwd: Option<Vec<u8>>,
+    pub(crate) input: u8,
+    pub(crate) forward: bool,
+    /// In the notation of [`Limits`](crate::process::limits::Limits).
+    pub(crate) limits: String,
+}
+
+/// A string that need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Bytes {
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A variable to set or to remove.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Variable {
+    pub(crate) name: Vec<u8>,
+    pub(crate) value: Option<Vec<u8>>,
+}
+
+impl Image {
+    /// The part of a distribution that agents need.
+    pub(crate) fn of(distribution: &ProcessDistribution) -> Image {
+        let bytes = |text: &OsString| text.as_bytes().to_vec();
+        Image {
+            exe: distribution.exe.as_ref().map_or_else(Vec::new, |exe| exe.as_os_str().as_bytes().to_vec()),
+            args: distribution.args.iter().map(|argument| Bytes { bytes: bytes(argument) }).collect(),
+            env: distribution
+                .env
+                .iter()
+                .map(|(name, value)| Variable { name: bytes(name), value: value.as_ref().map(bytes) })
+                .collect(),
+            cwd: distribution.cwd.as_ref().map(|cwd| cwd.as_os_str().as_bytes().to_vec()),
+            input: match distribution.stdio.input {
+                Input::Nobody => 0,
+                Input::Master => 1,
+                Input::Everyone => 2,
+            },
+            forward: distribution.stdio.output == Output::Forward,
+            limits: distribution.limits.to_string(),
+        }
+    }
+
+    /// Whether its members are started by someone else.
+    pub(crate) fn attaches(&self) -> bool {
+        self.exe.is_empty()
+    }
+
+    /// Whether a member of this rank has a standard input that leads to the front-end.
+    pub(crate) fn wants_input(&self, rank: u32) -> bool {
+        self.input == 2 || self.input == 1 && rank == 0
+    }
+
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = OsString> {
+        self.args.iter().map(|argument| OsString::from_vec(argument.bytes.clone()))
+    }
+}

@@ -1,0 +1,86 @@
+//! What can go wrong with a session, as its front-end sees it.
+
+use std::fmt::Write as _;
+
+use crate::problem::Problem;
+use crate::process::ExitState;
+
+/// Problems that a message shows in full; more are counted.
+const SHOWN: usize = 10;
+
+/// Why a session could not be launched. Everything that was started has been ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// There is nothing to start.
+    #[error("no hosts were given; name some, or use localhost")]
+    NoHosts,
+    /// A host has a name that cannot be one.
+    #[error("{0:?} cannot be the name of a host: {1}")]
+    BadHost(String, String),
+    /// More members than ranks.
+    #[error("a session has fewer than 4,294,967,295 members")]
+    TooMany,
+    /// No program can be the agent.
+    #[error("{0}")]
+    Agent(String),
+    /// The launcher cannot be used here.
+    #[error("{0}")]
+    Launcher(String),
+    /// Hosts could not be reached, or members not be started.
+    #[error("{}", describe(.problems, *.hosts, *.least))]
+    Problems {
+        /// What went wrong, host by host.
+        problems: Vec<Problem>,
+        /// Number of hosts.
+        hosts: usize,
+        /// Hosts that would have been enough.
+        least: Option<usize>,
+    },
+    /// It took too long.
+    #[error("the launch did not end in time: {progress}{}", .problems.iter().map(|problem| format!("\n  {problem}")).collect::<String>())]
+    TooSlow {
+        /// How far it had come.
+        progress: String,
+        /// What had gone wrong so far.
+        problems: Vec<Problem>,
+    },
+    /// The system refused something.
+    #[error("the front-end cannot work: {0}")]
+    System(#[source] std::io::Error),
+}
+
+/// Why the front-end does not get what it waits for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The deadline has passed.
+    #[error("the deadline has passed")]
+    TimedOut,
+    /// The session is over.
+    #[error("the session is over")]
+    Over,
+    /// The master ended before it sent anything.
+    #[error("the master (member 0) {state} and will send nothing more")]
+    MasterEnded {
+        /// How it ended.
+        state: ExitState,
+    },
+    /// Bytes that are not the record that was expected.
+    #[error("what the master sent is not the record that was expected: {0}")]
+    Record(#[from] banyan_ndr::DecodeError),
+}
+
+fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String {
+    let mut text = format!("{} of {hosts} hosts had problems", problems.len());
+    if let Some(least) = least {
+        let _ = write!(text, ", and at least {least} hosts are needed");
+    }
+    for problem in problems.iter().take(SHOWN) {
+        let _ = write!(text, "\n  {problem}");
+    }
+    if problems.len() > SHOWN {
+        let _ = write!(text, "\n  and {} more", problems.len() - SHOWN);
+    }
+    text
+}

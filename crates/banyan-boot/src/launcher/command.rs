@@ -1,0 +1,67 @@
+//! `command`: any starter that runs one process per host, from a template.
+//!
+//! In the template `{hosts}` stands for the hosts separated by commas, `{count}` for their number, and `{agent}` for the
+//! agent's command line (at the end, if it is not named): `pdsh -w {hosts} {agent}`, `mpiexec -hosts {hosts} {agent}`.
+//! The agents get the roster, which holds the secret, from a file that only its owner can read; the file is removed
+//! when all agents have come. So this launcher needs a file system that the hosts share.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::program::AgentProgram;
+use super::{Channel, Starter};
+
+/// The filled-in template, or why it cannot be.
+pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &AgentProgram) -> Result<Starter, String> {
+    let words: Vec<&str> = template.split_whitespace().collect();
+    if words.is_empty() {
+        return Err("the launcher's template is empty; write for example: pdsh -w {hosts} {agent}".into());
+    }
+    let program = [
+        agent.path.display().to_string(),
+        "agent".into(),
+        format!("--roster={}", roster.display()),
+    ];
+    let joined = hosts.join(",");
+    let count = hosts.len().to_string();
+    let mut command: Vec<OsString> = Vec::new();
+    let mut named = false;
+    for word in words {
+        if word == "{agent}" {
+            command.extend(program.iter().map(Into::into));
+            named = true;
+        } else {
+            command.push(word.replace("{hosts}", &joined).replace("{count}", &count).into());
+        }
+    }
+    if !named {
+        command.extend(program.iter().map(Into::into));
+    }
+    let check = template.replace("{hosts}", &joined).replace("{count}", &count).replace("{agent}", "hostname");
+    Ok(Starter { command, env: Vec::new(), channel: Channel::Broadcast, check })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent() -> AgentProgram {
+        AgentProgram { path: "/x/banyan".into(), hash: String::new(), length: 0, installed: None }
+    }
+
+    fn words(template: &str) -> Vec<String> {
+        let starter = all(template, &["a".into(), "b".into()], Path::new("/r"), &agent()).unwrap();
+        starter.command.into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn placeholders_are_filled_in() {
+        assert_eq!(words("pdsh -w {hosts} {agent}"), ["pdsh", "-w", "a,b", "/x/banyan", "agent", "--roster=/r"]);
+        assert_eq!(words("run -n {count}"), ["run", "-n", "2", "/x/banyan", "agent", "--roster=/r"]);
+    }
+
+    #[test]
+    fn an_empty_template_is_refused_with_an_example() {
+        assert!(all(" ", &[], Path::new("/r"), &agent()).unwrap_err().contains("pdsh"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Launchers: how the agents of a session get started.
+//!
+//! There are two ways. *One by one*: each node starts its child agents itself, so the tree is built in parallel
+//! ([`local`], [`ssh`]). *Together*: one command starts all agents, and each finds its parent from the roster it is
+//! given ([`slurm`], [`command`]). A launcher is a small file that knows what to run; starting, watching, deadlines and
+//! clean-up are the same for all of them and live elsewhere.
+
+pub(crate) mod command;
+pub(crate) mod local;
+pub(crate) mod program;
+pub(crate) mod slurm;
+pub(crate) mod ssh;
+
+use std::ffi::OsString;
+
+use banyan_ndr::Record;
+
+use program::AgentProgram;
+
+/// How to start the agents of a session.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Launcher {
+    /// In a Slurm allocation [`Slurm`](Launcher::Slurm); otherwise [`Ssh`](Launcher::Ssh) if any host has a name other
+    /// than `localhost`; otherwise [`Local`](Launcher::Local).
+    #[default]
+    Auto,
+    /// All agents on this machine, acting as hosts of any name.
+    Local,
+    /// The system's OpenSSH with the user's configuration.
+    Ssh(SshOptions),
+    /// One `srun` for all agents, with these arguments before the program's.
+    Slurm {
+        /// Further arguments of `srun`, such as `--partition=debug`.
+        arguments: Vec<String>,
+    },
+    /// Any command that runs one process per host; see [`command`].
+    Command {
+        /// The command line with `{hosts}`, `{count}` and `{agent}` in it.
+        template: String,
+    },
+}
+
+/// How `ssh` is called.
+#[derive(Debug, Clone, PartialEq, Default, Record)]
+pub struct SshOptions {
+    /// Arguments before the host, such as `-F` and a file.
+    pub arguments: Vec<String>,
+}
+
+/// How nodes start their children: the part of a launcher that travels down the tree.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) enum Way {
+    /// As processes of this machine.
+    Local,
+    /// By `ssh`.
+    Ssh(SshOptions),
+    /// Not at all: they were started together and come by themselves.
+    Together,
+}
+
+/// A command that starts one agent or all of them.
+#[derive(Debug)]
+pub(crate) struct Starter {
+    /// Program and arguments.
+    pub(crate) command: Vec<OsString>,
+    /// Variables to add to the environment.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// How to talk to what it starts.
+    pub(crate) channel: Channel,
+    /// What a person types to see the cause of a failure.
+    pub(crate) check: String,
+}
+
+/// How a node talks to the agents it starts, until there is a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Channel {
+    /// One end of a socket pair is the agent's descriptor 3: already a link.
+    Inherited,
+    /// Standard input and output of the command lead to the agent's.
+    Pipes,
+    /// Standard input of the command reaches every agent; nothing comes back.
+    Broadcast,
+}
+
+/// Where agents come from.
+pub(crate) trait Start {
+    /// What starts the agent of one host.
+    fn one(&self, host: &str, agent: &AgentProgram) -> Starter;
+}
+
+impl Way {
+    /// The command that starts a child agent on a host; `None` if it comes by itself.
+    pub(crate) fn starter(&self, host: &str, agent: &AgentProgram) -> Option<Starter> {
+        match self {
+            Way::Local => Some(local::Local.one(host, agent)),
+            Way::Ssh(options) => Some(options.one(host, agent)),
+            Way::Together => None,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `ssh`: agents by the system's OpenSSH, with the user's own configuration.
+//!
+//! Nothing may ask: `BatchMode` turns a question for a password or a host key into an error. What runs on the host is a
+//! few lines of `sh`: they start the agent from the user's cache if a program of that content is there, and otherwise
+//! take it from standard input first. The name in the cache is the content's hash, so an agent of another version is
+//! never started by mistake; the program checks its own content when it has just arrived.
+
+use std::ffi::OsString;
+
+use super::program::AgentProgram;
+use super::{Channel, SshOptions, Start, Starter};
+
+/// The line by which the host asks for the program.
+pub(crate) const NEED: &str = "BANYAN-AGENT-NEEDED";
+
+impl Start for SshOptions {
+    fn one(&self, host: &str, agent: &AgentProgram) -> Starter {
+        let mut command: Vec<OsString> = ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes"].map(Into::into).to_vec();
+        command.extend(self.arguments.iter().map(Into::into));
+        command.push("--".into());
+        command.push(host.into());
+        command.push(remote(agent).into());
+        Starter { command, env: Vec::new(), channel: Channel::Pipes, check: self.check(host) }
+    }
+}
+
+impl SshOptions {
+    fn check(&self, host: &str) -> String {
+        let arguments: String = self.arguments.iter().map(|argument| format!("{argument} ")).collect();
+        format!("ssh {arguments}-o BatchMode=yes {host} true")
+    }
+}
+
+/// What the host's login shell is told to run. It has no single quote in it, so that every shell hands it on as it is.
+fn remote(agent: &AgentProgram) -> String {
+    if let Some(path) = &agent.installed {
+        return format!("exec {path} agent --pipes");
+    }
+    let (hash, length) = (&agent.hash, agent.length);
+    format!(
+        "exec sh -c 'd=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; \
+         [ -x \"$p\" ] && exec \"$p\" agent --pipes; \
+         umask 077; mkdir -p \"$d\" && t=$(mktemp \"$d/.{hash}.XXXXXX\") || exit 70; \
+         trap \"rm -f $t\" EXIT; echo {NEED}; head -c {length} >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq {length} ] && \
+         chmod 700 \"$t\" && mv \"$t\" \"$p\" && exec \"$p\" agent --pipes --check {hash}; \
+         echo \"cannot keep the agent program in $d\" >&2; exit 71'"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent() -> AgentProgram {
+        AgentProgram { path: "/x/banyan".into(), hash: "ab".repeat(32), length: 5, installed: None }
+    }
+
+    #[test]
+    fn the_host_comes_after_the_end_of_options_and_questions_are_refused() {
+        let starter = SshOptions { arguments: vec!["-F".into(), "conf".into()] }.one("n1", &agent());
+        let words: Vec<&str> = starter.command.iter().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(words[..words.len() - 1], ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes", "-F", "conf", "--", "n1"]);
+        assert_eq!(starter.check, "ssh -F conf -o BatchMode=yes n1 true");
+    }
+
+    #[test]
+    fn the_script_is_one_word_for_every_shell() {
+        let script = remote(&agent());
+        assert_eq!(script.matches('\'').count(), 2, "{script}");
+        assert!(!script.contains('\n'));
+    }
+}

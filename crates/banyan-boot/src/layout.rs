@@ -1,0 +1,205 @@
+//! Which agent holds which members, and who is whose child: the shape of a session, decided once by the front-end.
+//!
+//! Agents are numbered in the order of their hosts. A subtree is a run of consecutive agents whose first is its root,
+//! so shape and routes need no tables: [`split`] gives the subtrees below any node. Nodes are numbered from the
+//! front-end, 0; agent `i` is node `i + 1`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use banyan_ndr::Record;
+
+use crate::distribution::ProcessDistribution;
+use crate::rankset::RankSet;
+
+/// Members one agent starts at most; a host with more has several agents, which start them side by side.
+pub(crate) const MEMBERS_PER_AGENT: u32 = 700;
+
+/// An agent: its host, and the members it holds.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct AgentPlan {
+    /// The host's name as the launcher knows it.
+    pub(crate) host: String,
+    /// Which of the agents of this host.
+    pub(crate) index: u32,
+    /// Its members.
+    pub(crate) groups: Vec<Group>,
+}
+
+/// Members of one image with consecutive ranks.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Group {
+    /// Which process distribution.
+    pub(crate) image: u32,
+    /// The lowest rank.
+    pub(crate) first: u32,
+    /// How many.
+    pub(crate) count: u32,
+}
+
+impl AgentPlan {
+    /// The ranks this agent holds itself.
+    pub(crate) fn ranks(&self) -> RankSet {
+        let mut ranks = RankSet::new();
+        self.groups.iter().for_each(|group| ranks.insert_range(group.first..group.first + group.count));
+        ranks
+    }
+}
+
+/// The ranks of a whole subtree.
+pub(crate) fn ranks_of(agents: &[AgentPlan]) -> RankSet {
+    let mut ranks = RankSet::new();
+    for group in agents.iter().flat_map(|agent| &agent.groups) {
+        ranks.insert_range(group.first..group.first + group.count);
+    }
+    ranks
+}
+
+/// All agents of a session with their members, and the number of members.
+///
+/// `None` if there are more members than ranks.
+pub(crate) fn plan(distributions: &[ProcessDistribution], members_per_agent: u32) -> Option<(Vec<AgentPlan>, u32)> {
+    let mut agents: Vec<AgentPlan> = Vec::new();
+    let mut hosts: HashMap<&str, Vec<Group>> = HashMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    let mut next = 0u32;
+    for (image, distribution) in (0u32..).zip(distributions) {
+        for at in &distribution.hosts {
+            let groups = hosts.entry(&at.host).or_insert_with(|| {
+                order.push(&at.host);
+                Vec::new()
+            });
+            groups.push(Group { image, first: next, count: at.processes });
+            next = next.checked_add(at.processes).filter(|next| *next < u32::MAX)?;
+        }
+    }
+    for host in order {
+        let groups = &hosts[host];
+        for (index, groups) in (0u32..).zip(share(groups, members_per_agent)) {
+            agents.push(AgentPlan { host: host.to_owned(), index, groups });
+        }
+    }
+    Some((agents, next))
+}
+
+/// Cuts the members of a host into equal parts of at most so many.
+fn share(groups: &[Group], at_most: u32) -> Vec<Vec<Group>> {
+    let members: u32 = groups.iter().map(|group| group.count).sum();
+    let parts = members.div_ceil(at_most.max(1)).max(1);
+    let each = members.div_ceil(parts);
+    let mut shares = vec![Vec::new()];
+    let mut left = each;
+    for group in groups {
+        let mut group = group.clone();
+        while group.count > left {
+            let (first, rest) = (Group { count: left, ..group.clone() }, group.count - left);
+            group = Group { first: group.first + left, count: rest, ..group };
+            shares.last_mut().expect("never empty").extend((first.count > 0).then_some(first));
+            shares.push(Vec::new());
+            left = each;
+        }
+        left -= group.count;
+        shares.last_mut().expect("never empty").push(group);
+    }
+    shares
+}
+
+/// The subtrees below a node: at most `fanout` runs of nearly equal length that cover `below`, each with its root first.
+pub(crate) fn split(below: Range<usize>, fanout: usize) -> Vec<Range<usize>> {
+    let parts = below.len().min(fanout.max(1));
+    let mut start = below.start;
+    let mut subtrees = Vec::with_capacity(parts);
+    for part in 0..parts {
+        let length = (below.end - start).div_ceil(parts - part);
+        subtrees.push(start..start + length);
+        start += length;
+    }
+    subtrees
+}
+
+/// The nodes above an agent, nearest first, ending with the front-end (`None`); for agents that find their own way.
+pub(crate) fn ancestors(agent: usize, agents: usize, fanout: usize) -> Vec<Option<usize>> {
+    let mut above = vec![None];
+    let mut below = 0..agents;
+    loop {
+        let subtree = split(below, fanout).into_iter().find(|subtree| subtree.contains(&agent));
+        let Some(subtree) = subtree else { break };
+        if subtree.start == agent {
+            break;
+        }
+        above.push(Some(subtree.start));
+        below = subtree.start + 1..subtree.end;
+    }
+    above.reverse();
+    above
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hosts(counts: &[(&str, u32)]) -> ProcessDistribution {
+        counts.iter().fold(ProcessDistribution::default(), |all, (host, count)| all.on(*host, *count))
+    }
+
+    #[test]
+    fn ranks_follow_distributions_then_hosts_and_a_host_has_one_agent() {
+        let (agents, size) = plan(&[hosts(&[("a", 2), ("b", 3)]), hosts(&[("a", 1)])], 100).unwrap();
+        assert_eq!(size, 6);
+        let shown: Vec<String> = agents.iter().map(|agent| format!("{} {}", agent.host, agent.ranks())).collect();
+        assert_eq!(shown, ["a 0-1,5", "b 2-4"]);
+    }
+
+    #[test]
+    fn a_host_with_many_members_has_several_agents() {
+        let (agents, size) = plan(&[hosts(&[("a", 10), ("b", 1)])], 4).unwrap();
+        assert_eq!(size, 11);
+        let shown: Vec<String> =
+            agents.iter().map(|agent| format!("{}:{} {}", agent.host, agent.index, agent.ranks())).collect();
+        assert_eq!(shown, ["a:0 0-3", "a:1 4-7", "a:2 8-9", "b:0 10"]);
+    }
+
+    #[test]
+    fn more_members_than_ranks_are_refused() {
+        assert!(plan(&[hosts(&[("a", u32::MAX), ("b", 1)])], 4).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn subtrees_cover_everything_once_within_the_fan_out(count in 0usize..500, fanout in 1usize..40) {
+            let mut seen = vec![0; count];
+            let mut nodes = vec![0..count];
+            while let Some(below) = nodes.pop() {
+                let subtrees = split(below.clone(), fanout);
+                prop_assert!(subtrees.len() <= fanout);
+                for subtree in subtrees {
+                    seen[subtree.start] += 1;
+                    nodes.push(subtree.start + 1..subtree.end);
+                }
+            }
+            prop_assert!(seen.iter().all(|times| *times == 1));
+        }
+
+        #[test]
+        fn every_member_has_one_agent(counts in prop::collection::vec(0u32..50, 1..20), at_most in 1u32..20) {
+            let distribution = counts
+                .iter()
+                .enumerate()
+                .fold(ProcessDistribution::default(), |all, (host, count)| all.on(format!("h{}", host % 7), *count));
+            let (agents, size) = plan(&[distribution], at_most).unwrap();
+            prop_assert!(agents.iter().all(|agent| agent.ranks().len() <= at_most as usize));
+            let total: usize = agents.iter().map(|agent| agent.ranks().len()).sum();
+            prop_assert_eq!(total, size as usize);
+            prop_assert_eq!(ranks_of(&agents).len(), size as usize);
+        }
+
+        #[test]
+        fn the_way_up_ends_at_the_front_end(count in 1usize..300, fanout in 1usize..20, seed in 0usize..1000) {
+            let agent = seed % count;
+            let above = ancestors(agent, count, fanout);
+            prop_assert_eq!(above.last(), Some(&None));
+            prop_assert!(above.iter().flatten().all(|ancestor| *ancestor < agent));
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The member's side of a session: join, collectives, user data.
+//!
+//! Everything happens in the caller's thread: a member has one link, to the agent of its host, and no other thread.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use banyan_link::{Event, Frame, Link, LinkError, LinkOptions, Side};
+use bytes::Bytes;
+
+use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
+use crate::described::{self, DescribedError};
+use crate::message;
+
+/// The environment variable that says how to join: `fd:3`.
+///
+/// The descriptor itself is the right to join: nobody but the process that was given it can use it, so the variable
+/// holds no secret.
+pub(crate) const JOIN_VARIABLE: &str = "BANYAN_JOIN";
+
+/// The descriptor that a member inherits.
+pub(crate) const JOIN_DESCRIPTOR: i32 = 3;
+
+/// How long an agent may take to say who the member is. It has said so before the member runs.
+const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Bytes of user data kept for later while something else is waited for.
+const USER_BOUND: usize = 64 << 20;
+
+/// A process that takes part in a session.
+#[derive(Debug)]
+pub struct Member {
+    link: Link,
+    rank: u32,
+    size: u32,
+    session: [u8; 16],
+    caller: Caller,
+    user: VecDeque<(Bytes, bool)>,
+    user_bytes: usize,
+    timeout: Option<Duration>,
+}
+
+/// Why a process could not join.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// Nobody asked it to.
+    #[error(
+        "this process was not started by an agent ({JOIN_VARIABLE} is not set); start it with a session, or let it \
+         attach with a ticket"
+    )]
+    NotStartedByAnAgent,
+    /// What the environment says cannot be used.
+    #[error("{JOIN_VARIABLE}={value:?} cannot be used: {reason}")]
+    Environment {
+        /// The variable.
+        value: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The agent does not answer as agents do.
+    #[error("the agent did not say who this member is: {0}")]
+    Agent(String),
+}
+
+/// Why a member does not get what it waits for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemberError {
+    /// A collective cannot complete, or was called wrongly.
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
+    /// The agent is gone, and with it the session.
+    #[error("the session is over: {0}")]
+    Link(#[from] LinkError),
+    /// The agent said goodbye.
+    #[error("the session has ended")]
+    Ended,
+    /// It took longer than [`Member::set_timeout`] allows.
+    #[error("{what} did not complete within {seconds} s")]
+    TimedOut {
+        /// What did not.
+        what: &'static str,
+        /// The time allowed.
+        seconds: f64,
+    },
+    /// Only the master talks to the front-end.
+    #[error("only the master (member 0) exchanges user data with the front-end; this is member {0}")]
+    NotTheMaster(u32),
+    /// The agent sent what agents do not send.
+    #[error("the agent sent a frame of kind {0}, which members do not get; use one release for the whole session")]
+    Unexpected(u8),
+    /// More user data than a member keeps.
+    #[error("the front-end sent more than {USER_BOUND} bytes that were not received")]
+    TooMuchUserData,
+    /// Bytes that are not the record that was expected.
+    #[error(transparent)]
+    Record(#[from] DescribedError),
+}
+
+impl Member {
+    /// Joins the session that started this process.
+    ///
+    /// # Errors
+    /// When this process was not started by an agent, or has joined before.
+    pub fn join() -> Result<Member, JoinError> {
+        let value = std::env::var(JOIN_VARIABLE).map_err(|_| JoinError::NotStartedByAnAgent)?;
+        let socket = inherited(&value).map_err(|reason| JoinError::Environment { value, reason })?;
+        Member::welcome(Link::inherited(socket, Side::Child, &link_options()))
+    }
+
+    fn welcome(mut link: Link) -> Result<Member, JoinError> {
+        let deadline = Instant::now() + WELCOME_DEADLINE;
+        loop {
+            match link.wait(Some(deadline)) {
+                Ok(Some(Event::Opened(_))) => {}
+                Ok(Some(Event::Frame(frame))) if frame.kind == message::WELCOME => return Member::new(link, &frame),
+                Ok(Some(Event::Frame(frame))) => {
+                    return Err(JoinError::Agent(format!("it sent a frame of kind {}", frame.kind.number())));
+                }
+                Ok(Some(Event::Closed)) => return Err(JoinError::Agent("it has gone".into())),
+                Ok(None) => return Err(JoinError::Agent("it was silent for too long".into())),
+                Err(error) => return Err(JoinError::Agent(error.to_string())),
+            }
+        }
+    }
+
+    fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
+        let session = welcome.payload[..].try_into().map_err(|_| JoinError::Agent("its welcome is damaged".into()))?;
+        let (rank, size) = (welcome.stream, welcome.sequence);
+        if rank >= size {
+            return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
+        }
+        let caller = Caller::new(rank, size);
+        Ok(Member { link, rank, size, session, caller, user: VecDeque::new(), user_bytes: 0, timeout: None })
+    }
+
+    /// This member's number, from 0.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Number of members.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Whether this is the master, member 0.
+    pub fn is_master(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// The session, the same at all its members and at no others.
+    pub fn session(&self) -> [u8; 16] {
+        self.session
+    }
+
+    /// Limits how long each later call waits; `None` waits for ever, or until it cannot complete.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
+    /// Waits until all members have come here.
+    pub fn barrier(&mut self) -> Result<(), MemberError> {
+        self.call("barrier", Own::Barrier).map(|_| ())
+    }
+
+    /// The master's bytes for everyone: the master gives them, the others get them.
+    pub fn broadcast(&mut self, bytes: Option<impl Into<Bytes>>) -> Result<Bytes, MemberError> {
+        let own: Option<Bytes> = bytes.map(Into::into);
+        let outcome = self.call("broadcast", Own::Broadcast(own.clone()))?;
+        Ok(own.unwrap_or_else(|| one(outcome)))
+    }
+
+    /// The master gives a part for each member, by rank; everyone gets its own.
+    pub fn scatter(&mut self, parts: Option<Vec<Bytes>>) -> Result<Bytes, MemberError> {
+        self.call("scatter", Own::Scatter(parts)).map(one)
+    }
+
+    /// Everyone's bytes for the master, by rank; the others get nothing.
+    pub fn gather(&mut self, bytes: impl Into<Bytes>) -> Result<Option<Vec<Bytes>>, MemberError> {
+        match self.call("gather", Own::Gather(bytes.into()))? {
+            Outcome::Parts(parts) => Ok(Some(parts)),
+            Outcome::Done | Outcome::Bytes(_) => Ok(None),
+        }
+    }
+
+    /// Everyone's bytes for everyone, by rank.
+    pub fn all_gather(&mut self, bytes: impl Into<Bytes>) -> Result<Vec<Bytes>, MemberError> {
+        match self.call("all_gather", Own::AllGather(bytes.into()))? {
+            Outcome::Parts(parts) => Ok(parts),
+            Outcome::Done | Outcome::Bytes(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Everyone's arrays of little-endian numbers, combined element by element, for everyone.
+    pub fn all_reduce(&mut self, what: What, of: Element, bytes: impl Into<Bytes>) -> Result<Bytes, MemberError> {
+        self.call("all_reduce", Own::AllReduce(what, of, bytes.into())).map(one)
+    }
+
+    /// [`broadcast`](Member::broadcast) of a record.
+    pub fn broadcast_record<R>(&mut self, record: Option<&R>) -> Result<R, MemberError>
+    where
+        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+    {
+        let bytes = record.map(described::encode).transpose()?;
+        let bytes = self.broadcast(bytes)?;
+        Ok(described::decode(&bytes)?)
+    }
+
+    /// [`scatter`](Member::scatter) of records.
+    pub fn scatter_records<R>(&mut self, records: Option<&[R]>) -> Result<R, MemberError>
+    where
+        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+    {
+        let parts = records.map(|records| records.iter().map(described::encode).collect()).transpose()?;
+        let bytes = self.scatter(parts)?;
+        Ok(described::decode(&bytes)?)
+    }
+
+    /// [`gather`](Member::gather) of records.
+    pub fn gather_records<R>(&mut self, record: &R) -> Result<Option<Vec<R>>, MemberError>
+    where
+        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+    {
+        let gathered = self.gather(described::encode(record)?)?;
+        Ok(gathered.map(|parts| parts.iter().map(|part| described::decode(part)).collect()).transpose()?)
+    }
+
+    /// [`all_gather`](Member::all_gather) of records.
+    pub fn all_gather_records<R>(&mut self, record: &R) -> Result<Vec<R>, MemberError>
+    where
+        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+    {
+        let gathered = self.all_gather(described::encode(record)?)?;
+        Ok(gathered.iter().map(|part| described::decode(part)).collect::<Result<_, _>>()?)
+    }
+
+    /// Sends bytes to the front-end. Only the master may.
+    pub fn send_user_data(&mut self, bytes: impl Into<Bytes>) -> Result<(), MemberError> {
+        self.only_master()?;
+        let mut bytes: Bytes = bytes.into();
+        let deadline = self.deadline();
+        loop {
+            let piece = bytes.split_to(bytes.len().min(message::CHUNK));
+            let mut frame = Frame::new(message::USER, 0, 0, piece);
+            frame.flags = if bytes.is_empty() { 0 } else { message::MORE };
+            while self.link.room() == 0 {
+                self.receive("send_user_data", deadline)?;
+            }
+            self.link.send(frame);
+            if bytes.is_empty() {
+                self.link.flush_all(deadline)?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for bytes from the front-end. Only the master gets any.
+    pub fn recv_user_data(&mut self) -> Result<Vec<u8>, MemberError> {
+        self.only_master()?;
+        let deadline = self.deadline();
+        loop {
+            if let Some(pieces) = self.user.iter().position(|(_, more)| !more) {
+                let mut message = Vec::new();
+                for (piece, _) in self.user.drain(..=pieces) {
+                    self.user_bytes -= piece.len();
+                    message.extend_from_slice(&piece);
+                }
+                return Ok(message);
+            }
+            self.receive("recv_user_data", deadline)?;
+        }
+    }
+
+    fn only_master(&self) -> Result<(), MemberError> {
+        if self.is_master() { Ok(()) } else { Err(MemberError::NotTheMaster(self.rank)) }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.timeout.map(|timeout| Instant::now() + timeout)
+    }
+
+    /// Enters a collective and stays until it is complete.
+    fn call(&mut self, what: &'static str, own: Own) -> Result<Outcome, MemberError> {
+        let deadline = self.deadline();
+        let enter = self.caller.begin(own)?;
+        self.link.send(enter);
+        loop {
+            while self.link.room() > 0
+                && let Some(frame) = self.caller.next_chunk(message::CHUNK)
+            {
+                self.link.send(frame);
+            }
+            if let Some(outcome) = self.caller.take_result() {
+                self.link.flush_all(deadline)?;
+                return Ok(outcome);
+            }
+            self.receive(what, deadline)?;
+        }
+    }
+
+    /// Waits for one event and deals with it.
+    fn receive(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<(), MemberError> {
+        match self.link.wait(deadline)? {
+            None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
+                Err(MemberError::TimedOut { what, seconds: self.timeout.unwrap_or_default().as_secs_f64() })
+            }
+            None | Some(Event::Opened(_)) => Ok(()),
+            Some(Event::Closed) => Err(MemberError::Ended),
+            Some(Event::Frame(frame)) => self.handle(frame),
+        }
+    }
+
+    fn handle(&mut self, frame: Frame) -> Result<(), MemberError> {
+        if frame.kind.is_data() {
+            self.link.release(frame.cost());
+        }
+        match frame.kind {
+            kind if belongs_to_collectives(kind) => Ok(self.caller.handle(frame)?),
+            message::USER => {
+                self.user_bytes += frame.payload.len();
+                self.user.push_back((frame.payload, frame.flags & message::MORE != 0));
+                if self.user_bytes > USER_BOUND { Err(MemberError::TooMuchUserData) } else { Ok(()) }
+            }
+            kind => Err(MemberError::Unexpected(kind.number())),
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // The agent sees the end of the link in any case; a goodbye only tells it sooner that nothing was lost.
+        self.link.close();
+        let _ = self.link.flush(Instant::now());
+    }
+}
+
+fn one(outcome: Outcome) -> Bytes {
+    match outcome {
+        Outcome::Bytes(bytes) => bytes,
+        Outcome::Done | Outcome::Parts(_) => Bytes::new(),
+    }
+}

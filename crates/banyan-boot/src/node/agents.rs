@@ -1,0 +1,327 @@
+//! Starting child agents, giving them their work, and noticing when they are gone.
+
+use std::time::Instant;
+
+use banyan_link::{Interest, Link, Side};
+use rustix::process::Signal;
+
+use super::child::{Stage, Upload};
+use super::desk::Progress;
+use super::greeting::Line;
+use super::token::Token;
+use super::{Node, Up};
+use crate::assignment::Assignment;
+use crate::message;
+use crate::problem::{Problem, ProblemKind};
+use crate::process::{ExitState, exit_state, signal_group};
+
+impl Node {
+    /// Starts child agents, as many at the same time as allowed.
+    pub(super) fn start_agents(&mut self) {
+        while self.starting < self.assignment.terms.concurrency as usize {
+            let Some(index) = self.agents_to_start.pop_front() else { return };
+            self.start_agent(index);
+        }
+    }
+
+    fn start_agent(&mut self, index: usize) {
+        self.starting += 1;
+        let agent = &mut self.agents[index];
+        agent.deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
+        let Some(starter) = self.assignment.way.starter(&agent.host, &self.agent_program) else {
+            agent.stage = Stage::Starting;
+            return;
+        };
+        match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options) {
+            Err(error) => self.unreachable(index, &error.to_string()),
+            Ok(()) => {
+                self.watch_starter(index);
+                if self.agents[index].link.is_some() {
+                    self.assign(index);
+                }
+            }
+        }
+    }
+
+    fn watch_starter(&mut self, index: usize) {
+        let number = index as u32;
+        let agent = &mut self.agents[index];
+        let mut results = Vec::new();
+        if let Some(link) = &mut agent.link {
+            results.push(link.register(&self.poller, Token::Agent(number).number()));
+        }
+        if let Some(starter) = &agent.starter {
+            let watched = [
+                (starter.output.as_ref(), Token::Greeting(number)),
+                (starter.errors.as_ref(), Token::Complaint(number)),
+                (Some(&starter.process.pidfd), Token::StarterExit(number)),
+            ];
+            for (descriptor, token) in watched {
+                let watch = descriptor.map(|descriptor| self.poller.register(descriptor, token.number(), Interest::READ));
+                results.extend(watch);
+            }
+        }
+        if let Some(error) = results.into_iter().find_map(Result::err) {
+            self.end(&format!("descriptors cannot be watched: {error}"));
+        }
+    }
+
+    /// Gives a child agent the work of its subtree.
+    fn assign(&mut self, index: usize) {
+        let agent = &mut self.agents[index];
+        let own = &self.assignment;
+        let first = agent.subtree.start as u32 + u32::from(matches!(self.up, Up::Desk(_)));
+        let assignment = Assignment {
+            session: own.session,
+            node: own.node + first,
+            size: own.size,
+            held: own.held,
+            agents: own.agents[agent.subtree.clone()].to_vec(),
+            images: own.images.clone(),
+            way: own.way.clone(),
+            terms: own.terms.clone(),
+            agent_hash: own.agent_hash.clone(),
+            agent_length: own.agent_length,
+        };
+        let Some(link) = &mut agent.link else { return };
+        match link.send_record(message::ASSIGN, 0, 0, &assignment) {
+            Ok(()) => self.touch(Token::Agent(index as u32)),
+            Err(error) => self.unreachable(index, &format!("its work cannot be sent: {error}")),
+        }
+    }
+
+    /// A link is open.
+    pub(super) fn opened(&mut self, token: Token) {
+        match token {
+            Token::Member(index) => self.member_joined(index as usize),
+            Token::Agent(index) => {
+                let agent = &mut self.agents[index as usize];
+                if agent.stage == Stage::Starting {
+                    agent.stage = Stage::Linked;
+                    agent.deadline = None;
+                    self.starting -= 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads what a starter writes before its agent speaks.
+    pub(super) fn take_greeting(&mut self, index: usize) {
+        let Some(starter) = &mut self.agents[index].starter else { return };
+        let Some(output) = &starter.output else { return };
+        let mut byte = [0];
+        loop {
+            // Byte by byte: what follows the agent's line belongs to the link.
+            match rustix::io::retry_on_intr(|| rustix::io::read(output, &mut byte)) {
+                Ok(1) => {}
+                Err(rustix::io::Errno::AGAIN) => return,
+                Ok(_) | Err(_) => {
+                    let _ = self.poller.remove(output);
+                    starter.output = None;
+                    return;
+                }
+            }
+            match starter.greeting.push(&byte).1 {
+                Some(Line::Need) => return self.begin_upload(index),
+                Some(Line::Ready { version }) => return self.greeted(index, &version),
+                None if starter.greeting.is_hopeless() => {
+                    return self.unreachable(index, "what runs there is no agent: it writes without end");
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The agent runs: its standard streams become a link.
+    fn greeted(&mut self, index: usize, version: &str) {
+        let ours = env!("CARGO_PKG_VERSION");
+        if version != ours {
+            let cause = format!("its agent is of version {version}, this program of {ours}; use the same release on both");
+            return self.refuse(index, ProblemKind::Version, &cause);
+        }
+        let agent = &mut self.agents[index];
+        let Some(starter) = &mut agent.starter else { return };
+        let (Some(output), Some(input)) = (starter.output.take(), starter.input.take()) else { return };
+        let _ = self.poller.remove(&output);
+        let mut link = Link::over_pipes(output, input, Side::Parent, &self.agent_options);
+        let registered = link.register(&self.poller, Token::Agent(index as u32).number());
+        agent.link = Some(link);
+        match registered {
+            Ok(()) => self.assign(index),
+            Err(error) => self.unreachable(index, &error.to_string()),
+        }
+    }
+
+    /// The host has not got the agent program: it is sent through the starter.
+    fn begin_upload(&mut self, index: usize) {
+        match Upload::new(&self.agent_program) {
+            Err(error) => self.unreachable(index, &format!("the agent program cannot be read: {error}")),
+            Ok(upload) => {
+                let Some(starter) = &mut self.agents[index].starter else { return };
+                starter.upload = Some(upload);
+                if let Some(input) = &starter.input {
+                    let _ = self.poller.register(input, Token::Upload(index as u32).number(), Interest::WRITE);
+                }
+            }
+        }
+    }
+
+    pub(super) fn go_on_with_upload(&mut self, index: usize) {
+        // Bytes are moving: the host answers, however long its program takes.
+        self.agents[index].deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
+        let Some(starter) = &mut self.agents[index].starter else { return };
+        let (Some(upload), Some(input)) = (&mut starter.upload, &starter.input) else { return };
+        match upload.write(input) {
+            Ok(false) => {}
+            Ok(true) => {
+                let _ = self.poller.remove(input);
+                starter.upload = None;
+            }
+            // The command says why on standard error, or by its end.
+            Err(_) => {
+                let _ = self.poller.remove(input);
+                starter.upload = None;
+                starter.input = None;
+            }
+        }
+    }
+
+    pub(super) fn take_complaint(&mut self, index: usize) {
+        let Some(starter) = &mut self.agents[index].starter else { return };
+        if !starter.take_complaint()
+            && let Some(errors) = starter.errors.take()
+        {
+            let _ = self.poller.remove(&errors);
+        }
+    }
+
+    /// The starter ended: before there was a link, that is why there will be none.
+    pub(super) fn starter_exited(&mut self, index: usize) {
+        let Some(starter) = &mut self.agents[index].starter else { return };
+        let Some(state) = exit_state(&starter.process.pidfd) else { return };
+        let _ = self.poller.remove(&starter.process.pidfd);
+        starter.exited = Some(state.clone());
+        starter.take_complaint();
+        self.take_greeting(index);
+        match self.agents[index].stage {
+            Stage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
+            // The link says more, if it has not yet.
+            Stage::Linked => self.handle_link(Token::Agent(index as u32), Interest::READ),
+            Stage::Waiting | Stage::Gone | Stage::Ended => {}
+        }
+    }
+
+    pub(super) fn agent_too_slow(&mut self, index: usize) {
+        let waited = self.assignment.terms.host_deadline().as_secs_f64();
+        self.unreachable(index, &format!("no agent answered within {waited} s"));
+    }
+
+    fn unreachable(&mut self, index: usize, cause: &str) {
+        self.refuse(index, ProblemKind::Unreachable, cause);
+    }
+
+    /// Reports that there will be no agent, with the last words of its starter and what to type to see more.
+    fn refuse(&mut self, index: usize, kind: ProblemKind, cause: &str) {
+        let agent = &self.agents[index];
+        if matches!(agent.stage, Stage::Gone | Stage::Ended) {
+            return;
+        }
+        let starter = agent.starter.as_ref();
+        let words = starter.and_then(|starter| starter.last_words());
+        let problem = Problem {
+            host: agent.host.clone(),
+            kind,
+            cause: match words {
+                Some(words) => format!("{cause} (last line: {words:?})"),
+                None => cause.to_owned(),
+            },
+            remedy: starter.map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
+            members: agent.ranks.to_string(),
+        };
+        self.problem(problem);
+        self.forget_agent(index);
+    }
+
+    /// The link to an agent was lost, and with it everyone below it.
+    pub(super) fn agent_gone(&mut self, index: usize, why: &str) {
+        match self.agents[index].stage {
+            Stage::Gone | Stage::Ended => return,
+            Stage::Starting => return self.unreachable(index, &format!("its agent ended at once: {why}")),
+            _ if self.ending.is_some() => return self.agent_ended(index),
+            _ => {}
+        }
+        let agent = &self.agents[index];
+        let words = agent.starter.as_ref().and_then(|starter| starter.last_words());
+        let problem = Problem {
+            host: agent.host.clone(),
+            kind: ProblemKind::AgentLost,
+            cause: format!("its agent was lost: {why}{}", words.map_or_else(String::new, |words| format!(" (last line: {words:?})"))),
+            remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)".into(),
+            members: agent.ranks.to_string(),
+        };
+        self.problem(problem);
+        self.forget_agent(index);
+    }
+
+    /// Everyone below an agent is lost.
+    fn forget_agent(&mut self, index: usize) {
+        if self.agents[index].stage == Stage::Starting {
+            self.starting -= 1;
+        }
+        self.stop_starter(index);
+        self.close_agent_link(index);
+        let agent = &mut self.agents[index];
+        agent.stage = Stage::Gone;
+        agent.deadline = None;
+        let lost = agent.ranks.len() as u32;
+        agent.progress = Progress { failed: lost, agents: agent.subtree.len() as u32, ..agent.progress };
+        self.exits.extend(agent.ranks.iter().map(|rank| (rank, ExitState::Lost, 0)));
+    }
+
+    /// An agent ended in good order, with everything below it.
+    pub(super) fn agent_ended(&mut self, index: usize) {
+        if self.agents[index].stage == Stage::Starting {
+            self.starting -= 1;
+        }
+        self.close_agent_link(index);
+        self.agents[index].stage = Stage::Ended;
+        self.agents[index].deadline = None;
+    }
+
+    fn close_agent_link(&mut self, index: usize) {
+        if let Some(link) = self.agents[index].link.take() {
+            let _ = link.unregister(&self.poller);
+        }
+        let token = Token::Agent(index as u32);
+        self.full.retain(|other| *other != token);
+    }
+
+    /// Ends the command that starts an agent, if it still runs.
+    pub(super) fn stop_starter(&mut self, index: usize) {
+        if let Some(starter) = &self.agents[index].starter
+            && starter.exited.is_none()
+        {
+            // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
+            let _ = signal_group(&starter.process, Signal::TERM.as_raw());
+        }
+    }
+
+    /// Agents, or members, that came by themselves.
+    pub(super) fn accept(&mut self) {
+        let Some(listener) = &mut self.listener else { return };
+        for mut link in listener.accept_ready(Instant::now()) {
+            let node = link.peer().index;
+            let first = self.assignment.node + u32::from(matches!(self.up, Up::Desk(_)));
+            let found = self.agents.iter().position(|agent| {
+                agent.stage == Stage::Starting && agent.link.is_none() && first + agent.subtree.start as u32 == node
+            });
+            let Some(index) = found else { continue };
+            if link.register(&self.poller, Token::Agent(index as u32).number()).is_ok() {
+                self.agents[index].link = Some(link);
+                self.opened(Token::Agent(index as u32));
+                self.assign(index);
+            }
+        }
+    }
+}

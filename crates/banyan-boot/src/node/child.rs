@@ -1,0 +1,233 @@
+//! A child agent as its parent sees it: how it is started, its greeting, its link.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+use banyan_link::{Link, LinkOptions, Side};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::desk::Progress;
+use super::greeting::Greeting;
+use crate::launcher::program::AgentProgram;
+use crate::launcher::{Channel, Starter};
+use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
+use crate::rankset::RankSet;
+
+/// The end of what a starter wrote to standard error, kept for messages.
+const COMPLAINT_BYTES: usize = 600;
+
+/// A piece of the agent program on its way through a starter.
+const UPLOAD_BYTES: usize = 256 * 1024;
+
+/// One child agent.
+#[derive(Debug)]
+pub(crate) struct ChildAgent {
+    /// Its subtree among the agents of the assignment.
+    pub(crate) subtree: Range<usize>,
+    pub(crate) host: String,
+    /// The ranks of its subtree.
+    pub(crate) ranks: RankSet,
+    pub(crate) stage: Stage,
+    pub(crate) link: Option<Link>,
+    pub(crate) starter: Option<StarterProcess>,
+    /// When its link must be open.
+    pub(crate) deadline: Option<Instant>,
+    /// How far its subtree has come.
+    pub(crate) progress: Progress,
+}
+
+/// How far a child agent has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Not started yet.
+    Waiting,
+    /// Started; there is no link yet.
+    Starting,
+    /// It has a link.
+    Linked,
+    /// It could not be started, or was lost.
+    Gone,
+    /// It ended in good order.
+    Ended,
+}
+
+/// The process that starts an agent, or is one.
+#[derive(Debug)]
+pub(crate) struct StarterProcess {
+    pub(crate) process: Child,
+    pub(crate) exited: Option<ExitState>,
+    /// Standard output of the command, until the agent's own line has come.
+    pub(crate) output: Option<OwnedFd>,
+    pub(crate) greeting: Greeting,
+    /// Standard input of the command.
+    pub(crate) input: Option<OwnedFd>,
+    pub(crate) upload: Option<Upload>,
+    pub(crate) errors: Option<OwnedFd>,
+    complaint: VecDeque<u8>,
+    /// What a person types to see the cause of a failure.
+    pub(crate) check: String,
+}
+
+impl ChildAgent {
+    pub(crate) fn new(subtree: Range<usize>, host: String, ranks: RankSet) -> ChildAgent {
+        ChildAgent {
+            subtree,
+            host,
+            ranks,
+            stage: Stage::Waiting,
+            link: None,
+            starter: None,
+            deadline: None,
+            progress: Progress::default(),
+        }
+    }
+
+    /// Runs the starter. With an inherited socket there is a link at once.
+    pub(crate) fn start(
+        &mut self,
+        spawner: &mut Spawner,
+        starter: Starter,
+        null: &OwnedFd,
+        options: &LinkOptions,
+    ) -> Result<(), SpawnError> {
+        self.stage = Stage::Starting;
+        let (process, ours) = StarterProcess::run(spawner, starter, null)?;
+        self.starter = Some(process);
+        if let Some(ours) = ours {
+            self.link = Some(Link::inherited(ours, Side::Parent, options));
+        }
+        Ok(())
+    }
+}
+
+impl StarterProcess {
+    /// Starts the command; with [`Channel::Inherited`] also gives our end of the agent's socket.
+    pub(crate) fn run(
+        spawner: &mut Spawner,
+        starter: Starter,
+        null: &OwnedFd,
+    ) -> Result<(StarterProcess, Option<OwnedFd>), SpawnError> {
+        let mut words = starter.command.into_iter();
+        let command = Command {
+            executable: Executable::File(words.next().unwrap_or_default()),
+            arguments: words.collect(),
+            environment: std::env::vars_os().chain(starter.env).collect(),
+            directory: None,
+            limits: Limits::default(),
+            outlives_parent: true,
+        };
+        let command = command.prepare()?;
+        let failed = |source: rustix::io::Errno| SpawnError::descriptors(&command, source.into());
+        let socket = (starter.channel == Channel::Inherited)
+            .then(|| socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None))
+            .transpose()
+            .map_err(failed)?;
+        let pipe = |wanted: bool| wanted.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed);
+        let input = pipe(starter.channel != Channel::Inherited)?;
+        let output = pipe(starter.channel == Channel::Pipes)?;
+        let errors = pipe(true)?;
+        let process = spawner.spawn(
+            &command,
+            ChildDescriptors {
+                stdin: input.as_ref().map_or(null.as_fd(), |(read, _)| read.as_fd()),
+                stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
+                stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
+                control: socket.as_ref().map(|(_, theirs)| theirs.as_fd()),
+            },
+        )?;
+        let ours = [
+            input.map(|(_, write)| write),
+            output.map(|(read, _)| read),
+            errors.map(|(read, _)| read),
+            socket.map(|(ours, _)| ours),
+        ];
+        for descriptor in ours.iter().flatten() {
+            rustix::io::ioctl_fionbio(descriptor, true).map_err(failed)?;
+        }
+        let [input, output, errors, socket] = ours;
+        let process = StarterProcess {
+            process,
+            exited: None,
+            output,
+            greeting: Greeting::default(),
+            input,
+            upload: None,
+            errors,
+            complaint: VecDeque::new(),
+            check: starter.check,
+        };
+        Ok((process, socket))
+    }
+
+    /// Takes what the command wrote to standard error; false at its end.
+    pub(crate) fn take_complaint(&mut self) -> bool {
+        let Some(errors) = &self.errors else { return false };
+        let mut buffer = [0; 4096];
+        loop {
+            match rustix::io::retry_on_intr(|| rustix::io::read(errors, &mut buffer[..])) {
+                Ok(count) if count > 0 => {
+                    self.complaint.extend(&buffer[..count]);
+                    let surplus = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
+                    self.complaint.drain(..surplus);
+                }
+                Err(rustix::io::Errno::AGAIN) => return true,
+                Ok(_) | Err(_) => return false,
+            }
+        }
+    }
+
+    /// The last line of what it complained about, or of the noise before its greeting.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let complaint: Vec<u8> = self.complaint.iter().copied().collect();
+        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        let last = complaint.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let noise = self.greeting.noise();
+        last.map(str::to_owned).or_else(|| (!noise.is_empty()).then_some(noise))
+    }
+}
+
+/// The agent program on its way to a host that has not got it.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    file: File,
+    left: u64,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl Upload {
+    pub(crate) fn new(agent: &AgentProgram) -> std::io::Result<Upload> {
+        Ok(Upload { file: File::open(&agent.path)?, left: agent.length, piece: Vec::new(), at: 0 })
+    }
+
+    /// Writes what the pipe takes; true when all is written.
+    pub(crate) fn write(&mut self, to: &OwnedFd) -> std::io::Result<bool> {
+        loop {
+            if self.at == self.piece.len() {
+                if self.left == 0 {
+                    return Ok(true);
+                }
+                self.read()?;
+            }
+            match rustix::io::retry_on_intr(|| rustix::io::write(to, &self.piece[self.at..])) {
+                Ok(count) => self.at += count,
+                Err(rustix::io::Errno::AGAIN) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn read(&mut self) -> std::io::Result<()> {
+        let length = self.left.min(UPLOAD_BYTES as u64) as usize;
+        self.piece.resize(length, 0);
+        self.file.read_exact(&mut self.piece)?;
+        self.left -= length as u64;
+        self.at = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! The desk between the front-end's threads and the thread that runs the root of the tree.
+//!
+//! The root lays down what came up the tree; callers take it, and wait for it. Callers lay down orders; the root is
+//! woken by an event descriptor. What is not taken is bounded: when [`OUTPUT_BOUND`] bytes of output lie here the root
+//! stops reading, and the members that write wait.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::event::Event;
+use crate::problem::Problem;
+use crate::process::ExitState;
+use crate::rankset::RankSet;
+
+/// Bytes of output that wait for the front-end at most.
+const OUTPUT_BOUND: usize = 4 << 20;
+
+/// Bytes of user data that wait for the front-end at most.
+const USER_BOUND: usize = 4 << 20;
+
+/// What the front-end orders.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Bytes for the master.
+    User { bytes: Bytes, more: bool },
+    /// Standard input; `last` closes it.
+    Input { bytes: Bytes, last: bool },
+    /// A signal for members; all if `None`.
+    Signal { signal: i32, ranks: Option<RankSet> },
+    /// Members that were held back may start.
+    Release,
+    /// End everything.
+    End,
+    /// Leave the members running.
+    Detach,
+    /// Send a file to all agents.
+    Stage(crate::staging::Order),
+}
+
+/// How far a session has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Progress {
+    /// Agents that have their work.
+    pub(crate) agents: u32,
+    /// Members that were started.
+    pub(crate) started: u32,
+    /// Members that could not be started.
+    pub(crate) failed: u32,
+    /// Members that have joined.
+    pub(crate) joined: u32,
+}
+
+/// What lies on the desk.
+#[derive(Debug, Default)]
+pub(crate) struct Papers {
+    pub(crate) progress: Progress,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) output_bytes: usize,
+    pub(crate) user: VecDeque<(Bytes, bool)>,
+    pub(crate) user_bytes: usize,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) states: Vec<Option<ExitState>>,
+    pub(crate) ended: usize,
+    pub(crate) staged: VecDeque<crate::staging::Report>,
+    /// The root has ended; nothing more will come.
+    pub(crate) over: bool,
+    orders: VecDeque<Order>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    papers: Mutex<Papers>,
+    changed: Condvar,
+    bell: OwnedFd,
+}
+
+impl Desk {
+    pub(crate) fn new(size: usize) -> std::io::Result<Desk> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let papers = Papers { states: vec![None; size], ..Papers::default() };
+        Ok(Desk { papers: Mutex::new(papers), changed: Condvar::new(), bell })
+    }
+
+    /// What wakes the root.
+    pub(crate) fn bell(&self) -> &OwnedFd {
+        &self.bell
+    }
+
+    pub(crate) fn papers(&self) -> MutexGuard<'_, Papers> {
+        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An order for the root.
+    pub(crate) fn order(&self, order: Order) {
+        self.papers().orders.push_back(order);
+        self.ring();
+    }
+
+    /// Wakes the root, also when a caller has taken something it was waiting to lay down.
+    pub(crate) fn ring(&self) {
+        // The counter can only be full if the root has not looked for 2^64 rings: it is awake anyway.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// The orders since the last call.
+    pub(crate) fn take_orders(&self) -> VecDeque<Order> {
+        let mut count = [0; 8];
+        // Nothing to read only means that another ring was answered together with an earlier one.
+        let _ = rustix::io::read(&self.bell, &mut count);
+        std::mem::take(&mut self.papers().orders)
+    }
+
+    /// Changes what lies here and wakes the callers.
+    pub(crate) fn lay<R>(&self, change: impl FnOnce(&mut Papers) -> R) -> R {
+        let result = change(&mut self.papers());
+        self.changed.notify_all();
+        result
+    }
+
+    /// Whether the root should read more data.
+    pub(crate) fn has_room(&self) -> bool {
+        let papers = self.papers();
+        papers.output_bytes < OUTPUT_BOUND && papers.user_bytes < USER_BOUND
+    }
+
+    /// Waits until `take` gives something, or the deadline has passed (`None`).
+    pub(crate) fn wait<R>(&self, deadline: Option<Instant>, mut take: impl FnMut(&mut Papers) -> Option<R>) -> Option<R> {
+        let mut papers = self.papers();
+        loop {
+            if let Some(taken) = take(&mut papers) {
+                return Some(taken);
+            }
+            papers = match deadline {
+                None => self.changed.wait(papers).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.checked_duration_since(Instant::now())?;
+                    self.changed.wait_timeout(papers, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+impl Papers {
+    /// The next event.
+    pub(crate) fn take_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front()?;
+        self.output_bytes -= event.cost();
+        Some(event)
+    }
+
+    pub(crate) fn put_event(&mut self, event: Event) {
+        self.output_bytes += event.cost();
+        self.events.push_back(event);
+    }
+
+    /// One whole message of the master, if all of it is here.
+    pub(crate) fn take_user(&mut self) -> Option<Vec<u8>> {
+        let pieces = self.user.iter().position(|(_, more)| !more)? + 1;
+        let mut message = Vec::new();
+        for (bytes, _) in self.user.drain(..pieces) {
+            self.user_bytes -= bytes.len();
+            message.extend_from_slice(&bytes);
+        }
+        Some(message)
+    }
+}

@@ -1,0 +1,114 @@
+//! Frames and orders from above, on their way to agents and members.
+
+use banyan_link::Frame;
+use bytes::Bytes;
+
+use super::desk::Order;
+use super::token::Token;
+use super::{Below, Node, Up};
+use crate::collective::belongs_to_collectives;
+use crate::message;
+use crate::rankset::RankSet;
+
+impl Node {
+    /// A frame of the parent.
+    pub(super) fn from_parent(&mut self, frame: Frame) {
+        match frame.kind {
+            kind if belongs_to_collectives(kind) => {
+                let mut outgoing = std::mem::take(&mut self.outgoing);
+                let result = self.collectives.from_parent(frame, &mut outgoing);
+                self.outgoing = outgoing;
+                match result {
+                    Ok(()) => self.deliver(),
+                    Err(broken) => self.end(&format!("the parent sent {broken}")),
+                }
+            }
+            message::USER => self.to_master(frame),
+            message::INPUT => self.pass_input(&frame),
+            message::SIGNAL => self.pass_signal(&frame),
+            message::RELEASE => self.release_members(),
+            message::END => self.end("the front-end ended the session"),
+            message::DETACH => self.detach(),
+            message::STAGE_BEGIN | message::STAGE => self.take_stage(frame),
+            _ => self.end("the parent sent a frame that does not go down"),
+        }
+    }
+
+    /// What the front-end's callers have ordered.
+    pub(super) fn take_orders(&mut self) {
+        let Up::Desk(desk) = &self.up else { return };
+        for order in desk.take_orders() {
+            match order {
+                Order::User { bytes, more } => {
+                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
+                    frame.flags = if more { message::MORE } else { 0 };
+                    self.to_master(frame);
+                }
+                Order::Input { bytes, last } => {
+                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
+                    frame.flags = if last { message::LAST } else { 0 };
+                    self.pass_input(&frame);
+                }
+                Order::Signal { signal, ranks } => {
+                    let ranks = ranks.map_or_else(Vec::new, |ranks| ranks.encode());
+                    self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, ranks));
+                }
+                Order::Release => self.release_members(),
+                Order::End => self.end("the front-end ended the session"),
+                Order::Detach => self.detach(),
+                Order::Stage(order) => self.begin_stage(order),
+            }
+        }
+    }
+
+    fn to_master(&mut self, frame: Frame) {
+        let master = self.below.iter().position(|below| match below {
+            Below::Member(index) => self.members[*index].rank == 0,
+            Below::Agent(index) => self.agents[*index].ranks.contains(0),
+        });
+        if let Some(master) = master {
+            self.send_below(self.below[master], frame);
+        }
+    }
+
+    /// Standard input, for every member that has one.
+    fn pass_input(&mut self, frame: &Frame) {
+        let last = frame.flags & message::LAST != 0;
+        for index in 0..self.members.len() {
+            if let Some(input) = &mut self.members[index].input {
+                input.push(frame.payload.clone(), last);
+                self.write_input(index);
+            }
+        }
+        self.to_agents(frame);
+    }
+
+    pub(super) fn to_agents(&mut self, frame: &Frame) {
+        for index in 0..self.agents.len() {
+            self.send_below(Below::Agent(index), frame.clone());
+        }
+    }
+
+    fn pass_signal(&mut self, frame: &Frame) {
+        let all = frame.payload.is_empty();
+        let Ok(ranks) = RankSet::decode(&frame.payload) else { return };
+        for index in 0..self.members.len() {
+            if all || ranks.contains(self.members[index].rank) {
+                self.signal_member(index, frame.stream.cast_signed());
+            }
+        }
+        self.to_agents(frame);
+    }
+
+    fn release_members(&mut self) {
+        self.held = false;
+        self.to_agents(&Frame::new(message::RELEASE, 0, 0, Bytes::new()));
+    }
+
+    /// The front-end goes; members stay, and this node with them until the last has ended.
+    fn detach(&mut self) {
+        self.to_agents(&Frame::new(message::DETACH, 0, 0, Bytes::new()));
+        self.detached = true;
+        self.touch(Token::Parent);
+    }
+}

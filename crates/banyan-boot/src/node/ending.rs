@@ -1,0 +1,181 @@
+//! The end of a session at this node: everyone below is told, asked, and finally made to end.
+
+use std::time::{Duration, Instant};
+
+use banyan_link::{Frame, LinkError};
+use bytes::Bytes;
+use rustix::process::Signal;
+
+use super::child::Stage;
+use super::token::Token;
+use super::{Node, Up};
+use crate::message;
+
+/// How much longer than its members' grace a node waits for the agents below it, at each level.
+const AGENTS_GRACE: Duration = Duration::from_secs(2);
+
+/// A session that is ending at this node.
+#[derive(Debug)]
+pub(super) struct Ending {
+    since: Instant,
+    ordered: bool,
+}
+
+impl Node {
+    /// Ends everything below: members are asked first.
+    pub(super) fn end(&mut self, _why: &str) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.ending = Some(Ending { since: Instant::now(), ordered: false });
+        self.members_to_start.clear();
+        self.agents_to_start.clear();
+        self.to_agents(&Frame::new(message::END, 0, 0, Bytes::new()));
+        for index in 0..self.members.len() {
+            self.signal_member(index, Signal::TERM.as_raw());
+            // Stopped processes hear of it only when they run.
+            self.signal_member(index, Signal::CONT.as_raw());
+        }
+        for index in 0..self.agents.len() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].link.is_none() {
+                self.stop_starter(index);
+                self.agents[index].stage = Stage::Ended;
+            }
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_finished(&self) -> bool {
+        let agents_gone =
+            || self.agents.iter().all(|agent| matches!(agent.stage, Stage::Gone | Stage::Ended));
+        let nothing_below = self.running == 0 && agents_gone();
+        let detached = self.detached && self.members_to_start.is_empty();
+        nothing_below && (self.ending.is_some() || detached) || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
+    }
+
+    /// Too much time has passed; what is left is swept by the keeper.
+    fn is_hopeless(&self, ending: &Ending) -> bool {
+        ending.since.elapsed() > self.assignment.terms.grace() + AGENTS_GRACE * self.levels_below()
+    }
+
+    fn levels_below(&self) -> u32 {
+        let agents = self.assignment.agents.len().max(1) as u32;
+        1 + agents.ilog(self.assignment.terms.fanout.max(2))
+    }
+
+    /// Looks at the clock.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.tick_links(now);
+        for index in 0..self.agents.len() {
+            if self.agents[index].deadline.is_some_and(|deadline| deadline <= now) {
+                self.agent_too_slow(index);
+            }
+        }
+        if self.has_time_limits {
+            for index in 0..self.members.len() {
+                if self.members[index].deadline.is_some_and(|deadline| deadline <= now) {
+                    self.member_out_of_time(index, now);
+                }
+            }
+        }
+        let grace = self.assignment.terms.grace();
+        if let Some(ending) = &mut self.ending
+            && !ending.ordered
+            && now >= ending.since + grace
+        {
+            ending.ordered = true;
+            for index in 0..self.members.len() {
+                self.signal_member(index, Signal::KILL.as_raw());
+            }
+        }
+    }
+
+    fn tick_links(&mut self, now: Instant) {
+        let tokens = std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
+        for token in tokens.collect::<Vec<_>>() {
+            let Some(link) = self.link(token) else { continue };
+            if link.timeout().is_none_or(|timeout| timeout > now) {
+                continue;
+            }
+            let result = link.tick(now);
+            self.touch(token);
+            if let Err(error) = result {
+                self.link_lost(token, &error);
+            }
+        }
+    }
+
+    /// A member has used up its time: it is asked to end, and some time later made to.
+    fn member_out_of_time(&mut self, index: usize, now: Instant) {
+        let asked = std::mem::replace(&mut self.members[index].asked, true);
+        let signal = if asked { Signal::KILL } else { Signal::TERM };
+        self.signal_member(index, signal.as_raw());
+        self.members[index].deadline = (!asked).then(|| now + self.assignment.terms.grace());
+    }
+
+    /// How long the node may sleep.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let may_start = !self.held && !self.members_to_start.is_empty();
+        let can_pump = self.waiting.iter().any(|token| self.may_take(*token));
+        if may_start || can_pump {
+            return Some(Duration::ZERO);
+        }
+        let parent = match &self.up {
+            Up::Parent(link) => link.timeout(),
+            Up::Desk(_) => None,
+        };
+        let agents = self.agents.iter().flat_map(|agent| [agent.deadline, agent.link.as_ref().and_then(|link| link.timeout())]);
+        let members = self.members.iter().filter(|_| self.has_time_limits).map(|member| member.deadline);
+        let ending = self.ending.as_ref().map(|ending| {
+            let grace = self.assignment.terms.grace();
+            let after = if ending.ordered { grace + AGENTS_GRACE * self.levels_below() } else { grace };
+            ending.since + after + Duration::from_millis(1)
+        });
+        let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
+        let next = [parent, ending, listener].into_iter().chain(agents).chain(members).flatten().min()?;
+        Some(next.saturating_duration_since(now))
+    }
+
+    /// The keeper of this agent ended: so does the agent, and all it started.
+    pub(super) fn keeper_gone(&mut self) {
+        if let Some(keeper) = self.keeper.take() {
+            let _ = self.poller.remove(&keeper);
+        }
+        self.end("the keeper is gone");
+    }
+
+    /// A link broke.
+    pub(super) fn link_lost(&mut self, token: Token, error: &LinkError) {
+        match token {
+            Token::Parent if self.detached => {}
+            Token::Parent => {
+                self.parent_is_gone();
+                self.end(&format!("the link to the parent was lost: {error}"));
+            }
+            Token::Agent(index) => self.agent_gone(index as usize, &error.to_string()),
+            Token::Member(index) => self.close_member_link(index as usize),
+            _ => {}
+        }
+    }
+
+    fn parent_is_gone(&mut self) {
+        if let Up::Parent(link) = &self.up {
+            let _ = link.unregister(&self.poller);
+        }
+    }
+
+    /// The other side said goodbye.
+    pub(super) fn link_closed(&mut self, token: Token) {
+        match token {
+            Token::Parent if self.detached => self.parent_is_gone(),
+            Token::Parent => {
+                self.parent_is_gone();
+                self.end("the parent is gone");
+            }
+            Token::Agent(index) => self.agent_ended(index as usize),
+            Token::Member(index) => self.close_member_link(index as usize),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What comes from a starter before there is a link: banners, the request for the program, the agent's first line.
+//!
+//! Login shells print all sorts of things. Everything before the agent's own line is kept as noise (for error messages)
+//! and skipped, up to a bound.
+
+use crate::launcher::ssh::NEED;
+
+/// The agent's first line, before its version.
+pub(crate) const READY: &str = "BANYAN-AGENT-READY";
+
+/// Noise that is skipped at most.
+pub(crate) const NOISE_BOUND: usize = 64 * 1024;
+
+/// Lines of noise that are kept for error messages.
+const KEPT_BYTES: usize = 400;
+
+/// What a line means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// The host has not the program.
+    Need,
+    /// The agent runs, and is of this version.
+    Ready { version: String },
+}
+
+/// Reads the greeting byte by byte, so that nothing behind it is taken.
+#[derive(Debug, Default)]
+pub(crate) struct Greeting {
+    line: Vec<u8>,
+    seen: usize,
+    kept: Vec<u8>,
+}
+
+impl Greeting {
+    /// Takes bytes up to the end of the first line that means something; says how many were taken.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
+        for (at, byte) in bytes.iter().enumerate() {
+            self.seen += 1;
+            if *byte != b'\n' {
+                self.line.push(*byte);
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            match meaning(&line) {
+                Some(meaning) => return (at + 1, Some(meaning)),
+                None => self.keep(&line),
+            }
+        }
+        (bytes.len(), None)
+    }
+
+    /// Too much noise: this is no agent.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.seen > NOISE_BOUND
+    }
+
+    /// The end of the noise, for people.
+    pub(crate) fn noise(&self) -> String {
+        let all = [&self.kept[..], &self.line[..]].concat();
+        let start = all.len().saturating_sub(KEPT_BYTES);
+        String::from_utf8_lossy(&all[start..]).trim().replace('\n', " / ")
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        self.kept.extend_from_slice(line);
+        self.kept.push(b'\n');
+        let surplus = self.kept.len().saturating_sub(KEPT_BYTES);
+        self.kept.drain(..surplus);
+    }
+}
+
+fn meaning(line: &[u8]) -> Option<Line> {
+    let line = str::from_utf8(line).ok()?.trim_end();
+    // A prompt or an escape sequence without an end of line may stand before it.
+    if line.ends_with(NEED) {
+        return Some(Line::Need);
+    }
+    let version = line.split(READY).nth(1)?.trim();
+    Some(Line::Ready { version: version.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_before_the_agents_line_is_skipped_and_kept_for_messages() {
+        let mut greeting = Greeting::default();
+        let text = format!("Welcome to n1!\nno mail\n\u{1b}[0m{READY} 0.1.0\nrest");
+        let (taken, line) = greeting.push(text.as_bytes());
+        assert_eq!(line, Some(Line::Ready { version: "0.1.0".into() }));
+        assert_eq!(&text[taken..], "rest");
+        assert_eq!(greeting.noise(), "Welcome to n1! / no mail");
+    }
+
+    #[test]
+    fn endless_noise_is_given_up() {
+        let mut greeting = Greeting::default();
+        for _ in 0..=NOISE_BOUND / 64 {
+            assert_eq!(greeting.push(&[b'x'; 64]).1, None);
+        }
+        assert!(greeting.is_hopeless());
+        assert!(greeting.noise().len() <= KEPT_BYTES);
+    }
+
+    #[test]
+    fn the_request_for_the_program_is_understood_however_it_is_cut() {
+        let mut greeting = Greeting::default();
+        let text = format!("hello\r\n{NEED}\r\n");
+        let found: Vec<Line> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
+        assert_eq!(found, [Line::Need]);
+    }
+}

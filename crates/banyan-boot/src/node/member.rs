@@ -1,0 +1,189 @@
+//! A member as its agent sees it: the process, its link, and its standard streams.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+use banyan_link::{Link, LinkOptions, Side};
+use bytes::Bytes;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::process::{Child, ChildDescriptors, ExitState, LineSplitter, Prepared, SpawnError, Spawner};
+
+/// Bytes of standard input that wait for one member at most; when a member has more, the front-end waits.
+const INPUT_BOUND: usize = 256 * 1024;
+
+/// Bytes taken from a pipe at once: all that a pipe holds by default.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// One member.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) rank: u32,
+    pub(crate) image: u32,
+    pub(crate) process: Option<Child>,
+    pub(crate) link: Option<Link>,
+    pub(crate) output: Option<Pipe>,
+    pub(crate) errors: Option<Pipe>,
+    pub(crate) input: Option<InputPipe>,
+    pub(crate) joined: bool,
+    /// How many collectives it has entered.
+    pub(crate) entered: u32,
+    pub(crate) state: Option<ExitState>,
+    /// When it must have ended.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// A pipe that a member writes to.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    pub(crate) descriptor: OwnedFd,
+    pub(crate) splitter: LineSplitter,
+    /// Not read at present, since what comes from it could not be passed on.
+    pub(crate) paused: bool,
+}
+
+/// A pipe that a member reads from.
+#[derive(Debug)]
+pub(crate) struct InputPipe {
+    pub(crate) descriptor: OwnedFd,
+    queue: VecDeque<Bytes>,
+    queued: usize,
+    last: bool,
+    /// Whether the poller tells when it can be written.
+    pub(crate) watched: bool,
+}
+
+/// What a read from a pipe gave.
+pub(crate) enum Read {
+    /// Some bytes.
+    Some(Bytes),
+    /// Nothing now.
+    Nothing,
+    /// It is closed.
+    End,
+}
+
+impl Member {
+    pub(crate) fn new(rank: u32, image: u32) -> Member {
+        Member {
+            rank,
+            image,
+            process: None,
+            link: None,
+            output: None,
+            errors: None,
+            input: None,
+            joined: false,
+            entered: 0,
+            state: None,
+            deadline: None,
+        }
+    }
+
+    /// Starts it: its end of a socket pair becomes its descriptor 3, and its standard streams are pipes or nothing.
+    pub(crate) fn start(
+        &mut self,
+        spawner: &mut Spawner,
+        command: &Prepared,
+        streams: Streams,
+        null: &OwnedFd,
+        options: &LinkOptions,
+    ) -> Result<(), SpawnError> {
+        let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
+        rustix::io::ioctl_fionbio(&ours, true).map_err(failed)?;
+        let output = streams.forward.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed)?;
+        let errors = streams.forward.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed)?;
+        let input = streams.input.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed)?;
+        let child = spawner.spawn(
+            command,
+            ChildDescriptors {
+                stdin: input.as_ref().map_or(null.as_fd(), |(read, _)| read.as_fd()),
+                stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
+                stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
+                control: Some(theirs.as_fd()),
+            },
+        )?;
+        for descriptor in output.iter().chain(&errors).map(|(read, _)| read).chain(input.iter().map(|(_, write)| write)) {
+            rustix::io::ioctl_fionbio(descriptor, true).map_err(failed)?;
+        }
+        self.process = Some(child);
+        self.link = Some(Link::inherited(ours, Side::Parent, options));
+        self.output = output.map(|(read, _)| Pipe::new(read));
+        self.errors = errors.map(|(read, _)| Pipe::new(read));
+        self.input = input.map(|(_, write)| InputPipe::new(write));
+        self.deadline = command.limits().time.map(|time| Instant::now() + time);
+        Ok(())
+    }
+
+    /// Whether the process runs.
+    pub(crate) fn runs(&self) -> bool {
+        self.process.is_some() && self.state.is_none()
+    }
+}
+
+/// Which standard streams lead to the front-end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Streams {
+    pub(crate) input: bool,
+    pub(crate) forward: bool,
+}
+
+impl Pipe {
+    fn new(descriptor: OwnedFd) -> Pipe {
+        Pipe { descriptor, splitter: LineSplitter::new(), paused: false }
+    }
+
+    /// Reads once; gives whole lines.
+    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> Read {
+        buffer.resize(PIPE_BYTES, 0);
+        match rustix::io::retry_on_intr(|| rustix::io::read(&self.descriptor, &mut buffer[..])) {
+            Ok(0) => Read::End,
+            Ok(count) => Read::Some(self.splitter.push(&buffer[..count])),
+            Err(rustix::io::Errno::AGAIN) => Read::Nothing,
+            Err(_) => Read::End,
+        }
+    }
+}
+
+impl InputPipe {
+    fn new(descriptor: OwnedFd) -> InputPipe {
+        InputPipe { descriptor, queue: VecDeque::new(), queued: 0, last: false, watched: false }
+    }
+
+    /// Puts bytes behind those that wait; `last` closes the pipe after them.
+    pub(crate) fn push(&mut self, bytes: Bytes, last: bool) {
+        self.queued += bytes.len();
+        self.queue.push_back(bytes);
+        self.last |= last;
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.queued >= INPUT_BOUND
+    }
+
+    pub(crate) fn waits(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Writes what the pipe takes. False when the pipe is done with: all is written, or nobody reads.
+    pub(crate) fn write(&mut self) -> bool {
+        while let Some(front) = self.queue.front_mut() {
+            match rustix::io::retry_on_intr(|| rustix::io::write(&self.descriptor, front)) {
+                Ok(count) => {
+                    self.queued -= count;
+                    bytes::Buf::advance(front, count);
+                    if front.is_empty() {
+                        self.queue.pop_front();
+                    }
+                }
+                Err(rustix::io::Errno::AGAIN) => return true,
+                Err(_) => return false,
+            }
+        }
+        !self.last
+    }
+}

@@ -1,0 +1,186 @@
+//! Starting members, hearing that they joined, and taking note of their end.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use banyan_link::{Frame, Interest};
+use bytes::Bytes;
+
+use super::member::Streams;
+use super::token::Token;
+use super::{Node, STARTS_AT_ONCE};
+use crate::assignment::Image;
+use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
+use crate::message;
+use crate::problem::{Problem, ProblemKind};
+use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, exit_state, signal_group};
+use crate::rankset::RankSet;
+
+impl Node {
+    /// Starts the next few members.
+    pub(super) fn start_members(&mut self) {
+        if self.held {
+            return;
+        }
+        for _ in 0..STARTS_AT_ONCE {
+            let Some(index) = self.members_to_start.pop_front() else { return };
+            let image = self.members[index].image as usize;
+            if self.assignment.images.get(image).is_some_and(Image::attaches) {
+                continue;
+            }
+            if let Err(error) = self.start_member(index) {
+                self.not_started(index, &error);
+            }
+        }
+    }
+
+    fn start_member(&mut self, index: usize) -> Result<(), SpawnError> {
+        let member = &mut self.members[index];
+        let image = &self.assignment.images[member.image as usize];
+        let command = match &mut self.commands[member.image as usize] {
+            Some(command) => command,
+            empty => empty.insert(prepare(image)?),
+        };
+        let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
+        member.start(&mut self.spawner, command, streams, &self.null, &self.member_options)?;
+        self.own.started += 1;
+        self.running += 1;
+        self.welcome(index);
+        self.watch_member(index);
+        Ok(())
+    }
+
+    /// Tells a member who it is.
+    fn welcome(&mut self, index: usize) {
+        let frame = Frame::new(
+            message::WELCOME,
+            self.members[index].rank,
+            self.assignment.size,
+            Bytes::copy_from_slice(&self.assignment.session),
+        );
+        if let Some(link) = &mut self.members[index].link {
+            link.send(frame);
+            self.touch(Token::Member(index as u32));
+        }
+    }
+
+    fn watch_member(&mut self, index: usize) {
+        let number = index as u32;
+        let member = &mut self.members[index];
+        let mut results = Vec::with_capacity(4);
+        if let Some(link) = &mut member.link {
+            results.push(link.register(&self.poller, Token::Member(number).number()));
+        }
+        let pipes = [(&member.output, Token::Output(number)), (&member.errors, Token::Errors(number))];
+        for (pipe, token) in pipes {
+            if let Some(pipe) = pipe {
+                results.push(self.poller.register(&pipe.descriptor, token.number(), Interest::READ));
+            }
+        }
+        if let Some(process) = &member.process {
+            results.push(self.poller.register(&process.pidfd, Token::Exit(number).number(), Interest::READ));
+        }
+        if let Some(error) = results.into_iter().find_map(Result::err) {
+            self.end(&format!("descriptors cannot be watched: {error}"));
+        }
+    }
+
+    /// Notes that a member could not be started; with it all others of the same image, if they cannot either.
+    fn not_started(&mut self, index: usize, error: &SpawnError) {
+        let image = self.members[index].image;
+        let mut ranks = RankSet::new();
+        let mut failed = vec![index];
+        if self.commands[image as usize].is_none() {
+            let others = self.members_to_start.iter().filter(|other| self.members[**other].image == image);
+            failed.extend(others);
+            self.members_to_start.retain(|other| self.members[*other].image != image);
+        }
+        for index in failed {
+            let member = &mut self.members[index];
+            ranks.insert(member.rank);
+            member.state = Some(ExitState::NeverStarted);
+            self.exits.push((member.rank, ExitState::NeverStarted, 0));
+            self.own.failed += 1;
+        }
+        self.problem(Problem {
+            host: self.host.to_string(),
+            kind: ProblemKind::NotStarted,
+            cause: error.to_string(),
+            remedy: String::new(),
+            members: ranks.to_string(),
+        });
+    }
+
+    /// A member said hello.
+    pub(super) fn member_joined(&mut self, index: usize) {
+        let member = &mut self.members[index];
+        if !std::mem::replace(&mut member.joined, true) {
+            self.own.joined += 1;
+        }
+    }
+
+    /// A member's process ended: what it wrote is read to the end, then its end is reported.
+    pub(super) fn member_exited(&mut self, index: usize) {
+        let Some(process) = &self.members[index].process else { return };
+        if self.members[index].state.is_some() {
+            return;
+        }
+        let Some(state) = exit_state(&process.pidfd) else { return };
+        let _ = self.poller.remove(&process.pidfd);
+        self.handle_link(Token::Member(index as u32), Interest::READ);
+        self.close_streams(index);
+        let member = &mut self.members[index];
+        member.state = Some(state.clone());
+        member.process = None;
+        member.deadline = None;
+        let exit = (member.rank, state, member.entered);
+        self.exits.push(exit);
+        self.running -= 1;
+    }
+
+    /// Closes the link of a member: it is gone, or has to go.
+    pub(super) fn close_member_link(&mut self, index: usize) {
+        if let Some(link) = self.members[index].link.take() {
+            let _ = link.unregister(&self.poller);
+            let token = Token::Member(index as u32);
+            self.full.retain(|other| *other != token);
+        }
+    }
+
+    /// A member that broke the protocol is ended: what it would do without its link is anybody's guess.
+    pub(super) fn cut_member(&mut self, index: usize) {
+        self.close_member_link(index);
+        self.signal_member(index, rustix::process::Signal::KILL.as_raw());
+    }
+
+    /// Sends a signal to a member and the processes of its group.
+    pub(super) fn signal_member(&mut self, index: usize, signal: i32) {
+        if let Some(process) = &self.members[index].process {
+            // It may be ending at this very moment; its end is reported as always.
+            let _ = signal_group(process, signal);
+        }
+    }
+}
+
+/// The command of an image, as this host sees it.
+fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
+    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
+    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    for variable in &image.env {
+        let name = text(&variable.name);
+        environment.retain(|(other, _)| *other != name);
+        environment.extend(variable.value.as_ref().map(|value| (name, text(value))));
+    }
+    environment.retain(|(name, _)| name != JOIN_VARIABLE);
+    environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    Command {
+        executable: Executable::File(text(&image.exe)),
+        arguments: image.arguments().collect(),
+        environment,
+        directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),
+        limits: image.limits.parse::<Limits>().unwrap_or_default(),
+        outlives_parent: false,
+    }
+    .prepare()
+}

@@ -1,0 +1,151 @@
+//! Standard streams of members: lines on their way up, input on its way down.
+
+use std::os::fd::AsFd;
+
+use banyan_link::{Frame, Interest};
+use bytes::Bytes;
+
+use super::member::{Pipe, Read};
+use super::token::Token;
+use super::{Node, Up};
+use crate::message;
+
+impl Node {
+    /// A member has written something.
+    pub(super) fn take_output(&mut self, token: Token) {
+        if !self.may_write_up() {
+            return self.pause(token);
+        }
+        let Some((pipe, buffer)) = self.pipe(token) else { return };
+        match pipe.read(buffer) {
+            Read::Some(lines) => self.send_lines(token, lines),
+            Read::Nothing => {}
+            Read::End => self.close_pipe(token),
+        }
+    }
+
+    fn may_write_up(&self) -> bool {
+        self.detached
+            || match &self.up {
+                Up::Parent(link) => link.room() > 0,
+                Up::Desk(_) => true,
+            }
+    }
+
+    fn pipe(&mut self, token: Token) -> Option<(&mut Pipe, &mut Vec<u8>)> {
+        let pipe = match token {
+            Token::Output(index) => self.members[index as usize].output.as_mut(),
+            Token::Errors(index) => self.members[index as usize].errors.as_mut(),
+            _ => None,
+        };
+        Some((pipe?, &mut self.read_buffer))
+    }
+
+    fn send_lines(&mut self, token: Token, lines: Bytes) {
+        let (index, flags) = match token {
+            Token::Output(index) => (index, 0),
+            Token::Errors(index) => (index, message::ERRORS),
+            _ => return,
+        };
+        if lines.is_empty() || self.detached {
+            return;
+        }
+        let mut frame = Frame::new(message::OUTPUT, self.members[index as usize].rank, 0, lines);
+        frame.flags = flags;
+        self.pass_up(frame);
+    }
+
+    /// Stops watching a pipe until there is room above.
+    fn pause(&mut self, token: Token) {
+        let poller = &self.poller;
+        let pipe = match token {
+            Token::Output(index) => self.members[index as usize].output.as_mut(),
+            Token::Errors(index) => self.members[index as usize].errors.as_mut(),
+            _ => None,
+        };
+        if let Some(pipe) = pipe
+            && !pipe.paused
+        {
+            pipe.paused = true;
+            let _ = poller.modify(&pipe.descriptor, token.number(), Interest::NONE);
+            self.paused.push(token);
+        }
+    }
+
+    /// Goes on with what had to wait: frames that could not be taken, pipes that were not read.
+    pub(super) fn resume(&mut self) {
+        for token in std::mem::take(&mut self.waiting) {
+            self.pump(token);
+        }
+        if self.paused.is_empty() || !self.may_write_up() {
+            return;
+        }
+        for token in std::mem::take(&mut self.paused) {
+            let poller = &self.poller;
+            let pipe = match token {
+                Token::Output(index) => self.members[index as usize].output.as_mut(),
+                Token::Errors(index) => self.members[index as usize].errors.as_mut(),
+                _ => None,
+            };
+            if let Some(pipe) = pipe {
+                pipe.paused = false;
+                let _ = poller.modify(&pipe.descriptor, token.number(), Interest::READ);
+            }
+        }
+    }
+
+    /// Closes a pipe; a last line without an end counts too.
+    fn close_pipe(&mut self, token: Token) {
+        let pipe = match token {
+            Token::Output(index) => self.members[index as usize].output.take(),
+            Token::Errors(index) => self.members[index as usize].errors.take(),
+            _ => None,
+        };
+        let Some(mut pipe) = pipe else { return };
+        let _ = self.poller.remove(pipe.descriptor.as_fd());
+        self.send_lines(token, pipe.splitter.finish());
+    }
+
+    /// Reads the pipes of a member that ended until they are empty. Whoever else still holds their other ends is not
+    /// waited for. What is read goes up at once: it is no more than two pipes hold.
+    pub(super) fn close_streams(&mut self, index: usize) {
+        for token in [Token::Output(index as u32), Token::Errors(index as u32)] {
+            while let Some((pipe, buffer)) = self.pipe(token) {
+                match pipe.read(buffer) {
+                    Read::Some(lines) => self.send_lines(token, lines),
+                    Read::Nothing | Read::End => self.close_pipe(token),
+                }
+            }
+        }
+        self.close_input(index);
+    }
+
+    /// Writes standard input that waits for a member.
+    pub(super) fn write_input(&mut self, index: usize) {
+        let token = Token::Input(index as u32);
+        let Some(input) = &mut self.members[index].input else { return };
+        let was_waiting = input.watched;
+        if !input.write() {
+            return self.close_input(index);
+        }
+        let waits = input.waits();
+        input.watched = waits;
+        let descriptor = input.descriptor.as_fd();
+        let _ = match (was_waiting, waits) {
+            (false, true) => self.poller.register(descriptor, token.number(), Interest::WRITE),
+            (true, false) => self.poller.remove(descriptor),
+            _ => Ok(()),
+        };
+        self.note_room(token);
+    }
+
+    fn close_input(&mut self, index: usize) {
+        if let Some(input) = self.members[index].input.take()
+            && input.watched
+        {
+            let _ = self.poller.remove(input.descriptor.as_fd());
+        }
+        let token = Token::Input(index as u32);
+        self.full.retain(|other| *other != token);
+    }
+}

@@ -1,0 +1,275 @@
+//! Frames from below: what agents and members say, on its way to the front-end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use banyan_link::Frame;
+use bytes::Bytes;
+
+use super::desk::Progress;
+use super::token::Token;
+use super::{Below, Node, Up};
+use crate::collective::{To, belongs_to_collectives};
+use crate::event::{Event, Lines};
+use crate::message;
+use crate::problem::{Problem, ProblemKind};
+use crate::process::ExitState;
+
+/// Bytes of one entry of [`message::EXITED`].
+const EXIT_BYTES: usize = 12;
+
+impl Node {
+    /// A frame of a child agent.
+    pub(super) fn from_agent(&mut self, index: usize, frame: Frame) {
+        match frame.kind {
+            kind if belongs_to_collectives(kind) => self.collective(Below::Agent(index), frame),
+            message::USER | message::OUTPUT => self.pass_up(frame),
+            message::EXITED => self.take_exits(index, &frame),
+            message::PROGRESS => match progress(&frame.payload) {
+                Some(progress) => self.agents[index].progress = progress,
+                None => self.broken(Token::Agent(index as u32), "a progress report of the wrong length"),
+            },
+            message::PROBLEM => {
+                let decoded = self.agents[index].link.as_mut().map(|link| link.decode::<Problem>(&frame));
+                match decoded {
+                    Some(Ok(problem)) => self.problem(problem),
+                    _ => self.broken(Token::Agent(index as u32), "a problem that cannot be read"),
+                }
+            }
+            message::STAGED => self.take_staged(index, &frame),
+            _ => self.broken(Token::Agent(index as u32), "a frame that does not go up"),
+        }
+    }
+
+    /// A frame of a member.
+    pub(super) fn from_member(&mut self, index: usize, frame: Frame) {
+        match frame.kind {
+            message::USER if self.members[index].rank == 0 => self.pass_up(frame),
+            kind if belongs_to_collectives(kind) => {
+                if kind == message::ENTER {
+                    self.members[index].entered = frame.sequence.wrapping_add(1);
+                }
+                self.collective(Below::Member(index), frame);
+            }
+            _ => self.broken(Token::Member(index as u32), "a frame that members do not send"),
+        }
+    }
+
+    fn collective(&mut self, from: Below, frame: Frame) {
+        let child = self.position(from);
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        if let Err(broken) = self.collectives.from_child(child, frame, &mut outgoing) {
+            let token = match from {
+                Below::Member(index) => Token::Member(index as u32),
+                Below::Agent(index) => Token::Agent(index as u32),
+            };
+            self.broken(token, &broken.to_string());
+        }
+        self.outgoing = outgoing;
+        self.deliver();
+    }
+
+    /// Where a child stands among all of them.
+    fn position(&self, of: Below) -> usize {
+        match of {
+            Below::Member(index) => self.member_positions[index],
+            Below::Agent(index) => self.agent_positions[index],
+        }
+    }
+
+    /// Sends what the collectives decided.
+    pub(super) fn deliver(&mut self) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        for (to, frame) in outgoing.drain(..) {
+            match to {
+                To::Parent => self.pass_up(frame),
+                To::Child(child) => self.send_below(self.below[child], frame),
+                To::AllChildren => self.send_all_below(None, &frame),
+                To::AllChildrenBut(child) => self.send_all_below(Some(child), &frame),
+            }
+        }
+        self.outgoing = outgoing;
+    }
+
+    fn send_all_below(&mut self, but: Option<usize>, frame: &Frame) {
+        for child in 0..self.below.len() {
+            if Some(child) != but {
+                self.send_below(self.below[child], frame.clone());
+            }
+        }
+    }
+
+    /// Sends a frame to a child. One that is gone or not there yet gets nothing.
+    pub(super) fn send_below(&mut self, to: Below, frame: Frame) {
+        let token = match to {
+            Below::Member(index) => Token::Member(index as u32),
+            Below::Agent(index) => Token::Agent(index as u32),
+        };
+        if let Some(link) = self.link(token) {
+            link.send(frame);
+            self.note_room(token);
+            self.touch(token);
+        }
+    }
+
+    /// Passes a frame to the parent, or lays it on the desk.
+    pub(super) fn pass_up(&mut self, frame: Frame) {
+        match &mut self.up {
+            Up::Parent(link) => {
+                link.send(frame);
+                self.touch(Token::Parent);
+            }
+            Up::Desk(desk) => {
+                let desk = Arc::clone(desk);
+                match frame.kind {
+                    message::USER => {
+                        let more = frame.flags & message::MORE != 0;
+                        desk.lay(|papers| {
+                            papers.user_bytes += frame.payload.len();
+                            papers.user.push_back((frame.payload, more));
+                        });
+                    }
+                    message::OUTPUT => {
+                        let lines = Lines {
+                            rank: frame.stream,
+                            host: self.host_of(frame.stream),
+                            errors: frame.flags & message::ERRORS != 0,
+                            bytes: frame.payload,
+                        };
+                        desk.lay(|papers| papers.put_event(Event::Output(lines)));
+                    }
+                    // Collectives never send anything above the root.
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The host of a member, as the root knows it.
+    pub(super) fn host_of(&self, rank: u32) -> Arc<str> {
+        self.hosts.get(rank as usize).cloned().unwrap_or_else(|| Arc::clone(&self.host))
+    }
+
+    fn take_exits(&mut self, index: usize, frame: &Frame) {
+        let ranks = &self.agents[index].ranks;
+        let mut exits = Vec::with_capacity(frame.payload.len() / EXIT_BYTES);
+        for entry in frame.payload.chunks(EXIT_BYTES) {
+            let Ok(entry) = <[u8; EXIT_BYTES]>::try_from(entry) else { break };
+            let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
+            if ranks.contains(word(0)) {
+                exits.push((word(0), ExitState::from_number(word(4)), word(8)));
+            }
+        }
+        self.exits.extend(exits);
+    }
+
+    /// Tells the parent, or the front-end's callers, what changed since the last time.
+    pub(super) fn report(&mut self) {
+        self.report_exits();
+        let now = self.agents.iter().fold(self.own, |sum, agent| sum.plus(agent.progress));
+        if now == self.told {
+            return;
+        }
+        match &mut self.up {
+            Up::Desk(desk) => desk.lay(|papers| papers.progress = now),
+            // Each report costs every node above: what is not yet complete can wait for more of it.
+            Up::Parent(_) if !self.is_milestone(now) => return,
+            Up::Parent(link) => {
+                let numbers = [now.agents, now.started, now.failed, now.joined];
+                let payload: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+                link.send(Frame::new(message::PROGRESS, 0, 0, payload));
+                self.touch(Token::Parent);
+            }
+        }
+        self.told = now;
+    }
+
+    /// Whether this node has something to say that someone may wait for.
+    fn is_milestone(&self, now: Progress) -> bool {
+        let members = self.ranks_below as u32;
+        let agents = self.assignment.agents.len() as u32;
+        let all_started = now.started + now.failed == members && now.agents == agents;
+        let all_joined = now.joined == members;
+        now.failed != self.told.failed || all_joined || all_started && self.told.started != now.started
+    }
+
+    fn report_exits(&mut self) {
+        if self.exits.is_empty() {
+            return;
+        }
+        let exits = std::mem::take(&mut self.exits);
+        if let Up::Desk(desk) = &self.up {
+            let desk = Arc::clone(desk);
+            for (rank, state, entered) in exits {
+                let host = self.host_of(rank);
+                let first = desk.lay(|papers| {
+                    let Some(slot) = papers.states.get_mut(rank as usize) else { return false };
+                    if slot.is_some() {
+                        return false;
+                    }
+                    *slot = Some(state.clone());
+                    papers.ended += 1;
+                    papers.put_event(Event::Exited { rank, host: Arc::clone(&host), state: state.clone() });
+                    true
+                });
+                if first {
+                    let why = format!("member {rank} on host {host} {state}");
+                    self.collectives.member_gone(rank, entered, why, &mut self.outgoing);
+                }
+            }
+            self.deliver();
+            return;
+        }
+        let words = exits.iter().flat_map(|(rank, state, entered)| [*rank, state.to_number(), *entered]);
+        let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        for piece in payload.chunks(message::CHUNK / EXIT_BYTES * EXIT_BYTES) {
+            self.pass_up(Frame::new(message::EXITED, 0, 0, Bytes::copy_from_slice(piece)));
+        }
+    }
+
+    /// Tells the front-end of something that went wrong.
+    pub(super) fn problem(&mut self, problem: Problem) {
+        match &mut self.up {
+            Up::Parent(link) => {
+                // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.
+                let _ = link.send_record(message::PROBLEM, 0, 0, &problem);
+                self.touch(Token::Parent);
+            }
+            Up::Desk(desk) => desk.lay(|papers| {
+                papers.problems.push(problem.clone());
+                papers.put_event(Event::Problem(problem));
+            }),
+        }
+    }
+
+    /// Cuts off a child that broke the protocol.
+    pub(super) fn broken(&mut self, token: Token, how: &str) {
+        let (host, members) = match token {
+            Token::Agent(index) => {
+                let agent = &self.agents[index as usize];
+                (agent.host.clone(), agent.ranks.to_string())
+            }
+            Token::Member(index) => (self.host.to_string(), self.members[index as usize].rank.to_string()),
+            _ => return,
+        };
+        self.problem(Problem {
+            host,
+            kind: ProblemKind::Broken,
+            cause: format!("was cut off because it sent {how}"),
+            remedy: "check that every program of the session was built with the same release".into(),
+            members,
+        });
+        match token {
+            Token::Agent(index) => self.agent_gone(index as usize, "was cut off"),
+            Token::Member(index) => self.cut_member(index as usize),
+            _ => {}
+        }
+    }
+}
+
+fn progress(payload: &[u8]) -> Option<Progress> {
+    let words: VecDeque<u32> =
+        payload.chunks(4).map(|word| word.try_into().map(u32::from_le_bytes)).collect::<Result<_, _>>().ok()?;
+    let [agents, started, failed, joined] = <[u32; 4]>::try_from(Vec::from(words)).ok()?;
+    Some(Progress { agents, started, failed, joined })
+}

@@ -1,0 +1,76 @@
+//! What can be chosen for a session.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::assignment::Terms;
+use crate::launcher::Launcher;
+use crate::layout::MEMBERS_PER_AGENT;
+
+/// What can be chosen for a session; the defaults suit most.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// How agents are started.
+    pub launcher: Launcher,
+    /// Children of a node at most: the width of the tree between hosts.
+    pub fanout: u32,
+    /// Agents that a node starts at the same time at most.
+    pub concurrency: u32,
+    /// Members that one agent starts at most; a host with more has several agents.
+    pub members_per_agent: u32,
+    /// How long a host may take to answer.
+    pub host_deadline: Duration,
+    /// How long the launch may take in all; `None`: as long as the hosts.
+    pub deadline: Option<Duration>,
+    /// Go on without hosts that cannot be reached as long as so many remain; `None`: all are needed.
+    pub min_hosts: Option<usize>,
+    /// How long members have between SIGTERM and SIGKILL when the session ends.
+    pub grace: Duration,
+    /// How often nodes say that they live.
+    pub heartbeat: Duration,
+    /// After how much silence a node counts as lost, and a front-end as gone.
+    pub silence: Duration,
+    /// Whether links between hosts are encrypted; they are authenticated in any case.
+    pub encrypt: bool,
+    /// The program to use as agent; `None`: this program, if it called
+    /// [`become_agent_if_asked`](crate::become_agent_if_asked), or `banyan` in `PATH`.
+    pub agent: Option<PathBuf>,
+    /// A path at which every host has the agent program; `None`: hosts that lack it get it.
+    pub installed_agent: Option<String>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        SessionOptions {
+            launcher: Launcher::Auto,
+            fanout: 32,
+            concurrency: 64,
+            members_per_agent: MEMBERS_PER_AGENT,
+            host_deadline: Duration::from_secs(10),
+            deadline: None,
+            min_hosts: None,
+            grace: Duration::from_secs(2),
+            heartbeat: Duration::from_secs(1),
+            silence: Duration::from_secs(3),
+            encrypt: true,
+            agent: None,
+            installed_agent: None,
+        }
+    }
+}
+
+impl SessionOptions {
+    pub(crate) fn terms(&self) -> Terms {
+        let milliseconds = |time: Duration| time.as_millis().try_into().unwrap_or(u64::MAX);
+        Terms {
+            fanout: self.fanout.max(1),
+            concurrency: self.concurrency.max(1),
+            host_deadline: milliseconds(self.host_deadline),
+            grace: milliseconds(self.grace),
+            heartbeat: milliseconds(self.heartbeat),
+            silence: milliseconds(self.silence),
+            encrypt: self.encrypt,
+            attach: false,
+        }
+    }
+}

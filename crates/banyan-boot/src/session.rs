@@ -1,0 +1,242 @@
+//! The front-end's side of a session: launch, talk to the master, listen, wait, end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use crate::assignment::{Assignment, Image, Terms};
+use crate::distribution::ProcessDistribution;
+use crate::error::{LaunchError, SessionError};
+use crate::event::Event;
+use crate::launcher::program::AgentProgram;
+use crate::launcher::{Launcher, Way};
+use crate::layout::{self, AgentPlan};
+use crate::message::CHUNK;
+use crate::node::desk::{Desk, Order};
+use crate::node::{Node, Setting, Up};
+use crate::options::SessionOptions;
+use crate::problem::{Problem, ProblemKind};
+use crate::process::{ExitState, Spawner};
+use crate::rankset::RankSet;
+
+/// How long the end of a session may take beyond the members' grace.
+const END_DEADLINE: Duration = Duration::from_secs(20);
+
+/// A running session. Dropping it ends everything it started, on every host.
+#[derive(Debug)]
+pub struct Session {
+    desk: Arc<Desk>,
+    root: Option<JoinHandle<()>>,
+    hosts: Vec<Arc<str>>,
+    missing: Vec<Problem>,
+    grace: Duration,
+}
+
+/// How the members of a session ended.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// By rank.
+    pub states: Vec<ExitState>,
+}
+
+impl Outcome {
+    /// The worst of all, as an exit status: 0 if all members succeeded.
+    pub fn exit_status(&self) -> i32 {
+        self.states.iter().map(ExitState::exit_status).max().unwrap_or(0)
+    }
+
+    /// The members that did not succeed.
+    pub fn failures(&self) -> impl Iterator<Item = (u32, &ExitState)> {
+        (0u32..).zip(&self.states).filter(|(_, state)| state.exit_status() != 0)
+    }
+}
+
+impl Session {
+    /// Starts all processes and returns when they run. They need not have joined.
+    ///
+    /// # Errors
+    /// When a host cannot be reached or a process cannot be started, with every host's cause and remedy; everything that
+    /// was started is ended then. With [`SessionOptions::min_hosts`] hosts that cannot be reached are left out instead,
+    /// as long as enough remain; no member is started before that is decided.
+    pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
+        let deadline = options.deadline.map(|time| Instant::now() + time);
+        let mut distributions = distributions.to_vec();
+        let mut missing = Vec::new();
+        loop {
+            let mut session = Session::begin(&distributions, options)?;
+            let unreachable = session.come_up(options, deadline)?;
+            if unreachable.is_empty() {
+                session.missing = missing;
+                return Ok(session);
+            }
+            drop(session);
+            missing.extend(unreachable);
+            for distribution in &mut distributions {
+                distribution.hosts.retain(|at| !missing.iter().any(|problem| problem.host == at.host));
+            }
+        }
+    }
+
+    fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
+        check_hosts(distributions)?;
+        let way = options.launcher.way(distributions)?;
+        let (agents, size) = layout::plan(distributions, options.members_per_agent).ok_or(LaunchError::TooMany)?;
+        if agents.is_empty() {
+            return Err(LaunchError::NoHosts);
+        }
+        let agent_program = agent_program(options, &way)?;
+        let hosts = hosts_by_rank(&agents, size);
+        let assignment = Assignment {
+            session: random_id(),
+            node: 0,
+            size,
+            held: options.min_hosts.is_some(),
+            agents,
+            images: distributions.iter().map(Image::of).collect(),
+            way,
+            terms: options.terms(),
+            agent_hash: agent_program.hash.clone(),
+            agent_length: agent_program.length,
+        };
+        let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, hosts.clone())?;
+        Ok(Session { desk, root: Some(root), hosts, missing: Vec::new(), grace: options.grace })
+    }
+
+    /// Waits until every host has answered and every member runs. Hosts that did not answer are an error, or are
+    /// returned if enough others did.
+    fn come_up(&mut self, options: &SessionOptions, deadline: Option<Instant>) -> Result<Vec<Problem>, LaunchError> {
+        let agents = self.agents as u32;
+        let size = self.hosts.len() as u32;
+        let held = options.min_hosts.is_some();
+        let up = self.desk.wait(deadline, |papers| {
+            let progress = papers.progress;
+            let members = held || progress.started + progress.failed >= size;
+            (papers.over || progress.agents >= agents && members).then(|| std::mem::take(&mut papers.problems))
+        });
+        let Some(problems) = up else {
+            let progress = self.desk.papers().progress;
+            return Err(LaunchError::TooSlow { progress: progress.describe(agents, size), problems: self.desk.papers().problems.clone() });
+        };
+        let unreachable: Vec<Problem> = problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
+        if problems.is_empty() {
+            if held {
+                self.desk.order(Order::Release);
+                return self.members_up(size, deadline).map(|()| Vec::new());
+            }
+            return Ok(Vec::new());
+        }
+        let left = self.host_count() - unreachable.len();
+        match options.min_hosts {
+            Some(least) if left >= least && !unreachable.is_empty() => Ok(unreachable),
+            _ => Err(LaunchError::Problems { problems, hosts: self.host_count(), least: options.min_hosts }),
+        }
+    }
+
+    /// Number of members.
+    pub fn size(&self) -> u32 {
+        self.hosts.len() as u32
+    }
+
+    /// The host of each member, by rank.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().map(|host| &**host)
+    }
+
+    /// Hosts that were left out because they could not be reached.
+    pub fn missing(&self) -> &[Problem] {
+        &self.missing
+    }
+
+    /// Sends bytes to the master.
+    pub fn send_user_data(&self, bytes: &[u8]) {
+        let mut pieces = bytes.chunks(CHUNK).peekable();
+        if pieces.peek().is_none() {
+            self.desk.order(Order::User { bytes: Bytes::new(), more: false });
+        }
+        while let Some(piece) = pieces.next() {
+            let more = pieces.peek().is_some();
+            self.desk.order(Order::User { bytes: Bytes::copy_from_slice(piece), more });
+        }
+    }
+
+    /// Waits for bytes of the master.
+    pub fn recv_user_data(&self, deadline: Option<Instant>) -> Result<Vec<u8>, SessionError> {
+        let taken = self.desk.wait(deadline, |papers| match papers.take_user() {
+            Some(message) => Some(Ok(message)),
+            None if papers.over => Some(Err(SessionError::Over)),
+            None => match papers.states.first() {
+                Some(Some(state)) => Some(Err(SessionError::MasterEnded { state: state.clone() })),
+                _ => None,
+            },
+        });
+        self.desk.ring();
+        taken.unwrap_or(Err(SessionError::TimedOut))
+    }
+
+    /// The next thing that happens; `None` when the deadline has passed or nothing can happen any more.
+    pub fn next_event(&self, deadline: Option<Instant>) -> Option<Event> {
+        let size = self.hosts.len();
+        let event = self.desk.wait(deadline, |papers| match papers.take_event() {
+            Some(event) => Some(Some(event)),
+            None => (papers.over || papers.ended == size).then_some(None),
+        });
+        self.desk.ring();
+        event.flatten()
+    }
+
+    /// Gives standard input to the members that have one.
+    pub fn write_input(&self, bytes: &[u8]) {
+        for piece in bytes.chunks(CHUNK) {
+            self.desk.order(Order::Input { bytes: Bytes::copy_from_slice(piece), last: false });
+        }
+    }
+
+    /// Closes standard input.
+    pub fn close_input(&self) {
+        self.desk.order(Order::Input { bytes: Bytes::new(), last: true });
+    }
+
+    /// Sends a signal to all members, or to some.
+    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) {
+        self.desk.order(Order::Signal { signal, ranks });
+    }
+
+    /// Waits until all members have ended. Events that nobody took meanwhile are thrown away.
+    pub fn wait(&self, deadline: Option<Instant>) -> Result<Outcome, SessionError> {
+        let size = self.hosts.len();
+        let done = self.desk.wait(deadline, |papers| {
+            while papers.take_event().is_some() {}
+            self.desk_rings_when_emptied();
+            (papers.ended == size || papers.over).then(|| papers.states.clone())
+        });
+        let states = done.ok_or(SessionError::TimedOut)?;
+        Ok(Outcome { states: states.into_iter().map(|state| state.unwrap_or(ExitState::Lost)).collect() })
+    }
+
+    /// Ends everything and waits until it has ended.
+    pub fn kill(mut self) -> Result<(), SessionError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), SessionError> {
+        let Some(root) = self.root.take() else { return Ok(()) };
+        self.desk.order(Order::End);
+        let deadline = Instant::now() + self.grace + END_DEADLINE;
+        let over = self.desk.wait(Some(deadline), |papers| papers.over.then_some(()));
+        match over {
+            Some(()) => root.join().map_err(|_| SessionError::Over),
+            None => Err(SessionError::TimedOut),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What could not be ended in time is ended by the agents when they see that this process is gone.
+        let _ = self.end();
+    }
+}

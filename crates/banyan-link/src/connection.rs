@@ -1,0 +1,567 @@
+//! The protocol of one link, without sockets and clocks.
+//!
+//! The driver asks where to receive ([`space`](Connection::space)) and says how much came
+//! ([`received`](Connection::received)), asks what to send ([`poll_transmit`](Connection::poll_transmit)) and says how
+//! much went ([`sent`](Connection::sent)), keeps the time ([`poll_timeout`](Connection::poll_timeout),
+//! [`handle_timeout`](Connection::handle_timeout)) and takes what happened ([`poll_event`](Connection::poll_event)).
+//! Memory is bounded by the options whatever the peer sends.
+
+use std::io::IoSlice;
+use std::time::Instant;
+
+use banyan_ndr::typed::{Read, Scratch, encode_body};
+use banyan_ndr::{DecodeError, Format, FormatId, Record};
+use bytes::Bytes;
+
+use crate::cipher::Cipher;
+use crate::counters::Counters;
+use crate::credit::{ReceiveCredit, SendCredit};
+use crate::error::{LinkError, OpeningError, ProtocolError, SendError};
+use crate::formats::Formats;
+use crate::frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Header, Kind, frame_cost};
+use crate::input::Input;
+use crate::link_frame::{FORMAT, HELLO, Hello, LinkFrame};
+use crate::liveness::{Due, Liveness};
+use crate::opening::{Accepted, Initiator, Opened, PeerId};
+use crate::options::LinkOptions;
+use crate::output::Output;
+
+/// Bytes of received frames that may wait to be taken; while there are more, nothing is read.
+const UNTAKEN_BYTES: usize = 1 << 20;
+
+/// Windows of data that may be queued. A caller that minds [`room`](Connection::room) stays below one.
+const QUEUED_WINDOWS: usize = 8;
+
+/// Bytes of control frames that may be queued: a peer that leaves so many unread is as good as gone.
+const QUEUED_CONTROL: usize = 16 << 20;
+
+/// What happened on a link, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The peer said hello.
+    Opened(PeerInfo),
+    /// A frame came.
+    Frame(Frame),
+    /// The peer said goodbye, or ended after this side did. Nothing follows.
+    Closed,
+    /// The link is gone. Nothing follows.
+    Lost(LinkError),
+}
+
+/// What is known of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerInfo {
+    /// Who it proved to be: known to those who accepted its connection.
+    pub id: Option<PeerId>,
+    /// How often it has been started anew, by its own words.
+    pub incarnation: u64,
+    /// Its [`LinkOptions::capabilities`].
+    pub capabilities: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    /// This side has said that it wants to end; the goodbye goes behind all data.
+    Closing {
+        goodbye_staged: bool,
+    },
+    Ended,
+}
+
+/// One end of a link.
+#[derive(Debug)]
+pub struct Connection {
+    options: LinkOptions,
+    state: State,
+    opening: Option<(Box<Initiator>, Instant)>,
+    /// Goes before everything else, as it is.
+    prelude: Vec<u8>,
+    cipher: Option<Box<Cipher>>,
+    input: Input,
+    output: Output,
+    send_credit: SendCredit,
+    receive_credit: ReceiveCredit,
+    liveness: Liveness,
+    formats: Formats,
+    id: Option<PeerId>,
+    hello: Option<Hello>,
+    opened: Option<PeerInfo>,
+    end: Option<Event>,
+    counters: Counters,
+}
+
+impl Connection {
+    /// An end whose peer needs no proof: the other end of an inherited socket or of a pair of pipes.
+    ///
+    /// # Panics
+    /// When the options contradict each other: the window must hold two frames of the longest payload.
+    pub fn inherited(options: &LinkOptions, now: Instant) -> Connection {
+        options.check();
+        let slabs = &options.slabs;
+        let mut output = Output::new(slabs.clone());
+        output.push_link_frame(&LinkFrame::Hello(Hello::of(options)).encode());
+        Connection {
+            state: State::Running,
+            opening: None,
+            prelude: Vec::new(),
+            cipher: None,
+            input: Input::new(slabs.clone()),
+            output,
+            send_credit: SendCredit::new(),
+            receive_credit: ReceiveCredit::new(options.window),
+            liveness: Liveness::new(options.heartbeat, now),
+            formats: Formats::new(options.formats),
+            id: None,
+            hello: None,
+            opened: None,
+            end: None,
+            counters: Counters::default(),
+            options: options.clone(),
+        }
+    }
+
+    /// The end that dials. Frames may be queued at once; they go when the listener has proved itself.
+    pub(crate) fn dialing(initiator: Initiator, options: &LinkOptions, now: Instant) -> Connection {
+        let options = LinkOptions { incarnation: initiator.peer().incarnation, ..options.clone() };
+        let deadline = now + options.opening_time;
+        Connection { opening: Some((Box::new(initiator), deadline)), ..Connection::inherited(&options, now) }
+    }
+
+    /// The end that listened, when the peer has proved itself.
+    pub(crate) fn accepted(accepted: Accepted, options: &LinkOptions, now: Instant) -> Connection {
+        let Accepted { peer, cipher } = accepted;
+        Connection { id: Some(peer), cipher, ..Connection::inherited(options, now) }
+    }
+
+    /// Who the peer proved to be, when this end accepted its connection.
+    pub fn peer_id(&self) -> Option<PeerId> {
+        self.id
+    }
+
+    /// Where received bytes go. Empty when nothing more should be read for now: frames must be taken first, or the link
+    /// has ended.
+    pub fn space(&mut self) -> &mut [u8] {
+        if self.state == State::Ended || self.input.block_bytes() >= UNTAKEN_BYTES {
+            return &mut [];
+        }
+        match (&mut self.opening, &mut self.cipher) {
+            (Some((initiator, _)), _) => initiator.space(),
+            (None, Some(cipher)) => cipher.space(),
+            (None, None) => self.input.space(),
+        }
+    }
+
+    /// So many bytes were put into [`space`](Self::space).
+    pub fn received(&mut self, count: usize, now: Instant) {
+        self.counters.reads += 1;
+        self.counters.bytes_received += count as u64;
+        self.liveness.heard(now);
+        let result = match (&mut self.opening, &mut self.cipher) {
+            (Some((initiator, _)), _) => match initiator.received(count, &self.options.slabs) {
+                Ok(None) => Ok(()),
+                Ok(Some(opened)) => {
+                    self.opened(opened);
+                    Ok(())
+                }
+                Err(error) => Err(LinkError::Opening(error)),
+            },
+            (None, Some(cipher)) => {
+                cipher.advance(count);
+                self.open_messages().map_err(LinkError::Protocol)
+            }
+            (None, None) => {
+                self.input.advance(count);
+                self.take_frames().map_err(LinkError::Protocol)
+            }
+        };
+        if let Err(error) = result {
+            self.fail(error);
+        }
+    }
+
+    /// The peer will send nothing more.
+    pub fn end_of_input(&mut self) {
+        let in_frame = !self.input.bytes().is_empty() || self.cipher.as_ref().is_some_and(|cipher| cipher.has_part());
+        match self.state {
+            State::Ended => {}
+            State::Closing { .. } => self.finish(Event::Closed),
+            State::Running if self.opening.is_some() => self.fail(OpeningError::Refused.into()),
+            State::Running => self.fail(LinkError::Ended { in_frame }),
+        }
+    }
+
+    /// The link is lost for a reason that only the driver knows.
+    pub fn fail(&mut self, error: LinkError) {
+        self.finish(Event::Lost(error));
+    }
+
+    /// Nothing that is sent arrives any more; what the peer said before may still be read.
+    pub fn end_of_output(&mut self) {
+        self.output.clear();
+    }
+
+    /// What happened, in order. Take events until there are none before receiving more.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        if let Some(peer) = self.opened.take() {
+            return Some(Event::Opened(peer));
+        }
+        match self.input.next_frame() {
+            Some(frame) => Some(Event::Frame(frame)),
+            None => self.end.take(),
+        }
+    }
+
+    /// The bytes that go next, in pieces; returns how many.
+    pub fn poll_transmit<'a>(&'a mut self, pieces: &mut [IoSlice<'a>]) -> usize {
+        self.prepare();
+        if let Some((initiator, _)) = &self.opening {
+            one_piece(initiator.transmit(), pieces)
+        } else if !self.prelude.is_empty() {
+            one_piece(&self.prelude, pieces)
+        } else if let Some(cipher) = &self.cipher {
+            one_piece(cipher.transmit(), pieces)
+        } else {
+            self.output.pieces(pieces)
+        }
+    }
+
+    /// So many of them went.
+    pub fn sent(&mut self, count: usize, now: Instant) {
+        self.counters.writes += 1;
+        self.counters.bytes_sent += count as u64;
+        self.liveness.sent(now);
+        if let Some((initiator, _)) = &mut self.opening {
+            initiator.sent(count);
+        } else if !self.prelude.is_empty() {
+            self.prelude.drain(..count);
+        } else if let Some(cipher) = &mut self.cipher {
+            cipher.sent(count);
+        } else {
+            self.output.sent(count);
+        }
+    }
+
+    /// Whether there is something to send that does not wait for the peer.
+    pub fn wants_transmit(&mut self) -> bool {
+        self.poll_transmit(&mut [IoSlice::new(&[])]) > 0
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match (&self.opening, self.state) {
+            (_, State::Ended) => None,
+            (Some((_, deadline)), _) => Some(*deadline),
+            (None, _) => self.liveness.next(),
+        }
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.state == State::Ended {
+            return;
+        }
+        if let Some((_, deadline)) = &self.opening {
+            if now >= *deadline {
+                self.fail(OpeningError::TooSlow(self.options.opening_time).into());
+            }
+            return;
+        }
+        match self.liveness.due(now) {
+            Due::Nothing => {}
+            Due::Lost(silent) => self.fail(LinkError::Silent(silent)),
+            Due::Beat => {
+                // What waits to be sent is a sign of life as good.
+                if self.output.is_empty() {
+                    let incarnation = self.options.incarnation;
+                    self.output.push_link_frame(&LinkFrame::Heartbeat { incarnation }.encode());
+                }
+                self.liveness.sent(now);
+            }
+        }
+    }
+
+    /// Queues a frame. Data waits here for credit, in order. What is sent after [`close`](Self::close) or after the end
+    /// is dropped.
+    ///
+    /// # Panics
+    /// When the payload is longer than [`LinkOptions::max_payload`].
+    pub fn send(&mut self, frame: Frame) {
+        let (length, limit) = (frame.payload.len(), self.options.max_payload);
+        assert!(length <= limit, "a payload of {length} bytes is longer than {limit} (LinkOptions::max_payload)");
+        if self.state != State::Running {
+            return;
+        }
+        self.counters.frames_sent += 1;
+        self.output.push(frame, &mut self.send_credit);
+        self.check_queues();
+    }
+
+    /// Bytes of data that may be queued before the sender should stop.
+    pub fn room(&self) -> usize {
+        let credit = usize::try_from(self.send_credit.left()).unwrap_or(usize::MAX);
+        credit.saturating_sub(self.output.data_bytes())
+    }
+
+    /// Tells the peer of a format, once.
+    pub fn send_format(&mut self, format: &Format) -> Result<(), SendError> {
+        if self.formats.is_taught(format.id()) {
+            return Ok(());
+        }
+        let (length, limit) = (format.encoded().len(), self.options.max_payload);
+        if length > limit {
+            return Err(SendError::TooLong { length, limit });
+        }
+        if !self.formats.teach(format.id()) {
+            return Err(SendError::TooManyFormats(self.options.formats));
+        }
+        let description = Bytes::copy_from_slice(format.encoded());
+        let frame = Frame { format: Some(format.id()), ..Frame::new(FORMAT, 0, 0, description) };
+        if self.state == State::Running {
+            self.output.push(frame, &mut self.send_credit);
+        }
+        Ok(())
+    }
+
+    /// Sends a record, and before the first of its kind the description.
+    pub fn send_record<R: Record>(
+        &mut self,
+        kind: Kind,
+        stream: u32,
+        sequence: u32,
+        record: &R,
+    ) -> Result<(), SendError> {
+        let mut scratch = Scratch::new();
+        let body = encode_body(record, &mut scratch)?;
+        let (length, limit) = (body.len(), self.options.max_payload);
+        if length > limit {
+            return Err(SendError::TooLong { length, limit });
+        }
+        self.send_format(R::format())?;
+        let mut payload = Vec::with_capacity(length);
+        body.slices().for_each(|piece| payload.extend_from_slice(piece));
+        self.send(Frame { format: Some(R::format().id()), ..Frame::new(kind, stream, sequence, payload) });
+        Ok(())
+    }
+
+    /// Decodes the record in a frame that came from this peer.
+    pub fn decode<'a, R: Record + Read<'a>>(&'a mut self, frame: &'a Frame) -> Result<R, DecodeError> {
+        let id = frame.format.ok_or(DecodeError::UnknownFormat(FormatId::from_bytes([0; 16])))?;
+        self.formats.decode(id, &frame.payload)
+    }
+
+    /// A format that the peer has described.
+    pub fn format(&self, id: FormatId) -> Option<&Format> {
+        self.formats.format(id)
+    }
+
+    /// The user is done with data frames that [cost](Frame::cost) so much: the peer may send as much again.
+    pub fn release(&mut self, cost: usize) {
+        self.receive_credit.release(cost);
+        if self.state != State::Ended
+            && let Some(total) = self.receive_credit.grant()
+        {
+            self.output.push_link_frame(&LinkFrame::Credit { total }.encode());
+        }
+    }
+
+    /// Says goodbye behind everything that is queued.
+    pub fn close(&mut self) {
+        if self.state == State::Running {
+            self.state = State::Closing { goodbye_staged: false };
+        }
+    }
+
+    /// Whether this side has said goodbye and all of it was sent, or the link has ended.
+    pub fn is_finished(&self) -> bool {
+        let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
+        match self.state {
+            State::Running => false,
+            State::Closing { goodbye_staged } => goodbye_staged && self.output.is_empty() && !sealed,
+            State::Ended => true,
+        }
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> Counters {
+        Counters { credit_stalls: self.output.stalls, ..self.counters }
+    }
+
+    /// Nothing is to be received or sent for now: gives memory back.
+    pub fn settle(&mut self) {
+        self.input.settle();
+        self.output.settle();
+        if let Some(cipher) = &mut self.cipher {
+            cipher.settle();
+        }
+        if self.prelude.is_empty() {
+            self.prelude = Vec::new();
+        }
+    }
+
+    fn opened(&mut self, opened: Opened) {
+        self.opening = None;
+        self.cipher = opened.cipher;
+        self.prelude = opened.proof;
+    }
+
+    /// Decrypts the messages that have arrived, and takes the frames in them.
+    fn open_messages(&mut self) -> Result<(), ProtocolError> {
+        let mut at = 0;
+        while let Some(cipher) = &mut self.cipher
+            && let Some(next) = cipher.open_next(at, &mut self.input)?
+        {
+            at = next;
+            self.take_frames()?;
+        }
+        if let Some(cipher) = &mut self.cipher {
+            cipher.opened(at);
+        }
+        Ok(())
+    }
+
+    /// Takes all whole frames that have arrived. What is wrong does not undo what came before it.
+    fn take_frames(&mut self) -> Result<(), ProtocolError> {
+        let (mut at, mut for_users) = (0, 0);
+        let result = loop {
+            match self.take_frame(at) {
+                Ok(None) => break Ok(()),
+                Ok(Some((cost, is_link))) => {
+                    at += cost;
+                    for_users += u64::from(!is_link);
+                    // Nothing counts after a goodbye.
+                    if self.state == State::Ended {
+                        break Ok(());
+                    }
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        self.counters.frames_received += for_users;
+        match for_users {
+            0 => self.input.discard(at),
+            _ => self.input.make_block(at),
+        }
+        result
+    }
+
+    /// Checks the frame at `at`; what it costs and whether it is the link's own, or `None` when it has not arrived.
+    fn take_frame(&mut self, at: usize) -> Result<Option<(usize, bool)>, ProtocolError> {
+        let arrived = &self.input.bytes()[at..];
+        let Some(header) = arrived.first_chunk::<HEADER_BYTES>() else {
+            self.input.want(0);
+            return Ok(None);
+        };
+        let header = Header::decode(header)?;
+        let limit = self.options.max_payload as u32;
+        if header.length > limit {
+            return Err(ProtocolError::TooLong { length: header.length, limit });
+        }
+        if (header.kind == HELLO) != self.hello.is_none() {
+            return Err(ProtocolError::Hello(header.kind.number()));
+        }
+        let (length, cost) = (header.length as usize, frame_cost(header.length as usize));
+        let Some(frame) = arrived.get(..cost) else {
+            self.input.want(cost);
+            return Ok(None);
+        };
+        let (payload, padding) = frame[HEADER_BYTES..].split_at(length);
+        debug_assert!(padding.len() < FRAME_ALIGN);
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(ProtocolError::Reserved { kind: header.kind.number() });
+        }
+        if header.kind == FORMAT {
+            self.formats.learn(header.format, payload)?;
+        } else if header.kind.is_link() {
+            let frame = LinkFrame::decode(&header, payload)?;
+            self.handle(frame)?;
+        } else {
+            self.check_frame(&header, cost)?;
+        }
+        Ok(Some((cost, header.kind.is_link())))
+    }
+
+    fn check_frame(&mut self, header: &Header, cost: usize) -> Result<(), ProtocolError> {
+        if header.kind.is_data() {
+            self.receive_credit.receive(cost)?;
+        }
+        match header.format {
+            Some(id) if !self.formats.knows(id) => Err(ProtocolError::UnknownFormat(id)),
+            _ => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, frame: LinkFrame) -> Result<(), ProtocolError> {
+        match frame {
+            LinkFrame::Hello(hello) => {
+                hello.check(&self.options)?;
+                self.send_credit.grant(hello.window)?;
+                self.liveness.peer_beats_every(hello.heartbeat);
+                self.hello = Some(hello);
+                let Hello { incarnation, capabilities, .. } = hello;
+                self.opened = Some(PeerInfo { id: self.id, incarnation, capabilities });
+                Ok(())
+            }
+            LinkFrame::Credit { total } => self.send_credit.grant(total),
+            LinkFrame::Heartbeat { incarnation: now } => {
+                self.counters.heartbeats += 1;
+                match self.hello {
+                    Some(Hello { incarnation: before, .. }) if before != now => {
+                        Err(ProtocolError::Incarnation { before, now })
+                    }
+                    _ => Ok(()),
+                }
+            }
+            LinkFrame::Close => {
+                self.finish(Event::Closed);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes bytes of the frames that may go.
+    fn prepare(&mut self) {
+        if self.opening.is_some() {
+            return;
+        }
+        self.output.stage(&mut self.send_credit);
+        if self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued() {
+            self.output.push_link_frame(&LinkFrame::Close.encode());
+            self.state = State::Closing { goodbye_staged: true };
+        }
+        if let Some(cipher) = &mut self.cipher
+            && let Err(error) = cipher.seal(&mut self.output)
+        {
+            self.fail(error.into());
+        }
+    }
+
+    fn check_queues(&mut self) {
+        let queues = [
+            (self.output.data_bytes(), QUEUED_WINDOWS * self.options.window),
+            (self.output.control_bytes(), QUEUED_CONTROL),
+        ];
+        for (queued, bound) in queues {
+            if queued > bound {
+                self.fail(LinkError::Overfull { queued, bound });
+            }
+        }
+    }
+
+    fn finish(&mut self, event: Event) {
+        if self.state != State::Ended {
+            self.state = State::Ended;
+            self.end = Some(event);
+            self.opening = None;
+            self.output.clear();
+        }
+    }
+}
+
+fn one_piece<'a>(bytes: &'a [u8], pieces: &mut [IoSlice<'a>]) -> usize {
+    if bytes.is_empty() || pieces.is_empty() {
+        return 0;
+    }
+    pieces[0] = IoSlice::new(bytes);
+    1
+}

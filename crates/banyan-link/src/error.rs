@@ -1,0 +1,206 @@
+//! Why a link is lost.
+
+use std::io;
+
+use banyan_ndr::{DecodeError, EncodeError, FormatId};
+
+/// Why a link ended without a goodbye. Every later frame is lost with it; what arrived before was delivered.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The system refused.
+    #[error("{doing} failed: {message}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// What kind of failure it is.
+        kind: io::ErrorKind,
+        /// The system's words.
+        message: String,
+    },
+    /// The peer's end was closed, or the peer died, without a goodbye.
+    #[error("the peer is gone: the connection ended without a goodbye{}", if *.in_frame { ", in the middle of a frame" } else { "" })]
+    Ended {
+        /// Whether a part of a frame had arrived.
+        in_frame: bool,
+    },
+    /// Nothing came for too long: the peer is stopped, its host is down or the way to it is cut.
+    #[error("nothing was heard from the peer for {} ms", .0.as_millis())]
+    Silent(std::time::Duration),
+    /// The link did not open.
+    #[error("the link did not open: {0}")]
+    Opening(#[from] OpeningError),
+    /// The peer broke the protocol.
+    #[error("the peer was cut off: {0}")]
+    Protocol(#[from] ProtocolError),
+    /// More frames are queued than the peer takes, and the caller does not stop.
+    #[error("{queued} bytes are queued for a peer that does not take them; the bound is {bound}")]
+    Overfull {
+        /// Bytes queued.
+        queued: usize,
+        /// Bytes allowed.
+        bound: usize,
+    },
+}
+
+impl LinkError {
+    pub(crate) fn system(doing: &'static str, error: impl Into<io::Error>) -> LinkError {
+        let error: io::Error = error.into();
+        LinkError::System { doing, kind: error.kind(), message: error.to_string() }
+    }
+}
+
+/// Why a link did not open.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpeningError {
+    /// What listens there is no Banyan process.
+    #[error("what answered is no banyan process (its first bytes are not ours)")]
+    NotBanyan,
+    /// The peer is of another version.
+    #[error(
+        "the peer speaks version {theirs} of the protocol, this program version {ours}; use the same release on both"
+    )]
+    Version {
+        /// This side's.
+        ours: u16,
+        /// The peer's.
+        theirs: u16,
+    },
+    /// The peer could not prove that it knows the secret, or refused ours.
+    #[error("the peer does not know the secret of this session")]
+    Secret,
+    /// The peer closed the connection during the opening.
+    #[error(
+        "the peer closed the connection during the opening: it does not know this session, peer or secret, or this peer is connected already"
+    )]
+    Refused,
+    /// The system or the cryptography failed.
+    #[error("the handshake cannot be made: {0}")]
+    Cryptography(String),
+    /// It took too long.
+    #[error("the opening did not end within {} ms", .0.as_millis())]
+    TooSlow(std::time::Duration),
+}
+
+/// How a peer broke the protocol.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// Bits that must be zero are not.
+    #[error("a frame of kind {kind} has reserved bits set")]
+    Reserved {
+        /// The frame's kind.
+        kind: u8,
+    },
+    /// A kind that this version of the link does not know.
+    #[error("{0} is no kind of frame that a link of this version knows")]
+    UnknownKind(u8),
+    /// The first frame is no hello, or a later one is.
+    #[error("a frame of kind {0} came where {expected} should", expected = if *.0 == 1 { "no second hello" } else { "the hello" })]
+    Hello(u8),
+    /// The versions do not match.
+    #[error(
+        "the peer speaks version {theirs} of the protocol, this program version {ours}; use the same release on both"
+    )]
+    Version {
+        /// This side's.
+        ours: u16,
+        /// The peer's.
+        theirs: u16,
+    },
+    /// Peers take payloads of different lengths.
+    #[error("the peer takes payloads of {theirs} bytes, this side sends up to {ours}; give both the same options")]
+    MaxPayload {
+        /// This side's.
+        ours: u32,
+        /// The peer's.
+        theirs: u32,
+    },
+    /// A window too small to work with.
+    #[error("the peer grants a window of {0} bytes, less than every link must")]
+    Window(u64),
+    /// A payload longer than allowed.
+    #[error("a payload of {length} bytes was announced; the limit is {limit}")]
+    TooLong {
+        /// Bytes announced.
+        length: u32,
+        /// Bytes allowed.
+        limit: u32,
+    },
+    /// A frame of the link itself that is not as long as its kind is.
+    #[error("a frame of kind {kind} has {length} bytes")]
+    Length {
+        /// The frame's kind.
+        kind: u8,
+        /// Its length.
+        length: u32,
+    },
+    /// More data than was granted.
+    #[error("{received} bytes of data came, {granted} were granted")]
+    Overrun {
+        /// Bytes received since the link opened.
+        received: u64,
+        /// Bytes granted since the link opened.
+        granted: u64,
+    },
+    /// A grant smaller than one before.
+    #[error("the credit went back from {before} to {now}")]
+    Credit {
+        /// The grant before.
+        before: u64,
+        /// The grant now.
+        now: u64,
+    },
+    /// A format that is no valid description, or not the one its id names.
+    #[error("a format cannot be learnt: {0}")]
+    Format(#[from] DecodeError),
+    /// A description that does not have the id it was sent with.
+    #[error("a format was sent as {claimed}, but its id is {actual}")]
+    FormatId {
+        /// The id in the header.
+        claimed: String,
+        /// The id of the description.
+        actual: FormatId,
+    },
+    /// More descriptions than allowed.
+    #[error("the peer sends more than {0} formats, or more than 1 MiB of descriptions")]
+    TooManyFormats(usize),
+    /// A record of a format that was not described before.
+    #[error("a record of format {0} came before its description")]
+    UnknownFormat(FormatId),
+    /// The peer is no longer the one that opened the link.
+    #[error("the peer is of incarnation {now} and was of {before}: it was started anew")]
+    Incarnation {
+        /// The one that said hello.
+        before: u64,
+        /// The one that is there now.
+        now: u64,
+    },
+    /// A message that was changed, repeated or left out on its way.
+    #[error("an encrypted message is not authentic")]
+    Forged,
+}
+
+/// Why a record could not be sent. The link is as it was.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The record cannot be encoded.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The record is longer than a frame may be.
+    #[error("a record of {length} bytes does not fit a frame of at most {limit} (LinkOptions::max_payload)")]
+    TooLong {
+        /// Bytes of the record.
+        length: usize,
+        /// Bytes allowed.
+        limit: usize,
+    },
+    /// More formats than the peer will learn.
+    #[error("more than {0} formats on one link (LinkOptions::formats)")]
+    TooManyFormats(usize),
+    /// A frame of a format that the link it came from has not learnt.
+    #[error("the format {0} is unknown on the link that the frame came from")]
+    UnknownFormat(FormatId),
+}

@@ -1,0 +1,135 @@
+//! Bytes that have arrived: the slab they are received into, and the blocks of whole frames made of it.
+//!
+//! Whole frames at the front of a slab become a block that is shared and never written again; what is left of the slab,
+//! the part of a frame that has not arrived completely, moves to the next one. Blocks that fill less than a quarter of
+//! their slab are copied out instead, so that a payload never keeps more than four times its block alive, and a slab
+//! serves many small reads.
+
+use std::collections::VecDeque;
+
+use banyan_ndr::Buffer;
+use bytes::{Buf, Bytes};
+
+use crate::frame::{Frame, HEADER_BYTES, Header, frame_cost};
+use crate::slab::{SLAB_BYTES, Slabs};
+
+/// A block is copied out of its slab when it fills less than one part of so many.
+const WORTH_SHARING: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Input {
+    slabs: Slabs,
+    /// Empty when nothing was received that is not in a block.
+    slab: Buffer,
+    filled: usize,
+    /// Bytes of the frame that the slab begins with, as far as that is known.
+    wanted: usize,
+    /// Bytes of the longest frame lately: the next one gets a slab that it fits, and is not moved.
+    longest: usize,
+    blocks: VecDeque<Bytes>,
+    block_bytes: usize,
+}
+
+impl Input {
+    pub(crate) fn new(slabs: Slabs) -> Input {
+        Input { slabs, slab: Buffer::new(), filled: 0, wanted: 0, longest: 0, blocks: VecDeque::new(), block_bytes: 0 }
+    }
+
+    /// Where the next bytes go: never empty.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        self.space_for(1)
+    }
+
+    /// Where the next bytes go: room for at least so many.
+    pub(crate) fn space_for(&mut self, more: usize) -> &mut [u8] {
+        let needed = self.wanted.max(self.longest).max(self.filled + more).max(SLAB_BYTES);
+        if self.slab.len() < needed {
+            let mut larger = self.slabs.take(needed);
+            larger[..self.filled].copy_from_slice(&self.slab[..self.filled]);
+            self.slabs.give_back(std::mem::replace(&mut self.slab, larger));
+        }
+        &mut self.slab[self.filled..]
+    }
+
+    /// So many bytes were put there.
+    pub(crate) fn advance(&mut self, count: usize) {
+        self.filled += count;
+        assert!(self.filled <= self.slab.len(), "more was received than there was space");
+    }
+
+    /// What has arrived and is in no block.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.slab[..self.filled]
+    }
+
+    /// What lies in blocks and was not yet taken.
+    pub(crate) fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    /// The frame that follows the whole ones takes so many bytes; 0 when its header has not arrived.
+    pub(crate) fn want(&mut self, bytes: usize) {
+        self.wanted = bytes;
+        self.longest = if bytes > SLAB_BYTES { bytes } else { self.longest };
+    }
+
+    /// Makes a block of the first `count` bytes, which are whole frames.
+    pub(crate) fn make_block(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let block = if count * WORTH_SHARING < self.slab.len() {
+            let block = Slabs::own(Buffer::from_slice(&self.slab[..count]));
+            self.discard(count);
+            block
+        } else {
+            let rest = Buffer::from_slice(&self.slab[count..self.filled]);
+            self.filled = rest.len();
+            self.slabs.share(std::mem::replace(&mut self.slab, rest)).slice(..count)
+        };
+        self.block_bytes += block.len();
+        self.blocks.push_back(block);
+    }
+
+    /// Drops the first `count` bytes.
+    pub(crate) fn discard(&mut self, count: usize) {
+        self.slab.copy_within(count..self.filled, 0);
+        self.filled -= count;
+    }
+
+    /// The next frame of a user. The frames in blocks have been checked.
+    pub(crate) fn next_frame(&mut self) -> Option<Frame> {
+        loop {
+            let block = self.blocks.front_mut()?;
+            let Some(header) = block.first_chunk::<HEADER_BYTES>() else {
+                self.blocks.pop_front();
+                continue;
+            };
+            let header = Header::decode(header).expect("checked when the block was made");
+            let (length, cost) = (header.length as usize, frame_cost(header.length as usize));
+            self.block_bytes -= cost;
+            if header.kind.is_link() {
+                block.advance(cost);
+                continue;
+            }
+            let mut payload = block.split_to(cost);
+            payload.advance(HEADER_BYTES);
+            payload.truncate(length);
+            return Some(header.with_payload(payload));
+        }
+    }
+
+    /// Nothing more is to be read for now: gives memory back. A part of a frame keeps only what it needs.
+    pub(crate) fn settle(&mut self) {
+        if self.filled == 0 {
+            self.slabs.give_back(std::mem::take(&mut self.slab));
+            self.longest = 0;
+        } else if self.filled * WORTH_SHARING < self.slab.len() && self.wanted <= SLAB_BYTES {
+            let rest = Buffer::from_slice(&self.slab[..self.filled]);
+            self.slabs.give_back(std::mem::replace(&mut self.slab, rest));
+        }
+        if self.blocks.is_empty() && self.blocks.capacity() > 0 {
+            self.blocks = VecDeque::new();
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The driver: a [`Connection`] on a socket or a pair of pipes.
+//!
+//! A process with many links waits for their descriptors with a [`Poller`](crate::Poller): when one is readable it calls
+//! [`fill`](Link::fill) and takes events until there are none; after sending it calls [`flush`](Link::flush) once for
+//! all frames, and waits for room to write while [`wants_write`](Link::wants_write). A process with one link calls
+//! [`wait`](Link::wait), which does all that. Errors are events too: they come after the frames that came before them.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use banyan_ndr::typed::Read;
+use banyan_ndr::{DecodeError, Format, FormatId, Record};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::address::Address;
+use crate::connection::{Connection, Event};
+use crate::counters::Counters;
+use crate::error::{LinkError, SendError};
+use crate::frame::{Frame, Kind};
+use crate::opening::{Accepted, Initiator, Opening, PeerId};
+use crate::options::{Encryption, LinkOptions};
+use crate::output::PIECES;
+use crate::patience::Patience;
+use crate::transport::Transport;
+
+/// Bytes read in one [`fill`](Link::fill) before other links get their turn.
+const FILL_BYTES: usize = 1 << 20;
+
+/// A listener on a Unix socket whose queue is full is tried again after this time, then after twice that, …
+const RETRY_FIRST: Duration = Duration::from_millis(1);
+/// … up to this one.
+const RETRY_LONGEST: Duration = Duration::from_millis(64);
+
+/// One end of a link.
+#[derive(Debug)]
+pub struct Link {
+    transport: Transport,
+    connection: Connection,
+    /// Set while the listener's queue is full.
+    retry: Option<Retry>,
+    patience: Patience,
+}
+
+#[derive(Debug)]
+struct Retry {
+    address: Address,
+    at: Instant,
+    pause: Duration,
+}
+
+impl Link {
+    /// An end of a socket pair that a process got from its parent or gave to its child. The descriptor is the proof:
+    /// there is no handshake, and frames may be sent at once.
+    pub fn inherited(socket: OwnedFd, options: &LinkOptions) -> Link {
+        Link::new(Transport::Socket(socket), Connection::inherited(options, Instant::now()))
+    }
+
+    /// Two descriptors instead of one: the standard input and output of a process that runs a remote shell, or that a
+    /// remote shell runs. As with [`inherited`](Self::inherited), the descriptors are the proof.
+    pub fn over_pipes(read: OwnedFd, write: OwnedFd, options: &LinkOptions) -> io::Result<Link> {
+        let transport = Transport::pipes(read, write)?;
+        Ok(Link::new(transport, Connection::inherited(options, Instant::now())))
+    }
+
+    /// Starts to connect to a [`Listener`](crate::Listener), and does not wait for it. Frames may be queued at once.
+    pub fn dial(address: &Address, opening: &Opening, options: &LinkOptions) -> io::Result<Link> {
+        let now = Instant::now();
+        let initiator = Initiator::new(opening, encrypts(options, address)).map_err(io::Error::other)?;
+        let socket = Transport::socket(address)?;
+        let started = Transport::connect(&socket, address)?;
+        let mut link = Link::new(Transport::Socket(socket), Connection::dialing(initiator, options, now));
+        if !started {
+            link.retry = Some(Retry { address: address.clone(), at: now + RETRY_FIRST, pause: RETRY_FIRST });
+        }
+        Ok(link)
+    }
+
+    /// The end that a listener has let in.
+    pub(crate) fn accepted(socket: OwnedFd, accepted: Accepted, options: &LinkOptions, now: Instant) -> Link {
+        Link::new(Transport::Socket(socket), Connection::accepted(accepted, options, now))
+    }
+
+    fn new(transport: Transport, connection: Connection) -> Link {
+        Link { transport, connection, retry: None, patience: Patience::default() }
+    }
+
+    /// Who the peer proved to be, when it came through a listener.
+    pub fn peer_id(&self) -> Option<PeerId> {
+        self.connection.peer_id()
+    }
+
+    /// The descriptors to read from and to write to. They are the same but for [`over_pipes`](Self::over_pipes).
+    pub fn fds(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
+        self.transport.fds()
+    }
+
+    /// Whether to wait for room to write, and [`flush`](Self::flush) then.
+    pub fn wants_write(&mut self) -> bool {
+        self.retry.is_none() && self.connection.wants_transmit()
+    }
+
+    /// Queues a frame. Data waits here for credit, in order; control frames overtake it. Nothing is sent before
+    /// [`flush`](Self::flush) or [`wait`](Self::wait). What is sent after [`close`](Self::close) or after the end is
+    /// dropped.
+    ///
+    /// # Panics
+    /// When the payload is longer than [`LinkOptions::max_payload`].
+    pub fn send(&mut self, frame: Frame) {
+        self.connection.send(frame);
+    }
+
+    /// Bytes of data that may still be queued before the sender should stop: the peer's credit, less what waits
+    /// already. At 0 the sender stops; it grows when frames of the peer arrive. Who does not stop loses the link in the
+    /// end ([`LinkError::Overfull`]).
+    pub fn room(&self) -> usize {
+        self.connection.room()
+    }
+
+    /// Sends a record, and before the first of its format the description.
+    pub fn send_record<R: Record>(
+        &mut self,
+        kind: Kind,
+        stream: u32,
+        sequence: u32,
+        record: &R,
+    ) -> Result<(), SendError> {
+        self.connection.send_record(kind, stream, sequence, record)
+    }
+
+    /// Tells the peer of a format, once, so that frames of that format can be [sent](Self::send).
+    pub fn send_format(&mut self, format: &Format) -> Result<(), SendError> {
+        self.connection.send_format(format)
+    }
+
+    /// Sends a frame on that came from another link, and before the first of its format the description. The payload is
+    /// not copied.
+    pub fn forward(&mut self, frame: &Frame, from: &Link) -> Result<(), SendError> {
+        if let Some(id) = frame.format {
+            let format = from.format(id).ok_or(SendError::UnknownFormat(id))?;
+            self.connection.send_format(format)?;
+        }
+        self.send(frame.clone());
+        Ok(())
+    }
+
+    /// Decodes the record in a frame that came over this link. The value may borrow from the frame.
+    pub fn decode<'a, R: Record + Read<'a>>(&'a mut self, frame: &'a Frame) -> Result<R, DecodeError> {
+        self.connection.decode(frame)
+    }
+
+    /// A format that the peer has described.
+    pub fn format(&self, id: FormatId) -> Option<&Format> {
+        self.connection.format(id)
+    }
+
+    /// Reads what has arrived, but no more than a fair share. Take events until there are none afterwards.
+    pub fn fill(&mut self, now: Instant) {
+        let mut total = 0;
+        while self.retry.is_none() && total < FILL_BYTES {
+            let space = self.connection.space();
+            let wanted = space.len();
+            if wanted == 0 {
+                break;
+            }
+            match self.transport.receive(space) {
+                Ok(0) | Err(Errno::CONNRESET) => {
+                    self.connection.end_of_input();
+                    break;
+                }
+                Ok(count) => {
+                    self.connection.received(count, now);
+                    total += count;
+                    // Less than there was space for: there is no more.
+                    if count < wanted {
+                        break;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => {
+                    self.connection.fail(LinkError::system(self.doing("receiving"), error));
+                    break;
+                }
+            }
+        }
+        self.connection.settle();
+    }
+
+    /// Sends what may be sent, as far as the system takes it.
+    pub fn flush(&mut self, now: Instant) {
+        while self.retry.is_none() {
+            let mut pieces = [IoSlice::new(&[]); PIECES];
+            let count = self.connection.poll_transmit(&mut pieces);
+            if count == 0 {
+                break;
+            }
+            match self.transport.send(&pieces[..count]) {
+                Ok(count) => self.connection.sent(count, now),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                // The peer may have said goodbye before it went: that is still to be read.
+                Err(Errno::PIPE | Errno::CONNRESET) if self.transport.ends_together() => {
+                    self.connection.end_of_output();
+                    break;
+                }
+                Err(error) => {
+                    self.connection.fail(LinkError::system(self.doing("sending"), error));
+                    break;
+                }
+            }
+        }
+        self.connection.settle();
+    }
+
+    /// What happened, in order.
+    pub fn poll(&mut self) -> Option<Event> {
+        self.connection.poll_event()
+    }
+
+    /// The user is done with data frames that [cost](Frame::cost) so much: the peer may send as much again. Grants are
+    /// collected and go with a later [`flush`](Self::flush).
+    pub fn release(&mut self, cost: usize) {
+        self.connection.release(cost);
+    }
+
+    /// When [`tick`](Self::tick) has something to do.
+    pub fn timeout(&self) -> Option<Instant> {
+        let retry = self.retry.as_ref().map(|retry| retry.at);
+        retry.into_iter().chain(self.connection.poll_timeout()).min()
+    }
+
+    /// Time has passed: gives a sign of life, or finds that the peer is gone. What it has to say goes with the next
+    /// [`flush`](Self::flush).
+    pub fn tick(&mut self, now: Instant) {
+        if let Some(retry) = &mut self.retry
+            && now >= retry.at
+            && let Transport::Socket(socket) = &self.transport
+        {
+            match Transport::connect(socket, &retry.address) {
+                Ok(true) => self.retry = None,
+                Ok(false) => {
+                    retry.pause = RETRY_LONGEST.min(2 * retry.pause);
+                    retry.at = now + retry.pause;
+                }
+                Err(error) => self.connection.fail(LinkError::system("connecting", error)),
+            }
+        }
+        self.connection.handle_timeout(now);
+    }
+
+    /// Sends what is queued and waits for the next event; `None` when the deadline passed or a signal came. For a process
+    /// with one link.
+    pub fn wait(&mut self, deadline: Option<Instant>) -> Option<Event> {
+        let start = Instant::now();
+        let mut now = start;
+        let yield_until = self.patience.yield_until(start);
+        loop {
+            self.tick(now);
+            self.flush(now);
+            self.fill(now);
+            if let Some(event) = self.poll() {
+                if now > start {
+                    self.patience.waited(now - start);
+                }
+                return Some(event);
+            }
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                self.patience.waited(now - start);
+                return None;
+            }
+            if yield_until.is_some_and(|end| now < end) {
+                std::thread::yield_now();
+            } else if !self.sleep(now, deadline) {
+                return None;
+            }
+            now = Instant::now();
+        }
+    }
+
+    /// Says goodbye behind everything that is queued. The peer gets [`Event::Closed`]; so does this side when the peer
+    /// has ended, too. Flush until [`is_finished`](Self::is_finished) before dropping the link.
+    pub fn close(&mut self) {
+        self.connection.close();
+    }
+
+    /// Whether the goodbye was sent, or the link has ended.
+    pub fn is_finished(&self) -> bool {
+        self.connection.is_finished()
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> Counters {
+        self.connection.counters()
+    }
+
+    /// Sleeps until the descriptor is ready or time has come; false when a signal ended it.
+    fn sleep(&mut self, now: Instant, deadline: Option<Instant>) -> bool {
+        let until = deadline.into_iter().chain(self.timeout()).min();
+        let timeout = until.map(|until| until.saturating_duration_since(now));
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let wants_write = self.wants_write();
+        let (read, write) = self.transport.fds();
+        let write_flags = if wants_write { PollFlags::OUT } else { PollFlags::empty() };
+        let result = if self.transport.ends_together() {
+            poll(&mut [PollFd::from_borrowed_fd(read, PollFlags::IN | write_flags)], timeout.as_ref())
+        } else {
+            let fds =
+                &mut [PollFd::from_borrowed_fd(read, PollFlags::IN), PollFd::from_borrowed_fd(write, write_flags)];
+            poll(fds, timeout.as_ref())
+        };
+        match result {
+            Ok(_) => true,
+            Err(Errno::INTR) => false,
+            Err(error) => {
+                self.connection.fail(LinkError::system("waiting", error));
+                true
+            }
+        }
+    }
+
+    /// Before the first byte came, what fails is the connection.
+    fn doing(&self, otherwise: &'static str) -> &'static str {
+        if self.connection.counters().bytes_received == 0 { "connecting" } else { otherwise }
+    }
+}
+
+/// The descriptor to read from.
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fds().0
+    }
+}
+
+/// Whether this side wants frames to and from an address encrypted.
+pub(crate) fn encrypts(options: &LinkOptions, address: &Address) -> bool {
+    match options.encryption {
+        Encryption::Always => true,
+        Encryption::Never => false,
+        Encryption::BetweenHosts => matches!(address, Address::Tcp(_)),
+    }
+}

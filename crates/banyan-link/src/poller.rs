@@ -1,0 +1,140 @@
+//! Waiting for many descriptors: a thin layer over epoll, level-triggered.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+
+use crate::patience::Patience;
+
+/// Events taken from the system at once; more come with the next wait.
+const EVENTS: usize = 256;
+
+/// What to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interest {
+    /// Bytes to read, or the end.
+    pub readable: bool,
+    /// Room to write.
+    pub writable: bool,
+}
+
+impl Interest {
+    /// To read only.
+    pub const READ: Interest = Interest { readable: true, writable: false };
+    /// To write only.
+    pub const WRITE: Interest = Interest { readable: false, writable: true };
+    /// Both.
+    pub const BOTH: Interest = Interest { readable: true, writable: true };
+
+    fn flags(self) -> EventFlags {
+        let readable = if self.readable { EventFlags::IN } else { EventFlags::empty() };
+        let writable = if self.writable { EventFlags::OUT } else { EventFlags::empty() };
+        readable | writable
+    }
+}
+
+/// A descriptor that is ready. Errors and ends count as both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// What it was registered with.
+    pub token: u64,
+    /// There is something to read, or the end.
+    pub readable: bool,
+    /// There is room to write, or the end.
+    pub writable: bool,
+}
+
+/// Waits for many descriptors at once.
+pub struct Poller {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+    patience: Patience,
+}
+
+impl Poller {
+    /// One that waits for nothing.
+    pub fn new() -> io::Result<Poller> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Poller { epoll, events: Vec::new(), patience: Patience::default() })
+    }
+
+    /// Waits for a descriptor from now on. It is forgotten when it is closed.
+    pub fn register(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, fd, EventData::new_u64(token), interest.flags())?)
+    }
+
+    /// Waits for something else.
+    pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, fd, EventData::new_u64(token), interest.flags())?)
+    }
+
+    /// Forgets a descriptor.
+    pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, fd)?)
+    }
+
+    /// Waits until a descriptor is ready or the time is over; `ready` then has those that are. With `None` there is no
+    /// end to it. Who was lately answered quickly yields for a moment before it sleeps.
+    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        if timeout == Some(Duration::ZERO) {
+            return self.take(timeout, ready);
+        }
+        let start = Instant::now();
+        if let Some(end) = self.patience.yield_until(start) {
+            self.take(Some(Duration::ZERO), ready)?;
+            while ready.is_empty() && Instant::now() < end {
+                std::thread::yield_now();
+                self.take(Some(Duration::ZERO), ready)?;
+            }
+        }
+        if ready.is_empty() {
+            self.take(timeout.map(|timeout| timeout.saturating_sub(start.elapsed())), ready)?;
+        }
+        self.patience.waited(start.elapsed());
+        Ok(())
+    }
+
+    fn take(&mut self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.events.clear();
+        self.events.reserve(EVENTS);
+        let timeout = timeout.map(|time| Timespec::try_from(time).unwrap_or(LONGEST));
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+            // Interrupted by a signal: nothing is ready, and the caller looks around.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ended = EventFlags::ERR | EventFlags::HUP;
+        ready.extend(self.events.iter().map(|event| {
+            let (flags, data) = (event.flags, event.data);
+            Ready {
+                token: data.u64(),
+                readable: flags.intersects(EventFlags::IN | ended),
+                writable: flags.intersects(EventFlags::OUT | ended),
+            }
+        }));
+        Ok(())
+    }
+}
+
+/// Stands for times that the system cannot count.
+const LONGEST: Timespec = Timespec { tv_sec: 1 << 30, tv_nsec: 0 };
+
+impl fmt::Debug for Poller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Poller").field("epoll", &self.epoll).finish_non_exhaustive()
+    }
+}
+
+/// Ready to read when one of its descriptors is ready: pollers can wait for pollers.
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}

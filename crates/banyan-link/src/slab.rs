@@ -1,0 +1,168 @@
+//! Slabs: the memory that links receive into and send from, shared by all links of a process.
+//!
+//! A link that is idle holds no slab. It takes one when bytes arrive or frames are queued, and gives it back when
+//! nothing is left in it; payloads that were handed out keep theirs until the last of them is dropped, and then it comes
+//! back here too. So thousands of links need as many slabs as there are bytes under way, and memory is neither cleared
+//! nor asked for anew with every read.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use banyan_ndr::Buffer;
+use bytes::Bytes;
+
+/// Bytes of an ordinary slab: as much as one read or write usually moves. Frames that are longer get longer slabs.
+pub const SLAB_BYTES: usize = 64 << 10;
+
+/// Bytes of unused slabs that are kept for later: enough for two pairs of the longest frames on their way through.
+const SPARE_BYTES: usize = 4 << 20;
+
+/// A supply of slabs. Clones share it; links made with clones of the same options share theirs.
+#[derive(Debug, Clone, Default)]
+pub struct Slabs(Arc<Mutex<Spare>>);
+
+#[derive(Debug, Default)]
+struct Spare {
+    receive: Vec<Buffer>,
+    send: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Slabs {
+    /// An empty supply.
+    pub fn new() -> Slabs {
+        Slabs::default()
+    }
+
+    /// Bytes that are kept for later and used by nobody.
+    pub fn spare_bytes(&self) -> usize {
+        self.spare().bytes
+    }
+
+    /// Memory to receive at least so many bytes into, aligned, of a multiple of [`SLAB_BYTES`].
+    pub(crate) fn take(&self, at_least: usize) -> Buffer {
+        let wanted = at_least.max(1).next_multiple_of(SLAB_BYTES);
+        let mut spare = self.spare();
+        if let Some(at) = spare.receive.iter().position(|slab| slab.len() == wanted) {
+            spare.bytes -= wanted;
+            return spare.receive.swap_remove(at);
+        }
+        drop(spare);
+        let mut slab = Buffer::new();
+        slab.set_len(wanted);
+        slab
+    }
+
+    /// Takes back what [`take`](Self::take) gave. What is of another size is not kept.
+    pub(crate) fn give_back(&self, slab: Buffer) {
+        let mut spare = self.spare();
+        let useful = !slab.is_empty() && slab.len().is_multiple_of(SLAB_BYTES);
+        if useful && spare.bytes + slab.len() <= SPARE_BYTES {
+            spare.bytes += slab.len();
+            spare.receive.push(slab);
+        }
+    }
+
+    /// An empty vector with room for [`SLAB_BYTES`] to send.
+    pub(crate) fn take_for_sending(&self) -> Vec<u8> {
+        let mut spare = self.spare();
+        match spare.send.pop() {
+            Some(slab) => {
+                spare.bytes -= slab.capacity();
+                slab
+            }
+            None => Vec::with_capacity(SLAB_BYTES),
+        }
+    }
+
+    /// Takes back what [`take_for_sending`](Self::take_for_sending) gave.
+    pub(crate) fn give_back_sent(&self, mut slab: Vec<u8>) {
+        slab.clear();
+        let mut spare = self.spare();
+        if slab.capacity() >= SLAB_BYTES && spare.bytes + slab.capacity() <= SPARE_BYTES {
+            spare.bytes += slab.capacity();
+            spare.send.push(slab);
+        }
+    }
+
+    /// Makes a slab shared and immutable. It comes back when the last part of it is dropped.
+    pub(crate) fn share(&self, slab: Buffer) -> Bytes {
+        Bytes::from_owner(Shared { slab, home: Some(self.clone()) })
+    }
+
+    /// Makes memory shared that belongs to no supply.
+    pub(crate) fn own(buffer: Buffer) -> Bytes {
+        Bytes::from_owner(Shared { slab: buffer, home: None })
+    }
+
+    /// Nothing that happens under the lock can leave it inconsistent.
+    fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the parts of a slab have in common.
+struct Shared {
+    slab: Buffer,
+    home: Option<Slabs>,
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.slab
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(home) = &self.home {
+            home.give_back(std::mem::take(&mut self.slab));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slab_comes_back_when_its_last_part_is_dropped() {
+        let slabs = Slabs::new();
+        let shared = slabs.share(slabs.take(1));
+        let part = shared.slice(100..200);
+        drop(shared);
+        assert_eq!(slabs.spare_bytes(), 0);
+        drop(part);
+        assert_eq!(slabs.spare_bytes(), SLAB_BYTES);
+        assert_eq!(slabs.take(SLAB_BYTES).len(), SLAB_BYTES);
+        assert_eq!(slabs.spare_bytes(), 0);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_bound() {
+        let slabs = Slabs::new();
+        let taken: Vec<Buffer> = (0..100).map(|_| slabs.take(SLAB_BYTES)).collect();
+        taken.into_iter().for_each(|slab| slabs.give_back(slab));
+        assert_eq!(slabs.spare_bytes(), SPARE_BYTES);
+    }
+
+    #[test]
+    fn long_frames_get_long_slabs() {
+        let slabs = Slabs::new();
+        let slab = slabs.take((1 << 20) + 32);
+        assert_eq!(slab.len(), (1 << 20) + SLAB_BYTES);
+        slabs.give_back(slab);
+        assert_eq!(slabs.take(1).len(), SLAB_BYTES);
+    }
+
+    #[test]
+    fn send_buffers_are_used_again_and_come_back_empty() {
+        let slabs = Slabs::new();
+        let mut buffer = slabs.take_for_sending();
+        buffer.extend_from_slice(&[1; 100]);
+        let memory = buffer.as_ptr();
+        slabs.give_back_sent(buffer);
+        let again = slabs.take_for_sending();
+        assert!(again.is_empty());
+        assert_eq!(again.as_ptr(), memory);
+    }
+}
