@@ -3,6 +3,8 @@
 //! Everything is looked for first and installed only when missing. What cannot be had is a [`Problem::LeftOut`] with
 //! the reason and the command a person would type; it is never a failure of the code under test.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -45,9 +47,51 @@ pub(crate) fn programs(
     retry(runner, install).map_err(|failure| left_out(&format!("failed ({}); try", failure.last_line())))
 }
 
+/// The same for programs that are services of Debian: none is started by installing it.
+pub(crate) fn daemons(runner: Runner, names: &[&str], packages: &[&str]) -> Result<(), Problem> {
+    if names.iter().all(|name| on_path(name)) {
+        return Ok(());
+    }
+    let _held = NoServices::hold();
+    programs(runner, names, &[], packages)
+}
+
+/// While this is there, and unless the machine has its own mind about it, installing a package starts no service.
+struct NoServices {
+    policy: Option<&'static Path>,
+}
+
+impl NoServices {
+    /// What Debian asks before it starts a service.
+    const POLICY: &str = "/usr/sbin/policy-rc.d";
+    /// What we answer. It lies where a restart of the machine removes it, should we not live to do so.
+    const ANSWER: &str = "/run/banyan-no-services";
+
+    fn hold() -> NoServices {
+        let (policy, answer) = (Path::new(NoServices::POLICY), Path::new(NoServices::ANSWER));
+        let make = || {
+            fs::write(answer, "#!/bin/sh\n# 101: not allowed\nexit 101\n")?;
+            fs::set_permissions(answer, fs::Permissions::from_mode(0o755))?;
+            // Fails where the machine has a policy, which then stands.
+            symlink(answer, policy)
+        };
+        NoServices { policy: make().is_ok().then_some(policy) }
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if let Some(policy) = self.policy {
+            let _ = fs::remove_file(policy);
+        }
+        let _ = fs::remove_file(NoServices::ANSWER);
+    }
+}
+
 fn apt() -> Command {
     let mut command = Command::new("apt-get");
-    command.env("DEBIAN_FRONTEND", "noninteractive");
+    // Others may be installing something too.
+    command.args(["-o", "DPkg::Lock::Timeout=120"]).env("DEBIAN_FRONTEND", "noninteractive");
     command
 }
 
@@ -61,7 +105,8 @@ fn update_once(runner: Runner) -> Result<(), String> {
     UPDATED.get_or_init(|| retry(runner, update).map_err(|failure| failure.last_line())).clone()
 }
 
-fn is_root(runner: Runner) -> bool {
+/// Whether this process may do everything.
+pub(crate) fn is_root(runner: Runner) -> bool {
     quiet(runner).run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod hosts;
 mod install;
 mod manifest;
 mod options;
@@ -24,6 +25,7 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test    Checks everything: format, lints, tests, other architectures, Miri, fuzzing, documents
   bench   Measures Banyan and its rivals in one run
+  hosts   Makes hosts for tests on this machine, with sshd and on demand with Slurm
   help    Shows this text
 
 `cargo xtask test --help` says more.";
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("test") => test(&arguments[1..]),
         Some("bench") => bench::run(&root(), &arguments[1..]),
+        Some("hosts") => hosts::run(&root(), &arguments[1..]),
         Some("help" | "--help" | "-h") => report::say(HELP),
         None => report::refuse(HELP),
         Some(other) => report::refuse(&format!("no chore is called {other}\n\n{HELP}")),

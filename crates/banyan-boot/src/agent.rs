@@ -3,22 +3,29 @@
 //! It is two processes: the keeper, which does nothing but wait and afterwards ends whatever is left, and the worker,
 //! which is a [node](crate::node) of the tree.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event, Link, LinkOptions, Side};
+use banyan_link::{Event, Link};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
 use crate::launcher::program::{self, AgentProgram};
 use crate::message;
 use crate::node::greeting::READY;
-use crate::node::{Node, Setting, Up};
+use crate::inherited::inherited_socket;
+use crate::member::JOIN_DESCRIPTOR;
+use crate::node::{Node, Setting, agent_link_options};
 use crate::process::{Role, Spawner, keep};
 
 /// How long an agent waits for its work after it was started.
 const WORK_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Descriptors of an agent's own begin here; those below are for the processes it starts.
+const FIRST_OWN: i32 = 10;
 
 /// How an agent reaches its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +49,7 @@ pub fn become_agent_if_asked() {
         && first == "agent"
         && let Some(channel) = channel(rest)
     {
-        std::process::exit(run(&channel));
+        std::process::exit(run_agent(&channel));
     }
 }
 
@@ -95,10 +102,10 @@ pub fn run_agent(channel: &AgentChannel) -> i32 {
 fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
     let spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
     let mut link = match channel {
-        AgentChannel::Inherited => Link::inherited(inherited_socket()?, Side::Child, &link_options()),
+        AgentChannel::Inherited => Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &agent_link_options()),
         AgentChannel::Pipes => {
             let (input, output) = standard_streams().map_err(|error| format!("standard streams: {error}"))?;
-            Link::over_pipes(input, output, Side::Child, &link_options())
+            Link::over_pipes(input, output, &agent_link_options()).map_err(|error| format!("standard streams: {error}"))?
         }
         AgentChannel::Roster(_) => return Err("rosters".into()),
     };
@@ -107,9 +114,25 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
     let agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
     let held = assignment.held;
-    let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: None, held };
-    let mut node = Node::new(Up::Parent(Box::new(link)), assignment, setting).map_err(|error| error.to_string())?;
+    let hosts = Vec::new();
+    let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: None, hosts, held };
+    let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     node.run().map_err(|error| format!("stopped working: {error}"))
+}
+
+/// Standard input and output as descriptors of their own, for a link; nothing else may read or write them.
+fn standard_streams() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut output = io::stdout();
+    writeln!(output, "{READY} {}", env!("CARGO_PKG_VERSION"))?;
+    output.flush()?;
+    let input = rustix::io::fcntl_dupfd_cloexec(io::stdin(), FIRST_OWN)?;
+    let output = rustix::io::fcntl_dupfd_cloexec(io::stdout(), FIRST_OWN)?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    // The parent speaks first, so that it can tell our line from what login shells print.
+    rustix::event::poll(&mut [PollFd::new(&input, PollFlags::IN)], None)?;
+    Ok((input, output))
 }
 
 /// The first thing a parent says.
@@ -117,14 +140,15 @@ fn receive_work(link: &mut Link) -> Result<Assignment, String> {
     let deadline = Instant::now() + WORK_DEADLINE;
     loop {
         match link.wait(Some(deadline)) {
-            Ok(Some(Event::Frame(frame))) if frame.kind == message::ASSIGN => {
+            Some(Event::Frame(frame)) if frame.kind == message::ASSIGN => {
                 return link.decode(&frame).map_err(|error| format!("its work cannot be read: {error}"));
             }
-            Ok(Some(Event::Opened(_))) => {}
-            Ok(Some(Event::Frame(_))) => return Err("the parent sent something else than work".into()),
-            Ok(Some(Event::Closed)) => return Err("the parent went away".into()),
-            Ok(None) => return Err(format!("the parent gave no work for {} s", WORK_DEADLINE.as_secs())),
-            Err(error) => return Err(format!("the link to the parent: {error}")),
+            Some(Event::Opened(_)) => {}
+            Some(Event::Frame(_)) => return Err("the parent sent something else than work".into()),
+            Some(Event::Closed) => return Err("the parent went away".into()),
+            Some(Event::Lost(error)) => return Err(format!("the link to the parent: {error}")),
+            None if Instant::now() < deadline => {}
+            None => return Err(format!("the parent gave no work for {} s", WORK_DEADLINE.as_secs())),
         }
     }
 }

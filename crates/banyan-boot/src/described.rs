@@ -26,10 +26,11 @@ pub(crate) fn encode<R: Record>(record: &R) -> Result<Bytes, DescribedError> {
     let format = R::format().encoded();
     let mut scratch = Scratch::new();
     let message = encode_record(record, &mut scratch)?;
-    let mut bytes = Vec::with_capacity(4 + format.len() + message.len());
+    let mut bytes = Vec::with_capacity(4 + format.len() + message.header().len() + message.body_len());
     bytes.extend_from_slice(&(format.len() as u32).to_le_bytes());
     bytes.extend_from_slice(format);
-    message.slices().for_each(|piece| bytes.extend_from_slice(piece));
+    bytes.extend_from_slice(message.header());
+    message.body_slices().for_each(|piece| bytes.extend_from_slice(piece));
     Ok(bytes.into())
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::process::limits::Limits;
+use crate::process::Limits;
 
 /// One image of a session: which program runs, how, and on which hosts.
 ///

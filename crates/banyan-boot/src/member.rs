@@ -3,15 +3,16 @@
 //! Everything happens in the caller's thread: a member has one link, to the agent of its host, and no other thread.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event, Frame, Link, LinkError, LinkOptions, Side};
+use banyan_link::{Event, Frame, Link, LinkError};
 use bytes::Bytes;
 
 use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
 use crate::described::{self, DescribedError};
+use crate::inherited::inherited_socket;
 use crate::message;
+use crate::node::member_link_options;
 
 /// The environment variable that says how to join: `fd:3`.
 ///
@@ -106,22 +107,25 @@ impl Member {
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
         let value = std::env::var(JOIN_VARIABLE).map_err(|_| JoinError::NotStartedByAnAgent)?;
-        let socket = inherited(&value).map_err(|reason| JoinError::Environment { value, reason })?;
-        Member::welcome(Link::inherited(socket, Side::Child, &link_options()))
+        let descriptor = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
+        let socket = descriptor.ok_or_else(|| "it should be fd: and a number".to_owned()).and_then(inherited_socket);
+        let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
+        Member::welcome(Link::inherited(socket, &member_link_options()))
     }
 
     fn welcome(mut link: Link) -> Result<Member, JoinError> {
         let deadline = Instant::now() + WELCOME_DEADLINE;
         loop {
             match link.wait(Some(deadline)) {
-                Ok(Some(Event::Opened(_))) => {}
-                Ok(Some(Event::Frame(frame))) if frame.kind == message::WELCOME => return Member::new(link, &frame),
-                Ok(Some(Event::Frame(frame))) => {
+                Some(Event::Opened(_)) => {}
+                Some(Event::Frame(frame)) if frame.kind == message::WELCOME => return Member::new(link, &frame),
+                Some(Event::Frame(frame)) => {
                     return Err(JoinError::Agent(format!("it sent a frame of kind {}", frame.kind.number())));
                 }
-                Ok(Some(Event::Closed)) => return Err(JoinError::Agent("it has gone".into())),
-                Ok(None) => return Err(JoinError::Agent("it was silent for too long".into())),
-                Err(error) => return Err(JoinError::Agent(error.to_string())),
+                Some(Event::Closed) => return Err(JoinError::Agent("it has gone".into())),
+                Some(Event::Lost(error)) => return Err(JoinError::Agent(error.to_string())),
+                None if Instant::now() < deadline => {}
+                None => return Err(JoinError::Agent("it was silent for too long".into())),
             }
         }
     }
@@ -251,8 +255,7 @@ impl Member {
             }
             self.link.send(frame);
             if bytes.is_empty() {
-                self.link.flush_all(deadline)?;
-                return Ok(());
+                return self.flush("send_user_data", deadline);
             }
         }
     }
@@ -294,21 +297,31 @@ impl Member {
                 self.link.send(frame);
             }
             if let Some(outcome) = self.caller.take_result() {
-                self.link.flush_all(deadline)?;
+                self.flush(what, deadline)?;
                 return Ok(outcome);
             }
             self.receive(what, deadline)?;
         }
     }
 
+    /// Writes everything, so that the member may compute for hours afterwards.
+    fn flush(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<(), MemberError> {
+        self.link.flush(Instant::now());
+        while self.link.wants_write() {
+            self.receive(what, deadline)?;
+        }
+        Ok(())
+    }
+
     /// Waits for one event and deals with it.
     fn receive(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<(), MemberError> {
-        match self.link.wait(deadline)? {
+        match self.link.wait(deadline) {
             None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
                 Err(MemberError::TimedOut { what, seconds: self.timeout.unwrap_or_default().as_secs_f64() })
             }
             None | Some(Event::Opened(_)) => Ok(()),
             Some(Event::Closed) => Err(MemberError::Ended),
+            Some(Event::Lost(error)) => Err(error.into()),
             Some(Event::Frame(frame)) => self.handle(frame),
         }
     }

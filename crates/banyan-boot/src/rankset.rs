@@ -4,9 +4,16 @@ use std::{collections::BTreeSet, fmt, ops::RangeInclusive};
 
 /// A set of ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RankSet(BTreeSet<u32>);
+pub struct RankSet(BTreeSet<u32>);
 
 impl RankSet {
+    pub fn new() -> Self { Self::default() }
+    pub fn insert(&mut self, r: u32) { self.0.insert(r); }
+    pub fn insert_range(&mut self, r: std::ops::Range<u32>) { self.0.extend(r); }
+    pub fn contains(&self, r: u32) -> bool { self.0.contains(&r) }
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ { self.0.iter().copied() }
+    pub(crate) fn encode(&self) -> Vec<u8> { self.0.iter().flat_map(|r| r.to_le_bytes()).collect() }
+    pub(crate) fn decode(b: &[u8]) -> Result<Self, ()> { Ok(Self(b.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect())) }
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

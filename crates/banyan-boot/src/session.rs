@@ -1,22 +1,22 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::assignment::{Assignment, Image, Terms};
+use crate::assignment::{Assignment, Image};
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::launcher::program::AgentProgram;
-use crate::launcher::{Launcher, Way};
+use crate::hostset::HostSet;
+use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
 use crate::node::desk::{Desk, Order};
-use crate::node::{Node, Setting, Up};
+use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
@@ -30,7 +30,9 @@ const END_DEADLINE: Duration = Duration::from_secs(20);
 pub struct Session {
     desk: Arc<Desk>,
     root: Option<JoinHandle<()>>,
+    /// By rank.
     hosts: Vec<Arc<str>>,
+    agents: usize,
     missing: Vec<Problem>,
     grace: Duration,
 }
@@ -44,13 +46,13 @@ pub struct Outcome {
 
 impl Outcome {
     /// The worst of all, as an exit status: 0 if all members succeeded.
-    pub fn exit_status(&self) -> i32 {
-        self.states.iter().map(ExitState::exit_status).max().unwrap_or(0)
+    pub fn exit_status(&self) -> u8 {
+        self.states.iter().cloned().reduce(ExitState::worst).map_or(0, |worst| worst.status())
     }
 
     /// The members that did not succeed.
     pub fn failures(&self) -> impl Iterator<Item = (u32, &ExitState)> {
-        (0u32..).zip(&self.states).filter(|(_, state)| state.exit_status() != 0)
+        (0u32..).zip(&self.states).filter(|(_, state)| !state.is_success())
     }
 }
 
@@ -89,8 +91,9 @@ impl Session {
         }
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);
+        let agent_count = agents.len();
         let assignment = Assignment {
-            session: random_id(),
+            session: random_id().map_err(LaunchError::System)?,
             node: 0,
             size,
             held: options.min_hosts.is_some(),
@@ -103,7 +106,7 @@ impl Session {
         };
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, hosts.clone())?;
-        Ok(Session { desk, root: Some(root), hosts, missing: Vec::new(), grace: options.grace })
+        Ok(Session { desk, root: Some(root), hosts, agents: agent_count, missing: Vec::new(), grace: options.grace })
     }
 
     /// Waits until every host has answered and every member runs. Hosts that did not answer are an error, or are
@@ -117,10 +120,7 @@ impl Session {
             let members = held || progress.started + progress.failed >= size;
             (papers.over || progress.agents >= agents && members).then(|| std::mem::take(&mut papers.problems))
         });
-        let Some(problems) = up else {
-            let progress = self.desk.papers().progress;
-            return Err(LaunchError::TooSlow { progress: progress.describe(agents, size), problems: self.desk.papers().problems.clone() });
-        };
+        let Some(problems) = up else { return Err(self.too_slow(size)) };
         let unreachable: Vec<Problem> = problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
         if problems.is_empty() {
             if held {
@@ -129,11 +129,30 @@ impl Session {
             }
             return Ok(Vec::new());
         }
-        let left = self.host_count() - unreachable.len();
+        let left = self.agents.saturating_sub(unreachable.len());
         match options.min_hosts {
             Some(least) if left >= least && !unreachable.is_empty() => Ok(unreachable),
-            _ => Err(LaunchError::Problems { problems, hosts: self.host_count(), least: options.min_hosts }),
+            _ => Err(LaunchError::Problems { problems, hosts: self.agents, least: options.min_hosts }),
         }
+    }
+
+    /// Waits until every member that was held back runs.
+    fn members_up(&self, size: u32, deadline: Option<Instant>) -> Result<(), LaunchError> {
+        let up = self.desk.wait(deadline, |papers| {
+            let progress = papers.progress;
+            (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
+        });
+        match up {
+            Some(problems) if problems.is_empty() => Ok(()),
+            Some(problems) => Err(LaunchError::Problems { problems, hosts: self.agents, least: None }),
+            None => Err(self.too_slow(size)),
+        }
+    }
+
+    fn too_slow(&self, size: u32) -> LaunchError {
+        let papers = self.desk.papers();
+        let progress = papers.progress.describe(self.agents as u32, size);
+        LaunchError::TooSlow { progress, problems: papers.problems.clone() }
     }
 
     /// Number of members.
@@ -209,12 +228,14 @@ impl Session {
     pub fn wait(&self, deadline: Option<Instant>) -> Result<Outcome, SessionError> {
         let size = self.hosts.len();
         let done = self.desk.wait(deadline, |papers| {
-            while papers.take_event().is_some() {}
-            self.desk_rings_when_emptied();
+            if papers.take_event().is_some() {
+                while papers.take_event().is_some() {}
+                self.desk.ring();
+            }
             (papers.ended == size || papers.over).then(|| papers.states.clone())
         });
         let states = done.ok_or(SessionError::TimedOut)?;
-        Ok(Outcome { states: states.into_iter().map(|state| state.unwrap_or(ExitState::Lost)).collect() })
+        Ok(Outcome { states: states.into_iter().map(|state| state.unwrap_or_else(|| ExitState::Lost("the session ended first".into()))).collect() })
     }
 
     /// Ends everything and waits until it has ended.
@@ -239,4 +260,65 @@ impl Drop for Session {
         // What could not be ended in time is ended by the agents when they see that this process is gone.
         let _ = self.end();
     }
+}
+
+/// Refuses names that no host can have, before they reach a command line.
+fn check_hosts(distributions: &[ProcessDistribution]) -> Result<(), LaunchError> {
+    for at in distributions.iter().flat_map(|distribution| &distribution.hosts) {
+        if let Err(error) = HostSet::from_names([&at.host]) {
+            return Err(LaunchError::BadHost(at.host.clone(), error.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// The agent program; where it may have to travel, with its content.
+fn agent_program(options: &SessionOptions, way: &Way) -> Result<AgentProgram, LaunchError> {
+    let mut program = AgentProgram::find(options.agent.as_deref()).map_err(LaunchError::Agent)?;
+    program.installed.clone_from(&options.installed_agent);
+    match way {
+        Way::Ssh(_) if program.installed.is_none() => program.with_content().map_err(LaunchError::System),
+        _ => Ok(program),
+    }
+}
+
+fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {
+    let mut hosts: Vec<Arc<str>> = vec![Arc::from(""); size as usize];
+    for agent in agents {
+        let host: Arc<str> = agent.host.as_str().into();
+        for group in &agent.groups {
+            hosts[group.first as usize..(group.first + group.count) as usize].fill(Arc::clone(&host));
+        }
+    }
+    hosts
+}
+
+fn random_id() -> std::io::Result<[u8; 16]> {
+    let mut id = [0; 16];
+    rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())?;
+    Ok(id)
+}
+
+/// Runs the root of the tree in a thread of its own.
+fn run_root(
+    desk: Arc<Desk>,
+    assignment: Assignment,
+    agent_program: AgentProgram,
+    hosts: Vec<Arc<str>>,
+) -> Result<JoinHandle<()>, LaunchError> {
+    let run = move || {
+        let ran = Spawner::new().and_then(|spawner| {
+            let host = LOCALHOST.to_owned();
+            let setting = Setting { host, agent_program, keeper: None, spawner, listener: None, hosts, held: false };
+            Node::root(Arc::clone(&desk), assignment, setting)?.run()
+        });
+        if let Err(error) = ran {
+            let cause = format!("the front-end cannot go on: {error}");
+            let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::Broken);
+            let problem = Problem { host, kind, cause, remedy: String::new(), members: String::new() };
+            desk.lay(|papers| papers.problems.push(problem));
+        }
+        desk.lay(|papers| papers.over = true);
+    };
+    std::thread::Builder::new().name("banyan".into()).spawn(run).map_err(LaunchError::System)
 }

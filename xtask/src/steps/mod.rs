@@ -9,6 +9,7 @@ mod cross;
 mod doc;
 mod fmt;
 mod fuzz;
+mod hosts;
 mod miri;
 mod readme;
 mod tests;
@@ -38,6 +39,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "clippy", what: "No lint warns, whatever the features", run: clippy::run },
     Step { name: "tests", what: "Unit, integration and documentation tests, with and without jit", run: tests::run },
     Step { name: "doc", what: "The documentation builds without warnings", run: doc::run },
+    Step { name: "hosts", what: "Hosts for tests are made, work, misbehave as asked, and are gone", run: hosts::run },
     Step { name: "cross", what: "banyan-ndr's tests on emulated machines of other architectures", run: cross::run },
     Step { name: "corpus", what: "Every architecture reads what every other one wrote", run: corpus::run },
     Step { name: "miri", what: "The unsafe modules under Miri, little- and big-endian", run: miri::run },

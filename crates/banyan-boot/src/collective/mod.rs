@@ -41,6 +41,8 @@ mod entry;
 mod loss;
 mod node;
 mod number;
+#[cfg(test)]
+mod simulation;
 mod whereabouts;
 
 pub(crate) use self::{

@@ -15,7 +15,12 @@ use std::ffi::OsString;
 
 use banyan_ndr::Record;
 
+use crate::distribution::ProcessDistribution;
+use crate::error::LaunchError;
 use program::AgentProgram;
+
+/// The name of the machine one is on.
+pub(crate) const LOCALHOST: &str = "localhost";
 
 /// How to start the agents of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -38,6 +43,23 @@ pub enum Launcher {
         /// The command line with `{hosts}`, `{count}` and `{agent}` in it.
         template: String,
     },
+}
+
+impl Launcher {
+    /// How nodes start their children.
+    pub(crate) fn way(&self, distributions: &[ProcessDistribution]) -> Result<Way, LaunchError> {
+        let elsewhere = || {
+            let mut hosts = distributions.iter().flat_map(|distribution| &distribution.hosts);
+            hosts.any(|at| at.host != LOCALHOST)
+        };
+        match self {
+            Launcher::Local => Ok(Way::Local),
+            Launcher::Ssh(options) => Ok(Way::Ssh(options.clone())),
+            Launcher::Auto if elsewhere() => Ok(Way::Ssh(SshOptions::default())),
+            Launcher::Auto => Ok(Way::Local),
+            Launcher::Slurm { .. } | Launcher::Command { .. } => Ok(Way::Together),
+        }
+    }
 }
 
 /// How `ssh` is called.

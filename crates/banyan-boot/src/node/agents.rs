@@ -1,19 +1,21 @@
 //! Starting child agents, giving them their work, and noticing when they are gone.
 
+use std::os::fd::AsFd;
 use std::time::Instant;
 
-use banyan_link::{Interest, Link, Side};
+use banyan_link::{Interest, Link};
 use rustix::process::Signal;
 
 use super::child::{Stage, Upload};
 use super::desk::Progress;
 use super::greeting::Line;
 use super::token::Token;
+use super::wire::Wire;
 use super::{Node, Up};
 use crate::assignment::Assignment;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{ExitState, exit_state, signal_group};
+use crate::process::{ExitState, signal_group};
 
 impl Node {
     /// Starts child agents, as many at the same time as allowed.
@@ -28,15 +30,16 @@ impl Node {
         self.starting += 1;
         let agent = &mut self.agents[index];
         agent.deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
+        let place = (&self.poller, Token::Agent(index as u32));
         let Some(starter) = self.assignment.way.starter(&agent.host, &self.agent_program) else {
             agent.stage = Stage::Starting;
             return;
         };
-        match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options) {
-            Err(error) => self.unreachable(index, &error.to_string()),
+        match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options, place) {
+            Err(error) => self.unreachable(index, &error),
             Ok(()) => {
                 self.watch_starter(index);
-                if self.agents[index].link.is_some() {
+                if self.agents[index].wire.is_some() {
                     self.assign(index);
                 }
             }
@@ -47,9 +50,6 @@ impl Node {
         let number = index as u32;
         let agent = &mut self.agents[index];
         let mut results = Vec::new();
-        if let Some(link) = &mut agent.link {
-            results.push(link.register(&self.poller, Token::Agent(number).number()));
-        }
         if let Some(starter) = &agent.starter {
             let watched = [
                 (starter.output.as_ref(), Token::Greeting(number)),
@@ -83,8 +83,8 @@ impl Node {
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
         };
-        let Some(link) = &mut agent.link else { return };
-        match link.send_record(message::ASSIGN, 0, 0, &assignment) {
+        let Some(wire) = &mut agent.wire else { return };
+        match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
             Ok(()) => self.touch(Token::Agent(index as u32)),
             Err(error) => self.unreachable(index, &format!("its work cannot be sent: {error}")),
         }
@@ -144,11 +144,13 @@ impl Node {
         let Some(starter) = &mut agent.starter else { return };
         let (Some(output), Some(input)) = (starter.output.take(), starter.input.take()) else { return };
         let _ = self.poller.remove(&output);
-        let mut link = Link::over_pipes(output, input, Side::Parent, &self.agent_options);
-        let registered = link.register(&self.poller, Token::Agent(index as u32).number());
-        agent.link = Some(link);
-        match registered {
-            Ok(()) => self.assign(index),
+        let wire = Link::over_pipes(output, input, &self.agent_options)
+            .and_then(|link| Wire::new(link, &self.poller, Token::Agent(index as u32).number()));
+        match wire {
+            Ok(wire) => {
+                agent.wire = Some(wire);
+                self.assign(index);
+            }
             Err(error) => self.unreachable(index, &error.to_string()),
         }
     }
@@ -199,7 +201,7 @@ impl Node {
     /// The starter ended: before there was a link, that is why there will be none.
     pub(super) fn starter_exited(&mut self, index: usize) {
         let Some(starter) = &mut self.agents[index].starter else { return };
-        let Some(state) = exit_state(&starter.process.pidfd) else { return };
+        let Ok(Some(state)) = ExitState::take(starter.process.pidfd.as_fd()) else { return };
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
         starter.take_complaint();
@@ -207,7 +209,7 @@ impl Node {
         match self.agents[index].stage {
             Stage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
             // The link says more, if it has not yet.
-            Stage::Linked => self.handle_link(Token::Agent(index as u32), Interest::READ),
+            Stage::Linked => self.handle_link(Token::Agent(index as u32), true),
             Stage::Waiting | Stage::Gone | Stage::Ended => {}
         }
     }
@@ -276,7 +278,13 @@ impl Node {
         agent.deadline = None;
         let lost = agent.ranks.len() as u32;
         agent.progress = Progress { failed: lost, agents: agent.subtree.len() as u32, ..agent.progress };
-        self.exits.extend(agent.ranks.iter().map(|rank| (rank, ExitState::Lost, 0)));
+        let host = agent.host.clone();
+        for rank in agent.ranks.iter().collect::<Vec<_>>() {
+            self.exits.push((rank, ExitState::Lost(format!("the agent of host {host} was lost"))));
+            let why = format!("member {rank} was lost with the agent of host {host}");
+            self.collectives.member_gone(rank, why, &mut self.outgoing);
+        }
+        self.deliver();
     }
 
     /// An agent ended in good order, with everything below it.
@@ -290,8 +298,8 @@ impl Node {
     }
 
     fn close_agent_link(&mut self, index: usize) {
-        if let Some(link) = self.agents[index].link.take() {
-            let _ = link.unregister(&self.poller);
+        if let Some(mut wire) = self.agents[index].wire.take() {
+            wire.unwatch(&self.poller);
         }
         let token = Token::Agent(index as u32);
         self.full.retain(|other| *other != token);
@@ -307,21 +315,6 @@ impl Node {
         }
     }
 
-    /// Agents, or members, that came by themselves.
-    pub(super) fn accept(&mut self) {
-        let Some(listener) = &mut self.listener else { return };
-        for mut link in listener.accept_ready(Instant::now()) {
-            let node = link.peer().index;
-            let first = self.assignment.node + u32::from(matches!(self.up, Up::Desk(_)));
-            let found = self.agents.iter().position(|agent| {
-                agent.stage == Stage::Starting && agent.link.is_none() && first + agent.subtree.start as u32 == node
-            });
-            let Some(index) = found else { continue };
-            if link.register(&self.poller, Token::Agent(index as u32).number()).is_ok() {
-                self.agents[index].link = Some(link);
-                self.opened(Token::Agent(index as u32));
-                self.assign(index);
-            }
-        }
-    }
+    /// Agents that came by themselves.
+    pub(super) fn accept(&mut self) {}
 }

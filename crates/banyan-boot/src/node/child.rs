@@ -7,12 +7,14 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use banyan_link::{Link, LinkOptions, Side};
+use banyan_link::{Link, LinkOptions, Poller};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::desk::Progress;
 use super::greeting::Greeting;
+use super::token::Token;
+use super::wire::Wire;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::{Channel, Starter};
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
@@ -33,7 +35,7 @@ pub(crate) struct ChildAgent {
     /// The ranks of its subtree.
     pub(crate) ranks: RankSet,
     pub(crate) stage: Stage,
-    pub(crate) link: Option<Link>,
+    pub(crate) wire: Option<Wire>,
     pub(crate) starter: Option<StarterProcess>,
     /// When its link must be open.
     pub(crate) deadline: Option<Instant>,
@@ -80,7 +82,7 @@ impl ChildAgent {
             host,
             ranks,
             stage: Stage::Waiting,
-            link: None,
+            wire: None,
             starter: None,
             deadline: None,
             progress: Progress::default(),
@@ -94,12 +96,14 @@ impl ChildAgent {
         starter: Starter,
         null: &OwnedFd,
         options: &LinkOptions,
-    ) -> Result<(), SpawnError> {
+        place: (&Poller, Token),
+    ) -> Result<(), String> {
         self.stage = Stage::Starting;
-        let (process, ours) = StarterProcess::run(spawner, starter, null)?;
+        let (process, ours) = StarterProcess::run(spawner, starter, null).map_err(|error| error.to_string())?;
         self.starter = Some(process);
         if let Some(ours) = ours {
-            self.link = Some(Link::inherited(ours, Side::Parent, options));
+            let wire = Wire::new(Link::inherited(ours, options), place.0, place.1.number());
+            self.wire = Some(wire.map_err(|error| error.to_string())?);
         }
         Ok(())
     }

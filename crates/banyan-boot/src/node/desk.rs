@@ -38,8 +38,6 @@ pub(crate) enum Order {
     End,
     /// Leave the members running.
     Detach,
-    /// Send a file to all agents.
-    Stage(crate::staging::Order),
 }
 
 /// How far a session has come.
@@ -55,6 +53,23 @@ pub(crate) struct Progress {
     pub(crate) joined: u32,
 }
 
+impl Progress {
+    /// Of two disjoint parts of a tree together.
+    pub(crate) fn plus(self, other: Progress) -> Progress {
+        Progress {
+            agents: self.agents + other.agents,
+            started: self.started + other.started,
+            failed: self.failed + other.failed,
+            joined: self.joined + other.joined,
+        }
+    }
+
+    /// For people.
+    pub(crate) fn describe(self, agents: u32, members: u32) -> String {
+        format!("{} of {agents} agents answered, {} of {members} members started", self.agents, self.started)
+    }
+}
+
 /// What lies on the desk.
 #[derive(Debug, Default)]
 pub(crate) struct Papers {
@@ -66,7 +81,6 @@ pub(crate) struct Papers {
     pub(crate) problems: Vec<Problem>,
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
-    pub(crate) staged: VecDeque<crate::staging::Report>,
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,

@@ -29,7 +29,6 @@ impl Node {
             message::RELEASE => self.release_members(),
             message::END => self.end("the front-end ended the session"),
             message::DETACH => self.detach(),
-            message::STAGE_BEGIN | message::STAGE => self.take_stage(frame),
             _ => self.end("the parent sent a frame that does not go down"),
         }
     }
@@ -56,7 +55,6 @@ impl Node {
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
                 Order::Detach => self.detach(),
-                Order::Stage(order) => self.begin_stage(order),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use banyan_link::{Frame, LinkError};
+use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::Signal;
 
@@ -37,7 +37,7 @@ impl Node {
             self.signal_member(index, Signal::CONT.as_raw());
         }
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].link.is_none() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none() {
                 self.stop_starter(index);
                 self.agents[index].stage = Stage::Ended;
             }
@@ -93,14 +93,10 @@ impl Node {
     fn tick_links(&mut self, now: Instant) {
         let tokens = std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
         for token in tokens.collect::<Vec<_>>() {
-            let Some(link) = self.link(token) else { continue };
-            if link.timeout().is_none_or(|timeout| timeout > now) {
-                continue;
-            }
-            let result = link.tick(now);
-            self.touch(token);
-            if let Err(error) = result {
-                self.link_lost(token, &error);
+            let Some(wire) = self.wire(token) else { continue };
+            if wire.link.timeout().is_some_and(|timeout| timeout <= now) {
+                wire.link.tick(now);
+                self.touch(token);
             }
         }
     }
@@ -122,10 +118,10 @@ impl Node {
             return Some(Duration::ZERO);
         }
         let parent = match &self.up {
-            Up::Parent(link) => link.timeout(),
+            Up::Parent(wire) => wire.link.timeout(),
             Up::Desk(_) => None,
         };
-        let agents = self.agents.iter().flat_map(|agent| [agent.deadline, agent.link.as_ref().and_then(|link| link.timeout())]);
+        let agents = self.agents.iter().flat_map(|agent| [agent.deadline, agent.wire.as_ref().and_then(|wire| wire.link.timeout())]);
         let members = self.members.iter().filter(|_| self.has_time_limits).map(|member| member.deadline);
         let ending = self.ending.as_ref().map(|ending| {
             let grace = self.assignment.terms.grace();
@@ -146,22 +142,22 @@ impl Node {
     }
 
     /// A link broke.
-    pub(super) fn link_lost(&mut self, token: Token, error: &LinkError) {
+    pub(super) fn link_lost(&mut self, token: Token, error: &str) {
         match token {
             Token::Parent if self.detached => {}
             Token::Parent => {
                 self.parent_is_gone();
                 self.end(&format!("the link to the parent was lost: {error}"));
             }
-            Token::Agent(index) => self.agent_gone(index as usize, &error.to_string()),
+            Token::Agent(index) => self.agent_gone(index as usize, error),
             Token::Member(index) => self.close_member_link(index as usize),
             _ => {}
         }
     }
 
     fn parent_is_gone(&mut self) {
-        if let Up::Parent(link) = &self.up {
-            let _ = link.unregister(&self.poller);
+        if let Up::Parent(wire) = &mut self.up {
+            wire.unwatch(&self.poller);
         }
     }
 

@@ -4,18 +4,16 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use banyan_link::{Link, LinkOptions, Side};
+use banyan_link::{Link, LinkOptions, Poller};
 use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::process::{Child, ChildDescriptors, ExitState, LineSplitter, Prepared, SpawnError, Spawner};
+use super::token::Token;
+use super::wire::Wire;
+use crate::process::{Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stream, StreamState, input_pipe, output_pipe};
 
 /// Bytes of standard input that wait for one member at most; when a member has more, the front-end waits.
 const INPUT_BOUND: usize = 256 * 1024;
-
-/// Bytes taken from a pipe at once: all that a pipe holds by default.
-const PIPE_BYTES: usize = 64 * 1024;
 
 /// One member.
 #[derive(Debug)]
@@ -23,23 +21,22 @@ pub(crate) struct Member {
     pub(crate) rank: u32,
     pub(crate) image: u32,
     pub(crate) process: Option<Child>,
-    pub(crate) link: Option<Link>,
+    pub(crate) wire: Option<Wire>,
     pub(crate) output: Option<Pipe>,
     pub(crate) errors: Option<Pipe>,
     pub(crate) input: Option<InputPipe>,
     pub(crate) joined: bool,
-    /// How many collectives it has entered.
-    pub(crate) entered: u32,
     pub(crate) state: Option<ExitState>,
     /// When it must have ended.
     pub(crate) deadline: Option<Instant>,
+    /// It has been asked to end since its time is over.
+    pub(crate) asked: bool,
 }
 
 /// A pipe that a member writes to.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    pub(crate) descriptor: OwnedFd,
-    pub(crate) splitter: LineSplitter,
+    pub(crate) stream: Stream,
     /// Not read at present, since what comes from it could not be passed on.
     pub(crate) paused: bool,
 }
@@ -55,30 +52,20 @@ pub(crate) struct InputPipe {
     pub(crate) watched: bool,
 }
 
-/// What a read from a pipe gave.
-pub(crate) enum Read {
-    /// Some bytes.
-    Some(Bytes),
-    /// Nothing now.
-    Nothing,
-    /// It is closed.
-    End,
-}
-
 impl Member {
     pub(crate) fn new(rank: u32, image: u32) -> Member {
         Member {
             rank,
             image,
             process: None,
-            link: None,
+            wire: None,
             output: None,
             errors: None,
             input: None,
             joined: false,
-            entered: 0,
             state: None,
             deadline: None,
+            asked: false,
         }
     }
 
@@ -90,14 +77,16 @@ impl Member {
         streams: Streams,
         null: &OwnedFd,
         options: &LinkOptions,
+        place: (&Poller, Token),
     ) -> Result<(), SpawnError> {
         let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
         rustix::io::ioctl_fionbio(&ours, true).map_err(failed)?;
-        let output = streams.forward.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed)?;
-        let errors = streams.forward.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed)?;
-        let input = streams.input.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose().map_err(failed)?;
+        let unpiped = |source: std::io::Error| SpawnError::descriptors(command, source);
+        let output = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
+        let errors = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
+        let input = streams.input.then(input_pipe).transpose().map_err(unpiped)?;
         let child = spawner.spawn(
             command,
             ChildDescriptors {
@@ -107,11 +96,9 @@ impl Member {
                 control: Some(theirs.as_fd()),
             },
         )?;
-        for descriptor in output.iter().chain(&errors).map(|(read, _)| read).chain(input.iter().map(|(_, write)| write)) {
-            rustix::io::ioctl_fionbio(descriptor, true).map_err(failed)?;
-        }
         self.process = Some(child);
-        self.link = Some(Link::inherited(ours, Side::Parent, options));
+        let link = Link::inherited(ours, options);
+        self.wire = Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
         self.input = input.map(|(_, write)| InputPipe::new(write));
@@ -134,18 +121,30 @@ pub(crate) struct Streams {
 
 impl Pipe {
     fn new(descriptor: OwnedFd) -> Pipe {
-        Pipe { descriptor, splitter: LineSplitter::new(), paused: false }
+        Pipe { stream: Stream::new(descriptor, MAX_LINE), paused: false }
     }
 
-    /// Reads once; gives whole lines.
-    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> Read {
-        buffer.resize(PIPE_BYTES, 0);
-        match rustix::io::retry_on_intr(|| rustix::io::read(&self.descriptor, &mut buffer[..])) {
-            Ok(0) => Read::End,
-            Ok(count) => Read::Some(self.splitter.push(&buffer[..count])),
-            Err(rustix::io::Errno::AGAIN) => Read::Nothing,
-            Err(_) => Read::End,
-        }
+    /// Reads once; gives whole lines, each with its end.
+    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> (Bytes, StreamState) {
+        let mut lines = Vec::new();
+        // A pipe that cannot be read has ended.
+        let state = self.stream.read(buffer, |line| append(&mut lines, line)).unwrap_or(StreamState::Ended);
+        (lines.into(), state)
+    }
+
+    /// Reads all that is left.
+    pub(crate) fn drain(self, buffer: &mut Vec<u8>) -> Bytes {
+        let mut lines = Vec::new();
+        // What could be read before the failure is delivered.
+        let _ = self.stream.drain(buffer, |line| append(&mut lines, line));
+        lines.into()
+    }
+}
+
+fn append(lines: &mut Vec<u8>, line: Line<'_>) {
+    lines.extend_from_slice(line.bytes);
+    if line.end != LineEnd::StreamEnd {
+        lines.push(b'\n');
     }
 }
 

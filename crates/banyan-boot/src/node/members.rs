@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use banyan_link::{Frame, Interest};
@@ -14,7 +15,7 @@ use crate::assignment::Image;
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, exit_state, signal_group};
+use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
 use crate::rankset::RankSet;
 
 impl Node {
@@ -43,7 +44,8 @@ impl Node {
             empty => empty.insert(prepare(image)?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
-        member.start(&mut self.spawner, command, streams, &self.null, &self.member_options)?;
+        let place = (&self.poller, Token::Member(index as u32));
+        member.start(&mut self.spawner, command, streams, &self.null, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
         self.welcome(index);
@@ -59,8 +61,8 @@ impl Node {
             self.assignment.size,
             Bytes::copy_from_slice(&self.assignment.session),
         );
-        if let Some(link) = &mut self.members[index].link {
-            link.send(frame);
+        if let Some(wire) = &mut self.members[index].wire {
+            wire.link.send(frame);
             self.touch(Token::Member(index as u32));
         }
     }
@@ -68,14 +70,11 @@ impl Node {
     fn watch_member(&mut self, index: usize) {
         let number = index as u32;
         let member = &mut self.members[index];
-        let mut results = Vec::with_capacity(4);
-        if let Some(link) = &mut member.link {
-            results.push(link.register(&self.poller, Token::Member(number).number()));
-        }
+        let mut results = Vec::with_capacity(3);
         let pipes = [(&member.output, Token::Output(number)), (&member.errors, Token::Errors(number))];
         for (pipe, token) in pipes {
             if let Some(pipe) = pipe {
-                results.push(self.poller.register(&pipe.descriptor, token.number(), Interest::READ));
+                results.push(self.poller.register(pipe.stream.as_fd(), token.number(), Interest::READ));
             }
         }
         if let Some(process) = &member.process {
@@ -99,8 +98,9 @@ impl Node {
         for index in failed {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
-            member.state = Some(ExitState::NeverStarted);
-            self.exits.push((member.rank, ExitState::NeverStarted, 0));
+            let state = ExitState::NeverStarted(error.to_string());
+            member.state = Some(state.clone());
+            self.exits.push((member.rank, state));
             self.own.failed += 1;
         }
         self.problem(Problem {
@@ -126,23 +126,30 @@ impl Node {
         if self.members[index].state.is_some() {
             return;
         }
-        let Some(state) = exit_state(&process.pidfd) else { return };
+        let state = match ExitState::take(process.pidfd.as_fd()) {
+            Ok(Some(state)) => state,
+            Ok(None) => return,
+            Err(error) => ExitState::Lost(format!("its end could not be learnt: {error}")),
+        };
         let _ = self.poller.remove(&process.pidfd);
-        self.handle_link(Token::Member(index as u32), Interest::READ);
+        self.handle_link(Token::Member(index as u32), true);
         self.close_streams(index);
         let member = &mut self.members[index];
         member.state = Some(state.clone());
         member.process = None;
         member.deadline = None;
-        let exit = (member.rank, state, member.entered);
-        self.exits.push(exit);
+        let rank = member.rank;
+        let why = format!("member {rank} on host {} {state}", self.host);
+        self.collectives.member_gone(rank, why, &mut self.outgoing);
+        self.deliver();
+        self.exits.push((rank, state));
         self.running -= 1;
     }
 
     /// Closes the link of a member: it is gone, or has to go.
     pub(super) fn close_member_link(&mut self, index: usize) {
-        if let Some(link) = self.members[index].link.take() {
-            let _ = link.unregister(&self.poller);
+        if let Some(mut wire) = self.members[index].wire.take() {
+            wire.unwatch(&self.poller);
             let token = Token::Member(index as u32);
             self.full.retain(|other| *other != token);
         }

@@ -18,6 +18,7 @@ mod members;
 mod streams;
 pub(crate) mod token;
 mod up;
+pub(crate) mod wire;
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,13 +26,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event as LinkEvent, Frame, Heartbeat, Interest, Link, LinkError, LinkOptions, Listener, Poller};
+use banyan_link::{Event as LinkEvent, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, Poller, Ready, frame_cost};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
 use crate::launcher::program::AgentProgram;
 use crate::layout::{ranks_of, split};
+use crate::message::CHUNK;
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::rankset::RankSet;
 use child::ChildAgent;
@@ -39,6 +41,7 @@ use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
 use token::Token;
+use wire::Wire;
 
 /// Members started before the node looks at its descriptors again: long enough to start fast, short enough to answer.
 const STARTS_AT_ONCE: usize = 8;
@@ -46,7 +49,7 @@ const STARTS_AT_ONCE: usize = 8;
 /// Where a node's own answers go.
 pub(crate) enum Up {
     /// The parent's link.
-    Parent(Box<Link>),
+    Parent(Box<Wire>),
     /// The front-end's callers.
     Desk(Arc<Desk>),
 }
@@ -77,6 +80,12 @@ pub(crate) struct Node {
     members: Vec<Member>,
     commands: Vec<Option<Prepared>>,
     below: Vec<Below>,
+    member_positions: Vec<usize>,
+    agent_positions: Vec<usize>,
+    /// Members of the whole subtree.
+    ranks_below: usize,
+    /// The host of every member; known to the root alone.
+    hosts: Vec<Arc<str>>,
     collectives: Collectives,
     outgoing: Vec<(To, Frame)>,
 
@@ -87,7 +96,7 @@ pub(crate) struct Node {
 
     own: Progress,
     told: Progress,
-    exits: Vec<(u32, ExitState, u32)>,
+    exits: Vec<(u32, ExitState)>,
     running: usize,
 
     /// Links with something to write.
@@ -100,6 +109,7 @@ pub(crate) struct Node {
     full: Vec<Token>,
     ending: Option<Ending>,
     detached: bool,
+    has_time_limits: bool,
     read_buffer: Vec<u8>,
 }
 
@@ -110,13 +120,15 @@ pub(crate) struct Setting {
     pub(crate) keeper: Option<OwnedFd>,
     pub(crate) spawner: Spawner,
     pub(crate) listener: Option<Listener>,
+    /// The host of every member; for the root.
+    pub(crate) hosts: Vec<Arc<str>>,
     /// Whether members wait for a release.
     pub(crate) held: bool,
 }
 
 impl Node {
-    /// A node with work to do. `own` says whether the first agent of the assignment is this node (not for the root).
-    pub(crate) fn new(up: Up, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+    /// A node with work to do. The first agent of the assignment is this node, unless it is the root.
+    fn with(up: Up, poller: Poller, assignment: Assignment, setting: Setting) -> io::Result<Node> {
         let is_root = matches!(up, Up::Desk(_));
         let below_me = usize::from(!is_root)..assignment.agents.len();
         let agents: Vec<ChildAgent> = split(below_me, assignment.terms.fanout as usize)
@@ -129,14 +141,14 @@ impl Node {
             .collect();
         let members: Vec<Member> = if is_root { Vec::new() } else { members_of(&assignment) };
         let (below, ranks) = order_below(&members, &agents);
-        let collectives = if is_root { Collectives::root(ranks) } else { Collectives::inner(ranks) };
+        let collectives = if is_root { Collectives::root(ranks) } else { Collectives::inner(ranks, assignment.size) };
         let commands = if is_root { Vec::new() } else { (0..assignment.images.len()).map(|_| None).collect() };
         let (member_options, agent_options) = link_options(&assignment);
         let mut node = Node {
             up,
             host: setting.host.into(),
             agent_program: setting.agent_program,
-            poller: Poller::new()?,
+            poller,
             spawner: setting.spawner,
             null: rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?,
             member_options,
@@ -147,12 +159,6 @@ impl Node {
             agents_to_start: (0..agents.len()).collect(),
             starting: 0,
             held: setting.held,
-            agents,
-            members,
-            commands,
-            below,
-            collectives,
-            outgoing: Vec::new(),
             own: Progress { agents: u32::from(!is_root), ..Progress::default() },
             told: Progress::default(),
             exits: Vec::new(),
@@ -164,15 +170,38 @@ impl Node {
             ending: None,
             detached: false,
             read_buffer: Vec::new(),
+            hosts: setting.hosts,
+            member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
+            agent_positions: positions(&below, |below| matches!(below, Below::Agent(_))),
+            ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len()).sum::<usize>(),
+            has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
+            agents,
+            members,
+            commands,
+            below,
+            collectives,
+            outgoing: Vec::new(),
             assignment,
         };
         node.register_own()?;
         Ok(node)
     }
 
+    /// The node of an agent.
+    pub(crate) fn agent(link: Link, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+        let poller = Poller::new()?;
+        let wire = Wire::new(link, &poller, Token::Parent.number())?;
+        Node::with(Up::Parent(Box::new(wire)), poller, assignment, setting)
+    }
+
+    /// The root, in the front-end.
+    pub(crate) fn root(desk: Arc<Desk>, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+        Node::with(Up::Desk(desk), Poller::new()?, assignment, setting)
+    }
+
     fn register_own(&mut self) -> io::Result<()> {
         match &self.up {
-            Up::Parent(link) => link.register(&self.poller, Token::Parent.number())?,
+            Up::Parent(_) => {}
             Up::Desk(desk) => self.poller.register(desk.bell(), Token::Desk.number(), Interest::READ)?,
         }
         if let Some(keeper) = &self.keeper {
@@ -199,9 +228,9 @@ impl Node {
             }
             let patience = self.patience();
             self.poller.wait(patience, &mut ready)?;
-            for (token, readiness) in ready.drain(..) {
-                if let Some(token) = Token::of(token) {
-                    self.handle(token, readiness);
+            for ready in ready.drain(..) {
+                if let Some(token) = Token::of(ready.token) {
+                    self.handle(token, ready);
                 }
             }
             self.tick(Instant::now());
@@ -209,9 +238,9 @@ impl Node {
         }
     }
 
-    fn handle(&mut self, token: Token, readiness: Interest) {
+    fn handle(&mut self, token: Token, ready: Ready) {
         match token {
-            Token::Parent | Token::Agent(_) | Token::Member(_) => self.handle_link(token, readiness),
+            Token::Parent | Token::Agent(_) | Token::Member(_) => self.handle_link(token, ready.readable),
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
@@ -222,56 +251,48 @@ impl Node {
             Token::Output(_) | Token::Errors(_) => self.take_output(token),
             Token::Input(index) => self.write_input(index as usize),
             Token::Exit(index) => self.member_exited(index as usize),
-            Token::Signal => {}
         }
     }
 
     /// The link a token stands for.
-    fn link(&mut self, token: Token) -> Option<&mut Link> {
+    fn wire(&mut self, token: Token) -> Option<&mut Wire> {
         match token {
             Token::Parent => match &mut self.up {
-                Up::Parent(link) => Some(link),
+                Up::Parent(wire) => Some(wire),
                 Up::Desk(_) => None,
             },
-            Token::Agent(index) => self.agents.get_mut(index as usize)?.link.as_mut(),
-            Token::Member(index) => self.members.get_mut(index as usize)?.link.as_mut(),
+            Token::Agent(index) => self.agents.get_mut(index as usize)?.wire.as_mut(),
+            Token::Member(index) => self.members.get_mut(index as usize)?.wire.as_mut(),
             _ => None,
         }
     }
 
-    fn handle_link(&mut self, token: Token, readiness: Interest) {
-        let now = Instant::now();
-        let Some(link) = self.link(token) else { return };
-        let result = if readiness.is_readable() { link.fill(now) } else { Ok(()) };
+    fn handle_link(&mut self, token: Token, readable: bool) {
+        let Some(wire) = self.wire(token) else { return };
+        if readable {
+            wire.link.fill(Instant::now());
+        }
         self.note_room(token);
         self.touch(token);
-        // What came before the loss is delivered first.
         self.pump(token);
-        if let Err(error) = result {
-            self.link_lost(token, &error);
-        }
     }
 
     /// Takes what a link has received: control always, data while there is room where it may go.
     fn pump(&mut self, token: Token) {
         loop {
             let may_take = self.may_take(token);
-            let Some(link) = self.link(token) else { return };
-            let event = match link.poll_control() {
-                Some(event) => Some(event),
-                None if may_take => link.poll(),
+            let Some(wire) = self.wire(token) else { return };
+            match wire.next(may_take) {
+                Some(LinkEvent::Opened(_)) => self.opened(token),
+                Some(LinkEvent::Frame(frame)) => self.take(token, frame),
+                Some(LinkEvent::Closed) => return self.link_closed(token),
+                Some(LinkEvent::Lost(error)) => return self.link_lost(token, &error.to_string()),
                 None => {
-                    if link.has_data() && !self.waiting.contains(&token) {
+                    if wire.has_data() && !self.waiting.contains(&token) {
                         self.waiting.push(token);
                     }
                     return;
                 }
-            };
-            match event {
-                None => return,
-                Some(LinkEvent::Opened(_)) => self.opened(token),
-                Some(LinkEvent::Frame(frame)) => self.take(token, frame),
-                Some(LinkEvent::Closed) => return self.link_closed(token),
             }
         }
     }
@@ -286,9 +307,9 @@ impl Node {
             _ => {}
         }
         if let Some(cost) = cost
-            && let Some(link) = self.link(token)
+            && let Some(wire) = self.wire(token)
         {
-            link.release(cost);
+            wire.link.release(cost);
             self.touch(token);
         }
     }
@@ -296,7 +317,7 @@ impl Node {
     /// Whether data of this link may be taken: everyone it could go to has room.
     fn may_take(&self, token: Token) -> bool {
         let up = || match &self.up {
-            Up::Parent(link) => link.room() > 0,
+            Up::Parent(wire) => wire.link.room() > 0,
             Up::Desk(desk) => desk.has_room(),
         };
         self.full.is_empty() && (token == Token::Parent || up())
@@ -306,7 +327,7 @@ impl Node {
     fn note_room(&mut self, token: Token) {
         let full = match token {
             Token::Input(index) => self.members[index as usize].input.as_ref().is_some_and(InputPipe::is_full),
-            Token::Agent(_) | Token::Member(_) => self.link(token).is_some_and(|link| link.room() == 0),
+            Token::Agent(_) | Token::Member(_) => self.wire(token).is_some_and(|wire| wire.link.room() == 0),
             _ => return,
         };
         let known = self.full.iter().position(|other| *other == token);
@@ -323,20 +344,19 @@ impl Node {
     fn watch(&mut self, token: Token) {
         self.note_room(token);
         let poller = &self.poller;
-        let link = match token {
+        let wire = match token {
             Token::Parent => match &mut self.up {
-                Up::Parent(link) => Some(&mut **link),
+                Up::Parent(wire) => Some(&mut **wire),
                 Up::Desk(_) => None,
             },
-            Token::Agent(index) => self.agents[index as usize].link.as_mut(),
-            Token::Member(index) => self.members[index as usize].link.as_mut(),
+            Token::Agent(index) => self.agents[index as usize].wire.as_mut(),
+            Token::Member(index) => self.members[index as usize].wire.as_mut(),
             _ => None,
         };
-        if let Some(link) = link
-            && let Err(error) = link.watch(poller, token.number())
+        if let Some(wire) = wire
+            && let Err(error) = wire.watch(poller, token.number())
         {
-            let error = LinkError::from(error);
-            self.link_lost(token, &error);
+            self.link_lost(token, &error.to_string());
         }
     }
 
@@ -349,17 +369,12 @@ impl Node {
     /// Writes what waits in the links that were given something.
     fn flush(&mut self) {
         let now = Instant::now();
-        let mut touched = std::mem::take(&mut self.touched);
-        for token in touched.drain(..) {
-            let Some(link) = self.link(token) else { continue };
-            if let Err(error) = link.flush(now) {
-                self.link_lost(token, &error);
-                continue;
+        while let Some(token) = self.touched.pop() {
+            if let Some(wire) = self.wire(token) {
+                wire.link.flush(now);
+                self.watch(token);
+                self.pump(token);
             }
-            self.watch(token);
-        }
-        if self.touched.is_empty() {
-            self.touched = touched;
         }
     }
 }
@@ -383,4 +398,39 @@ fn order_below(members: &[Member], agents: &[ChildAgent]) -> (Vec<Below>, Vec<Ra
     let mut all: Vec<(u32, Below, RankSet)> = members.chain(agents).collect();
     all.sort_by_key(|(lowest, ..)| *lowest);
     all.into_iter().map(|(_, below, ranks)| (below, ranks)).unzip()
+}
+
+/// Where the children of one sort stand among all, by their own index.
+fn positions(below: &[Below], of_sort: impl Fn(&Below) -> bool) -> Vec<usize> {
+    let mut found: Vec<(usize, usize)> = below
+        .iter()
+        .enumerate()
+        .filter(|(_, below)| of_sort(below))
+        .map(|(position, below)| match below {
+            Below::Member(index) | Below::Agent(index) => (*index, position),
+        })
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, position)| position).collect()
+}
+
+/// How links to members and to agents are set up.
+fn link_options(assignment: &Assignment) -> (LinkOptions, LinkOptions) {
+    let terms = &assignment.terms;
+    let heartbeat =
+        Heartbeat { every: Duration::from_millis(terms.heartbeat), lost_after: Duration::from_millis(terms.silence) };
+    let agents = LinkOptions { heartbeat: Some(heartbeat), ..agent_link_options() };
+    let members = LinkOptions { slabs: agents.slabs.clone(), ..member_link_options() };
+    (members, agents)
+}
+
+/// Links between nodes: work for many thousands of agents fits one frame.
+pub(crate) fn agent_link_options() -> LinkOptions {
+    let max_payload = 8 << 20;
+    LinkOptions { max_payload, window: 2 * frame_cost(max_payload), ..LinkOptions::default() }
+}
+
+/// Links between agents and members: a chunk fits a frame, and two of them are under way.
+pub(crate) fn member_link_options() -> LinkOptions {
+    LinkOptions { max_payload: CHUNK, window: 2 * frame_cost(CHUNK), ..LinkOptions::inherited() }
 }

@@ -5,10 +5,11 @@ use std::os::fd::AsFd;
 use banyan_link::{Frame, Interest};
 use bytes::Bytes;
 
-use super::member::{Pipe, Read};
+use super::member::Pipe;
 use super::token::Token;
 use super::{Node, Up};
 use crate::message;
+use crate::process::StreamState;
 
 impl Node {
     /// A member has written something.
@@ -17,17 +18,17 @@ impl Node {
             return self.pause(token);
         }
         let Some((pipe, buffer)) = self.pipe(token) else { return };
-        match pipe.read(buffer) {
-            Read::Some(lines) => self.send_lines(token, lines),
-            Read::Nothing => {}
-            Read::End => self.close_pipe(token),
+        let (lines, state) = pipe.read(buffer);
+        self.send_lines(token, lines);
+        if state == StreamState::Ended {
+            self.close_pipe(token);
         }
     }
 
     fn may_write_up(&self) -> bool {
         self.detached
             || match &self.up {
-                Up::Parent(link) => link.room() > 0,
+                Up::Parent(wire) => wire.link.room() > 0,
                 Up::Desk(_) => true,
             }
     }
@@ -50,9 +51,13 @@ impl Node {
         if lines.is_empty() || self.detached {
             return;
         }
-        let mut frame = Frame::new(message::OUTPUT, self.members[index as usize].rank, 0, lines);
-        frame.flags = flags;
-        self.pass_up(frame);
+        let rank = self.members[index as usize].rank;
+        let mut left = lines;
+        while !left.is_empty() {
+            let mut frame = Frame::new(message::OUTPUT, rank, 0, left.split_to(left.len().min(message::CHUNK)));
+            frame.flags = flags;
+            self.pass_up(frame);
+        }
     }
 
     /// Stops watching a pipe until there is room above.
@@ -67,7 +72,7 @@ impl Node {
             && !pipe.paused
         {
             pipe.paused = true;
-            let _ = poller.modify(&pipe.descriptor, token.number(), Interest::NONE);
+            let _ = poller.remove(pipe.stream.as_fd());
             self.paused.push(token);
         }
     }
@@ -89,34 +94,31 @@ impl Node {
             };
             if let Some(pipe) = pipe {
                 pipe.paused = false;
-                let _ = poller.modify(&pipe.descriptor, token.number(), Interest::READ);
+                let _ = poller.register(pipe.stream.as_fd(), token.number(), Interest::READ);
             }
         }
     }
 
-    /// Closes a pipe; a last line without an end counts too.
+    /// Closes a pipe after reading what is left in it. Whoever else still holds its other end is not waited for. What is
+    /// read goes up at once: it is no more than a pipe holds.
     fn close_pipe(&mut self, token: Token) {
         let pipe = match token {
             Token::Output(index) => self.members[index as usize].output.take(),
             Token::Errors(index) => self.members[index as usize].errors.take(),
             _ => None,
         };
-        let Some(mut pipe) = pipe else { return };
-        let _ = self.poller.remove(pipe.descriptor.as_fd());
-        self.send_lines(token, pipe.splitter.finish());
+        let Some(pipe) = pipe else { return };
+        if !pipe.paused {
+            let _ = self.poller.remove(pipe.stream.as_fd());
+        }
+        let lines = pipe.drain(&mut self.read_buffer);
+        self.send_lines(token, lines);
     }
 
-    /// Reads the pipes of a member that ended until they are empty. Whoever else still holds their other ends is not
-    /// waited for. What is read goes up at once: it is no more than two pipes hold.
+    /// Closes the standard streams of a member that ended.
     pub(super) fn close_streams(&mut self, index: usize) {
-        for token in [Token::Output(index as u32), Token::Errors(index as u32)] {
-            while let Some((pipe, buffer)) = self.pipe(token) {
-                match pipe.read(buffer) {
-                    Read::Some(lines) => self.send_lines(token, lines),
-                    Read::Nothing | Read::End => self.close_pipe(token),
-                }
-            }
-        }
+        self.close_pipe(Token::Output(index as u32));
+        self.close_pipe(Token::Errors(index as u32));
         self.close_input(index);
     }
 

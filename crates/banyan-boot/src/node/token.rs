@@ -11,8 +11,6 @@ pub(crate) enum Token {
     Listener,
     /// The keeper of this agent ended.
     Keeper,
-    /// A signal for this agent.
-    Signal,
     /// The link to a child agent.
     Agent(u32),
     /// What a child agent's starter writes before there is a link.
@@ -45,7 +43,6 @@ impl Token {
             Token::Desk => (1, 0),
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
-            Token::Signal => (4, 0),
             Token::Agent(index) => (5, index),
             Token::Greeting(index) => (6, index),
             Token::Upload(index) => (7, index),
@@ -68,7 +65,6 @@ impl Token {
             1 => Token::Desk,
             2 => Token::Listener,
             3 => Token::Keeper,
-            4 => Token::Signal,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -95,7 +91,6 @@ mod tests {
             Token::Desk,
             Token::Listener,
             Token::Keeper,
-            Token::Signal,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),

@@ -16,7 +16,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 
 /// Bytes of one entry of [`message::EXITED`].
-const EXIT_BYTES: usize = 12;
+const EXIT_BYTES: usize = 8;
 
 impl Node {
     /// A frame of a child agent.
@@ -30,13 +30,12 @@ impl Node {
                 None => self.broken(Token::Agent(index as u32), "a progress report of the wrong length"),
             },
             message::PROBLEM => {
-                let decoded = self.agents[index].link.as_mut().map(|link| link.decode::<Problem>(&frame));
+                let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
                     Some(Ok(problem)) => self.problem(problem),
                     _ => self.broken(Token::Agent(index as u32), "a problem that cannot be read"),
                 }
             }
-            message::STAGED => self.take_staged(index, &frame),
             _ => self.broken(Token::Agent(index as u32), "a frame that does not go up"),
         }
     }
@@ -46,9 +45,6 @@ impl Node {
         match frame.kind {
             message::USER if self.members[index].rank == 0 => self.pass_up(frame),
             kind if belongs_to_collectives(kind) => {
-                if kind == message::ENTER {
-                    self.members[index].entered = frame.sequence.wrapping_add(1);
-                }
                 self.collective(Below::Member(index), frame);
             }
             _ => self.broken(Token::Member(index as u32), "a frame that members do not send"),
@@ -105,8 +101,8 @@ impl Node {
             Below::Member(index) => Token::Member(index as u32),
             Below::Agent(index) => Token::Agent(index as u32),
         };
-        if let Some(link) = self.link(token) {
-            link.send(frame);
+        if let Some(wire) = self.wire(token) {
+            wire.link.send(frame);
             self.note_room(token);
             self.touch(token);
         }
@@ -115,8 +111,8 @@ impl Node {
     /// Passes a frame to the parent, or lays it on the desk.
     pub(super) fn pass_up(&mut self, frame: Frame) {
         match &mut self.up {
-            Up::Parent(link) => {
-                link.send(frame);
+            Up::Parent(wire) => {
+                wire.link.send(frame);
                 self.touch(Token::Parent);
             }
             Up::Desk(desk) => {
@@ -157,7 +153,7 @@ impl Node {
             let Ok(entry) = <[u8; EXIT_BYTES]>::try_from(entry) else { break };
             let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
             if ranks.contains(word(0)) {
-                exits.push((word(0), ExitState::from_number(word(4)), word(8)));
+                exits.extend(ExitState::from_wire(word(4), "its agent said why").map(|state| (word(0), state)));
             }
         }
         self.exits.extend(exits);
@@ -170,14 +166,16 @@ impl Node {
         if now == self.told {
             return;
         }
+        // Each report costs every node above: what is not yet complete can wait for more of it.
+        if matches!(self.up, Up::Parent(_)) && !self.is_milestone(now) {
+            return;
+        }
         match &mut self.up {
             Up::Desk(desk) => desk.lay(|papers| papers.progress = now),
-            // Each report costs every node above: what is not yet complete can wait for more of it.
-            Up::Parent(_) if !self.is_milestone(now) => return,
-            Up::Parent(link) => {
+            Up::Parent(wire) => {
                 let numbers = [now.agents, now.started, now.failed, now.joined];
                 let payload: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-                link.send(Frame::new(message::PROGRESS, 0, 0, payload));
+                wire.link.send(Frame::new(message::PROGRESS, 0, 0, payload));
                 self.touch(Token::Parent);
             }
         }
@@ -200,27 +198,19 @@ impl Node {
         let exits = std::mem::take(&mut self.exits);
         if let Up::Desk(desk) = &self.up {
             let desk = Arc::clone(desk);
-            for (rank, state, entered) in exits {
+            for (rank, state) in exits {
                 let host = self.host_of(rank);
-                let first = desk.lay(|papers| {
-                    let Some(slot) = papers.states.get_mut(rank as usize) else { return false };
-                    if slot.is_some() {
-                        return false;
+                desk.lay(|papers| {
+                    if let Some(slot @ None) = papers.states.get_mut(rank as usize) {
+                        *slot = Some(state.clone());
+                        papers.ended += 1;
+                        papers.put_event(Event::Exited { rank, host, state });
                     }
-                    *slot = Some(state.clone());
-                    papers.ended += 1;
-                    papers.put_event(Event::Exited { rank, host: Arc::clone(&host), state: state.clone() });
-                    true
                 });
-                if first {
-                    let why = format!("member {rank} on host {host} {state}");
-                    self.collectives.member_gone(rank, entered, why, &mut self.outgoing);
-                }
             }
-            self.deliver();
             return;
         }
-        let words = exits.iter().flat_map(|(rank, state, entered)| [*rank, state.to_number(), *entered]);
+        let words = exits.iter().flat_map(|(rank, state)| [*rank, state.to_wire()]);
         let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         for piece in payload.chunks(message::CHUNK / EXIT_BYTES * EXIT_BYTES) {
             self.pass_up(Frame::new(message::EXITED, 0, 0, Bytes::copy_from_slice(piece)));
@@ -230,9 +220,9 @@ impl Node {
     /// Tells the front-end of something that went wrong.
     pub(super) fn problem(&mut self, problem: Problem) {
         match &mut self.up {
-            Up::Parent(link) => {
+            Up::Parent(wire) => {
                 // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.
-                let _ = link.send_record(message::PROBLEM, 0, 0, &problem);
+                let _ = wire.link.send_record(message::PROBLEM, 0, 0, &problem);
                 self.touch(Token::Parent);
             }
             Up::Desk(desk) => desk.lay(|papers| {

@@ -89,6 +89,8 @@ pub(super) struct Program<'a> {
     /// The kernel's number of a resource, its soft and its hard limit.
     pub(super) limits: &'a [(u32, [u64; 2])],
     pub(super) nice: Option<i32>,
+    /// Whether it goes on when the process that started it ends.
+    pub(super) outlives_parent: bool,
 }
 
 /// The child's stack, mapped once and used by one child at a time.
@@ -179,7 +181,9 @@ fn work(job: &Job<'_>) -> Result<(), Step> {
     reset_dispositions();
     // SAFETY: makes this process, which is no group leader yet, the leader of a new session.
     ok(unsafe { libc::setsid() }).ok_or(Step::Session)?;
-    die_with(job.parent).ok_or(Step::Parent)?;
+    if !program.outlives_parent {
+        die_with(job.parent).ok_or(Step::Parent)?;
+    }
     apply_limits(program)?;
     if let Some(directory) = program.directory {
         // SAFETY: `directory` ends with a zero. The working directory is not shared with the parent.

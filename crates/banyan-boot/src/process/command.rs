@@ -32,6 +32,8 @@ pub struct Command {
     pub directory: Option<PathBuf>,
     /// What it may use.
     pub limits: Limits,
+    /// Whether it goes on when the process that started it ends.
+    pub outlives_parent: bool,
 }
 
 /// A program.
@@ -58,6 +60,7 @@ pub struct Prepared {
     pub(super) environment: Vec<CString>,
     pub(super) directory: Option<CString>,
     pub(super) limits: Limits,
+    pub(super) outlives_parent: bool,
     pub(super) resources: Vec<(u32, [u64; 2])>,
 }
 
@@ -91,6 +94,7 @@ impl Command {
             directory: self.directory.as_ref().map(|path| c_string(&name, path.as_os_str())).transpose()?,
             resources: self.limits.resources.iter().map(|(resource, value)| soft_and_hard(*resource, *value)).collect(),
             limits: self.limits,
+            outlives_parent: self.outlives_parent,
             name,
         };
         for (variable, value) in &self.environment {

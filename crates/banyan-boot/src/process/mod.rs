@@ -7,11 +7,17 @@
 
 mod clone;
 mod command;
+mod exit;
 mod limits;
 mod spawn;
 mod spawn_error;
+mod stdio;
+mod temporary;
+pub(crate) use temporary::*;
 
 pub use command::{Command, Executable, Prepared};
+pub use exit::ExitState;
 pub use limits::{BadLimit, Limits, Resource};
 pub use spawn::{Child, ChildDescriptors, Spawner};
 pub use spawn_error::{SpawnError, Step};
+pub use stdio::{Line, LineEnd, LineSplitter, MAX_LINE, Stream, StreamState, input_pipe, output_pipe};

@@ -133,6 +133,7 @@ impl Spawner {
             directory: command.directory.as_deref(),
             limits: &command.resources,
             nice: command.limits.nice,
+            outlives_parent: command.outlives_parent,
         };
         self.run(Some(program), has_control)
     }

@@ -1,0 +1,154 @@
+//! What sessions left on the hosts of a cluster: processes, sockets, files.
+//!
+//! A process is left over if it is inside a host's namespace and none of its daemons; a connection that `sshd` still
+//! serves is one too. A socket is left over if `banyan` is in its name. A file or directory in `/tmp` or `/dev/shm` is
+//! left over if its name begins with `banyan`, with or without a dot before it. In the home directory, where programs
+//! are kept on purpose, a socket is left over, and a file whose name begins like this and goes on: `banyan` itself may
+//! stay.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::journal::Record;
+use super::plan::{Cluster, Host};
+use super::process::{Namespaces, Process};
+use super::{PAUSE, json};
+
+/// Directories below directories that are looked into: no session goes deeper, and an evil one must not keep us.
+const DEPTH: usize = 16;
+
+/// Something left over.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Leftover {
+    host: String,
+    what: &'static str,
+    /// Which one: a number and a command, an address, a path.
+    name: String,
+}
+
+impl Leftover {
+    /// For people.
+    pub(super) fn line(&self) -> String {
+        format!("{}: {} {}", self.host, self.what, self.name)
+    }
+
+    /// For programs.
+    pub(super) fn object(&self) -> String {
+        let Leftover { host, what, name } = self;
+        json::object([("host", json::text(host)), ("what", json::text(what)), ("name", json::text(name))])
+    }
+}
+
+/// Everything left over on a cluster once nothing is, or the time is over.
+pub(super) fn leftovers(record: &Record, repository: &Path, within: Duration) -> Result<Vec<Leftover>, String> {
+    let deadline = Instant::now() + within;
+    loop {
+        let found = look(record, repository)?;
+        if found.is_empty() || Instant::now() >= deadline {
+            return Ok(found);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn look(record: &Record, repository: &Path) -> Result<Vec<Leftover>, String> {
+    let hosts = record.cluster.hosts();
+    let mut found = Vec::new();
+    for (index, process) in Namespaces::hold(hosts.iter().map(Host::namespace_file))?.processes() {
+        let own = record.daemons.iter().any(|daemon| daemon.process == process);
+        if !own && process.is_alive() {
+            let name = format!("{} {}", process.number, process.command());
+            found.push(Leftover { host: hosts[index].name.clone(), what: "process", name });
+        }
+    }
+    for host in &hosts {
+        let daemons = record.daemons.iter().filter(|daemon| daemon.host == host.name);
+        let witness = daemons.map(|daemon| daemon.process).find(|process| process.is_alive());
+        let sockets = witness.map(sockets).unwrap_or_default();
+        let left = |what, name| Leftover { host: host.name.clone(), what, name };
+        found.extend(sockets.into_iter().map(|name| left("socket", name)));
+        let files = files(&record.cluster, host, repository).into_iter();
+        found.extend(files.map(|path| left("file", path.display().to_string())));
+    }
+    Ok(found)
+}
+
+/// The names of sockets in the namespace of a process.
+fn sockets(process: Process) -> Vec<String> {
+    let table = fs::read_to_string(format!("/proc/{}/net/unix", process.number)).unwrap_or_default();
+    named_sockets(&table)
+}
+
+fn named_sockets(table: &str) -> Vec<String> {
+    let names = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(7));
+    // What the cluster's own programs open lies in its directory.
+    let ours = |name: &&str| name.contains("banyan") && !name.starts_with(super::plan::CLUSTERS);
+    let mut names: Vec<String> = names.filter(ours).map(str::to_owned).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn files(cluster: &Cluster, host: &Host, repository: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for directory in [host.temporary(), cluster.shared_memory_of(host)] {
+        // The repository is shown there if it lies in the machine's own /tmp, with the directories above it.
+        let shown = repository.strip_prefix("/tmp").ok().and_then(|path| path.iter().next());
+        let shown = shown.map(|name| directory.join(name));
+        walk(&directory, DEPTH, &mut |path, _| {
+            let left = is_ours(path) && shown.as_deref() != Some(path);
+            found.extend(left.then(|| path.to_owned()));
+        });
+    }
+    walk(&host.home(), DEPTH, &mut |path, kind| {
+        let program = path.file_name().is_some_and(|name| name == "banyan");
+        let left = kind.is_socket() || (kind.is_file() && is_ours(path) && !program);
+        found.extend(left.then(|| path.to_owned()));
+    });
+    found
+}
+
+fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix('.').unwrap_or(&name).starts_with("banyan")
+}
+
+/// Shows everything below a directory. What goes away meanwhile is left out.
+fn walk(directory: &Path, depth: usize, see: &mut impl FnMut(&Path, fs::FileType)) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        see(&entry.path(), kind);
+        if kind.is_dir() && depth > 0 {
+            walk(&entry.path(), depth - 1, see);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_are_known_by_their_names() {
+        let table = "\
+Num       RefCount Protocol Flags    Type St Inode Path
+0000000000000000: 00000002 00000000 00010000 0001 01 12345 @banyan-7
+0000000000000000: 00000002 00000000 00010000 0001 01 12346 /tmp/banyan-x/agent
+0000000000000000: 00000002 00000000 00010000 0001 01 12347 /run/banyan-hosts/a/munge/munge.socket
+0000000000000000: 00000002 00000000 00000000 0001 01 12348
+0000000000000000: 00000002 00000000 00000000 0001 01 12349 /run/other
+";
+        assert_eq!(named_sockets(table), ["/tmp/banyan-x/agent", "@banyan-7"]);
+    }
+
+    #[test]
+    fn names_that_begin_with_the_projects_name_are_ours() {
+        for ours in ["/tmp/banyan-7", "/tmp/.banyan.x", "/tmp/a/banyan"] {
+            assert!(is_ours(Path::new(ours)), "{ours}");
+        }
+        assert!(!is_ours(Path::new("/tmp/banyan/other")) && !is_ours(Path::new("/")));
+    }
+}

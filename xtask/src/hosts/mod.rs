@@ -1,0 +1,152 @@
+//! `cargo xtask hosts`: test hosts on this machine, each a network namespace with its own address, name, home directory
+//! and `sshd`, and on demand a Slurm cluster on them. `docs/test-hosts.md` is for those who use it.
+//!
+//! Read in this order: [`request`] what is asked for, [`plan`] what follows from it, [`journal`] how it is written down,
+//! [`up`] and [`down`]; then [`network`], [`enter`], [`ssh`] and [`slurm`], which [`up`] puts together.
+//!
+//! Promises: several clusters stand side by side; what was made is removed by `down` after any crash, and nothing else
+//! is; `down` says so if anything is left.
+
+mod down;
+mod enter;
+mod journal;
+mod json;
+mod leftovers;
+mod list;
+mod network;
+mod plan;
+mod process;
+mod request;
+mod slurm;
+mod ssh;
+mod up;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use crate::report::{self, Problem};
+use crate::run::Runner;
+use journal::Record;
+use plan::Name;
+use request::{Names, Request};
+
+pub(crate) use up::possible;
+
+const HELP: &str = "\
+Makes hosts for tests on this machine: network namespaces, each with its own address, name, home directory, /tmp and
+sshd; with --slurm also a Slurm cluster on them. Needs root. docs/test-hosts.md says more.
+
+Usage: cargo xtask hosts up N [--name NAME] [OPTIONS]   Makes hosts h1 to hN (N up to 1000)
+       cargo xtask hosts down [NAME | --all]            Removes them, also when they were half-made
+       cargo xtask hosts list [NAME] [--json]           Shows clusters, hosts, addresses and processes
+       cargo xtask hosts env [NAME]                     Prints variables: eval \"$(cargo xtask hosts env)\"
+       cargo xtask hosts leftovers [NAME] [--within SECONDS] [--json]
+                                                        Lists what sessions left on hosts; status 1 if anything
+
+NAME is `banyan` unless said otherwise.
+
+Options of up:
+      --slurm            Slurm, with each host a node
+      --tmp-size SIZE    A /tmp of this size on every host, like 4m
+      --home-size SIZE   A home directory of this size on every host
+      --json             Shows what was made as list --json does
+
+Hosts that misbehave, each can be repeated:
+      --refuse-key HOST  Accepts no key
+      --silent HOST      Accepts connections and never says a word
+      --banner HOST      Greets, and prints garbage before the output of every command
+      --dead HOST        Answers nothing at all
+      --password HOST    Asks for a password";
+
+/// Short commands, none of which takes long even on a busy machine.
+const RUNNER: Runner = Runner { verbose: false, limit: Duration::from_secs(120) };
+
+/// How long an install may take.
+const INSTALLER: Runner = Runner { verbose: false, limit: Duration::from_secs(600) };
+
+/// A command that ends when we are killed: what it makes must not appear behind a `down` that comes next.
+fn tied(program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", program]);
+    command
+}
+
+/// Between two looks at something that is awaited and cannot call us.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Does what the arguments ask for.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> ExitCode {
+    let request = match Request::parse(arguments) {
+        Ok(request) => request,
+        Err(wrong) => return report::refuse(&format!("{wrong}\n\n{HELP}")),
+    };
+    answer(root, request).unwrap_or_else(|why| {
+        report::warn(&why);
+        ExitCode::FAILURE
+    })
+}
+
+fn answer(root: &Path, request: Request) -> Result<ExitCode, String> {
+    Ok(match request {
+        Request::Help => report::say(HELP),
+        Request::Up(wanted) => {
+            possible(INSTALLER, wanted.slurm).map_err(|(Problem::Failed(why) | Problem::LeftOut(why))| why)?;
+            let record = up::up(root, &wanted)?;
+            report::say(&if wanted.json { list::object(&[record]) } else { list::table(&[record]) })
+        }
+        Request::Down { names } => {
+            let names = match names {
+                Names::One(name) => vec![name],
+                Names::All => clusters(),
+            };
+            names.iter().try_for_each(remove)?;
+            ExitCode::SUCCESS
+        }
+        Request::List { name, json } => {
+            let records = match name {
+                Some(name) => vec![existing(&name)?],
+                None => all()?,
+            };
+            report::say(&if json { list::object(&records) } else { list::table(&records) })
+        }
+        Request::Env { name } => report::say(&list::variables(&existing(&name)?)),
+        Request::Leftovers { name, within, json } => {
+            let found = leftovers::leftovers(&existing(&name)?, root, within)?;
+            let text = if json {
+                json::object([("leftovers", json::list(found.iter().map(leftovers::Leftover::object)))])
+            } else if found.is_empty() {
+                "nothing is left".to_owned()
+            } else {
+                found.iter().map(leftovers::Leftover::line).collect::<Vec<_>>().join("\n")
+            };
+            report::say(&text);
+            if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+    })
+}
+
+fn remove(name: &Name) -> Result<(), String> {
+    let was_there = down::down(name)?;
+    report::say(&if was_there { format!("cluster {name} is removed") } else { format!("no cluster {name}") });
+    Ok(())
+}
+
+/// The names of all clusters.
+fn clusters() -> Vec<Name> {
+    let Ok(entries) = Path::new(plan::CLUSTERS).read_dir() else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names.iter().filter_map(|name| Name::parse(name).ok()).collect()
+}
+
+fn all() -> Result<Vec<Record>, String> {
+    let records = clusters().into_iter().map(|name| Record::read(&name));
+    Ok(records.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn existing(name: &Name) -> Result<Record, String> {
+    let missing = || format!("no cluster {name}; make it with: cargo xtask hosts up N --name {name}");
+    Record::read(name)?.ok_or_else(missing)
+}
