@@ -9,6 +9,8 @@ mod failing;
 mod reducing;
 mod round;
 mod routing;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use banyan_link::Frame;
