@@ -49,7 +49,7 @@ pub(crate) use self::{
     broken::Broken,
     call::{Call, Reduction},
     caller::{Caller, Outcome, Own},
-    node::{Collectives, To, Waiting},
+    node::{Collectives, To},
     number::Number,
 };
 pub use self::{

@@ -16,7 +16,6 @@ mod waiting;
 use banyan_link::Frame;
 use bytes::Bytes;
 
-pub(crate) use self::waiting::Waiting;
 use self::{children::Children, failing::Failure, round::Rounds};
 use super::{
     Broken, Number,
@@ -61,6 +60,7 @@ pub(crate) struct Collectives {
     failure: Option<Failure>,
 }
 
+#[expect(clippy::wrong_self_convention, reason = "they take what comes from there")]
 impl Collectives {
     /// At the front-end. Together the children have all ranks from 0 on, each of them once.
     pub(crate) fn root(children: Vec<RankSet>) -> Self {

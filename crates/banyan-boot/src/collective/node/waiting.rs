@@ -21,6 +21,7 @@ pub(crate) struct Waiting {
     owing: Vec<Run>,
 }
 
+#[cfg_attr(not(test), expect(dead_code, reason = "status reports and time-outs of the front-end will show it"))]
 impl Collectives {
     /// The collectives that have begun and cannot end yet; at most [`WINDOW`](crate::collective::WINDOW).
     pub(crate) fn waiting(&self) -> Vec<Waiting> {

@@ -160,24 +160,24 @@ impl Tree {
             _ if event < nodes => {
                 let frame = take(&mut self.nodes[event].link.up, chance);
                 let (parent, place) = (self.nodes[event].parent, self.nodes[event].place);
-                frame.is_some_and(|frame| self.to_node(parent.unwrap(), Some(place), frame))
+                frame.is_some_and(|frame| self.node_takes(parent.unwrap(), Some(place), frame))
             }
             _ if event < 2 * nodes => {
                 let node = event - nodes;
-                take(&mut self.nodes[node].link.down, chance).is_some_and(|frame| self.to_node(node, None, frame))
+                take(&mut self.nodes[node].link.down, chance).is_some_and(|frame| self.node_takes(node, None, frame))
             }
             _ => {
                 let (rank, what) = ((event - 2 * nodes) % members, (event - 2 * nodes) / members);
                 match what {
-                    0 => self.from_member(rank, chance),
-                    1 => self.to_member(rank, chance),
+                    0 => self.member_sends(rank, chance),
+                    1 => self.member_takes(rank, chance),
                     _ => self.act(rank),
                 }
             }
         }
     }
 
-    fn to_node(&mut self, node: usize, from: Option<usize>, frame: Frame) -> bool {
+    fn node_takes(&mut self, node: usize, from: Option<usize>, frame: Frame) -> bool {
         let mut out = Vec::new();
         let machine = &mut self.nodes[node].machine;
         let taken = match from {
@@ -216,11 +216,11 @@ impl Tree {
         }
     }
 
-    fn from_member(&mut self, rank: usize, chance: &mut Chance) -> bool {
+    fn member_sends(&mut self, rank: usize, chance: &mut Chance) -> bool {
         let member = &mut self.members[rank];
         if let Some(frame) = take(&mut member.link.up, chance) {
             let (parent, place) = (member.parent, member.place);
-            return self.to_node(parent, Some(place), frame);
+            return self.node_takes(parent, Some(place), frame);
         }
         if member.state != State::Exited {
             return false;
@@ -234,7 +234,7 @@ impl Tree {
         true
     }
 
-    fn to_member(&mut self, rank: usize, chance: &mut Chance) -> bool {
+    fn member_takes(&mut self, rank: usize, chance: &mut Chance) -> bool {
         let member = &mut self.members[rank];
         let Some(frame) = take(&mut member.link.down, chance) else { return false };
         if frame.kind == FAILED {
