@@ -21,7 +21,7 @@ mod rankset;
 mod session;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
-pub use collective::{CollectiveError, Element, What};
+pub use collective::{BadReduction, CollectiveError, Element, What};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};
 pub use error::{LaunchError, SessionError};

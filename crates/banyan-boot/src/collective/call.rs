@@ -240,10 +240,11 @@ pub(super) mod tests {
     /// Any valid call.
     pub(in crate::collective) fn calls() -> impl Strategy<Value = Call> {
         let simple = proptest::sample::select(SIMPLE.map(|(call, _)| call).to_vec());
-        let reduction = (0..WHATS.len(), 0..ELEMENTS.len(), 0u64..100).prop_filter_map("floats", |(what, of, count)| {
-            let of = ELEMENTS[of].0;
-            Reduction::new(WHATS[what].0, of, count * of.size() as u64).ok().map(Call::AllReduce)
-        });
+        let reduction =
+            (0..WHATS.len(), 0..ELEMENTS.len(), 0u64..100).prop_filter_map("floats", |(what, of, count)| {
+                let of = ELEMENTS[of].0;
+                Reduction::new(WHATS[what].0, of, count * of.size() as u64).ok().map(Call::AllReduce)
+            });
         prop_oneof![simple, reduction]
     }
 

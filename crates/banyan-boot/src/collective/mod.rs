@@ -41,25 +41,25 @@ mod entry;
 mod loss;
 mod node;
 mod number;
+#[cfg(test)]
+mod simulation;
 mod whereabouts;
 
-pub use self::{
-    call::{BadReduction, Element, What},
-    caller::CollectiveError,
-};
 pub(crate) use self::{
     broken::Broken,
     call::{Call, Reduction},
     caller::{Caller, Outcome, Own},
-    node::{Collectives, To, Waiting},
+    node::{Collectives, To},
     number::Number,
+};
+pub use self::{
+    call::{BadReduction, Element, What},
+    caller::CollectiveError,
 };
 
 use banyan_link::Kind;
 
-use crate::message::{
-    BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE,
-};
+use crate::message::{BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE};
 
 /// Bytes that a member may send in collectives before it knows that everyone has entered them: enough for the keys and
 /// addresses that programs exchange when they start, little enough to be kept for thousands of members.
@@ -84,10 +84,7 @@ pub(crate) const REASON_LIMIT: usize = 4096;
 
 /// Whether frames of a kind are for [`Collectives`] and [`Caller`].
 pub(crate) fn belongs_to_collectives(kind: Kind) -> bool {
-    matches!(
-        kind,
-        ENTER | GO | MISMATCH | FAILED | GONE | BROADCAST | SCATTER | GATHER | SHARE | REDUCE | RESULT
-    )
+    matches!(kind, ENTER | GO | MISMATCH | FAILED | GONE | BROADCAST | SCATTER | GATHER | SHARE | REDUCE | RESULT)
 }
 
 /// Length of the pieces of a reduction among `members`: shorter than other chunks in large sessions, because the node

@@ -9,6 +9,8 @@ mod early;
 mod error;
 mod receiving;
 mod sending;
+#[cfg(test)]
+mod tests;
 
 use banyan_link::Frame;
 use bytes::Bytes;

@@ -4,10 +4,7 @@ use banyan_link::{Frame, Kind};
 use bytes::Bytes;
 
 use super::{CollectiveError, Outcome};
-use crate::{
-    collective::MESSAGE_LIMIT,
-    message::MORE,
-};
+use crate::{collective::MESSAGE_LIMIT, message::MORE};
 
 /// What is still to come, and what has.
 #[derive(Debug)]
@@ -104,4 +101,3 @@ impl Message {
         Ok(())
     }
 }
-

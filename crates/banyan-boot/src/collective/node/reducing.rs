@@ -76,7 +76,8 @@ impl Reducing {
     fn begin(&mut self, length: usize, is_last: bool) -> Result<(), Misfit> {
         let is_whole = length.is_multiple_of(self.reduction.of().size());
         let begun = self.begun + length as u64;
-        let fits = if is_last { begun == self.reduction.length() } else { begun < self.reduction.length() && length > 0 };
+        let fits =
+            if is_last { begun == self.reduction.length() } else { begun < self.reduction.length() && length > 0 };
         if !is_whole || !fits || self.pieces.back().is_some_and(|piece| piece.is_last) {
             return Err(Misfit);
         }

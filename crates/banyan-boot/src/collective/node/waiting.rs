@@ -21,6 +21,7 @@ pub(crate) struct Waiting {
     owing: Vec<Run>,
 }
 
+#[cfg_attr(not(test), expect(dead_code, reason = "status reports and time-outs of the front-end will show it"))]
 impl Collectives {
     /// The collectives that have begun and cannot end yet; at most [`WINDOW`](crate::collective::WINDOW).
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
@@ -34,9 +35,8 @@ impl Collectives {
             let has_entered = |child: usize| number < self.entered[child];
             let entered = runs(&has_entered);
             let missing = runs(&|child| !has_entered(child));
-            let owing = runs(&|child| {
-                has_entered(child) && round.finished(child) < self.children.messages(&call, child)
-            });
+            let owing =
+                runs(&|child| has_entered(child) && round.finished(child) < self.children.messages(&call, child));
             (!missing.is_empty() || !owing.is_empty()).then_some(Waiting { number, call, entered, missing, owing })
         };
         self.rounds.alive().filter_map(waiting).collect()

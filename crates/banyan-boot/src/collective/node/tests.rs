@@ -1,0 +1,161 @@
+//! What a node does with children and parents that break the protocol, and with those that come late.
+
+use super::*;
+use crate::{
+    collective::{Call, Element, PIPELINE, Reduction, WINDOW, What, broken::Offence, whereabouts::Whereabouts},
+    message::{MORE, USER},
+};
+
+/// An agent with members 2, 3, and a child with 4 and 5, in a session of eight.
+fn agent() -> Collectives {
+    let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
+    Collectives::inner(vec![set(&[2]), set(&[3]), set(&[4, 5])], 8)
+}
+
+/// The front-end with the master, member 1, and a child with 2 and 3.
+fn root() -> Collectives {
+    let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
+    Collectives::root(vec![set(&[0]), set(&[1]), set(&[2, 3])])
+}
+
+fn enter(call: Call, number: u64) -> Frame {
+    Entry { call, wants_go: false }.frame(0, Number(number))
+}
+
+fn taken(node: &mut Collectives, child: usize, frame: Frame) -> Result<Out, Offence> {
+    let mut out = Out::new();
+    node.from_child(child, frame, &mut out).map_err(|broken| broken.how)?;
+    Ok(out)
+}
+
+fn all_enter(node: &mut Collectives, call: Call) {
+    for child in 0..3 {
+        taken(node, child, enter(call, 0)).unwrap();
+    }
+}
+
+#[test]
+fn a_broken_child_is_named_with_its_members() {
+    let mut out = Out::new();
+    let broken = agent().from_child(2, Frame::new(USER, 0, 0, Bytes::new()), &mut out).unwrap_err();
+    assert!(broken.to_string().starts_with("child 2 (members 4-5) broke the protocol of collectives: "), "{broken}");
+    assert!(out.is_empty());
+}
+
+#[test]
+fn entering_twice_or_out_of_order_is_refused() {
+    let mut agent = agent();
+    taken(&mut agent, 0, enter(Call::Gather, 0)).unwrap();
+    assert_eq!(taken(&mut agent, 0, enter(Call::Gather, 0)), Err(Offence::Number { sequence: 0, expected: 1 }));
+    assert_eq!(taken(&mut agent, 1, enter(Call::Gather, 1)), Err(Offence::Number { sequence: 1, expected: 0 }));
+}
+
+#[test]
+fn a_child_cannot_run_further_ahead_than_the_window() {
+    let mut agent = agent();
+    let entered = (0..).find(|number| taken(&mut agent, 0, enter(Call::Gather, *number)).is_err()).unwrap();
+    assert_eq!(entered, WINDOW / 2);
+    assert!(matches!(taken(&mut agent, 0, Frame::new(GATHER, 2, u32::MAX, Bytes::new())), Err(Offence::Number { .. })));
+}
+
+#[test]
+fn calls_that_cannot_be_decoded_are_refused() {
+    for payload in [&b""[..], b"\0", b"\0\x09", b"\x02\0", b"\0\0\0", b"\0\x05\0\x02\x03\0\0\0\0\0\0\0"] {
+        let frame = Frame::new(ENTER, 2, 0, Bytes::from_static(payload));
+        assert_eq!(taken(&mut agent(), 0, frame), Err(Offence::Payload("ENTER")), "{payload:?}");
+    }
+}
+
+#[test]
+fn nobody_speaks_for_ranks_it_does_not_have() {
+    let mut agent = agent();
+    all_enter(&mut agent, Call::Gather);
+    assert_eq!(taken(&mut agent, 0, Frame::new(GATHER, 3, 0, Bytes::new())), Err(Offence::Rank(3)));
+    assert_eq!(taken(&mut agent, 2, Frame::new(GATHER, 6, 0, Bytes::new())), Err(Offence::Rank(6)));
+    let mut foreign = Whereabouts::default();
+    foreign.add(Call::Barrier, [(4, 6)]);
+    let mut payload = Vec::new();
+    foreign.encode(&mut payload);
+    assert_eq!(taken(&mut agent, 2, Frame::new(MISMATCH, 4, 1, payload)), Err(Offence::Rank(4)));
+    let gone = [&[0][..], &[0; 4], b"why"].concat();
+    assert_eq!(taken(&mut agent, 0, Frame::new(GONE, 3, 1, gone)), Err(Offence::Rank(3)));
+}
+
+#[test]
+fn only_the_master_broadcasts_and_scatters_and_not_to_ranks_that_do_not_exist() {
+    let mut agent = agent();
+    all_enter(&mut agent, Call::Broadcast);
+    let broadcast = Frame::new(BROADCAST, 0, 0, Bytes::new());
+    assert_eq!(taken(&mut agent, 0, broadcast), Err(Offence::Data { number: 0 }));
+    let mut root = root();
+    all_enter(&mut root, Call::Scatter);
+    assert_eq!(taken(&mut root, 0, Frame::new(SCATTER, 4, 0, Bytes::new())), Err(Offence::Rank(4)));
+    assert_eq!(taken(&mut root, 0, Frame::new(SCATTER, 0, 0, Bytes::new())), Err(Offence::Rank(0)));
+    let sent = taken(&mut root, 0, Frame::new(SCATTER, 3, 0, Bytes::new())).unwrap();
+    assert_eq!(sent[0].0, To::Child(2));
+}
+
+#[test]
+fn data_before_entering_or_of_another_call_or_twice_is_refused() {
+    let mut agent = agent();
+    let gather = || Frame::new(GATHER, 2, 0, Bytes::new());
+    let refused = Err(Offence::Data { number: 0 });
+    assert_eq!(taken(&mut agent, 0, gather()), refused);
+    taken(&mut agent, 0, enter(Call::Gather, 0)).unwrap();
+    assert_eq!(taken(&mut agent, 0, Frame::new(SHARE, 2, 0, Bytes::new())), refused);
+    assert_eq!(taken(&mut agent, 0, gather()).unwrap().len(), 1);
+    assert_eq!(taken(&mut agent, 0, gather()), refused);
+}
+
+#[test]
+fn pieces_of_a_reduction_are_what_all_have_entered() {
+    let mut agent = agent();
+    all_enter(&mut agent, Call::AllReduce(Reduction::new(What::Sum, Element::U32, 64).unwrap()));
+    let piece = |length: usize, flags| Frame { flags, ..Frame::new(REDUCE, 2, 0, vec![0; length]) };
+    let refused = Err(Offence::Piece { number: 0 });
+    assert_eq!(taken(&mut agent, 0, piece(68, 0)), refused);
+    assert_eq!(taken(&mut agent, 1, piece(60, 0)), refused);
+    for _ in 0..PIPELINE {
+        assert_eq!(taken(&mut agent, 2, piece(4, MORE)), Ok(vec![]));
+    }
+    assert_eq!(taken(&mut agent, 2, piece(4, MORE)), refused);
+    assert_eq!(agent.held(), 4 * PIPELINE);
+}
+
+#[test]
+fn a_parent_that_sends_what_cannot_be_is_refused() {
+    let refused = |frame| agent().from_parent(frame, &mut Out::new()).unwrap_err();
+    assert!(refused(Frame::new(GO, 0, 0, Bytes::new())).to_string().starts_with("the parent broke the protocol"));
+    assert_eq!(refused(Frame::new(SCATTER, 7, 0, Bytes::new())).how, Offence::Rank(7));
+    assert_eq!(refused(Frame::new(GATHER, 7, 0, Bytes::new())).how, Offence::Rank(0));
+    assert_eq!(refused(Frame::new(ENTER, 7, 0, Bytes::new())).how, Offence::Kind(ENTER.number()));
+}
+
+#[test]
+fn those_who_enter_after_a_failure_are_told_and_those_who_do_not_are_left_alone() {
+    let mut root = root();
+    let mut out = Out::new();
+    root.member_gone(1, "member 1 on host n1 exited with status 3".into(), &mut out);
+    let reason = "member 1 on host n1 exited with status 3 before it entered collective 0";
+    let told = |child| (To::Child(child), Frame::new(FAILED, 0, 0, Bytes::from_static(reason.as_bytes())));
+    assert_eq!(out, [told(2)], "a subtree is always told, a single member when it waits");
+    assert_eq!(taken(&mut root, 0, enter(Call::Barrier, 0)), Ok(vec![told(0)]));
+    assert_eq!(taken(&mut root, 2, enter(Call::Barrier, 0)), Ok(vec![told(2)]), "it may have joined late");
+}
+
+#[test]
+fn a_status_says_who_is_missing_and_who_owes_data() {
+    let mut root = root();
+    taken(&mut root, 0, enter(Call::Gather, 0)).unwrap();
+    taken(&mut root, 1, enter(Call::Gather, 0)).unwrap();
+    let status = |root: &Collectives| root.waiting().iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        status(&root),
+        ["collective 0 (gather): entered by members 0-1, not by members 2-3; data of member 1 is missing"]
+    );
+    taken(&mut root, 2, enter(Call::Gather, 0)).unwrap();
+    for (child, rank) in [(1, 1), (2, 2), (2, 3)] {
+        taken(&mut root, child, Frame::new(GATHER, rank, 0, Bytes::new())).unwrap();
+    }
+    assert_eq!(status(&root), [""; 0]);
+}

@@ -1,0 +1,169 @@
+//! Whole sessions in one process, from a seed: random trees, random calls, every order of delivery that links allow,
+//! members that lose their way or exit at any point. Everyone gets what the model says or an error that is true, and
+//! nobody waits for ever.
+
+mod chance;
+mod script;
+mod tree;
+
+use proptest::prelude::*;
+
+use self::{
+    chance::Chance,
+    script::Step,
+    tree::{State, Tree},
+};
+use super::CollectiveError;
+
+/// A session of up to nine members and what they will call.
+fn session(seed: u64, steps: usize) -> (Tree, Vec<Step>, Chance) {
+    let mut chance = Chance(seed);
+    let size = 1 + chance.below(9);
+    let mut tree = Tree::random(size, &mut chance);
+    // Long scripts of small data run ahead of each other; short ones of long data need GO and pieces.
+    let is_large = chance.one_in(3);
+    let count = chance.below(if is_large { 6 } else { steps }) + 1;
+    let script: Vec<Step> = (0..count).map(|_| Step::random(size, is_large, &mut chance)).collect();
+    tree.set_script(&script);
+    (tree, script, chance)
+}
+
+/// The number of the first collective that failed, if members were told of one.
+fn first_failure(tree: &Tree) -> Option<usize> {
+    tree.reasons.keys().next().map(|number| *number as usize)
+}
+
+/// Nobody waits; what is before the first failure is complete, and what is complete is right. `lost` called something
+/// else at a step.
+fn check(tree: &Tree, script: &[Step], lost: Option<(usize, usize)>) {
+    let failure = first_failure(tree).unwrap_or(script.len());
+    for (rank, member) in tree.members.iter().enumerate() {
+        assert_ne!(member.state, State::Calling, "member {rank} waits for ever: {}", tree.waiting());
+        for (at, result) in member.results.iter().enumerate().filter(|(at, _)| lost != Some((rank, *at))) {
+            match result {
+                Ok(outcome) => assert!(*outcome == script[at].expected(rank), "member {rank} at {at}: {outcome:?}"),
+                Err(CollectiveError::Failed(reason)) => {
+                    assert!(at >= failure, "member {rank} at {at}: {reason}");
+                    assert!(tree.reasons.values().any(|told| told == reason));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let has_exited = member.state != State::Finished;
+        assert!(has_exited || member.results.len() >= failure.min(script.len()), "member {rank} stopped early");
+    }
+}
+
+/// `0-3,5` as numbers.
+fn ranks(list: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        first.parse().unwrap()..=last.parse::<usize>().unwrap()
+    };
+    list.split(',').flat_map(range).collect()
+}
+
+/// The ranks that stand behind `member` or `members` at the beginning of a clause.
+fn ranks_of(clause: &str) -> Vec<usize> {
+    ranks(clause.split(' ').nth(1).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everyone_gets_what_the_model_says_in_every_order(seed: u64, leave: bool) {
+        let (mut tree, script, mut chance) = session(seed, 60);
+        tree.leave = leave;
+        tree.run(&mut chance);
+        check(&tree, &script, None);
+        prop_assert!(tree.members.iter().all(|member| member.results.len() == script.len()));
+        prop_assert!(tree.members.iter().flat_map(|member| &member.results).all(Result::is_ok));
+    }
+
+    #[test]
+    fn a_mismatch_is_an_error_that_says_who_is_where(seed: u64) {
+        let (mut tree, script, mut chance) = session(seed, 40);
+        prop_assume!(tree.members.len() > 1);
+        let (rank, step) = (chance.below(tree.members.len()), chance.below(script.len()));
+        let (call, own) = script[step].other();
+        tree.replace(rank, step, own);
+        tree.run(&mut chance);
+        check(&tree, &script, Some((rank, step)));
+
+        prop_assert_eq!(first_failure(&tree), Some(step));
+        prop_assert_eq!(tree.reasons.len(), 1);
+        let reason = &tree.reasons[&(step as u32)];
+        let clauses = reason.strip_prefix(&format!("collective {step}: ")).unwrap();
+        let clauses = clauses.replace(&script[step].call.to_string(), "RIGHT").replace(&call.to_string(), "WRONG");
+        let (wrong, right): (Vec<&str>, Vec<&str>) = clauses.split(", ").partition(|clause| clause.ends_with("WRONG"));
+        prop_assert_eq!((wrong.len(), right.len()), (1, 1), "{}", reason);
+        prop_assert_eq!(ranks_of(wrong[0]), [rank]);
+        let right = ranks_of(right[0]);
+        prop_assert!(right.iter().all(|right| *right != rank && tree.members[*right].entered > step));
+    }
+
+    #[test]
+    fn a_member_that_exits_fails_only_what_it_is_missing_in(seed: u64) {
+        let (mut tree, script, mut chance) = session(seed, 40);
+        let rank = chance.below(tree.members.len());
+        tree.members[rank].exits_after = Some(chance.below(4 * script.len()));
+        tree.run(&mut chance);
+        check(&tree, &script, None);
+
+        let entered = tree.members[rank].entered;
+        prop_assert!(tree.reasons.len() <= 1);
+        for (number, reason) in &tree.reasons {
+            let number = *number as usize;
+            let (cause, others) = reason.split_once("; ").unwrap_or((reason, ""));
+            let name = format!("member {rank} on host h");
+            prop_assert!(cause.starts_with(&name), "{}", reason);
+            if cause.contains("before it entered") {
+                prop_assert_eq!(number, entered);
+                let collective = format!("before it entered collective {number}");
+                prop_assert!(cause.contains(&collective), "{}", reason);
+            } else {
+                prop_assert_eq!(number + 1, entered);
+                let collective = format!("in collective {number} ({})", script[number].call);
+                // Its call is named if somebody else is known to be in it.
+                prop_assert!(others.is_empty() || cause.contains(&collective), "{}", reason);
+            }
+            if !others.is_empty() {
+                let waiting = ranks_of(others);
+                prop_assert!(waiting.iter().all(|other| *other != rank && tree.members[*other].entered > number));
+            }
+        }
+        let others_finished = tree.members.iter().enumerate().all(|(other, member)| {
+            other == rank || member.results.len() == script.len() || member.results.last().is_some_and(Result::is_err)
+        });
+        prop_assert!(others_finished);
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_whatever_goes_wrong(seed: u64) {
+        let (mut tree, script, mut chance) = session(seed, 40);
+        let size = tree.members.len();
+        for _ in 0..chance.below(4) {
+            tree.members[chance.below(size)].exits_after = Some(chance.below(4 * script.len()));
+        }
+        let (rank, step) = (chance.below(size), chance.below(script.len()));
+        let (_, own) = script[step].other();
+        tree.replace(rank, step, own);
+        tree.run(&mut chance);
+        check(&tree, &script, Some((rank, step)));
+    }
+
+    #[test]
+    fn sums_of_floats_have_the_same_bits_in_every_order(seed: u64, orders: [u64; 2]) {
+        let results = orders.map(|order| {
+            let mut chance = Chance(seed);
+            let size = 2 + chance.below(8);
+            let mut tree = Tree::random(size, &mut chance);
+            tree.set_script(&[Step::delicate_sum(size, &mut chance)]);
+            tree.run(&mut Chance(order));
+            tree.members.into_iter().flat_map(|member| member.results).collect::<Vec<_>>()
+        });
+        prop_assert!(results[0].iter().all(|result| result.is_ok() && *result == results[0][0]));
+        prop_assert_eq!(&results[0], &results[1]);
+    }
+}

@@ -1,0 +1,332 @@
+//! A whole session in one process: nodes, members, and wires that deliver in every order that links allow.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use banyan_link::Frame;
+
+use super::{chance::Chance, script::Step};
+use crate::{
+    collective::{Caller, CollectiveError, Collectives, EAGER, Outcome, Own, PIPELINE, To, reduction_piece},
+    message::{CHUNK, FAILED},
+    rankset::RankSet,
+};
+
+/// One way of a link. Control frames may overtake data frames.
+type Wire = VecDeque<Frame>;
+
+/// The two ways between something and its parent.
+#[derive(Debug, Default)]
+struct Link {
+    up: Wire,
+    down: Wire,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Child {
+    Node(usize),
+    Member(usize),
+}
+
+struct Node {
+    machine: Collectives,
+    parent: Option<usize>,
+    /// Which child of its parent it is.
+    place: usize,
+    children: Vec<Child>,
+    link: Link,
+}
+
+/// A member and what it does.
+pub(super) struct Member {
+    caller: Caller,
+    parent: usize,
+    place: usize,
+    link: Link,
+    /// Calls that are left, from the last to the first.
+    script: Vec<Own>,
+    /// Exits after so many actions.
+    pub(super) exits_after: Option<usize>,
+    /// Collectives it has entered.
+    pub(super) entered: usize,
+    pub(super) results: Vec<Result<Outcome, CollectiveError>>,
+    pub(super) state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Calling,
+    /// It has called all and got all, or an error.
+    Finished,
+    /// Its last frames may be on their way.
+    Exited,
+    /// Its node knows.
+    Gone,
+}
+
+/// The session.
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    pub(super) members: Vec<Member>,
+    /// Reasons by number, as members were told.
+    pub(super) reasons: BTreeMap<u32, String>,
+    /// Members exit as soon as they have finished.
+    pub(super) leave: bool,
+}
+
+impl Tree {
+    /// A tree of any shape.
+    pub(super) fn random(size: usize, chance: &mut Chance) -> Self {
+        let count = 1 + chance.below(5);
+        let parents: Vec<Option<usize>> = (0..count).map(|node| (node > 0).then(|| chance.below(node))).collect();
+        let homes: Vec<usize> = (0..size).map(|_| chance.below(count)).collect();
+        let mut children: Vec<Vec<Child>> = vec![Vec::new(); count];
+        let mut all: Vec<(usize, Child)> =
+            homes.iter().enumerate().map(|(rank, home)| (*home, Child::Member(rank))).collect();
+        all.extend((1..count).map(|node| (parents[node].unwrap(), Child::Node(node))));
+        // Children are in no particular order.
+        while !all.is_empty() {
+            let (parent, child) = all.swap_remove(chance.below(all.len()));
+            children[parent].push(child);
+        }
+        let mut ranks: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (rank, home) in homes.iter().enumerate() {
+            let mut node = Some(*home);
+            while let Some(at) = node {
+                ranks[at].push(rank as u32);
+                node = parents[at];
+            }
+        }
+        let place = |parent: usize, which: &dyn Fn(&Child) -> bool| children[parent].iter().position(which).unwrap();
+        let nodes = (0..count).map(|node| {
+            let below = |child: &Child| -> RankSet {
+                match child {
+                    Child::Member(rank) => [*rank as u32].into_iter().collect(),
+                    Child::Node(node) => ranks[*node].iter().copied().collect(),
+                }
+            };
+            let sets: Vec<RankSet> = children[node].iter().map(below).collect();
+            let machine = if node == 0 { Collectives::root(sets) } else { Collectives::inner(sets, size as u32) };
+            let parent = parents[node];
+            let place =
+                parent.map_or(0, |parent| place(parent, &|child| matches!(child, Child::Node(n) if *n == node)));
+            Node { machine, parent, place, children: children[node].clone(), link: Link::default() }
+        });
+        let members = homes.iter().enumerate().map(|(rank, home)| Member {
+            caller: Caller::new(rank as u32, size as u32),
+            parent: *home,
+            place: place(*home, &|child| matches!(child, Child::Member(r) if *r == rank)),
+            link: Link::default(),
+            script: Vec::new(),
+            exits_after: None,
+            entered: 0,
+            results: Vec::new(),
+            state: State::Calling,
+        });
+        let (nodes, members) = (nodes.collect(), members.collect());
+        Self { nodes, members, reasons: BTreeMap::new(), leave: false }
+    }
+
+    /// Gives every member its calls.
+    pub(super) fn set_script(&mut self, script: &[Step]) {
+        for (rank, member) in self.members.iter_mut().enumerate() {
+            member.script = script.iter().rev().map(|step| step.own(rank)).collect();
+        }
+    }
+
+    /// Makes a member call something else at a step.
+    pub(super) fn replace(&mut self, rank: usize, step: usize, own: Own) {
+        let script = &mut self.members[rank].script;
+        let at = script.len() - 1 - step;
+        script[at] = own;
+    }
+
+    /// Lets things happen, in any order, until nothing can happen any more.
+    pub(super) fn run(&mut self, chance: &mut Chance) {
+        let events = 2 * self.nodes.len() + 3 * self.members.len();
+        loop {
+            let first = chance.below(events);
+            let happened = (first..first + events).any(|event| self.happen(event % events, chance));
+            if !happened {
+                return;
+            }
+            self.check_memory();
+        }
+    }
+
+    /// Does one thing, if it can be done now.
+    fn happen(&mut self, event: usize, chance: &mut Chance) -> bool {
+        let (nodes, members) = (self.nodes.len(), self.members.len());
+        match event {
+            _ if event < nodes => {
+                let frame = take(&mut self.nodes[event].link.up, chance);
+                let (parent, place) = (self.nodes[event].parent, self.nodes[event].place);
+                frame.is_some_and(|frame| self.node_takes(parent.unwrap(), Some(place), frame))
+            }
+            _ if event < 2 * nodes => {
+                let node = event - nodes;
+                take(&mut self.nodes[node].link.down, chance).is_some_and(|frame| self.node_takes(node, None, frame))
+            }
+            _ => {
+                let (rank, what) = ((event - 2 * nodes) % members, (event - 2 * nodes) / members);
+                match what {
+                    0 => self.member_sends(rank, chance),
+                    1 => self.member_takes(rank, chance),
+                    _ => self.act(rank),
+                }
+            }
+        }
+    }
+
+    fn node_takes(&mut self, node: usize, from: Option<usize>, frame: Frame) -> bool {
+        let mut out = Vec::new();
+        let machine = &mut self.nodes[node].machine;
+        let taken = match from {
+            Some(child) => machine.from_child(child, frame, &mut out),
+            None => machine.from_parent(frame, &mut out),
+        };
+        taken.unwrap();
+        self.send(node, out);
+        true
+    }
+
+    fn send(&mut self, node: usize, out: Vec<(To, Frame)>) {
+        for (to, frame) in out {
+            let but = match to {
+                To::Parent => {
+                    self.nodes[node].link.up.push_back(frame);
+                    continue;
+                }
+                To::Child(child) => {
+                    self.send_down(node, child, frame);
+                    continue;
+                }
+                To::AllChildren => None,
+                To::AllChildrenBut(child) => Some(child),
+            };
+            for child in (0..self.nodes[node].children.len()).filter(|child| Some(*child) != but) {
+                self.send_down(node, child, frame.clone());
+            }
+        }
+    }
+
+    fn send_down(&mut self, node: usize, child: usize, frame: Frame) {
+        match self.nodes[node].children[child] {
+            Child::Node(node) => self.nodes[node].link.down.push_back(frame),
+            Child::Member(rank) => self.members[rank].link.down.push_back(frame),
+        }
+    }
+
+    fn member_sends(&mut self, rank: usize, chance: &mut Chance) -> bool {
+        let member = &mut self.members[rank];
+        if let Some(frame) = take(&mut member.link.up, chance) {
+            let (parent, place) = (member.parent, member.place);
+            return self.node_takes(parent, Some(place), frame);
+        }
+        if member.state != State::Exited {
+            return false;
+        }
+        member.state = State::Gone;
+        let parent = member.parent;
+        let mut out = Vec::new();
+        let why = format!("member {rank} on host h{parent} exited with status 1");
+        self.nodes[parent].machine.member_gone(rank as u32, why, &mut out);
+        self.send(parent, out);
+        true
+    }
+
+    fn member_takes(&mut self, rank: usize, chance: &mut Chance) -> bool {
+        let member = &mut self.members[rank];
+        let Some(frame) = take(&mut member.link.down, chance) else { return false };
+        if frame.kind == FAILED {
+            let reason = String::from_utf8(frame.payload.to_vec()).unwrap();
+            let told = self.reasons.entry(frame.sequence).or_insert_with(|| reason.clone());
+            assert_eq!(*told, reason, "one number, one reason");
+        }
+        if matches!(member.state, State::Exited | State::Gone) {
+            return true;
+        }
+        if let Err(error) = member.caller.handle(frame) {
+            member.fail(error);
+        }
+        true
+    }
+
+    /// A member does the next thing that it can do by itself.
+    fn act(&mut self, rank: usize) -> bool {
+        let leave = self.leave;
+        let member = &mut self.members[rank];
+        if member.state == State::Finished && leave {
+            member.state = State::Exited;
+            return true;
+        }
+        if member.state != State::Calling {
+            return false;
+        }
+        if member.exits_after == Some(0) {
+            member.state = State::Exited;
+            return true;
+        }
+        let acted = member.act();
+        if acted && let Some(left) = &mut member.exits_after {
+            *left -= 1;
+        }
+        acted
+    }
+
+    fn check_memory(&self) {
+        let size = self.members.len();
+        for node in &self.nodes {
+            let bound = node.children.len() * PIPELINE * reduction_piece(size as u32);
+            assert!(node.machine.held() <= bound, "a node holds at most a few pieces of each child");
+        }
+        assert!(self.members.iter().all(|member| member.caller.held() <= EAGER * size));
+    }
+
+    /// What the root says about those who wait.
+    pub(super) fn waiting(&self) -> String {
+        self.nodes[0].machine.waiting().iter().map(|waiting| format!("{waiting}\n")).collect()
+    }
+}
+
+impl Member {
+    fn act(&mut self) -> bool {
+        if let Some(frame) = self.caller.next_chunk(CHUNK) {
+            self.link.up.push_back(frame);
+            return true;
+        }
+        if let Some(outcome) = self.caller.take_result() {
+            self.results.push(Ok(outcome));
+            if self.script.is_empty() {
+                self.state = State::Finished;
+            }
+            return true;
+        }
+        if self.entered > self.results.len() {
+            return false;
+        }
+        let Some(own) = self.script.pop() else {
+            self.state = State::Finished;
+            return true;
+        };
+        match self.caller.begin(own) {
+            Ok(frame) => {
+                self.entered += 1;
+                self.link.up.push_back(frame);
+            }
+            Err(error) => self.fail(error),
+        }
+        true
+    }
+
+    fn fail(&mut self, error: CollectiveError) {
+        assert!(matches!(error, CollectiveError::Failed(_)), "{error}");
+        self.results.push(Err(error));
+        self.state = State::Finished;
+    }
+}
+
+/// The next frame of a wire: the first, or the first control frame.
+fn take(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
+    let control = wire.iter().position(|frame| frame.kind.is_control()).filter(|_| chance.one_in(2));
+    wire.remove(control.unwrap_or(0))
+}
