@@ -22,6 +22,7 @@ mod poller;
 mod secret;
 mod slab;
 mod transport;
+mod unproved;
 
 pub use address::{Address, AddressError};
 pub use connection::{Connection, Event, PeerInfo};
@@ -31,7 +32,7 @@ pub use frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Kind, frame_cost};
 pub use link::Link;
 pub use link_frame::PROTOCOL_VERSION;
 pub use listener::{Listener, Refused, UNPROVED_PEERS, UNPROVED_TIME};
-pub use opening::{Opening, PeerId, SessionId};
+pub use opening::{Accepted, Opening, PeerId, Refusal, Responder, SessionId, Step};
 pub use options::{Encryption, Heartbeat, INITIAL_CREDIT, LinkOptions};
 pub use poller::{Interest, Poller, Ready};
 pub use secret::Secret;

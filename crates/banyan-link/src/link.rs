@@ -19,7 +19,7 @@ use crate::connection::{Connection, Event};
 use crate::counters::Counters;
 use crate::error::{LinkError, SendError};
 use crate::frame::{Frame, Kind};
-use crate::opening::{Accepted, Initiator, Opening, PeerId};
+use crate::opening::{Accepted, Opening, PeerId};
 use crate::options::{Encryption, LinkOptions};
 use crate::output::PIECES;
 use crate::patience::Patience;
@@ -67,10 +67,11 @@ impl Link {
     /// Starts to connect to a [`Listener`](crate::Listener), and does not wait for it. Frames may be queued at once.
     pub fn dial(address: &Address, opening: &Opening, options: &LinkOptions) -> io::Result<Link> {
         let now = Instant::now();
-        let initiator = Initiator::new(opening, encrypts(options, address)).map_err(io::Error::other)?;
+        let encrypt = encrypts(options, address);
+        let connection = Connection::dialing(opening, encrypt, options, now).map_err(io::Error::other)?;
         let socket = Transport::socket(address)?;
         let started = Transport::connect(&socket, address)?;
-        let mut link = Link::new(Transport::Socket(socket), Connection::dialing(initiator, options, now));
+        let mut link = Link::new(Transport::Socket(socket), connection);
         if !started {
             link.retry = Some(Retry { address: address.clone(), at: now + RETRY_FIRST, pause: RETRY_FIRST });
         }

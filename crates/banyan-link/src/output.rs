@@ -90,11 +90,6 @@ impl Output {
         !self.control.is_empty() || !self.data.is_empty()
     }
 
-    /// Whether there are bytes for the system to take, once [`stage`](Self::stage) was called.
-    pub(crate) fn has_staged(&self) -> bool {
-        !self.staged.is_empty()
-    }
-
     /// Queues a frame behind those of its class.
     pub(crate) fn push(&mut self, frame: Frame, credit: &mut SendCredit) {
         if !frame.kind.is_data() {
