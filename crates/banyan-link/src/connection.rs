@@ -250,8 +250,13 @@ impl Connection {
     }
 
     /// Whether there is something to send that does not wait for the peer.
-    pub fn wants_transmit(&mut self) -> bool {
-        self.poll_transmit(&mut [IoSlice::new(&[])]) > 0
+    pub fn wants_transmit(&self) -> bool {
+        if let Some((initiator, _)) = &self.opening {
+            return !initiator.transmit().is_empty();
+        }
+        let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
+        let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
+        goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.

@@ -98,7 +98,7 @@ impl Link {
     }
 
     /// Whether to wait for room to write, and [`flush`](Self::flush) then.
-    pub fn wants_write(&mut self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.retry.is_none() && self.connection.wants_transmit()
     }
 
@@ -202,8 +202,12 @@ impl Link {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 // The peer may have said goodbye before it went: that is still to be read.
-                Err(Errno::PIPE | Errno::CONNRESET) if self.transport.ends_together() => {
+                Err(Errno::PIPE | Errno::CONNRESET) => {
                     self.connection.end_of_output();
+                    if !self.transport.ends_together() {
+                        self.fill(now);
+                        self.connection.end_of_input();
+                    }
                     break;
                 }
                 Err(error) => {
@@ -251,12 +255,13 @@ impl Link {
         self.connection.handle_timeout(now);
     }
 
-    /// Sends what is queued and waits for the next event; `None` when the deadline passed or a signal came. For a process
-    /// with one link.
+    /// Sends what is queued and waits for the next event; `None` when the deadline passed, a signal came, or there is
+    /// [`room`](Self::room) again where there was none. For a process with one link.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Option<Event> {
         let start = Instant::now();
         let mut now = start;
         let yield_until = self.patience.yield_until(start);
+        let had_room = self.room() > 0;
         loop {
             self.tick(now);
             self.flush(now);
@@ -267,7 +272,7 @@ impl Link {
                 }
                 return Some(event);
             }
-            if deadline.is_some_and(|deadline| now >= deadline) {
+            if deadline.is_some_and(|deadline| now >= deadline) || (!had_room && self.room() > 0) {
                 self.patience.waited(now - start);
                 return None;
             }
