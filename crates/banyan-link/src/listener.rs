@@ -289,3 +289,17 @@ impl Drop for Listener {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_send<T: Send>() {}
+
+    #[test]
+    fn links_and_what_makes_them_may_change_threads() {
+        assert_send::<Link>();
+        assert_send::<Listener>();
+        assert_send::<Poller>();
+    }
+}

@@ -442,7 +442,7 @@ fn an_idle_link_holds_no_slab_and_all_of_them_share_one_supply() {
     }
     // Both ends of all pairs made do with a few slabs, and all of them are back.
     let spare = options.slabs.spare_bytes();
-    assert!(spare >= SLAB_BYTES && spare <= 101 * SLAB_BYTES, "{spare}");
+    assert!((SLAB_BYTES..=101 * SLAB_BYTES).contains(&spare), "{spare}");
     assert!(size_of::<banyan_link::Connection>() < 1200, "{}", size_of::<banyan_link::Connection>());
 }
 

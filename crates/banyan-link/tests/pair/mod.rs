@@ -1,31 +1,29 @@
 //! Two ends of a link in one thread: bytes go from one to the other as the test wants, and time is a number.
 
-#![expect(dead_code, reason = "every test uses a part of it")]
-
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Connection, Event, Frame, Kind, LinkOptions, Opening, PeerId, Responder, Secret, SessionId, Step};
 
-pub const DATA: Kind = Kind::data(20);
-pub const CONTROL: Kind = Kind::control(200);
+pub(crate) const DATA: Kind = Kind::data(20);
+pub(crate) const CONTROL: Kind = Kind::control(200);
 
 /// Two ends, and what is on its way from the end of that number.
-pub struct Pair {
-    pub ends: [Connection; 2],
-    pub wire: [VecDeque<u8>; 2],
-    pub now: Instant,
+pub(crate) struct Pair {
+    pub(crate) ends: [Connection; 2],
+    pub(crate) wire: [VecDeque<u8>; 2],
+    pub(crate) now: Instant,
 }
 
 impl Pair {
-    pub fn new(options: &LinkOptions) -> Pair {
+    pub(crate) fn new(options: &LinkOptions) -> Pair {
         let now = Instant::now();
         Pair::of([Connection::inherited(options, now), Connection::inherited(options, now)], now)
     }
 
     /// The first end dials the second.
-    pub fn dialled(options: &LinkOptions, encrypt: bool) -> Pair {
+    pub(crate) fn dialled(options: &LinkOptions, encrypt: bool) -> Pair {
         let now = Instant::now();
         let (opening, _) = opening();
         let mut initiator = Connection::dialing(&opening, encrypt, options, now).unwrap();
@@ -49,12 +47,12 @@ impl Pair {
     }
 
     /// Puts everything on the wire that an end has to send.
-    pub fn transmit(&mut self, from: usize) {
+    pub(crate) fn transmit(&mut self, from: usize) {
         self.wire[from].extend(transmit(&mut self.ends[from], self.now));
     }
 
     /// Takes at most so many bytes off the wire.
-    pub fn deliver(&mut self, from: usize, most: usize) {
+    pub(crate) fn deliver(&mut self, from: usize, most: usize) {
         let count = most.min(self.wire[from].len());
         let bytes: Vec<u8> = self.wire[from].drain(..count).collect();
         feed(&mut self.ends[1 - from], &bytes, self.now);
@@ -62,7 +60,7 @@ impl Pair {
     }
 
     /// Exchanges everything until nothing moves.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             (0..2).for_each(|end| self.transmit(end));
             if self.wire.iter().all(VecDeque::is_empty) {
@@ -72,12 +70,12 @@ impl Pair {
         }
     }
 
-    pub fn events(&mut self, end: usize) -> Vec<Event> {
+    pub(crate) fn events(&mut self, end: usize) -> Vec<Event> {
         std::iter::from_fn(|| self.ends[end].poll_event()).collect()
     }
 
     /// The frames that came to an end; anything but the hello and frames is a failure.
-    pub fn frames(&mut self, end: usize) -> Vec<Frame> {
+    pub(crate) fn frames(&mut self, end: usize) -> Vec<Frame> {
         let frame = |event| match event {
             Event::Opened(_) => None,
             Event::Frame(frame) => Some(frame),
@@ -87,19 +85,19 @@ impl Pair {
     }
 
     /// Time passes; both ends notice.
-    pub fn pass(&mut self, time: Duration) {
+    pub(crate) fn pass(&mut self, time: Duration) {
         self.now += time;
         let now = self.now;
         self.ends.iter_mut().for_each(|end| end.handle_timeout(now));
     }
 }
 
-pub fn opening() -> (Opening, PeerId) {
+pub(crate) fn opening() -> (Opening, PeerId) {
     let peer = PeerId { session: SessionId([7; 16]), index: 3, incarnation: 1 };
     (Opening { peer, secret: Secret::from_bytes([9; 32]) }, peer)
 }
 
-pub fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
+pub(crate) fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
         let mut pieces = [IoSlice::new(&[]); 8];
@@ -114,7 +112,7 @@ pub fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
 }
 
 /// Feeds bytes to an end as fast as it takes them; drops what an end that takes nothing more does not take.
-pub fn feed(end: &mut Connection, mut bytes: &[u8], now: Instant) {
+pub(crate) fn feed(end: &mut Connection, mut bytes: &[u8], now: Instant) {
     while !bytes.is_empty() {
         let space = end.space();
         let count = space.len().min(bytes.len());
@@ -128,7 +126,7 @@ pub fn feed(end: &mut Connection, mut bytes: &[u8], now: Instant) {
 }
 
 /// Feeds bytes to a responder, and returns those that it leaves for the link; panics when it refuses.
-pub fn hear<'b>(
+pub(crate) fn hear<'b>(
     responder: &mut Responder,
     mut bytes: &'b [u8],
     options: &LinkOptions,
@@ -146,6 +144,6 @@ pub fn hear<'b>(
     }
 }
 
-pub fn payload(length: usize, seed: u8) -> Vec<u8> {
+pub(crate) fn payload(length: usize, seed: u8) -> Vec<u8> {
     (0..length).map(|at| (at as u8).wrapping_mul(31).wrapping_add(seed)).collect()
 }
