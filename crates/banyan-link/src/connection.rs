@@ -22,7 +22,7 @@ use crate::frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Header, Kind, frame_cost};
 use crate::input::Input;
 use crate::link_frame::{FORMAT, HELLO, Hello, LinkFrame};
 use crate::liveness::{Due, Liveness};
-use crate::opening::{Accepted, Initiator, Opened, PeerId};
+use crate::opening::{Accepted, Initiator, Opened, Opening, PeerId};
 use crate::options::LinkOptions;
 use crate::output::Output;
 
@@ -121,15 +121,22 @@ impl Connection {
         }
     }
 
-    /// The end that dials. Frames may be queued at once; they go when the listener has proved itself.
-    pub(crate) fn dialing(initiator: Initiator, options: &LinkOptions, now: Instant) -> Connection {
-        let options = LinkOptions { incarnation: initiator.peer().incarnation, ..options.clone() };
+    /// The end that dials; with `encrypt` it wants frames encrypted. Frames may be queued at once; they go when the
+    /// listener has proved itself.
+    pub fn dialing(
+        opening: &Opening,
+        encrypt: bool,
+        options: &LinkOptions,
+        now: Instant,
+    ) -> Result<Connection, OpeningError> {
+        let initiator = Box::new(Initiator::new(opening, encrypt)?);
+        let options = LinkOptions { incarnation: opening.peer.incarnation, ..options.clone() };
         let deadline = now + options.opening_time;
-        Connection { opening: Some((Box::new(initiator), deadline)), ..Connection::inherited(&options, now) }
+        Ok(Connection { opening: Some((initiator, deadline)), ..Connection::inherited(&options, now) })
     }
 
-    /// The end that listened, when the peer has proved itself.
-    pub(crate) fn accepted(accepted: Accepted, options: &LinkOptions, now: Instant) -> Connection {
+    /// The end that listened, when a [`Responder`](crate::Responder) has found that the peer is who it says.
+    pub fn accepted(accepted: Accepted, options: &LinkOptions, now: Instant) -> Connection {
         let Accepted { peer, cipher } = accepted;
         Connection { id: Some(peer), cipher, ..Connection::inherited(options, now) }
     }
@@ -243,8 +250,13 @@ impl Connection {
     }
 
     /// Whether there is something to send that does not wait for the peer.
-    pub fn wants_transmit(&mut self) -> bool {
-        self.poll_transmit(&mut [IoSlice::new(&[])]) > 0
+    pub fn wants_transmit(&self) -> bool {
+        if let Some((initiator, _)) = &self.opening {
+            return !initiator.transmit().is_empty();
+        }
+        let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
+        let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
+        goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.

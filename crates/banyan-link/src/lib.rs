@@ -1,4 +1,42 @@
-//! Frames between two processes.
+//! Frames between two processes: over Unix sockets, pipes and TCP, with proof of who is there, encryption, credit and
+//! signs of life.
+//!
+//! ```
+//! use banyan_link::{Event, Frame, Kind, Link, LinkOptions};
+//!
+//! const GREETING: Kind = Kind::data(16);
+//!
+//! // A process gives one end to a child that it starts; here both are in one.
+//! let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+//! let mut parent = Link::inherited(ours.into(), &LinkOptions::inherited());
+//! let mut child = Link::inherited(theirs.into(), &LinkOptions::inherited());
+//!
+//! parent.send(Frame::new(GREETING, 0, 1, &b"hello"[..]));
+//! parent.flush(std::time::Instant::now());
+//!
+//! assert!(matches!(child.wait(None), Some(Event::Opened(_))));
+//! let Some(Event::Frame(frame)) = child.wait(None) else { panic!("no frame") };
+//! assert_eq!(&frame.payload[..], b"hello");
+//! child.release(frame.cost()); // done with it: the parent may send as much again
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! **Frames** ([`Frame`]) are a header and a payload that is shared by reference count: received many at a time, viewed
+//! where they arrived, forwarded without a copy. Records of `banyan-ndr` travel with their formats
+//! ([`Link::send_record`], [`Link::decode`], [`Link::forward`]).
+//!
+//! **Credit** bounds the data that is under way: a sender minds [`Link::room`], a receiver calls [`Link::release`].
+//! Control frames never wait behind data. No memory grows with what a peer sends.
+//!
+//! **Opening**: connections that come through a [`Listener`] prove that they know a [`Secret`] before anything else is
+//! parsed. Between hosts frames are encrypted.
+//!
+//! **Ends**: every link ends with one event, [`Event::Closed`] after a goodbye or [`Event::Lost`] with the reason.
+//!
+//! No threads and no runtime: [`Poller`] waits for many links, [`Link::wait`] for one. The protocol itself is
+//! [`Connection`] (and [`Responder`] at the door), which knows neither sockets nor clocks. Nothing here knows what frames
+//! mean. `docs/links.md` in the repository has the bytes, the rules and the bounds.
+
 #![forbid(unsafe_code)]
 
 mod address;
@@ -22,6 +60,7 @@ mod poller;
 mod secret;
 mod slab;
 mod transport;
+mod unproved;
 
 pub use address::{Address, AddressError};
 pub use connection::{Connection, Event, PeerInfo};
@@ -31,7 +70,7 @@ pub use frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Kind, frame_cost};
 pub use link::Link;
 pub use link_frame::PROTOCOL_VERSION;
 pub use listener::{Listener, Refused, UNPROVED_PEERS, UNPROVED_TIME};
-pub use opening::{Opening, PeerId, SessionId};
+pub use opening::{Accepted, Opening, PeerId, Refusal, Responder, SessionId, Step};
 pub use options::{Encryption, Heartbeat, INITIAL_CREDIT, LinkOptions};
 pub use poller::{Interest, Poller, Ready};
 pub use secret::Secret;

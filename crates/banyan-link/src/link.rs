@@ -19,7 +19,7 @@ use crate::connection::{Connection, Event};
 use crate::counters::Counters;
 use crate::error::{LinkError, SendError};
 use crate::frame::{Frame, Kind};
-use crate::opening::{Accepted, Initiator, Opening, PeerId};
+use crate::opening::{Accepted, Opening, PeerId};
 use crate::options::{Encryption, LinkOptions};
 use crate::output::PIECES;
 use crate::patience::Patience;
@@ -67,10 +67,11 @@ impl Link {
     /// Starts to connect to a [`Listener`](crate::Listener), and does not wait for it. Frames may be queued at once.
     pub fn dial(address: &Address, opening: &Opening, options: &LinkOptions) -> io::Result<Link> {
         let now = Instant::now();
-        let initiator = Initiator::new(opening, encrypts(options, address)).map_err(io::Error::other)?;
+        let encrypt = encrypts(options, address);
+        let connection = Connection::dialing(opening, encrypt, options, now).map_err(io::Error::other)?;
         let socket = Transport::socket(address)?;
         let started = Transport::connect(&socket, address)?;
-        let mut link = Link::new(Transport::Socket(socket), Connection::dialing(initiator, options, now));
+        let mut link = Link::new(Transport::Socket(socket), connection);
         if !started {
             link.retry = Some(Retry { address: address.clone(), at: now + RETRY_FIRST, pause: RETRY_FIRST });
         }
@@ -97,7 +98,7 @@ impl Link {
     }
 
     /// Whether to wait for room to write, and [`flush`](Self::flush) then.
-    pub fn wants_write(&mut self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.retry.is_none() && self.connection.wants_transmit()
     }
 
@@ -201,8 +202,12 @@ impl Link {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 // The peer may have said goodbye before it went: that is still to be read.
-                Err(Errno::PIPE | Errno::CONNRESET) if self.transport.ends_together() => {
+                Err(Errno::PIPE | Errno::CONNRESET) => {
                     self.connection.end_of_output();
+                    if !self.transport.ends_together() {
+                        self.fill(now);
+                        self.connection.end_of_input();
+                    }
                     break;
                 }
                 Err(error) => {
@@ -250,12 +255,17 @@ impl Link {
         self.connection.handle_timeout(now);
     }
 
-    /// Sends what is queued and waits for the next event; `None` when the deadline passed or a signal came. For a process
-    /// with one link.
+    /// Sends what is queued and waits for the next event; `None` when the deadline passed, a signal came, or there is
+    /// [`room`](Self::room) again where there was none. For a process with one link. Nothing is sent while there are
+    /// events left, so that the answers to many frames go together; [`flush`](Self::flush) before computing for long.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Option<Event> {
+        if let Some(event) = self.poll() {
+            return Some(event);
+        }
         let start = Instant::now();
         let mut now = start;
         let yield_until = self.patience.yield_until(start);
+        let had_room = self.room() > 0;
         loop {
             self.tick(now);
             self.flush(now);
@@ -266,7 +276,7 @@ impl Link {
                 }
                 return Some(event);
             }
-            if deadline.is_some_and(|deadline| now >= deadline) {
+            if deadline.is_some_and(|deadline| now >= deadline) || (!had_room && self.room() > 0) {
                 self.patience.waited(now - start);
                 return None;
             }

@@ -90,9 +90,10 @@ impl Output {
         !self.control.is_empty() || !self.data.is_empty()
     }
 
-    /// Whether there are bytes for the system to take, once [`stage`](Self::stage) was called.
-    pub(crate) fn has_staged(&self) -> bool {
-        !self.staged.is_empty()
+    /// Whether there is something that does not wait for credit.
+    pub(crate) fn can_go(&self, credit: &SendCredit) -> bool {
+        let data = || self.data.front().is_some_and(|frame| frame.cost() as u64 <= credit.left());
+        !self.staged.is_empty() || !self.control.is_empty() || data()
     }
 
     /// Queues a frame behind those of its class.

@@ -1,11 +1,10 @@
 //! Waiting for many descriptors: a thin layer over epoll, level-triggered.
 
-use std::fmt;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
@@ -51,9 +50,9 @@ pub struct Ready {
 }
 
 /// Waits for many descriptors at once.
+#[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
-    events: Vec<epoll::Event>,
     patience: Patience,
 }
 
@@ -61,7 +60,7 @@ impl Poller {
     /// One that waits for nothing.
     pub fn new() -> io::Result<Poller> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Poller { epoll, events: Vec::new(), patience: Patience::default() })
+        Ok(Poller { epoll, patience: Patience::default() })
     }
 
     /// Waits for a descriptor from now on. It is forgotten when it is closed.
@@ -101,17 +100,17 @@ impl Poller {
         Ok(())
     }
 
-    fn take(&mut self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
-        self.events.clear();
-        self.events.reserve(EVENTS);
+    fn take(&self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
         let timeout = timeout.map(|time| Timespec::try_from(time).unwrap_or(LONGEST));
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+        let mut space = [const { MaybeUninit::uninit() }; EVENTS];
+        let events = match epoll::wait(&self.epoll, &mut space, timeout.as_ref()) {
+            Ok((events, _)) => events,
             // Interrupted by a signal: nothing is ready, and the caller looks around.
-            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
-        }
+        };
         let ended = EventFlags::ERR | EventFlags::HUP;
-        ready.extend(self.events.iter().map(|event| {
+        ready.extend(events.iter().map(|event| {
             let (flags, data) = (event.flags, event.data);
             Ready {
                 token: data.u64(),
@@ -125,12 +124,6 @@ impl Poller {
 
 /// Stands for times that the system cannot count.
 const LONGEST: Timespec = Timespec { tv_sec: 1 << 30, tv_nsec: 0 };
-
-impl fmt::Debug for Poller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Poller").field("epoll", &self.epoll).finish_non_exhaustive()
-    }
-}
 
 /// Ready to read when one of its descriptors is ready: pollers can wait for pollers.
 impl AsFd for Poller {

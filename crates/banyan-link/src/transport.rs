@@ -3,10 +3,11 @@
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::{Mode, chmod};
 use rustix::io::{Errno, ioctl_fionbio, read, writev};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
-    sendmsg, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect,
+    recv, sendmsg, socket_with, sockopt,
 };
 
 use crate::address::Address;
@@ -38,6 +39,27 @@ impl Transport {
         let socket = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
         if let Address::Tcp(_) = address {
             sockopt::set_tcp_nodelay(&socket, true)?;
+        }
+        Ok(socket)
+    }
+
+    /// A socket bound to an address, not yet listening.
+    pub(crate) fn bound(address: &Address) -> Result<OwnedFd, Errno> {
+        let socket = Transport::socket(address)?;
+        match address {
+            Address::Unix(path) => {
+                bind(&socket, &SocketAddrUnix::new(path)?)?;
+                // Nobody can connect before it listens.
+                chmod(path, Mode::RUSR | Mode::WUSR)?;
+            }
+            Address::Abstract(name) => bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?,
+            Address::Tcp(address) => {
+                sockopt::set_socket_reuseaddr(&socket, true)?;
+                if address.is_ipv6() && address.ip().is_unspecified() {
+                    sockopt::set_ipv6_v6only(&socket, false)?;
+                }
+                bind(&socket, address)?;
+            }
         }
         Ok(socket)
     }

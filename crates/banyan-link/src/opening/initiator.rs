@@ -2,9 +2,9 @@
 
 use snow::HandshakeState;
 
+use super::Opening;
 use super::noise::{ANSWER_BYTES, FIRST_BYTES, SECOND_BYTES, handshake};
 use super::preamble::{ANSWER_HEAD_BYTES, MAGIC, PREAMBLE_BYTES, Preamble, WANTS_ENCRYPTION};
-use super::{Opening, PeerId};
 use crate::cipher::Cipher;
 use crate::error::OpeningError;
 use crate::link_frame::PROTOCOL_VERSION;
@@ -17,7 +17,6 @@ const ANSWER: usize = ANSWER_HEAD_BYTES + SECOND_BYTES;
 #[derive(Debug)]
 pub(crate) struct Initiator {
     noise: Option<HandshakeState>,
-    peer: PeerId,
     encrypt: bool,
     outgoing: [u8; PREAMBLE_BYTES + FIRST_BYTES],
     sent: usize,
@@ -42,13 +41,7 @@ impl Initiator {
         let mut outgoing = [0; PREAMBLE_BYTES + FIRST_BYTES];
         outgoing[..PREAMBLE_BYTES].copy_from_slice(&preamble);
         noise.write_message(&[], &mut outgoing[PREAMBLE_BYTES..]).map_err(cryptography)?;
-        let (peer, noise) = (opening.peer, Some(noise));
-        Ok(Initiator { noise, peer, encrypt, outgoing, sent: 0, incoming: [0; ANSWER], filled: 0 })
-    }
-
-    /// As whom this side dials.
-    pub(crate) fn peer(&self) -> PeerId {
-        self.peer
+        Ok(Initiator { noise: Some(noise), encrypt, outgoing, sent: 0, incoming: [0; ANSWER], filled: 0 })
     }
 
     /// What is to be sent.

@@ -15,7 +15,7 @@ mod responder;
 
 pub(crate) use initiator::{Initiator, Opened};
 pub use preamble::{PeerId, SessionId};
-pub(crate) use responder::{Accepted, Refusal, Responder, Step};
+pub use responder::{Accepted, Refusal, Responder, Step};
 
 use crate::secret::Secret;
 

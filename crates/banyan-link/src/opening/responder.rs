@@ -18,7 +18,7 @@ const ANSWER: usize = ANSWER_HEAD_BYTES + SECOND_BYTES;
 
 /// Why somebody was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// It does not speak this protocol.
     Garbage,
     /// It speaks another version of it.
@@ -33,7 +33,7 @@ pub(crate) enum Refusal {
 
 /// How far it is.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// More bytes are needed.
     More,
     /// The peer is who it says.
@@ -42,14 +42,21 @@ pub(crate) enum Step {
 
 /// Somebody who was let in.
 #[derive(Debug)]
-pub(crate) struct Accepted {
+pub struct Accepted {
     pub(crate) peer: PeerId,
     pub(crate) cipher: Option<Box<Cipher>>,
 }
 
+impl Accepted {
+    /// Who it is.
+    pub fn peer(&self) -> PeerId {
+        self.peer
+    }
+}
+
 /// Waits for preamble and first message, answers, waits for the proof.
 #[derive(Debug)]
-pub(crate) struct Responder {
+pub struct Responder {
     stage: Stage,
     encrypt: bool,
     buffer: [u8; FIRST],
@@ -67,18 +74,19 @@ enum Stage {
 }
 
 impl Responder {
-    pub(crate) fn new(encrypt: bool) -> Responder {
+    /// One that has heard nothing; `encrypt` when this side wants frames encrypted.
+    pub fn new(encrypt: bool) -> Responder {
         let (buffer, outgoing) = ([0; FIRST], [0; ANSWER]);
         Responder { stage: Stage::First, encrypt, buffer, filled: 0, outgoing, unsent: 0..0 }
     }
 
     /// Whether the first message has shown knowledge of the secret, be it repeated.
-    pub(crate) fn has_shown_secret(&self) -> bool {
+    pub fn has_shown_secret(&self) -> bool {
         matches!(self.stage, Stage::Proof { .. })
     }
 
     /// Where the next bytes go: exactly what is missing of the next message, so that nothing behind it is read.
-    pub(crate) fn space(&mut self) -> &mut [u8] {
+    pub fn space(&mut self) -> &mut [u8] {
         let end = match self.stage {
             Stage::First => FIRST,
             Stage::Proof { .. } => PROOF,
@@ -88,17 +96,18 @@ impl Responder {
     }
 
     /// What is to be sent.
-    pub(crate) fn transmit(&self) -> &[u8] {
+    pub fn transmit(&self) -> &[u8] {
         &self.outgoing[self.unsent.clone()]
     }
 
-    pub(crate) fn sent(&mut self, count: usize) {
+    /// So much of it went.
+    pub fn sent(&mut self, count: usize) {
         self.unsent.start += count;
     }
 
     /// Bytes have come. `find` knows the secrets of peers. After a refusal there may still be something to
     /// [send](Self::transmit).
-    pub(crate) fn received(
+    pub fn received(
         &mut self,
         count: usize,
         slabs: &Slabs,

@@ -1,0 +1,275 @@
+//! What strangers, old acquaintances and broken peers can do to a listener: nothing, and it is counted.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use banyan_link::{
+    Address, Event, Frame, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening, OpeningError, PeerId,
+    Poller, Refused, Secret, SessionId, UNPROVED_PEERS, UNPROVED_TIME,
+};
+
+const SESSION: SessionId = SessionId([1; 16]);
+
+fn secret(index: u32) -> Secret {
+    Secret::from_bytes([5; 32]).derive("peer", index)
+}
+
+fn opening(index: u32, incarnation: u64) -> Opening {
+    Opening { peer: PeerId { session: SESSION, index, incarnation }, secret: secret(index) }
+}
+
+/// A listener that expects peers 0 to 9 of one session, and a clock that only the test moves.
+struct Door {
+    listener: Listener,
+    now: Instant,
+}
+
+impl Door {
+    fn new() -> Door {
+        let address = "tcp:127.0.0.1:0".parse().unwrap();
+        Door { listener: Listener::bind(&address, &LinkOptions::default()).unwrap(), now: Instant::now() }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let Address::Tcp(address) = self.listener.address() else { unreachable!() };
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    fn dial(&self, opening: &Opening) -> Link {
+        Link::dial(self.listener.address(), opening, &LinkOptions::default()).unwrap()
+    }
+
+    fn turn(&mut self) -> Vec<Link> {
+        let find = |peer: &PeerId| (peer.session == SESSION && peer.index < 10).then(|| secret(peer.index));
+        self.listener.accept_ready(self.now, &mut { find })
+    }
+
+    /// Turns until so many were refused for the reason.
+    fn refuses(&mut self, count: u64, reason: fn(&Refused) -> u64) {
+        let (mut poller, mut ready) = (Poller::new().unwrap(), Vec::new());
+        poller.register(&self.listener, 0, Interest::READ).unwrap();
+        while reason(&self.listener.refused()) < count {
+            assert!(self.turn().is_empty(), "somebody was let in");
+            if reason(&self.listener.refused()) < count {
+                poller.wait(Some(Duration::from_secs(60)), &mut ready).unwrap();
+                assert!(!ready.is_empty(), "nothing happens: {:?}", self.listener.refused());
+            }
+        }
+        let Refused { garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate } =
+            self.listener.refused();
+        let all = [garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate];
+        assert_eq!(all.iter().sum::<u64>(), count, "{:?}", self.listener.refused());
+    }
+
+    /// A peer that is who it says gets in, whatever happened before.
+    fn still_lets_in(&mut self, index: u32, incarnation: u64) -> (Link, Link) {
+        let mut link = self.dial(&opening(index, incarnation));
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            assert!(Instant::now() < end, "not let in: {:?}", self.listener.refused());
+            assert_eq!(link.wait(Some(Instant::now() + Duration::from_millis(1))), None);
+            if let Some(mut accepted) = self.turn().pop() {
+                assert_eq!(accepted.peer_id(), Some(opening(index, incarnation).peer));
+                accepted.send(Frame::new(Kind::data(16), 0, 0, &b"welcome"[..]));
+                accepted.flush(Instant::now());
+                assert!(matches!(link.wait(Some(end)), Some(Event::Opened(_))));
+                assert!(matches!(link.wait(Some(end)), Some(Event::Frame(_))));
+                return (link, accepted);
+            }
+        }
+    }
+
+    /// Dials, and drives both sides until the link ends.
+    fn turns_away(&mut self, opening: &Opening) -> LinkError {
+        let mut link = self.dial(opening);
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            assert!(Instant::now() < end, "no answer");
+            match link.wait(Some(Instant::now() + Duration::from_millis(1))) {
+                Some(Event::Lost(error)) => return error,
+                None => assert!(self.turn().is_empty(), "let in"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn garbage_is_cut_off_and_counted() {
+    let mut door = Door::new();
+    let mut streams = Vec::new();
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"SSH-2.0-x\r\n", &[0; 4096], &[0xff; 4096], b"\x8bBanyan\r"] {
+        let mut stream = door.connect();
+        stream.write_all(bytes).unwrap();
+        streams.push(stream);
+    }
+    door.refuses(5, |refused| refused.garbage);
+    door.still_lets_in(0, 1);
+}
+
+#[test]
+fn a_port_scan_is_counted() {
+    let mut door = Door::new();
+    (0..20).for_each(|_| drop(door.connect()));
+    door.refuses(20, |refused| refused.garbage);
+    door.still_lets_in(0, 1);
+}
+
+#[test]
+fn a_length_that_promises_too_much_is_never_believed() {
+    let mut door = Door::new();
+    let mut stream = door.connect();
+    // A frame of 4 GiB, as if the link were open.
+    stream.write_all(&[0xff, 0xff, 0xff, 0xff, 16, 0, 0, 0]).unwrap();
+    door.refuses(1, |refused| refused.garbage);
+}
+
+#[test]
+fn who_sends_a_byte_at_a_time_has_five_seconds() {
+    let mut door = Door::new();
+    let mut stream = door.connect();
+    let start = door.now;
+    while door.listener.refused().slow == 0 {
+        assert!(door.now < start + UNPROVED_TIME + Duration::from_secs(1), "never cut off");
+        door.now += Duration::from_millis(500);
+        // The first bytes are right; they only come slowly.
+        let at = (door.now - start).as_millis() as usize / 500;
+        if let Some(byte) = b"\x8bBanyan\n\x01\0\0\0".get(at - 1) {
+            stream.write_all(&[*byte]).unwrap();
+        }
+        assert!(door.turn().is_empty());
+    }
+    assert!(door.now >= start + UNPROVED_TIME);
+    assert_eq!(stream.read(&mut [0; 1]).map_err(|error| error.kind()).unwrap_or(0), 0);
+    door.still_lets_in(0, 1);
+}
+
+#[test]
+fn a_wrong_secret_a_foreign_session_and_an_unknown_peer_are_turned_away() {
+    let mut door = Door::new();
+    let wrong = Opening { secret: Secret::from_bytes([6; 32]), ..opening(0, 1) };
+    assert_eq!(door.turns_away(&wrong), LinkError::Opening(OpeningError::Refused));
+    let stale = Opening { peer: PeerId { session: SessionId([9; 16]), ..opening(0, 1).peer }, secret: secret(0) };
+    assert_eq!(door.turns_away(&stale), LinkError::Opening(OpeningError::Refused));
+    assert_eq!(door.turns_away(&opening(10, 1)), LinkError::Opening(OpeningError::Refused));
+    // Who knows only its own secret cannot come as another one.
+    let squatter = Opening { secret: secret(1), ..opening(0, 1) };
+    assert_eq!(door.turns_away(&squatter), LinkError::Opening(OpeningError::Refused));
+    assert_eq!(door.listener.refused(), Refused { wrong_secret: 2, unknown_peer: 2, ..Refused::default() });
+    door.still_lets_in(0, 1);
+}
+
+/// Stands between a peer and the listener and writes down what the peer says.
+fn recorded(door: &mut Door) -> (Vec<u8>, Vec<u8>) {
+    let between = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(between.local_addr().unwrap());
+    let mut link = Link::dial(&address, &opening(0, 1), &LinkOptions::default()).unwrap();
+    let (mut from_peer, _) = between.accept().unwrap();
+    let mut to_listener = door.connect();
+    let (mut first, mut answer, mut second) = (vec![0; 96], vec![0; 80], vec![0; 18]);
+    link.wait(Some(Instant::now()));
+    from_peer.read_exact(&mut first).unwrap();
+    to_listener.write_all(&first).unwrap();
+    to_listener.set_nonblocking(true).unwrap();
+    let mut filled = 0;
+    while filled < answer.len() {
+        door.turn();
+        match to_listener.read(&mut answer[filled..]) {
+            Ok(count) => filled += count,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+    }
+    from_peer.write_all(&answer).unwrap();
+    link.fill(Instant::now());
+    link.flush(Instant::now());
+    from_peer.read_exact(&mut second).unwrap();
+    to_listener.set_nonblocking(false).unwrap();
+    to_listener.write_all(&second).unwrap();
+    while door.turn().is_empty() {}
+    (first, second)
+}
+
+#[test]
+fn a_recorded_opening_opens_nothing() {
+    let mut door = Door::new();
+    let (first, second) = recorded(&mut door);
+    assert_eq!(door.listener.refused(), Refused::default());
+    let mut replay = door.connect();
+    replay.write_all(&first).unwrap();
+    replay.write_all(&second).unwrap();
+    door.refuses(1, |refused| refused.replay);
+    door.still_lets_in(0, 2);
+}
+
+#[test]
+fn another_version_is_told_ours() {
+    let mut door = Door::new();
+    let mut stream = door.connect();
+    let mut first = [0; 96];
+    first[..8].copy_from_slice(b"\x8bBanyan\n");
+    first[8] = 77;
+    stream.write_all(&first).unwrap();
+    door.refuses(1, |refused| refused.wrong_version);
+    let mut answer = [0; 16];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, *b"\x8bBanyan\n\x01\0\0\0\0\0\0\0");
+}
+
+#[test]
+fn a_listener_of_another_version_or_kind_is_named() {
+    let fake = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(fake.local_addr().unwrap());
+    let cases = [
+        (&b"\x8bBanyan\n\x4d\0\0\0\0\0\0\0"[..], OpeningError::Version { ours: 1, theirs: 77 }),
+        (b"SSH-2.0-OpenSSH", OpeningError::NotBanyan),
+        (&[b"\x8bBanyan\n\x01\0\0\0\0\0\0\0".as_slice(), &[1; 64]].concat(), OpeningError::Secret),
+    ];
+    for (answer, expected) in cases {
+        let mut link = Link::dial(&address, &opening(0, 1), &LinkOptions::default()).unwrap();
+        let (mut stream, _) = fake.accept().unwrap();
+        stream.write_all(answer).unwrap();
+        let last = link.wait(Some(Instant::now() + Duration::from_secs(60)));
+        assert_eq!(last, Some(Event::Lost(LinkError::Opening(expected))));
+    }
+}
+
+#[test]
+fn a_peer_that_is_there_is_not_replaced_but_by_a_later_incarnation() {
+    let mut door = Door::new();
+    let _first = door.still_lets_in(4, 7);
+    for incarnation in [7, 6] {
+        let mut link = door.dial(&opening(4, incarnation));
+        while door.listener.refused().duplicate < 8 - incarnation {
+            link.wait(Some(Instant::now() + Duration::from_millis(1)));
+            assert!(door.turn().is_empty());
+        }
+    }
+    let _second = door.still_lets_in(4, 8);
+    assert_eq!(door.listener.refused(), Refused { duplicate: 2, ..Refused::default() });
+    door.listener.forget(&opening(4, 8).peer);
+    door.still_lets_in(4, 8);
+}
+
+#[test]
+fn a_thousand_silent_connections_do_not_keep_a_peer_out() {
+    let mut door = Door::new();
+    let silent: Vec<TcpStream> = (0..1000).map(|_| door.connect()).collect();
+    let mut link = door.dial(&opening(0, 1));
+    let (start, end) = (door.now, Instant::now() + Duration::from_secs(60));
+    loop {
+        assert!(Instant::now() < end, "not let in");
+        link.wait(Some(Instant::now() + Duration::from_millis(1)));
+        if !door.turn().is_empty() {
+            break;
+        }
+        let next = door.listener.timeout().expect("something will be done about them");
+        door.now = door.now.max(next.min(door.now + Duration::from_millis(50)));
+    }
+    assert!(door.now - start <= UNPROVED_TIME, "{:?}", door.now - start);
+    let refused = door.listener.refused();
+    assert!(refused.too_many >= 1000 - UNPROVED_PEERS as u64, "{refused:?}");
+    drop(silent);
+}

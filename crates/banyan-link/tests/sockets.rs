@@ -1,0 +1,246 @@
+//! Links over real sockets and pipes.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use banyan_link::{
+    Address, Encryption, Event, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening,
+    OpeningError, PeerId, Poller, Secret, SessionId,
+};
+
+const DATA: Kind = Kind::data(16);
+const CONTROL: Kind = Kind::control(128);
+
+/// Nothing here takes so long; who waits longer has lost.
+fn deadline() -> Option<Instant> {
+    Some(Instant::now() + Duration::from_secs(60))
+}
+
+fn inherited(options: &LinkOptions) -> (Link, Link) {
+    let (one, other) = UnixStream::pair().unwrap();
+    (Link::inherited(one.into(), options), Link::inherited(other.into(), options))
+}
+
+fn opening(index: u32) -> Opening {
+    let peer = PeerId { session: SessionId([1; 16]), index, incarnation: 1 };
+    Opening { peer, secret: Secret::from_bytes([2; 32]) }
+}
+
+/// Dials a new listener.
+fn dialled(address: &str, options: &LinkOptions) -> (Link, Link) {
+    let mut listener = Listener::bind(&address.parse().unwrap(), options).unwrap();
+    let mut link = Link::dial(listener.address(), &opening(0), options).unwrap();
+    let (mut poller, mut ready) = (Poller::new().unwrap(), Vec::new());
+    poller.register(&listener, 0, Interest::READ).unwrap();
+    poller.register(&link, 1, Interest::BOTH).unwrap();
+    loop {
+        let now = Instant::now();
+        link.flush(now);
+        link.fill(now);
+        let mut links = listener.accept_ready(now, &mut |peer| (*peer == opening(0).peer).then(|| opening(0).secret));
+        if let Some(accepted) = links.pop() {
+            return (link, accepted);
+        }
+        assert_eq!(link.poll(), None);
+        poller.modify(&link, 1, Interest { readable: true, writable: link.wants_write() }).unwrap();
+        poller.wait(Some(Duration::from_secs(60)), &mut ready).unwrap();
+        assert!(!ready.is_empty(), "nothing happens");
+    }
+}
+
+fn next_frame(link: &mut Link) -> Frame {
+    loop {
+        match link.wait(deadline()).expect("a frame") {
+            Event::Opened(_) => {}
+            Event::Frame(frame) => return frame,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn end(link: &mut Link) -> Event {
+    loop {
+        match link.wait(deadline()).expect("the end") {
+            Event::Opened(_) | Event::Frame(_) => {}
+            end => return end,
+        }
+    }
+}
+
+/// Every way that a link can be carried.
+fn every_way() -> Vec<(&'static str, Link, Link)> {
+    let pipes = || {
+        let ((a, b), (c, d)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+        let link = |read: OwnedFd, write: OwnedFd| Link::over_pipes(read, write, &LinkOptions::default()).unwrap();
+        (link(a.into(), d.into()), link(c.into(), b.into()))
+    };
+    let encryption = |encryption| LinkOptions { encryption, ..LinkOptions::default() };
+    let name = format!("unix:@banyan-link-test-{}", std::process::id());
+    let way = |name, (one, other)| (name, one, other);
+    vec![
+        way("inherited", inherited(&LinkOptions::default())),
+        way("pipes", pipes()),
+        way("unix", dialled(&name, &encryption(Encryption::Never))),
+        way("unix, encrypted", dialled(&name, &encryption(Encryption::Always))),
+        way("tcp", dialled("tcp:127.0.0.1:0", &encryption(Encryption::Never))),
+        way("tcp, encrypted", dialled("tcp:127.0.0.1:0", &LinkOptions::default())),
+        way("tcp over ipv6", dialled("tcp:[::1]:0", &LinkOptions::default())),
+    ]
+}
+
+#[test]
+fn frames_go_there_and_back_over_everything_that_carries_a_link() {
+    for (name, mut one, mut other) in every_way() {
+        let echo = thread::spawn(move || {
+            for _ in 0..100 {
+                let frame = next_frame(&mut other);
+                other.release(frame.cost());
+                other.send(frame);
+            }
+            other.close();
+            end(&mut other)
+        });
+        for sequence in 0..100 {
+            let payload: Vec<u8> = (0..sequence * 1000).map(|at| at as u8).collect();
+            let frame = Frame::new(DATA, 3, sequence, payload);
+            one.send(frame.clone());
+            assert_eq!(next_frame(&mut one), frame, "{name}");
+            one.release(frame.cost());
+        }
+        assert_eq!(end(&mut one), Event::Closed, "{name}");
+        drop(one);
+        assert_eq!(echo.join().unwrap(), Event::Closed, "{name}");
+    }
+}
+
+#[test]
+fn much_more_than_the_window_goes_through_it() {
+    let total: u64 = if cfg!(debug_assertions) { 64 << 20 } else { 1 << 30 };
+    let options = LinkOptions { max_payload: 60_000, window: 128 << 10, ..LinkOptions::default() };
+    let (mut one, mut other) = inherited(&options);
+    let sender = thread::spawn(move || {
+        let payload = bytes::Bytes::from(vec![7; 60_000]);
+        let mut sent = 0;
+        while sent < total {
+            while one.room() > 0 && sent < total {
+                one.send(Frame::new(DATA, 0, 0, payload.clone()));
+                sent += payload.len() as u64;
+            }
+            let event = one.wait(deadline());
+            assert!(matches!(event, None | Some(Event::Opened(_))), "{event:?}");
+        }
+        one.close();
+        (end(&mut one), sent)
+    });
+    let mut received = 0;
+    let last = loop {
+        match other.wait(deadline()).expect("an event") {
+            Event::Opened(_) => {}
+            Event::Frame(frame) => {
+                received += frame.payload.len() as u64;
+                other.release(frame.cost());
+            }
+            last => break last,
+        }
+    };
+    drop(other);
+    assert_eq!(last, Event::Closed);
+    assert_eq!(sender.join().unwrap(), (Event::Closed, received));
+}
+
+#[test]
+fn many_frames_take_few_system_calls() {
+    let (mut one, mut other) = inherited(&LinkOptions::default());
+    for sequence in 0..500 {
+        one.send(Frame::new(DATA, 0, sequence, vec![1; 64]));
+    }
+    one.flush(Instant::now());
+    assert_eq!(one.counters().writes, 1);
+    for sequence in 0..500 {
+        assert_eq!(next_frame(&mut other).sequence, sequence);
+    }
+    assert!(other.counters().reads <= 2, "{}", other.counters().reads);
+}
+
+#[test]
+fn a_frame_is_forwarded_with_its_format_and_without_a_copy() {
+    #[derive(banyan_ndr::Record, Debug, PartialEq)]
+    struct Sample {
+        name: String,
+        values: Vec<u64>,
+    }
+    let sample = Sample { name: "sensor".into(), values: (0..1000).collect() };
+    let (mut source, mut into) = inherited(&LinkOptions::default());
+    let (mut out, mut sink) = inherited(&LinkOptions::default());
+    for _ in 0..2 {
+        source.send_record(DATA, 1, 2, &sample).unwrap();
+        source.flush(Instant::now());
+        let frame = next_frame(&mut into);
+        out.forward(&frame, &into).unwrap();
+        out.flush(Instant::now());
+        let received = next_frame(&mut sink);
+        assert_eq!(received, frame);
+        assert_eq!(sink.decode::<Sample>(&received).unwrap(), sample);
+    }
+}
+
+#[test]
+fn a_goodbye_is_heard_although_the_other_end_is_closed_and_sending_fails() {
+    let (mut one, mut other) = inherited(&LinkOptions::default());
+    one.send(Frame::new(CONTROL, 0, 1, &b"last words"[..]));
+    one.close();
+    one.flush(Instant::now());
+    assert!(one.is_finished());
+    drop(one);
+    other.send(Frame::new(DATA, 0, 0, vec![0; 100]));
+    other.flush(Instant::now());
+    assert_eq!(next_frame(&mut other).payload, &b"last words"[..]);
+    assert_eq!(end(&mut other), Event::Closed);
+}
+
+#[test]
+fn the_death_of_the_peer_is_a_loss() {
+    for (name, one, mut other) in every_way() {
+        drop(one);
+        let last = end(&mut other);
+        assert_eq!(last, Event::Lost(LinkError::Ended { in_frame: false }), "{name}");
+    }
+}
+
+#[test]
+fn a_peer_that_is_stopped_is_found_by_its_missing_heartbeats() {
+    let heartbeat = Heartbeat { every: Duration::from_millis(50), lost_after: Duration::from_millis(200) };
+    let options = LinkOptions { heartbeat: Some(heartbeat), ..LinkOptions::default() };
+    let (mut one, mut stopped) = inherited(&options);
+    stopped.flush(Instant::now());
+    let start = Instant::now();
+    let last = end(&mut one);
+    assert!(matches!(last, Event::Lost(LinkError::Silent(_))), "{last:?}");
+    assert!(start.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn a_listener_that_never_answers_is_given_up() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let options = LinkOptions { opening_time: Duration::from_millis(100), ..LinkOptions::default() };
+    let address = Address::Tcp(silent.local_addr().unwrap());
+    let mut link = Link::dial(&address, &opening(0), &options).unwrap();
+    let expected = LinkError::Opening(OpeningError::TooSlow(Duration::from_millis(100)));
+    assert_eq!(end(&mut link), Event::Lost(expected));
+}
+
+#[test]
+fn where_nobody_listens_connecting_fails_and_says_so() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let last = match Link::dial(&Address::Tcp(free), &opening(0), &LinkOptions::default()) {
+        Ok(mut link) => end(&mut link).clone(),
+        Err(error) => {
+            Event::Lost(LinkError::System { doing: "connecting", kind: error.kind(), message: error.to_string() })
+        }
+    };
+    let Event::Lost(LinkError::System { doing: "connecting", kind, .. }) = last else { panic!("{last:?}") };
+    assert_eq!(kind, std::io::ErrorKind::ConnectionRefused);
+    assert!(Link::dial(&Address::Abstract("nobody".into()), &opening(0), &LinkOptions::default()).is_err());
+}
