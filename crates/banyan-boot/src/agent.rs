@@ -19,7 +19,7 @@ use crate::node::greeting::READY;
 use crate::inherited::inherited_socket;
 use crate::member::JOIN_DESCRIPTOR;
 use crate::node::{Node, Setting, agent_link_options};
-use crate::process::{Role, Spawner, keep};
+use crate::process::{Spawner, keep};
 
 /// How long an agent waits for its work after it was started.
 const WORK_DEADLINE: Duration = Duration::from_secs(30);
@@ -90,7 +90,7 @@ fn fail(why: &str) -> ! {
 /// Runs an agent to its end; the exit status.
 pub fn run_agent(channel: &AgentChannel) -> i32 {
     let worked = match keep() {
-        Ok(Role::Worker { keeper }) => work(channel, keeper),
+        Ok(worker) => work(channel, worker.keeper),
         Err(error) => Err(format!("cannot be split into keeper and worker: {error}")),
     };
     match worked {

@@ -37,11 +37,18 @@ pub(crate) struct Group {
     pub(crate) count: u32,
 }
 
+impl Group {
+    /// The ranks.
+    pub(crate) fn ranks(&self) -> Range<u32> {
+        self.first..self.first + self.count
+    }
+}
+
 impl AgentPlan {
     /// The ranks this agent holds itself.
     pub(crate) fn ranks(&self) -> RankSet {
         let mut ranks = RankSet::new();
-        self.groups.iter().for_each(|group| ranks.insert_range(group.first..group.first + group.count));
+        self.groups.iter().for_each(|group| ranks.insert_range(group.ranks()));
         ranks
     }
 }
@@ -50,7 +57,7 @@ impl AgentPlan {
 pub(crate) fn ranks_of(agents: &[AgentPlan]) -> RankSet {
     let mut ranks = RankSet::new();
     for group in agents.iter().flat_map(|agent| &agent.groups) {
-        ranks.insert_range(group.first..group.first + group.count);
+        ranks.insert_range(group.ranks());
     }
     ranks
 }

@@ -311,7 +311,7 @@ impl Node {
             && starter.exited.is_none()
         {
             // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
-            let _ = signal_group(&starter.process, Signal::TERM.as_raw());
+            let _ = signal_group(&starter.process, Signal::TERM);
         }
     }
 

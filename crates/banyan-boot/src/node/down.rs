@@ -2,6 +2,7 @@
 
 use banyan_link::Frame;
 use bytes::Bytes;
+use rustix::process::Signal;
 
 use super::desk::Order;
 use super::token::Token;
@@ -49,7 +50,7 @@ impl Node {
                     self.pass_input(&frame);
                 }
                 Order::Signal { signal, ranks } => {
-                    let ranks = ranks.map_or_else(Vec::new, |ranks| ranks.encode());
+                    let ranks = ranks.map_or_else(Vec::new, |ranks| ranks.to_bytes());
                     self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, ranks));
                 }
                 Order::Release => self.release_members(),
@@ -89,10 +90,12 @@ impl Node {
 
     fn pass_signal(&mut self, frame: &Frame) {
         let all = frame.payload.is_empty();
-        let Ok(ranks) = RankSet::decode(&frame.payload) else { return };
+        let ranks = if all { Ok(RankSet::new()) } else { RankSet::decode(&frame.payload) };
+        let signal = Signal::from_named_raw(frame.stream.cast_signed());
+        let (Ok(ranks), Some(signal)) = (ranks, signal) else { return };
         for index in 0..self.members.len() {
             if all || ranks.contains(self.members[index].rank) {
-                self.signal_member(index, frame.stream.cast_signed());
+                self.signal_member(index, signal);
             }
         }
         self.to_agents(frame);

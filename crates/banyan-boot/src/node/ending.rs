@@ -32,9 +32,9 @@ impl Node {
         self.agents_to_start.clear();
         self.to_agents(&Frame::new(message::END, 0, 0, Bytes::new()));
         for index in 0..self.members.len() {
-            self.signal_member(index, Signal::TERM.as_raw());
+            self.signal_member(index, Signal::TERM);
             // Stopped processes hear of it only when they run.
-            self.signal_member(index, Signal::CONT.as_raw());
+            self.signal_member(index, Signal::CONT);
         }
         for index in 0..self.agents.len() {
             if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none() {
@@ -85,7 +85,7 @@ impl Node {
         {
             ending.ordered = true;
             for index in 0..self.members.len() {
-                self.signal_member(index, Signal::KILL.as_raw());
+                self.signal_member(index, Signal::KILL);
             }
         }
     }
@@ -105,7 +105,7 @@ impl Node {
     fn member_out_of_time(&mut self, index: usize, now: Instant) {
         let asked = std::mem::replace(&mut self.members[index].asked, true);
         let signal = if asked { Signal::KILL } else { Signal::TERM };
-        self.signal_member(index, signal.as_raw());
+        self.signal_member(index, signal);
         self.members[index].deadline = (!asked).then(|| now + self.assignment.terms.grace());
     }
 

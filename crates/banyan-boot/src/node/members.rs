@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use banyan_link::{Frame, Interest};
 use bytes::Bytes;
+use rustix::process::Signal;
 
 use super::member::Streams;
 use super::token::Token;
@@ -158,11 +159,11 @@ impl Node {
     /// A member that broke the protocol is ended: what it would do without its link is anybody's guess.
     pub(super) fn cut_member(&mut self, index: usize) {
         self.close_member_link(index);
-        self.signal_member(index, rustix::process::Signal::KILL.as_raw());
+        self.signal_member(index, Signal::KILL);
     }
 
     /// Sends a signal to a member and the processes of its group.
-    pub(super) fn signal_member(&mut self, index: usize, signal: i32) {
+    pub(super) fn signal_member(&mut self, index: usize, signal: Signal) {
         if let Some(process) = &self.members[index].process {
             // It may be ending at this very moment; its end is reported as always.
             let _ = signal_group(process, signal);

@@ -18,8 +18,6 @@ mod signals;
 mod spawn;
 mod spawn_error;
 mod stdio;
-mod temporary;
-pub(crate) use temporary::*;
 
 pub use command::{Command, Executable, Prepared};
 pub use descendants::{LeftOver, end_descendants, reap_orphans};

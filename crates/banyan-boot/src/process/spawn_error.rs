@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use super::command::Prepared;
+
 /// What the spawner was doing when it failed, in the order in which it does these things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -78,6 +80,11 @@ pub(super) struct Subject<'a> {
 const HEAD_BYTES: u64 = 256;
 
 impl SpawnError {
+    /// A member whose descriptors could not be made.
+    pub(crate) fn descriptors(command: &Prepared, source: io::Error) -> SpawnError {
+        command.error(Step::Stage, source)
+    }
+
     pub(super) fn new(step: Step, source: io::Error, subject: &Subject<'_>) -> SpawnError {
         let explanation = explain(step, &source, subject);
         SpawnError { program: subject.program.to_string_lossy().into_owned(), step, source, explanation }
