@@ -38,9 +38,10 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The ranks.
-    pub(crate) fn ranks(&self) -> Range<u32> {
-        self.first..self.first + self.count
+    fn add_to(&self, ranks: &mut RankSet) {
+        if let Some(more) = self.count.checked_sub(1) {
+            ranks.insert_range(self.first..=self.first + more);
+        }
     }
 }
 
@@ -48,7 +49,7 @@ impl AgentPlan {
     /// The ranks this agent holds itself.
     pub(crate) fn ranks(&self) -> RankSet {
         let mut ranks = RankSet::new();
-        self.groups.iter().for_each(|group| ranks.insert_range(group.ranks()));
+        self.groups.iter().for_each(|group| group.add_to(&mut ranks));
         ranks
     }
 }
@@ -57,7 +58,7 @@ impl AgentPlan {
 pub(crate) fn ranks_of(agents: &[AgentPlan]) -> RankSet {
     let mut ranks = RankSet::new();
     for group in agents.iter().flat_map(|agent| &agent.groups) {
-        ranks.insert_range(group.ranks());
+        group.add_to(&mut ranks);
     }
     ranks
 }
@@ -195,10 +196,10 @@ mod tests {
                 .enumerate()
                 .fold(ProcessDistribution::default(), |all, (host, count)| all.on(format!("h{}", host % 7), *count));
             let (agents, size) = plan(&[distribution], at_most).unwrap();
-            prop_assert!(agents.iter().all(|agent| agent.ranks().len() <= at_most as usize));
-            let total: usize = agents.iter().map(|agent| agent.ranks().len()).sum();
-            prop_assert_eq!(total, size as usize);
-            prop_assert_eq!(ranks_of(&agents).len(), size as usize);
+            prop_assert!(agents.iter().all(|agent| agent.ranks().len() <= u64::from(at_most)));
+            let total: u64 = agents.iter().map(|agent| agent.ranks().len()).sum();
+            prop_assert_eq!(total, u64::from(size));
+            prop_assert_eq!(ranks_of(&agents).len(), u64::from(size));
         }
 
         #[test]

@@ -50,8 +50,9 @@ impl Node {
                     self.pass_input(&frame);
                 }
                 Order::Signal { signal, ranks } => {
-                    let ranks = ranks.map_or_else(Vec::new, |ranks| ranks.to_bytes());
-                    self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, ranks));
+                    let mut bytes = Vec::new();
+                    ranks.iter().for_each(|ranks| ranks.encode(&mut bytes));
+                    self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, bytes));
                 }
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
@@ -90,9 +91,9 @@ impl Node {
 
     fn pass_signal(&mut self, frame: &Frame) {
         let all = frame.payload.is_empty();
-        let ranks = if all { Ok(RankSet::new()) } else { RankSet::decode(&frame.payload) };
+        let ranks = if all { Ok((RankSet::new(), 0)) } else { RankSet::decode(&frame.payload) };
         let signal = Signal::from_named_raw(frame.stream.cast_signed());
-        let (Ok(ranks), Some(signal)) = (ranks, signal) else { return };
+        let (Ok((ranks, _)), Some(signal)) = (ranks, signal) else { return };
         for index in 0..self.members.len() {
             if all || ranks.contains(self.members[index].rank) {
                 self.signal_member(index, signal);

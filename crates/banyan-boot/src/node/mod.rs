@@ -173,7 +173,7 @@ impl Node {
             hosts: setting.hosts,
             member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
             agent_positions: positions(&below, |below| matches!(below, Below::Agent(_))),
-            ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len()).sum::<usize>(),
+            ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len() as usize).sum::<usize>(),
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
             agents,
             members,
@@ -393,7 +393,7 @@ fn order_below(members: &[Member], agents: &[ChildAgent]) -> (Vec<Below>, Vec<Ra
     };
     let members = members.iter().enumerate().map(|(index, member)| (member.rank, Below::Member(index), one(member.rank)));
     let agents = agents.iter().enumerate().map(|(index, agent)| {
-        (agent.ranks.iter().next().unwrap_or(u32::MAX), Below::Agent(index), agent.ranks.clone())
+        (agent.ranks.first().unwrap_or(u32::MAX), Below::Agent(index), agent.ranks.clone())
     });
     let mut all: Vec<(u32, Below, RankSet)> = members.chain(agents).collect();
     all.sort_by_key(|(lowest, ..)| *lowest);
