@@ -5,7 +5,7 @@ use crate::manifest;
 
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     let mut workspace = cargo(["clippy", "--workspace", "--all-targets"]);
     job.command("workspace", workspace.args(DENY_WARNINGS));
     let mut without_jit = cargo(["clippy", "-p", "banyan-ndr", "--all-targets"]);

@@ -63,7 +63,7 @@ const AARCH64: Architecture = Architecture {
 /// The module with vector instructions.
 const KERNEL: &str = "kernel::";
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     let run: &[&str] = if has_nextest() { &["nextest", "run"] } else { &["test"] };
     for architecture in ARCHITECTURES {
         job.part(architecture.name, |tools| {
