@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -148,7 +148,10 @@ fn rustup(runner: Runner, installed: Result<String, Failure>, name: &str, argume
     retry(runner, install).map_err(left_out)
 }
 
+/// Neither apt nor rustup can be run twice at a time, so steps that run side by side take turns.
 fn retry(runner: Runner, command: impl Fn() -> Command) -> Result<(), Failure> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut attempt = 1;
     loop {
         match runner.run(&mut command()) {

@@ -1,5 +1,5 @@
 //! What is told to the person at the terminal: a line for each part of a step as it ends, then a table of the steps,
-//! then what was left out and why, then the count.
+//! then what was left out and why, then the count. Steps run side by side, so their times add up to more than the total.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "telling the user is what this module is for")]
 
 use std::io::{self, IsTerminal, Write};
@@ -23,7 +23,7 @@ impl From<Failure> for Problem {
     }
 }
 
-/// How a part ended. What passed can say something about itself: how many tests, say.
+/// How a part ended. What passed can say something about itself: how many tests, say; further lines stand below.
 pub(crate) type Outcome = Result<String, Problem>;
 
 struct Part {
@@ -44,13 +44,15 @@ impl Report {
     pub(crate) fn add(&mut self, step: &'static str, name: &str, time: Duration, outcome: Outcome) {
         let title = format!("{step} {name}");
         let told = match &outcome {
-            Ok(note) => format!("ok        {note}"),
+            Ok(note) => format!("ok        {}", note.lines().next().unwrap_or_default()),
             Err(Problem::Failed(_)) => "FAILED".to_owned(),
             Err(Problem::LeftOut(why)) => format!("left out  {why}"),
         };
         show(&format!("{title:<44} {:>9}  {}", seconds(time), told.trim_end()));
-        if let Err(Problem::Failed(output)) = &outcome {
-            output.lines().for_each(|line| show(&format!("  | {line}")));
+        match &outcome {
+            Ok(note) => note.lines().skip(1).for_each(|line| show(&format!("  {line}"))),
+            Err(Problem::Failed(output)) => output.lines().for_each(|line| show(&format!("  | {line}"))),
+            Err(Problem::LeftOut(_)) => {}
         }
         self.parts.push(Part { step, name: name.to_owned(), time, outcome });
     }
@@ -90,9 +92,14 @@ impl Report {
         lines.join("\n")
     }
 
+    /// The steps in the order in which their first parts ended.
     fn steps(&self) -> Vec<&'static str> {
-        let mut steps: Vec<&'static str> = self.parts.iter().map(|part| part.step).collect();
-        steps.dedup();
+        let mut steps: Vec<&'static str> = Vec::new();
+        for part in &self.parts {
+            if !steps.contains(&part.step) {
+                steps.push(part.step);
+            }
+        }
         steps
     }
 
@@ -165,13 +172,13 @@ mod tests {
         let report = report(vec![
             ("fmt", "workspace", Ok(String::new())),
             ("cross", "s390x", Ok("12 tests".into())),
-            ("cross", "powerpc", Err(Problem::LeftOut("no compiler".into()))),
             ("fuzz", "targets", Err(Problem::LeftOut("no nightly".into()))),
+            ("cross", "powerpc", Err(Problem::LeftOut("no compiler".into()))),
         ]);
         let text = report.summary(Duration::from_secs(9));
         assert!(text.contains("cross          3.0 s  passed, but for powerpc\n"), "{text}");
         assert!(text.contains("fuzz           1.5 s  left out\n"), "{text}");
-        assert!(text.contains("Left out:\n  cross powerpc: no compiler\n  fuzz targets: no nightly\n"), "{text}");
+        assert!(text.contains("Left out:\n  fuzz targets: no nightly\n  cross powerpc: no compiler\n"), "{text}");
         assert!(text.ends_with("\n2 passed, 0 failed"), "{text}");
         assert!(!report.has_failure());
     }

@@ -1,12 +1,13 @@
 //! `banyan bench`: measurements with a table, a plot and rows for programs.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::ExitCode;
 
 use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table, to_json};
 use clap::Args;
 
-use crate::failure::{During, Outcome};
+use crate::failure::{During, Failure, Outcome, cause};
 use crate::output;
 use crate::progress::Progress;
 
@@ -64,6 +65,7 @@ impl Bench {
 
 impl RecordsBench {
     fn run(self) -> Outcome {
+        self.check_plot()?;
         let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
@@ -85,6 +87,25 @@ impl RecordsBench {
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl RecordsBench {
+    /// Refuses a place where no plot can be written, before minutes are spent on measuring. A file that is there keeps
+    /// its content until the new plot is drawn.
+    fn check_plot(&self) -> Result<(), Failure> {
+        if self.plot == "none" {
+            return Ok(());
+        }
+        let is_new = !std::path::Path::new(&self.plot).exists();
+        let opened = OpenOptions::new().append(true).create(true).open(&self.plot);
+        opened.map_err(|error| {
+            Failure::new(format!("--plot {}: cannot be written: {}; `none` draws none", self.plot, cause(&error)))
+        })?;
+        if is_new {
+            std::fs::remove_file(&self.plot).during(&self.plot)?;
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,8 @@
 //! | `length = field`, `length(rows, columns)` | list | its lengths stand in these integer fields |
 //! | `order = row`, `order = column` | array, list with lengths | which index varies fastest |
 
+#![forbid(unsafe_code)]
+
 mod attributes;
 mod enumeration;
 mod field;

@@ -161,6 +161,11 @@ pub use value::Value;
 #[cfg(feature = "derive")]
 pub use banyan_ndr_derive::Record;
 
+/// The front page, whose example must compile.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../../README.md")]
+pub struct FrontPage;
+
 /// The guide, whose examples must compile.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../../docs/records.md")]

@@ -1,5 +1,8 @@
 //! C structs sent as they lie and received as C memory.
 
+#[path = "support/effort.rs"]
+mod effort;
+
 use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
 use std::ptr::{from_ref, null, null_mut};
@@ -32,7 +35,7 @@ fn encode(format: &Format, base: *const u8) -> Buffer {
 
 #[test]
 fn a_list_of_a_million_nodes_travels_there_and_back() {
-    let count = if cfg!(miri) { 20 } else { 1_000_000 };
+    let count = if cfg!(miri) { 20 } else { effort::share(1_000_000) as i32 };
     let mut nodes: Vec<Node> = (0..count).map(|value| Node { value, next: null_mut() }).collect();
     let start = nodes.as_mut_ptr();
     for index in 0..nodes.len() - 1 {

@@ -96,7 +96,7 @@ proptest! {
 
 proptest! {
     // Generating code takes long in a debug build.
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(support::effort::share(48).max(48)))]
 
     #[test]
     fn generated_code_does_what_interpretation_does(

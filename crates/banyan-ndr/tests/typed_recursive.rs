@@ -1,13 +1,18 @@
 //! Recursive records: as deep as the data wants, without stack.
 #![cfg(feature = "derive")]
 
+#[path = "support/effort.rs"]
+mod effort;
+
 use std::rc::Rc;
 
 use banyan_ndr::typed;
 use banyan_ndr::{Buffer, DecodeError, Record, read_native};
 
-/// Miri is a hundred times slower.
-const DEEP: u64 = if cfg!(miri) { 300 } else { 1_000_000 };
+/// A million, which no stack holds. Miri is a hundred times slower.
+fn deep() -> u64 {
+    if cfg!(miri) { 300 } else { effort::share(1_000_000).into() }
+}
 
 fn body<T: Record>(record: &T) -> Buffer {
     let mut bytes = Vec::new();
@@ -41,14 +46,14 @@ fn list(length: u64) -> Node {
 
 #[test]
 fn a_list_of_a_million_nodes_comes_back() {
-    let body = body(&list(DEEP));
+    let body = body(&list(deep()));
     let back: Node = read_native(&body).expect("it can be read");
     let mut node = &back;
-    for value in 0..DEEP {
+    for value in 0..deep() {
         assert_eq!(node.value, value);
         node = node.next.as_deref().expect("it is not the last");
     }
-    assert!(node.value == DEEP && node.next.is_none());
+    assert!(node.value == deep() && node.next.is_none());
 }
 
 #[derive(Record, Debug)]
@@ -69,7 +74,7 @@ impl Drop for Tree {
 #[test]
 fn a_tree_that_is_all_depth_comes_back() {
     let mut tree = Tree { name: "leaf".into(), children: vec![] };
-    for _ in 0..DEEP {
+    for _ in 0..deep() {
         tree = Tree { name: "n".into(), children: vec![tree] };
     }
     let back: Tree = read_native(&body(&tree)).expect("it can be read");
@@ -77,7 +82,7 @@ fn a_tree_that_is_all_depth_comes_back() {
     while let Some(child) = at.children.first() {
         (depth, at) = (depth + 1, child);
     }
-    assert_eq!((depth, at.name.as_str()), (DEEP, "leaf"));
+    assert_eq!((depth, at.name.as_str()), (deep(), "leaf"));
 }
 
 #[derive(Record, Debug, PartialEq, Clone)]
@@ -172,7 +177,7 @@ fn a_deep_list_that_is_damaged_at_its_head_is_given_up_without_stack() {
         list: Node,
         name: String,
     }
-    let mut body = body(&Headed { list: list(DEEP), name: "name".into() });
+    let mut body = body(&Headed { list: list(deep()), name: "name".into() });
     let name = offset::<Headed>("name");
     refer(&mut body, name, usize::MAX / 2);
     assert!(matches!(read_native::<Headed>(&body), Err(DecodeError::OutOfBounds { .. })));

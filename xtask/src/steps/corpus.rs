@@ -51,7 +51,7 @@ impl Party {
     }
 }
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     if !job.root.join(EXAMPLE).is_file() {
         job.part("all", |_| Err(Problem::LeftOut(format!("example missing: {EXAMPLE}"))));
         return;

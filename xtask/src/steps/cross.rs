@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use super::{Job, Tools, cargo, has_nextest, tests_passed};
+use super::{Job, Tools, cargo, tests_passed};
 use crate::report::Problem;
 use crate::{install, manifest};
 
@@ -63,11 +63,11 @@ const AARCH64: Architecture = Architecture {
 /// The module with vector instructions.
 const KERNEL: &str = "kernel::";
 
-pub(super) fn run(job: &mut Job<'_>) {
-    let run: &[&str] = if has_nextest() { &["nextest", "run"] } else { &["test"] };
+pub(super) fn run(job: &Job<'_>) {
     for architecture in ARCHITECTURES {
         job.part(architecture.name, |tools| {
-            let mut tests = architecture.cargo(tools, run)?;
+            // Not nextest: it starts a process for each test, and the emulator would translate the program every time.
+            let mut tests = architecture.cargo(tools, &["test"])?;
             tests.args(["-p", "banyan-ndr", "--lib", "--tests", "--no-fail-fast"]);
             tests_passed(&tools.run(tests.env("PROPTEST_CASES", PROPTEST_CASES))?)
         });

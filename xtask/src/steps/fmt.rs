@@ -5,7 +5,7 @@ use super::{Job, cargo};
 /// Crates that the workspace leaves out.
 pub(super) const OUTSIDE: &[&str] = &["fuzz", "rivals"];
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     job.command("workspace", &mut cargo(["fmt", "--all", "--check"]));
     for name in OUTSIDE {
         let manifest = format!("{name}/Cargo.toml");

@@ -28,7 +28,7 @@ const MEMORY_LIMIT: u32 = 2048;
 /// The longest that one input may take, in seconds. It is long only because the machine may be busy.
 const INPUT_LIMIT: u32 = 20;
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     let targets = targets(job.root);
     let mut host = String::new();
     let built = job.part("build", |tools| {

@@ -15,7 +15,7 @@ use crate::report::{Outcome, Problem};
 /// The longest that a cluster of these tests may take to begin: it is there in a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     job.part("three hosts", |tools| {
         hosts::possible(tools.runner, false)?;
         with_cluster(tools, "ssh", &["3"], three_hosts)

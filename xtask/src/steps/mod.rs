@@ -1,4 +1,5 @@
-//! The steps of `cargo xtask test`, in the order in which they run: what is quick and fails often comes first.
+//! The steps of `cargo xtask test`: what is quick and fails often comes first, then several [`Lane`]s of steps side by
+//! side.
 //!
 //! A step is a function that runs its parts one after the other through a [`Job`]. A part passes, fails or is left
 //! out; a step goes on behind a part that failed.
@@ -17,6 +18,8 @@ mod tidy;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
@@ -29,36 +32,71 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// What it does, for people.
     pub(crate) what: &'static str,
-    run: fn(&mut Job<'_>),
+    lane: Lane,
+    run: fn(&Job<'_>),
 }
+
+/// Steps of different lanes run side by side, those of one lane in the order of [`STEPS`]. Cargo builds one thing at a
+/// time in a directory, so a lane is what builds in the same one; and while one lane waits for a single long
+/// compilation or a single slow test, another uses the rest of the machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lane {
+    /// Takes seconds, and comes before all others.
+    First,
+    /// Builds in `target/debug`, for this machine and for emulated ones.
+    Debug,
+    /// Builds in `target/miri`.
+    Miri,
+    /// Builds in `target/fuzz` and `target/release`.
+    Optimized,
+}
+
+/// The lanes behind the first.
+const SIDE_BY_SIDE: [Lane; 3] = [Lane::Debug, Lane::Miri, Lane::Optimized];
 
 /// All steps.
 pub(crate) const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "The code is formatted", run: fmt::run },
-    Step { name: "tidy", what: "The rules of the repository that no other tool checks", run: tidy::run },
-    Step { name: "clippy", what: "No lint warns, whatever the features", run: clippy::run },
-    Step { name: "tests", what: "Unit, integration and documentation tests, with and without jit", run: tests::run },
-    Step { name: "doc", what: "The documentation builds without warnings", run: doc::run },
-    Step { name: "hosts", what: "Hosts for tests are made, work, misbehave as asked, and are gone", run: hosts::run },
-    Step { name: "cross", what: "banyan-ndr's tests on emulated machines of other architectures", run: cross::run },
-    Step { name: "corpus", what: "Every architecture reads what every other one wrote", run: corpus::run },
-    Step { name: "miri", what: "The unsafe modules under Miri, little- and big-endian", run: miri::run },
-    Step { name: "fuzz", what: "Each fuzz target for a few seconds", run: fuzz::run },
-    Step { name: "readme", what: "The commands in README.md and in docs do what they say", run: readme::run },
+    step("fmt", Lane::First, "The code is formatted", fmt::run),
+    step("tidy", Lane::First, "The rules of the repository that no other tool checks", tidy::run),
+    step("clippy", Lane::Debug, "No lint warns, whatever the features", clippy::run),
+    step("tests", Lane::Debug, "Unit, integration and documentation tests, with and without jit", tests::run),
+    step("doc", Lane::Debug, "The documentation builds without warnings", doc::run),
+    step("hosts", Lane::Debug, "Hosts for tests are made, work, misbehave as asked, and are gone", hosts::run),
+    step("cross", Lane::Debug, "banyan-ndr's tests on emulated machines of other architectures", cross::run),
+    step("corpus", Lane::Debug, "Every architecture reads what every other one wrote", corpus::run),
+    step("miri", Lane::Miri, "The unsafe modules under Miri, little- and big-endian", miri::run),
+    step("readme", Lane::Optimized, "The commands in README.md and in docs do what they say", readme::run),
+    step("fuzz", Lane::Optimized, "Each fuzz target for a few seconds", fuzz::run),
 ];
 
-/// The longest that one command may take, where its step says nothing else.
-const LIMIT: Duration = Duration::from_secs(20 * 60);
+const fn step(name: &'static str, lane: Lane, what: &'static str, run: fn(&Job<'_>)) -> Step {
+    Step { name, what, lane, run }
+}
+
+/// The longest that one command may take, where its step says nothing else: as long as the whole should.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Runs the steps that are wanted and reports on them.
 pub(crate) fn run_all(root: &Path, options: &Options) -> ExitCode {
     let start = Instant::now();
-    let mut report = Report::default();
-    for step in STEPS.iter().filter(|step| options.wants(step.name)) {
-        let mut job = Job { step: step.name, root, options, report: &mut report };
-        (step.run)(&mut job);
+    let report = Mutex::new(Report::default());
+    let run = |lane: Lane| {
+        for step in STEPS.iter().filter(|step| step.lane == lane && options.wants(step.name)) {
+            (step.run)(&Job { step: step.name, root, options, report: &report });
+        }
+    };
+    run(Lane::First);
+    if options.verbose {
+        // Outputs that mix as they come could not be read.
+        SIDE_BY_SIDE.into_iter().for_each(run);
+    } else {
+        thread::scope(|scope| {
+            for lane in SIDE_BY_SIDE {
+                scope.spawn(move || run(lane));
+            }
+        });
     }
-    report.close(start.elapsed())
+    report.into_inner().unwrap_or_else(PoisonError::into_inner).close(start.elapsed())
 }
 
 /// A step at work.
@@ -66,13 +104,13 @@ pub(crate) struct Job<'a> {
     step: &'static str,
     root: &'a Path,
     options: &'a Options,
-    report: &'a mut Report,
+    report: &'a Mutex<Report>,
 }
 
 impl Job<'_> {
     /// Runs a part of the step, unless the whole is to stop. True if it passed.
-    fn part(&mut self, name: &str, run: impl FnOnce(&Tools<'_>) -> Outcome) -> bool {
-        if self.options.fail_fast && self.report.has_failure() {
+    fn part(&self, name: &str, run: impl FnOnce(&Tools<'_>) -> Outcome) -> bool {
+        if self.options.fail_fast && self.report().has_failure() {
             return false;
         }
         report::doing(self.step, name);
@@ -80,13 +118,17 @@ impl Job<'_> {
         let runner = Runner { verbose: self.options.verbose, limit: LIMIT };
         let outcome = run(&Tools { root: self.root, runner });
         let passed = outcome.is_ok();
-        self.report.add(self.step, name, start.elapsed(), outcome);
+        self.report().add(self.step, name, start.elapsed(), outcome);
         passed
     }
 
     /// A part that is one command.
-    fn command(&mut self, name: &str, command: &mut Command) -> bool {
+    fn command(&self, name: &str, command: &mut Command) -> bool {
         self.part(name, |tools| tools.run(command).map(|_| String::new()))
+    }
+
+    fn report(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::report::Problem;
 /// The command that is us: it must be in README.md, but is not run.
 const OURSELVES: &str = "cargo xtask test";
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     let mut commands = Vec::new();
     let readme = job.part("README.md", |tools| {
         let path = tools.root.join("README.md");
@@ -36,7 +36,7 @@ pub(super) fn run(job: &mut Job<'_>) {
     }
 }
 
-fn run_commands(job: &mut Job<'_>, commands: &[String]) {
+fn run_commands(job: &Job<'_>, commands: &[String]) {
     for command in commands.iter().filter(|command| *command != OURSELVES) {
         job.command(command, Command::new("bash").args(["-euo", "pipefail", "-c", command]));
     }

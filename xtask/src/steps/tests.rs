@@ -1,11 +1,11 @@
-//! `tests`: all tests of this machine's own architecture. The closing lines of the test runner are shown.
+//! `tests`: all tests of this machine's own architecture. The closing lines of the test runner are shown too.
 
 use std::process::Command;
 
 use super::{Job, cargo, closing_lines, has_nextest, tests_passed};
-use crate::{manifest, report};
+use crate::manifest;
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     let nextest = has_nextest();
     let runner = |arguments: &[&str]| {
         let mut command =
@@ -22,15 +22,17 @@ pub(super) fn run(job: &mut Job<'_>) {
     );
     job.part("documentation", |tools| {
         let output = tools.run(&mut cargo(["test", "--workspace", "--doc"]))?;
-        closing_lines(&output).for_each(report::show);
-        Ok(String::new())
+        Ok(with_closing_lines(tests_passed(&output)?, &output))
     });
 }
 
-fn counted(job: &mut Job<'_>, name: &str, command: &mut Command) {
+fn counted(job: &Job<'_>, name: &str, command: &mut Command) {
     job.part(name, |tools| {
         let output = tools.run(command)?;
-        closing_lines(&output).for_each(report::show);
-        tests_passed(&output)
+        Ok(with_closing_lines(tests_passed(&output)?, &output))
     });
+}
+
+fn with_closing_lines(note: String, output: &str) -> String {
+    std::iter::once(note.as_str()).chain(closing_lines(output)).collect::<Vec<_>>().join("\n")
 }

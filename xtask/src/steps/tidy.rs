@@ -4,7 +4,7 @@ use super::Job;
 use crate::report::Problem;
 use crate::tidy;
 
-pub(super) fn run(job: &mut Job<'_>) {
+pub(super) fn run(job: &Job<'_>) {
     job.part("repository", |tools| {
         let repository = tidy::Repository::read(tools.root).map_err(Problem::Failed)?;
         let broken = repository.check();

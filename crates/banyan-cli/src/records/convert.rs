@@ -7,6 +7,7 @@ use banyan_ndr::Format;
 use clap::Args;
 use serde_json::json;
 
+use super::choice::Choice;
 use super::import::{self, InputKind};
 use super::reshape::{Layout, Reshape};
 use super::sink::{OutputKind, Sink};
@@ -44,9 +45,10 @@ pub(crate) struct Convert {
     /// Format of JSON lines and CSV: a JSON Schema, an XML Schema, or a file of records that has it
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
-    /// Only records whose format has this name; of JSON lines and CSV, which format of the --schema file theirs is
-    #[arg(long, value_name = "NAME")]
-    format: Option<String>,
+    /// Only records whose format has this name, or an id that begins with these digits; of JSON lines and CSV, which
+    /// format of the --schema file theirs is
+    #[arg(long, value_name = "NAME|ID")]
+    format: Option<Choice>,
     /// Lay records out as this machine would
     #[arg(long, value_name = "MACHINE")]
     layout: Option<Layout>,
@@ -124,7 +126,7 @@ impl Convert {
                 converter.sink.comment(&text)?;
                 comments += 1;
             }
-            if self.format.as_ref().is_none_or(|wanted| wanted == seen.format.name()) {
+            if self.format.as_ref().is_none_or(|wanted| wanted.is(seen.format)) {
                 let within = |failure: Failure| failure.within(format_args!("{} record {}", self.input, seen.number));
                 converter.convert(seen.format, seen.body).map_err(within)?;
             }
@@ -141,7 +143,7 @@ impl Convert {
     /// Converts JSON lines or CSV, of which nothing is ever left out.
     fn text(&self, kind: InputKind, converter: &mut Converter) -> Result<bool, Failure> {
         let schema = self.schema.as_deref().unwrap_or_default();
-        let format = import::format(schema, self.format.as_deref())?;
+        let format = import::format(schema, self.format.as_ref())?;
         import::records(&self.input, kind, &format, &mut |record| {
             let body = record.to_body().during(&self.input)?;
             converter.convert(&format, &body).map_err(|failure| failure.within(&self.input))

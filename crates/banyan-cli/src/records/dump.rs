@@ -9,6 +9,7 @@ use banyan_ndr::{DynRecord, FormatId, Limits, RecordView};
 use clap::Args;
 use serde_json::json;
 
+use super::choice::Choice;
 use super::reshape::Reshape;
 use super::source::Source;
 use super::walk::Seen;
@@ -39,9 +40,9 @@ pub(crate) struct Dump {
     /// Stop after so many records of each file
     #[arg(long, value_name = "COUNT", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
-    /// Only records whose format has this name
-    #[arg(long, value_name = "NAME")]
-    format: Option<String>,
+    /// Only records whose format has this name, or an id that begins with these digits
+    #[arg(long, value_name = "NAME|ID")]
+    format: Option<Choice>,
     /// Only these fields (`time,mesh.elems.temp`)
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
@@ -83,7 +84,7 @@ impl Dump {
         while left > 0 {
             let Some(seen) = records.next()? else { break };
             progress.tell(|| format!("{name}: {} records", seen.number));
-            if self.format.as_ref().is_none_or(|wanted| wanted == seen.format.name()) {
+            if self.format.as_ref().is_none_or(|wanted| wanted.is(seen.format)) {
                 left -= 1;
                 printer.show(self, name, &seen).map_err(|failure| failure.within(name))?;
             }

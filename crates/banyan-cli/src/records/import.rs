@@ -7,6 +7,7 @@ use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema};
 use banyan_ndr::{ByteOrder, DynRecord, Format, Limits, PointerWidth};
 use clap::ValueEnum;
 
+use super::choice::{self, Choice};
 use super::source::{self, Source};
 use crate::failure::{During, Failure, cause};
 
@@ -33,8 +34,8 @@ impl InputKind {
 }
 
 /// The format that a file describes: a JSON Schema, an XML Schema, or a file of records. Of several formats the one
-/// that is called `wanted`, or else the first.
-pub(crate) fn format(path: &str, wanted: Option<&str>) -> Result<Format, Failure> {
+/// that is `wanted`.
+pub(crate) fn format(path: &str, wanted: Option<&Choice>) -> Result<Format, Failure> {
     let mut first = Vec::new();
     if path != "-" {
         // Schemas are texts, and begin like one; a file of records begins otherwise.
@@ -50,14 +51,14 @@ pub(crate) fn format(path: &str, wanted: Option<&str>) -> Result<Format, Failure
         _ => return format_of_records(path, wanted),
     };
     match wanted {
-        Some(wanted) if wanted != format.name() => {
+        Some(wanted) if !wanted.is(&format) => {
             Err(Failure::new(format!("{path}: describes {}, not the {wanted} of --format", format.name())))
         }
         _ => Ok(format),
     }
 }
 
-fn format_of_records(path: &str, wanted: Option<&str>) -> Result<Format, Failure> {
+fn format_of_records(path: &str, wanted: Option<&Choice>) -> Result<Format, Failure> {
     let mut source = Source::open(path)?;
     // Files that cannot be looked into at any place tell their formats as they are read.
     let mut records = source.records(0)?;
@@ -65,9 +66,21 @@ fn format_of_records(path: &str, wanted: Option<&str>) -> Result<Format, Failure
     if let Some(wanted) = wanted {
         source.require_format(wanted)?;
     }
-    let mut formats = source.formats().into_iter();
-    let found = formats.find(|format| wanted.is_none_or(|wanted| wanted == format.name()));
-    found.ok_or_else(|| Failure::new(format!("{path}: has no format that could be taken")))
+    let mut formats = source.formats();
+    formats.retain(|format| wanted.is_none_or(|wanted| wanted.is(format)));
+    let several = formats.len() > 1;
+    match formats.pop() {
+        None => Err(Failure::new(format!("{}: has no format that could be taken", source.title()))),
+        Some(format) if !several => Ok(format),
+        Some(format) => {
+            formats.push(format);
+            Err(Failure::new(format!(
+                "{}: has several formats: {}; choose one with --format NAME, or with the first digits of its id",
+                source.title(),
+                choice::list(&formats)
+            )))
+        }
+    }
 }
 
 fn read(path: &str) -> Result<String, Failure> {

@@ -1,5 +1,6 @@
 //! `banyan records`: files of records, looked at from the outside.
 
+mod choice;
 mod convert;
 mod diff;
 mod dump;

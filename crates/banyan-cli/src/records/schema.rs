@@ -9,6 +9,7 @@ use banyan_ndr::{Format, FormatId};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use super::choice::Choice;
 use super::source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -29,9 +30,9 @@ pub(crate) struct Schema {
     /// The language of the description
     #[arg(long = "as", value_name = "LANGUAGE", default_value = "text")]
     language: Language,
-    /// Only formats of this name
-    #[arg(long, value_name = "NAME")]
-    format: Option<String>,
+    /// Only formats of this name, or with an id that begins with these digits
+    #[arg(long, value_name = "NAME|ID")]
+    format: Option<Choice>,
     /// One JSON object with all formats and their JSON Schemas
     #[arg(long, conflicts_with = "language")]
     json: bool,
@@ -84,7 +85,7 @@ impl Schema {
             source.require_format(wanted)?;
         }
         for format in source.formats() {
-            let wanted = self.format.as_ref().is_none_or(|wanted| wanted == format.name());
+            let wanted = self.format.as_ref().is_none_or(|wanted| wanted.is(&format));
             if wanted && !found.formats.contains(&format) {
                 found.formats.push(format);
             }

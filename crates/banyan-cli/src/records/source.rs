@@ -10,6 +10,7 @@ use std::io::{self, BufReader, Read};
 use banyan_ndr::file::{ReadError, Reader, StreamReader};
 use banyan_ndr::{Format, ffs};
 
+use super::choice::{self, Choice};
 use super::harm::Harm;
 use super::walk::{FfsFile, Walk, Way};
 use crate::failure::{During, Failure, cause, warn};
@@ -143,16 +144,13 @@ impl Source {
         !damage.is_empty()
     }
 
-    /// Complains of a format name that the file does not have.
-    pub(crate) fn require_format(&self, wanted: &str) -> Result<(), Failure> {
+    /// Complains of a format that the file does not have.
+    pub(crate) fn require_format(&self, wanted: &Choice) -> Result<(), Failure> {
         let formats = self.formats();
-        if formats.iter().any(|format| format.name() == wanted) {
+        if formats.iter().any(|format| wanted.is(format)) {
             return Ok(());
         }
-        let mut names: Vec<&str> = formats.iter().map(Format::name).collect();
-        names.sort_unstable();
-        names.dedup();
-        let there = if names.is_empty() { "no format at all".into() } else { names.join(", ") };
+        let there = choice::list(&formats);
         Err(Failure::new(format!("{}: has no format {wanted}; it has {there}", self.title())))
     }
 
@@ -186,7 +184,8 @@ pub(crate) fn input(name: &str) -> Result<Box<dyn Read>, Failure> {
     Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }
 
-fn unreadable(name: &str, error: ReadError) -> Failure {
+/// Why a file cannot be read, in the words that help; the same for a name and for standard input.
+pub(super) fn unreadable(name: &str, error: ReadError) -> Failure {
     let failure = Failure::new(match error {
         ReadError::NotARecordFile { .. } => {
             "no record file: neither Banyan's, nor one of FFS or PBIO. JSON lines and CSV become one with: banyan \

@@ -6,7 +6,8 @@ use banyan_ndr::file::{self, RecordRef, StreamReader, Time};
 use banyan_ndr::{Buffer, Format, ffs};
 
 use super::harm::Harm;
-use crate::failure::{During, Failure};
+use super::source;
+use crate::failure::Failure;
 
 /// A record of a source.
 pub(crate) struct Seen<'a> {
@@ -44,7 +45,9 @@ impl Walk<'_> {
     pub(crate) fn next(&mut self) -> Result<Option<Seen<'_>>, Failure> {
         match &mut self.way {
             Way::Mapped(records) => Ok(records.next().map(Seen::from)),
-            Way::Stream(reader) => Ok(reader.next().during(self.name)?.map(Seen::from)),
+            Way::Stream(reader) => {
+                Ok(reader.next().map_err(|error| source::unreadable(self.name, error))?.map(Seen::from))
+            }
             Way::Ffs(file) => Ok(file.next()),
         }
     }

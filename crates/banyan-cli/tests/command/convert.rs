@@ -65,7 +65,7 @@ fn a_conversion_that_fails_leaves_no_file_and_harms_none() {
     for output in ["readings.bny", "new.bny", "new.csv", "new.jsonl"] {
         let ran = shop.run(&["records", "convert", "readings.jsonl", output, "--schema", "reading.json"]);
         assert_eq!(ran.status, 1);
-        assert!(ran.err.starts_with("banyan: readings.jsonl: line 2: time (line 1, column"), "{}", ran.err);
+        assert!(ran.err.starts_with("banyan: readings.jsonl: line 2, column 15: time: "), "{}", ran.err);
     }
     assert_eq!(shop.files(), before);
     assert_eq!(shop.read("readings.bny"), whole);
@@ -81,6 +81,29 @@ fn a_table_of_several_formats_is_refused_and_one_of_them_written() {
     let name = name.as_str().expect("a name");
     shop.well(&["records", "convert", &old, "one.csv", "--format", name]);
     assert!(shop.files() == ["one.csv"] && shop.read("one.csv").len() > 10);
+}
+
+#[test]
+fn of_several_formats_in_a_schema_file_one_must_be_chosen_by_name_or_id() {
+    let shop = Workshop::with_readings(3);
+    // The same name, another layout: two formats.
+    shop.well(&["records", "convert", "readings.bny", "other.bny", "--layout", "big32"]);
+    let ids: Vec<String> = ["readings.bny", "other.bny"]
+        .map(|file| json_lines(&shop.well(&["records", "schema", "--json", file]))[0]["formats"][0]["id"].clone())
+        .map(|id| id.as_str().expect("an id").to_owned())
+        .to_vec();
+    let old = golden("context_test_output.s390x");
+    let ran = shop.run(&["records", "convert", "readings.jsonl", "new.bny", "--schema", &old]);
+    assert!(ran.status == 1 && ran.err.contains("has several formats: "), "{}", ran.err);
+    assert!(ran.err.contains("choose one with --format NAME"), "{}", ran.err);
+    for (file, id) in ["readings.bny", "other.bny"].iter().zip(&ids) {
+        let dumped = shop.well(&["records", "dump", file, "--format", &id[..8]]);
+        assert_eq!(dumped.lines().count(), 3);
+        let convert = ["records", "convert", "readings.jsonl", "new.bny", "--schema", file, "--format", &id[..4]];
+        shop.well(&convert);
+    }
+    let ran = shop.run(&["records", "dump", "readings.bny", "--format", &ids[1][..8]]);
+    assert!(ran.status == 1 && ran.err.contains("it has reading"), "{}", ran.err);
 }
 
 #[test]

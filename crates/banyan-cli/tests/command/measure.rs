@@ -5,6 +5,14 @@ use std::collections::BTreeSet;
 use crate::workshop::{Workshop, json_lines};
 
 #[test]
+fn a_plot_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let shop = Workshop::new();
+    let ran = shop.run(&["bench", "records", "--plot", "no/such/plot.svg"]);
+    assert_eq!((ran.status, ran.out.as_str()), (1, ""));
+    assert!(ran.err.starts_with("banyan: --plot no/such/plot.svg: cannot be written: no such file"), "{}", ran.err);
+}
+
+#[test]
 fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
     let shop = Workshop::new();
     let told = shop.well(&["bench", "records", "--quick", "--json", "--plot", "plot.svg"]);

@@ -38,6 +38,18 @@ fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
 }
 
 #[test]
+fn what_is_no_record_file_is_refused_alike_by_name_and_on_standard_input() {
+    let shop = Workshop::new();
+    for noise in [&[0xa5; 10][..], &[0xa5; 100], &[0xa5; 5000], b"{\"time\":1}\n"] {
+        shop.write("noise", noise);
+        let by_name = shop.run(&["records", "dump", "noise"]);
+        let as_input = shop.run_with_input(&["records", "dump", "-"], noise);
+        assert_eq!((by_name.status, as_input.status), (1, 1));
+        assert_eq!(by_name.err.replace("noise: ", "standard input: "), as_input.err);
+    }
+}
+
+#[test]
 fn wrong_usage_ends_with_status_2() {
     let shop = Workshop::new();
     for arguments in [&["records", "dump"][..], &["records", "show", "x"], &["records", "stat", "--what", "x"]] {

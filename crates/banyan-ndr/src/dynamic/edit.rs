@@ -4,7 +4,7 @@ use super::fit::{Fitter, refuse, within};
 use super::initial::Initial;
 use super::{DynRecord, number::describe};
 use crate::reflect::path::{self, Segment};
-use crate::{Dim, EncodeError, Format, RecordDef, Type, Value, reflect};
+use crate::{Dim, EncodeError, Field, Format, RecordDef, Type, Value, reflect};
 
 /// A place among the values of a record: an entry of the table (or the root), and which child is taken at each step.
 #[derive(Debug, Clone, Default)]
@@ -284,6 +284,28 @@ pub(crate) fn fill_lengths(record: &RecordDef, fields: &mut [(String, Value)]) {
             }
         }
     }
+}
+
+/// The first array whose length fields contradict its items, and how. `fields` are all fields in the record's order.
+pub(crate) fn contradiction<'r>(record: &'r RecordDef, fields: &[(String, Value)]) -> Option<(&'r Field, String)> {
+    record.fields.iter().zip(fields).find_map(|(field, (_, value))| {
+        let (Type::Sized { dims, .. }, Value::List(_)) = (&field.ty, value) else { return None };
+        let declared = dims.iter().map(|dim| match dim {
+            Dim::Fixed(length) => Some(i128::from(*length)),
+            Dim::Field(index) => match fields[usize::from(*index)].1 {
+                Value::Int(length) => Some(length),
+                _ => None,
+            },
+        });
+        let declared: Option<Vec<i128>> = declared.collect();
+        let (declared, real) = (declared?, real_lengths(value, dims.len()));
+        // Lengths behind one that is zero cannot be seen in the items.
+        let seen = real.iter().position(|length| *length == 0).map_or(real.len(), |zero| zero + 1);
+        let empty = declared.contains(&0) && real.contains(&0);
+        let wrong = declared.iter().zip(&real).take(seen).find(|(declared, real)| **declared != **real as i128);
+        let (declared, real) = wrong.filter(|_| !empty)?;
+        Some((field, format!("has {real} items where its length field says {declared}")))
+    })
 }
 
 /// The lengths of nested lists, outermost first, as their first items show them.

@@ -23,7 +23,7 @@ mod read;
 pub(crate) mod targets;
 mod write;
 
-pub(crate) use edit::fill_lengths;
+pub(crate) use edit::{contradiction, fill_lengths};
 pub(crate) use fit::Fitter;
 pub(crate) use initial::Initial;
 

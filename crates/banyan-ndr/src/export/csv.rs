@@ -77,8 +77,7 @@ impl<R: Read> CsvReader<R> {
     fn parse(&self) -> Result<DynRecord, ImportError> {
         let cells = self.columns.iter().map(|(column, at)| (column, self.row.get(*at).unwrap_or_default()));
         let line = self.row.position().map_or(0, ::csv::Position::line);
-        from_json(&self.format, &columns::json(cells), &self.limits)
-            .map_err(|source| ImportError::Line { line, source })
+        from_json(&self.format, &columns::json(cells), &self.limits).map_err(|source| ImportError::Row { line, source })
     }
 }
 

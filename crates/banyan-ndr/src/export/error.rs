@@ -54,11 +54,19 @@ pub enum ImportError {
     #[error("cannot read: {0}")]
     Io(#[from] std::io::Error),
     /// A line is no record of the format.
-    #[error("line {line}: {source}")]
+    #[error("{}", on_line(*.line, .source))]
     Line {
         /// Counted from 1.
         line: u64,
         /// What is wrong with it. Lines in there are counted within the record.
+        source: TextError,
+    },
+    /// A row of a table is no record of the format.
+    #[error("{}", in_row(*.line, .source))]
+    Row {
+        /// Where the row begins, counted from 1.
+        line: u64,
+        /// What is wrong with it. Lines and columns in there are those of the JSON that the cells were made into.
         source: TextError,
     },
     /// It is not CSV.
@@ -77,4 +85,22 @@ pub enum ImportError {
     /// The format has no columns.
     #[error(transparent)]
     Columns(#[from] ExportError),
+}
+
+/// The place in the file, once, and what is wrong there.
+fn on_line(line: u64, source: &TextError) -> String {
+    match source {
+        TextError::Syntax { column, reason, .. } => format!("line {line}, column {column}: {reason}"),
+        TextError::Value { path, column, reason, .. } => format!("line {line}, column {column}: {path}: {reason}"),
+        other => format!("line {line}: {other}"),
+    }
+}
+
+/// As [`on_line`], where only the line is the file's own.
+fn in_row(line: u64, source: &TextError) -> String {
+    match source {
+        TextError::Syntax { reason, .. } => format!("line {line}: {reason}"),
+        TextError::Value { path, reason, .. } => format!("line {line}: {path}: {reason}"),
+        other => format!("line {line}: {other}"),
+    }
 }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use super::TextError;
 use super::path::Path;
 use super::scalar::shown;
+use crate::dynamic::contradiction;
 use crate::{Field, Format, RecordDef, Type, Value};
 
 /// Names listed in one error; of more only the number is told, so that the error is no larger than the text.
@@ -18,6 +19,8 @@ pub(super) struct Reading<'f> {
     pub(super) path: Path<'f>,
     missing: Names,
     unknown: Names,
+    /// The first array whose length fields say something else than its items: where, and what.
+    contradiction: Option<(String, String)>,
     /// What each number that was referred to leads to.
     types: HashMap<usize, &'f Type>,
     /// Numbers whose values are still to be read.
@@ -44,11 +47,11 @@ impl<'f> Reading<'f> {
     pub(super) fn new(format: &'f Format, skip_unknown: bool) -> Reading<'f> {
         Reading {
             format,
-
             skip_unknown,
             path: Path::default(),
             missing: Names::default(),
             unknown: Names::default(),
+            contradiction: None,
             types: HashMap::new(),
             open: VecDeque::new(),
         }
@@ -69,6 +72,13 @@ impl<'f> Reading<'f> {
         for (field, value) in record.fields.iter().zip(values.iter_mut()) {
             let value = value.take().unwrap_or_else(|| self.absent(field));
             fields.push((field.name.clone(), value));
+        }
+        if self.contradiction.is_none()
+            && let Some((field, reason)) = contradiction(record, &fields)
+        {
+            self.path.enter(&field.name);
+            self.contradiction = Some((self.path.to_string(), reason));
+            self.path.leave();
         }
         Value::Record(fields)
     }
@@ -117,6 +127,9 @@ impl<'f> Reading<'f> {
         }
         if !self.missing.names.is_empty() {
             return Err(TextError::Missing { fields: self.missing.names, more: self.missing.more });
+        }
+        if let Some((path, reason)) = self.contradiction {
+            return Err(TextError::Unwritable { path, reason });
         }
         Ok(())
     }

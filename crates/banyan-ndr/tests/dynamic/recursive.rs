@@ -84,6 +84,23 @@ fn an_entry_that_is_not_shared_is_used_once() {
 }
 
 #[test]
+fn an_entry_that_is_the_value_of_an_optional_cannot_stand_behind_a_shared_pointer_too() {
+    let text = Type::Optional { item: Type::CStr.into(), value_at: 8, size: 16 };
+    let pointer = Type::Ref { item: Type::CStr.into(), nullable: false, shared: true };
+    let format = CStruct::new("texts", 24, 8).pointer_width(PointerWidth::Eight);
+    let format = format.field("own", 0, text).field("shared", 16, pointer).build().unwrap();
+    let mut record = DynRecord::new(&format);
+    record.root = Value::record([("own", Value::Shared(0)), ("shared", Value::Shared(0))]);
+    record.shared = vec![Value::from("both"), Value::from("the pointer's")];
+    let message = record.to_body().unwrap_err().to_string();
+    assert_eq!(message, "shared: shared value 0 is used again, but not by shared pointers only");
+
+    record.root = Value::record([("own", Value::Shared(0)), ("shared", Value::Shared(1))]);
+    let body = record.to_body().unwrap();
+    assert!(DynRecord::from_body(&format, &body, &Limits::default()).unwrap() == record);
+}
+
+#[test]
 fn null_inside_an_optional_is_told_apart_from_nothing() {
     let inner = Type::Optional { item: Type::Int { width: 1, signed: false }.into(), value_at: 1, size: 2 };
     let outer = Type::Optional { item: inner.into(), value_at: 1, size: 3 };

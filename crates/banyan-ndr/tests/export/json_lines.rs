@@ -37,6 +37,9 @@ fn a_line_that_is_no_record_is_named_and_the_others_are_read() {
     assert_eq!(read.len(), 4);
     assert!(matches!(read[1], Err(ImportError::Line { line: 3, .. })));
     assert!(matches!(read[2], Err(ImportError::Line { line: 4, .. })));
+    let messages: Vec<String> = read.iter().filter_map(|read| Some(read.as_ref().err()?.to_string())).collect();
+    assert!(messages[0].starts_with("line 3, column 11: step: "), "{messages:?}");
+    assert_eq!(messages[1], "line 4, column 1: this is not UTF-8");
     for good in [&read[0], &read[3]] {
         assert_eq!(body(good.as_ref().unwrap())[..], body(&record(3))[..]);
     }

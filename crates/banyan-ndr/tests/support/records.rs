@@ -22,10 +22,11 @@ fn record(recipe: Recipe, choices: &mut Choices<'_>) -> DynRecord {
     let format = format(recipe, choices);
     let ty = format.root_type();
     // The root is an entry of the table if a pointer leads to it.
-    let mut fill = Fill { format: &format, choices, shared: vec![(ty.clone(), None)] };
+    let root = Entry { ty: ty.clone(), shared: true, value: None };
+    let mut fill = Fill { format: &format, choices, table: vec![root] };
     let root = fill.value(&ty, 0);
-    fill.shared[0].1 = Some(root);
-    let shared: Vec<Value> = fill.shared.into_iter().map(|(_, value)| value.expect("filled in")).collect();
+    fill.table[0].value = Some(root);
+    let shared: Vec<Value> = fill.table.into_iter().map(|entry| entry.value.expect("filled in")).collect();
     let mut found = false;
     let mut look = |value: &Value| found |= *value == Value::Shared(0);
     shared.iter().for_each(|value| visit(value, &mut look));
@@ -222,7 +223,16 @@ fn reference(kinds: &[u8], index: usize) -> Type {
 struct Fill<'a, 'c> {
     format: &'a Format,
     choices: &'a mut Choices<'c>,
-    shared: Vec<(Type, Option<Value>)>,
+    table: Vec<Entry>,
+}
+
+/// An entry of the table of shared values.
+struct Entry {
+    ty: Type,
+    /// Whether shared pointers lead to it. One that stands in the place of a value can be used there only.
+    shared: bool,
+    /// None while it is being filled in.
+    value: Option<Value>,
 }
 
 impl Fill<'_, '_> {
@@ -308,16 +318,17 @@ impl Fill<'_, '_> {
         }
     }
 
-    /// An entry of the table: at times one that is there already, be it in the middle of being filled in.
+    /// An entry of the table: for shared pointers at times one that is there already, be it in the middle of being
+    /// filled in.
     fn entry(&mut self, item: &Type, shared: bool, depth: usize) -> Value {
-        let known = self.shared.iter().position(|(ty, _)| ty == item);
-        if let Some(key) = known.filter(|_| shared && self.choices.below(3) == 0) {
+        let known = self.table.iter().position(|entry| shared && entry.shared && entry.ty == *item);
+        if let Some(key) = known.filter(|_| self.choices.below(3) == 0) {
             return Value::Shared(key);
         }
-        let key = self.shared.len();
-        self.shared.push((item.clone(), None));
+        let key = self.table.len();
+        self.table.push(Entry { ty: item.clone(), shared, value: None });
         let value = self.value(item, depth + 1);
-        self.shared[key].1 = Some(value);
+        self.table[key].value = Some(value);
         Value::Shared(key)
     }
 

@@ -229,3 +229,22 @@ fn fields_of(record: &mut DynRecord) -> &mut Vec<(String, Value)> {
         _ => panic!("a record"),
     }
 }
+
+#[test]
+fn a_length_that_contradicts_its_array_is_refused_at_import() {
+    let item = Box::new(Type::Int { width: 4, signed: true });
+    let array = Type::Sized { item, dims: vec![Dim::Field(0)], order: Order::Row };
+    let length = Type::Int { width: 4, signed: false };
+    let fields = vec![Field::new("count", 0, length), Field::new("items", 8, array)];
+    let record = RecordDef { name: "Counted".into(), size: 16, align: 8, fields };
+    let format = Format::new(ByteOrder::Little, PointerWidth::Eight, vec![Definition::Record(record)]).unwrap();
+    let limits = Limits::default();
+    let read = |text: &str| from_json(&format, text, &limits).map_err(|error| error.to_string());
+    assert!(read(r#"{"count":2,"items":[1,2]}"#).is_ok());
+    assert!(read(r#"{"items":[],"count":0}"#).is_ok());
+    let wrong = read(r#"{"count":3,"items":[1,2]}"#).unwrap_err();
+    assert_eq!(wrong, "items: has 2 items where its length field says 3");
+    let xml = "<Counted><count>3</count><items><item>1</item></items></Counted>";
+    let wrong = from_xml(&format, xml, &limits).unwrap_err().to_string();
+    assert_eq!(wrong, "items: has 1 items where its length field says 3");
+}
