@@ -173,3 +173,21 @@ c_strings! {
     [] [] CString: CString::from;
     ['a] [: 'a, 'a] &'a CStr: |text| text;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_ascii;
+
+    #[test]
+    fn a_high_bit_is_seen_wherever_it_is() {
+        for length in 0..40 {
+            let mut text = vec![b'x'; length];
+            assert!(is_ascii(&text));
+            for at in 0..length {
+                text[at] = 0x80;
+                assert!(!is_ascii(&text), "byte {at} of {length}");
+                text[at] = b'x';
+            }
+        }
+    }
+}
