@@ -31,11 +31,26 @@ impl Buffer {
 
     /// Sets the length. New bytes are zero or left over from what the buffer held before; they are never
     /// uninitialised, and never shrink the memory.
+    #[inline]
     pub fn set_len(&mut self, len: usize) {
-        let lines = len.div_ceil(Self::ALIGN);
-        if lines > self.lines.len() {
-            self.lines.resize(lines, Line([0; Self::ALIGN]));
+        if !self.set_len_within(len) {
+            self.grow(len);
         }
+    }
+
+    /// Sets the length, if there is memory for it.
+    #[inline]
+    pub(crate) fn set_len_within(&mut self, len: usize) -> bool {
+        let within = len <= self.lines.len() * Self::ALIGN;
+        if within {
+            self.len = len;
+        }
+        within
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.lines.resize(len.div_ceil(Self::ALIGN), Line([0; Self::ALIGN]));
         self.len = len;
     }
 
@@ -55,6 +70,7 @@ impl Buffer {
 impl std::ops::Deref for Buffer {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         // SAFETY: a `Line` is 64 initialised bytes without padding, `len` never exceeds 64 times their number, and
         // `u8` has no alignment.
@@ -63,6 +79,7 @@ impl std::ops::Deref for Buffer {
 }
 
 impl std::ops::DerefMut for Buffer {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `deref`; the borrow of `self` is exclusive, and any byte is valid in a `Line`.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }

@@ -204,25 +204,32 @@ impl Decoder {
     /// Brings a body into the layout of `target`. False when it has it already; true when it now lies in `converted`.
     #[inline]
     fn make_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
-        if body.len() > self.options.limits.body_bytes {
-            return Err(self.too_long(body));
-        }
-        if id == target.id() && self.morphs.is_empty() {
+        if id == target.id() && self.morphs.is_empty() && body.len() <= self.options.limits.body_bytes {
             return Ok(false);
         }
-        // The same formats as the record before, and nothing to count: the shortest way there is.
+        self.convert_next(id, target, body)
+    }
+
+    /// [`make_native`](Self::make_native) for layouts that differ. The shortest way there is for records of the same
+    /// formats as the record before: whatever else there is to do, another function does.
+    fn convert_next(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
         if let Some((last, route)) = &self.last
             && *last == (Pair { source: id, target: target.receiving_id() })
-            && let Route::Convert { plan, interpreted_bytes_left: 0 } = &self.routes[*route as usize]
+            && body.len() <= self.options.limits.body_bytes
+            && let Some(Route::Convert { plan, interpreted_bytes_left: 0 }) = self.routes.get(*route as usize)
+            && plan.convert_wide(body, &mut self.converted)
         {
-            plan.convert(body, &mut self.converted)?;
             return Ok(true);
         }
         self.convert_to_native(id, target, body)
     }
 
-    /// [`make_native`](Self::make_native) for the rest of the ways.
+    /// [`make_native`](Self::make_native) for all layouts that differ.
+    #[inline(never)]
     fn convert_to_native(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
+        if body.len() > self.options.limits.body_bytes {
+            return Err(self.too_long(body));
+        }
         let pair = Pair { source: id, target: target.receiving_id() };
         let route = match &self.last {
             Some((last, route)) if *last == pair => *route,

@@ -41,6 +41,7 @@ pub enum HeaderError {
 
 impl Header {
     /// As bytes.
+    #[inline]
     pub fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);

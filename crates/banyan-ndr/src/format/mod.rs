@@ -208,6 +208,7 @@ impl Format {
     }
 
     /// Whether any field refers to bytes outside its own place (strings, lists, pointers).
+    #[inline]
     pub fn has_references(&self) -> bool {
         self.0.has_references
     }

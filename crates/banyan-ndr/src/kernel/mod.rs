@@ -26,7 +26,9 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use interpret::Isa;
+use crate::Buffer;
+
+use interpret::{Isa, WideItem};
 use merge::Merged;
 use program::{Program, Step};
 
@@ -39,6 +41,8 @@ pub(crate) struct Kernel {
     /// As planned. Tells the exact error after a merged run has failed.
     program: Program,
     merged: Merged,
+    /// How one item is converted where wide vectors do all of it: nothing else starts as fast.
+    wide_item: Option<WideItem>,
     /// Whether the interpreter has wider instructions for the loop over items than generated code.
     wide: bool,
     /// Set by the first [`Kernel::compile`]; empty where that did not work.
@@ -76,8 +80,9 @@ impl Kernel {
     pub(crate) fn new(program: Program) -> Kernel {
         check::assert_within(&program.steps, program.src_size, program.dst_size);
         let merged = Merged::new(&program);
+        let wide_item = WideItem::new(&merged.one, (program.src_size, program.dst_size));
         let wide = merged.is_wide(Isa::best());
-        Kernel { program, merged, wide, code: OnceLock::new() }
+        Kernel { program, merged, wide_item, wide, code: OnceLock::new() }
     }
 
     /// The program as planned.
@@ -92,16 +97,37 @@ impl Kernel {
     /// If `src` or `dst` is not exactly `count` items long.
     #[inline]
     pub(crate) fn run(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        match self.code.get() {
-            Some(Some(code)) if !(self.wide && count >= WIDE_FROM) && code.run(src, dst, count) => Ok(()),
-            // The interpreter repeats what machine code gave up on, and finds the exact error.
-            _ => self.run_interpreted(src, dst, count),
-        }
+        if count == 1 && self.run_wide(src, dst) { Ok(()) } else { self.run_generated(src, dst, count) }
     }
 
     /// As [`Kernel::run`], but never by machine code.
     pub(crate) fn run_interpreted(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        self.run_on(Isa::best(), src, dst, count)
+        if count == 1 && self.run_wide(src, dst) { Ok(()) } else { self.run_on(Isa::best(), src, dst, count) }
+    }
+
+    /// Converts one item by wide vectors into memory that is there already; false where they cannot do it or there is
+    /// too little.
+    #[inline(always)]
+    pub(crate) fn run_wide_into(&self, src: &[u8], out: &mut Buffer) -> bool {
+        // No closure: the compiler would not inline it.
+        let Some(item) = &self.wide_item else { return false };
+        out.set_len_within(self.program.dst_size) && item.run(src, out)
+    }
+
+    /// Converts one item by wide vectors; false where they cannot do it.
+    #[inline]
+    fn run_wide(&self, src: &[u8], dst: &mut [u8]) -> bool {
+        self.wide_item.as_ref().is_some_and(|item| item.run(src, dst))
+    }
+
+    /// Converts by machine code if there is some, unless the interpreter has wider instructions for so many items.
+    #[inline(never)]
+    fn run_generated(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
+        match self.code.get() {
+            Some(Some(code)) if !(self.wide && count >= WIDE_FROM) && code.run(src, dst, count) => Ok(()),
+            // The interpreter repeats what machine code gave up on, and finds the exact error.
+            _ => self.run_on(Isa::best(), src, dst, count),
+        }
     }
 
     /// Interprets with the given instructions.

@@ -81,23 +81,33 @@ impl Plan {
         self.run(body, out, true)
     }
 
+    /// Converts a body if wide vectors do all of it and `out` has the memory: the way that takes the least to start.
+    /// False, with nothing done, where it must be [`convert`](Self::convert).
+    #[inline(always)]
+    pub(crate) fn convert_wide(&self, body: &[u8], out: &mut Buffer) -> bool {
+        let [root, ..] = self.items.as_slice() else { return false };
+        root.walks.is_empty() && root.kernel.run_wide_into(body, out)
+    }
+
     #[inline]
     fn run(&self, body: &[u8], out: &mut Buffer, interpreted: bool) -> Result<(), DecodeError> {
+        if self.run_flat(body, out, interpreted) { Ok(()) } else { self.walk(body, out, interpreted) }
+    }
+
+    /// Straight to the kernel where there is nothing else to do. False where there is, and where something is wrong.
+    #[inline]
+    fn run_flat(&self, body: &[u8], out: &mut Buffer, interpreted: bool) -> bool {
         let root = &self.items[0];
-        let size = root.program().src_size;
-        // Straight to the kernel where there is nothing else to do.
-        if root.walks.is_empty() && (body.len() == size || self.source.fits(body.len())) {
-            let body = &body[..size];
-            out.set_len(root.program().dst_size);
-            let ran = match interpreted {
-                false => root.kernel.run(body, out, 1),
-                true => root.kernel.run_interpreted(body, out, 1),
-            };
-            if ran.is_ok() {
-                return Ok(());
-            }
+        let Some((fixed, rest)) = body.split_at_checked(root.program().src_size) else { return false };
+        if !root.walks.is_empty() || !(rest.is_empty() || self.source.has_references()) {
+            return false;
         }
-        self.walk(body, out, interpreted)
+        out.set_len(root.program().dst_size);
+        let ran = match interpreted {
+            false => root.kernel.run(fixed, out, 1),
+            true => root.kernel.run_interpreted(fixed, out, 1),
+        };
+        ran.is_ok()
     }
 
     #[inline(never)]

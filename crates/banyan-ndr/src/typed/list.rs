@@ -86,7 +86,7 @@ lists! {
 impl<'a, T: Read<'a>> ReadList<'a> for Vec<T> {
     #[inline]
     fn from_items(input: &Reader<'a>, target: usize, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut items = Vec::new();
+        let mut items = Vec::with_capacity(bytes.len() / T::SIZE);
         read_items(&mut items, input, target, bytes)?;
         Ok(items)
     }

@@ -78,6 +78,38 @@ pub(super) fn value<T: Wire>(bytes: &[u8]) -> Result<T, DecodeError> {
     Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
+/// Alignments up to this cost no call to pad for.
+const SHORT_PADDING: usize = 16;
+
+/// Appends `count` zeros. Without a call where the count is known to the compiler, and small.
+#[inline]
+pub(super) fn append_zeros(out: &mut Vec<u8>, count: usize) {
+    out.reserve(count);
+    // SAFETY: `reserve` has made room for as many bytes, and all of them are written.
+    unsafe {
+        out.as_mut_ptr().add(out.len()).write_bytes(0, count);
+        out.set_len(out.len() + count);
+    }
+}
+
+/// Appends `padding` zeros, fewer than `align`, which is a power of two known to the compiler.
+#[inline]
+pub(super) fn append_padding(out: &mut Vec<u8>, padding: usize, align: usize) {
+    if align == 1 || padding == 0 {
+        return;
+    }
+    assert!(padding < align, "more padding than alignment needs");
+    if align > SHORT_PADDING {
+        return append_zeros(out, padding);
+    }
+    out.reserve(SHORT_PADDING);
+    // SAFETY: `reserve` has made room for as many bytes; those that become part of the list are among them.
+    unsafe {
+        out.as_mut_ptr().add(out.len()).write_bytes(0, SHORT_PADDING);
+        out.set_len(out.len() + padding);
+    }
+}
+
 /// Appends values made of bytes, aligned or not.
 #[inline]
 pub(super) fn extend<T: Wire>(values: &mut Vec<T>, bytes: &[u8]) -> Result<(), DecodeError> {

@@ -96,7 +96,31 @@ impl<'i> Read<'i> for String {
 #[inline]
 fn str_at<'i>(input: &Reader<'i>, at: usize) -> Result<&'i str, DecodeError> {
     let (target, count) = input.span(at)?;
-    std::str::from_utf8(input.target(target, count, 1)?).map_err(|error| DecodeError::Invalid {
+    let bytes = input.target(target, count, 1)?;
+    if is_ascii(bytes) {
+        // SAFETY: what is ASCII is UTF-8.
+        return Ok(unsafe { std::str::from_utf8_unchecked(bytes) });
+    }
+    checked(bytes)
+}
+
+/// Whether no byte has its highest bit set. Most text has none; the check of UTF-8 goes through short text byte by byte.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGHEST_BITS: u64 = 0x8080_8080_8080_8080;
+    let (words, rest) = bytes.as_chunks();
+    let all = words.iter().fold(0, |all, word| all | u64::from_ne_bytes(*word));
+    // The last word overlaps the one before, if there is one.
+    let last = match bytes.last_chunk() {
+        Some(last) => u64::from_ne_bytes(*last),
+        None => rest.iter().fold(0, |all, byte| all | u64::from(*byte)),
+    };
+    (all | last) & HIGHEST_BITS == 0
+}
+
+#[inline(never)]
+fn checked(bytes: &[u8]) -> Result<&str, DecodeError> {
+    std::str::from_utf8(bytes).map_err(|error| DecodeError::Invalid {
         path: String::new(),
         found: format!("a text with a bad byte at {}", error.valid_up_to()),
         wanted: "UTF-8",
@@ -148,4 +172,22 @@ macro_rules! c_strings {
 c_strings! {
     [] [] CString: CString::from;
     ['a] [: 'a, 'a] &'a CStr: |text| text;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ascii;
+
+    #[test]
+    fn a_high_bit_is_seen_wherever_it_is() {
+        for length in 0..40 {
+            let mut text = vec![b'x'; length];
+            assert!(is_ascii(&text));
+            for at in 0..length {
+                text[at] = 0x80;
+                assert!(!is_ascii(&text), "byte {at} of {length}");
+                text[at] = b'x';
+            }
+        }
+    }
 }

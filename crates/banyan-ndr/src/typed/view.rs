@@ -1,7 +1,7 @@
 //! Receiving a body in a type's own layout: viewed where it lies, or read into a value.
 
 use super::{Discoverer, Read, Reader, Record, Wire, memory};
-use crate::DecodeError;
+use crate::{DecodeError, Format};
 
 /// The record in a body, where it lies. Checks length, alignment, and the values of `bool`, `char` and enumerations;
 /// a type without those costs the same at any size.
@@ -27,7 +27,7 @@ pub fn read_native<'a, T: Record + Read<'a>>(body: &'a [u8]) -> Result<T, Decode
         return memory::value(body);
     }
     let format = T::format();
-    check_size::<T>(body, format.fits(body.len()))?;
+    check_size::<T>(body, fits::<T>(format, body))?;
     let input = Reader::new(body, format.is_recursive());
     prepare::<T>(&input)?;
     T::read(&input, 0)
@@ -37,12 +37,19 @@ pub fn read_native<'a, T: Record + Read<'a>>(body: &'a [u8]) -> Result<T, Decode
 /// the value is valid, but partly old and partly new.
 pub fn read_native_into<'a, T: Record + Read<'a>>(value: &mut T, body: &'a [u8]) -> Result<(), DecodeError> {
     let format = T::format();
-    check_size::<T>(body, format.fits(body.len()))?;
+    check_size::<T>(body, fits::<T>(format, body))?;
     let input = Reader::new(body, format.is_recursive());
     prepare::<T>(&input)?;
     value.read_into(&input, 0)
 }
 
+/// [`Format::fits`] for the format of `T`, whose size the compiler knows.
+#[inline]
+fn fits<T: Wire>(format: &Format, body: &[u8]) -> bool {
+    if format.has_references() { body.len() >= T::SIZE } else { body.len() == T::SIZE }
+}
+
+#[inline]
 fn prepare<'a, T: Read<'a>>(input: &Reader<'a>) -> Result<(), DecodeError> {
     if input.deferring { Discoverer::prepare::<T>(input, 0) } else { Ok(()) }
 }

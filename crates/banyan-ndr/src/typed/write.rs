@@ -113,6 +113,7 @@ pub(super) struct Written<'r> {
 
 impl<'r> Writer<'r> {
     /// Writes `record` behind what is in `owned` already.
+    #[inline]
     pub(super) fn run<T: Wire>(record: &'r T, owned: Vec<u8>, threshold: usize, deferring: bool) -> Written<'r> {
         let mut writer = Writer {
             start: owned.len(),
@@ -169,7 +170,7 @@ impl<'r> Writer<'r> {
     #[inline]
     pub(super) fn reserve(&mut self, size: usize, align: usize) -> Option<Place> {
         let place = self.align(size, align)?;
-        self.owned.resize(place.index + size, 0);
+        memory::append_zeros(&mut self.owned, size);
         Some(place)
     }
 
@@ -183,9 +184,7 @@ impl<'r> Writer<'r> {
             self.fail_too_long(end);
             return None;
         }
-        if padding > 0 {
-            self.owned.resize(self.owned.len() + padding, 0);
-        }
+        memory::append_padding(&mut self.owned, padding, align);
         Some(Place { at: len + padding, index: self.owned.len() })
     }
 
@@ -286,8 +285,10 @@ impl<'r> Writer<'r> {
 
     #[inline]
     fn span(&mut self, slot: Place, target: usize, count: usize) {
-        self.refer(slot, target);
-        self.put(slot.part(POINTER), &count.to_ne_bytes());
+        let mut span = [0; 2 * POINTER];
+        span[..POINTER].copy_from_slice(&(target + ORIGIN).to_ne_bytes());
+        span[POINTER..].copy_from_slice(&count.to_ne_bytes());
+        self.put(slot, &span);
     }
 }
 

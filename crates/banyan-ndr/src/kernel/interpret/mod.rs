@@ -8,13 +8,13 @@ use super::StepErrorKind;
 use super::merge::Merged;
 use super::number;
 use super::program::{Number, Step};
-pub(super) use simd::Isa;
 #[cfg(all(
     feature = "jit",
     not(miri),
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")
 ))]
 pub(super) use simd::WideLoop;
+pub(super) use simd::{Isa, WideItem};
 
 /// Where and why a step failed.
 #[derive(Debug)]

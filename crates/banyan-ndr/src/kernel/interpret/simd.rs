@@ -9,9 +9,11 @@ mod vectors;
 #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(miri)))]
 #[path = "simd_x86.rs"]
 mod vectors;
+mod wide;
 
 use crate::kernel::program::Window;
-use vectors::Vectors;
+use vectors::{Vectors, Wide};
+pub(in crate::kernel) use wide::{WideItem, WideLoop};
 
 /// The instructions to run windows with. A value is proof that the processor has them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,41 +30,17 @@ impl Isa {
 
     /// Whether a loop over these windows runs on wider vectors than generated code has.
     pub(in crate::kernel) fn is_wide(self, windows: &[Window]) -> bool {
-        self.0.is_some_and(|vectors| vectors.is_wide(windows))
+        self.widen(windows).is_some()
+    }
+
+    fn widen(self, windows: &[Window]) -> Option<Wide> {
+        self.0?.widen(windows)
     }
 
     /// All there are, the portable ones included.
     #[cfg(test)]
     pub(in crate::kernel) fn all() -> Vec<Isa> {
         Vectors::available().map(|vectors| Isa(Some(vectors))).chain([Isa::PORTABLE]).collect()
-    }
-}
-
-/// A loop over windows on wider vectors than generated code has, for that code to call.
-#[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
-#[derive(Debug)]
-pub(in crate::kernel) struct WideLoop {
-    vectors: Vectors,
-    windows: Vec<Window>,
-    count: usize,
-    strides: (usize, usize),
-}
-
-#[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
-impl WideLoop {
-    /// `windows` on `count` items that lie `strides` apart, if this processor has wide vectors for them.
-    pub(in crate::kernel) fn new(windows: &[Window], count: usize, strides: (usize, usize)) -> Option<WideLoop> {
-        let vectors = Isa::best().0.filter(|vectors| vectors.is_wide(windows))?;
-        Some(WideLoop { vectors, windows: windows.to_vec(), count, strides })
-    }
-
-    /// # Safety
-    ///
-    /// The 16 bytes of every window of every item must be readable at `src` and writable at `dst`.
-    pub(in crate::kernel) unsafe fn run(&self, src: *const u8, dst: *mut u8) {
-        // SAFETY: by this function's contract; `Vectors` exists only where the processor has the instructions, and
-        // `new` found the windows wide.
-        unsafe { self.vectors.shuffle_wide(&self.windows, src, dst, self.count, self.strides) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::arch::aarch64::{vld1q_u8, vqtbl1q_u8, vst1q_u8};
 
+use super::WideLoop;
 use crate::kernel::program::Window;
 
 /// NEON.
@@ -15,8 +16,8 @@ impl Vectors {
     }
 
     /// Never: generated code has vectors of the same width.
-    pub(super) fn is_wide(self, _: &[Window]) -> bool {
-        false
+    pub(super) fn widen(self, _: &[Window]) -> Option<Wide> {
+        None
     }
 
     /// Runs `windows`, in order, on `count` items.
@@ -43,19 +44,13 @@ impl Vectors {
             }
         }
     }
-    /// # Safety
-    ///
-    /// As for [`shuffle`](Self::shuffle). No windows are [wide](Self::is_wide), so nobody comes here.
-    #[cfg(feature = "jit")]
-    pub(super) unsafe fn shuffle_wide(
-        self,
-        windows: &[Window],
-        src: *const u8,
-        dst: *mut u8,
-        count: usize,
-        strides: (usize, usize),
-    ) {
-        // SAFETY: passed on from this function's contract.
-        unsafe { self.shuffle(windows, src, dst, count, strides) }
-    }
 }
+
+/// There are none.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wide {}
+
+/// # Safety
+///
+/// None: there are no loops.
+pub(super) unsafe fn run_loops(_: &[WideLoop], _: *const u8, _: *mut u8) {}

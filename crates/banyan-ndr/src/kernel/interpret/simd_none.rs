@@ -1,5 +1,6 @@
 //! No vector instructions known.
 
+use super::WideLoop;
 use crate::kernel::program::Window;
 
 /// There are none.
@@ -11,7 +12,7 @@ impl Vectors {
         std::iter::empty()
     }
 
-    pub(super) fn is_wide(self, _: &[Window]) -> bool {
+    pub(super) fn widen(self, _: &[Window]) -> Option<Wide> {
         match self {}
     }
 
@@ -21,11 +22,13 @@ impl Vectors {
     pub(super) unsafe fn shuffle(self, _: &[Window], _: *const u8, _: *mut u8, _: usize, _: (usize, usize)) {
         match self {}
     }
-    /// # Safety
-    ///
-    /// Cannot be called.
-    #[cfg(feature = "jit")]
-    pub(super) unsafe fn shuffle_wide(self, _: &[Window], _: *const u8, _: *mut u8, _: usize, _: (usize, usize)) {
-        match self {}
-    }
 }
+
+/// There are none.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wide {}
+
+/// # Safety
+///
+/// None: there are no loops.
+pub(super) unsafe fn run_loops(_: &[WideLoop], _: *const u8, _: *mut u8) {}

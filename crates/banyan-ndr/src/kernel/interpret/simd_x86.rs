@@ -8,6 +8,7 @@ use std::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
+use super::WideLoop;
 use crate::kernel::program::Window;
 
 /// An extension of the instruction set. Made by [`Vectors::available`] only.
@@ -25,9 +26,17 @@ impl Vectors {
         avx2.into_iter().chain(ssse3)
     }
 
-    /// Whether [`shuffle`](Self::shuffle) takes two windows at once.
-    pub(super) fn is_wide(self, windows: &[Window]) -> bool {
-        self == Vectors::Avx2 && matches!(windows.len(), 2 | 4 | 6 | 8) && in_pairs(windows)
+    /// `windows` two at a time, where they are few and every two lie side by side, in source and target.
+    pub(super) fn widen(self, windows: &[Window]) -> Option<Wide> {
+        let (chunks, rest) = windows.as_chunks::<2>();
+        if self != Vectors::Avx2 || chunks.is_empty() || chunks.len() > MOST_PAIRS || !rest.is_empty() {
+            return None;
+        }
+        let mut wide = Wide { pairs: [Pair::NONE; MOST_PAIRS], used: chunks.len() };
+        for (pair, windows) in wide.pairs.iter_mut().zip(chunks) {
+            *pair = Pair::new(windows)?;
+        }
+        Some(wide)
     }
 
     /// Runs `windows`, in order, on `count` items.
@@ -46,11 +55,11 @@ impl Vectors {
         count: usize,
         strides: (usize, usize),
     ) {
-        if self.is_wide(windows) {
-            // SAFETY: passed on from this function's contract.
-            return unsafe { self.shuffle_wide(windows, src, dst, count, strides) };
-        }
         let items = Items { src, dst, count, strides };
+        if let Some(wide) = self.widen(windows) {
+            // SAFETY: passed on from this function's contract; AVX2 is there, or there would be no wide windows.
+            return unsafe { items.shuffle_wide(&wide) };
+        }
         // SAFETY: passed on from this function's contract.
         unsafe {
             match windows.len() {
@@ -66,37 +75,65 @@ impl Vectors {
             }
         }
     }
+}
 
-    /// [`shuffle`](Self::shuffle) for windows that [are wide](Self::is_wide), which is not asked again.
-    ///
-    /// # Safety
-    ///
-    /// As for [`shuffle`](Self::shuffle), and `windows` must be wide.
-    #[inline(always)]
-    pub(super) unsafe fn shuffle_wide(
-        self,
-        windows: &[Window],
-        src: *const u8,
-        dst: *mut u8,
-        count: usize,
-        strides: (usize, usize),
-    ) {
-        let items = Items { src, dst, count, strides };
-        // SAFETY: passed on from this function's contract.
-        unsafe {
-            match windows.len() {
-                2 => items.shuffle_pairs::<1>(windows),
-                4 => items.shuffle_pairs::<2>(windows),
-                6 => items.shuffle_pairs::<3>(windows),
-                _ => items.shuffle_pairs::<4>(windows),
-            }
+/// Pairs of windows whose masks fit the registers, with some to spare.
+const MOST_PAIRS: usize = 4;
+
+/// Two windows side by side: 32 bytes at once.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    mask: [u8; 32],
+    src: usize,
+    dst: usize,
+}
+
+impl Pair {
+    const NONE: Pair = Pair { mask: [0; 32], src: 0, dst: 0 };
+
+    fn new([low, high]: &[Window; 2]) -> Option<Pair> {
+        if low.src + 16 != high.src || low.dst + 16 != high.dst {
+            return None;
         }
+        let mut mask = [0; 32];
+        mask[..16].copy_from_slice(&low.mask);
+        mask[16..].copy_from_slice(&high.mask);
+        Some(Pair { mask, src: low.src as usize, dst: low.dst as usize })
     }
 }
 
-/// Whether every two windows lie side by side, in source and target.
-fn in_pairs(windows: &[Window]) -> bool {
-    windows.as_chunks::<2>().0.iter().all(|[low, high]| low.src + 16 == high.src && low.dst + 16 == high.dst)
+/// Windows that are run two at a time. A value is proof that the processor has AVX2.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wide {
+    pairs: [Pair; MOST_PAIRS],
+    used: usize,
+}
+
+/// Runs loops one behind the other.
+///
+/// # Safety
+///
+/// Every window of every item of every loop must be readable at `src` and writable at `dst`.
+#[inline]
+pub(super) unsafe fn run_loops(loops: &[WideLoop], src: *const u8, dst: *mut u8) {
+    if !loops.is_empty() {
+        // SAFETY: passed on from this function's contract; there is a loop, and so AVX2.
+        unsafe { run_loops_with_avx2(loops, src, dst) }
+    }
+}
+
+/// # Safety
+///
+/// As [`run_loops`], on a processor with AVX2.
+#[target_feature(enable = "avx2")]
+unsafe fn run_loops_with_avx2(loops: &[WideLoop], src: *const u8, dst: *mut u8) {
+    for WideLoop { wide, start, count, strides } in loops {
+        // SAFETY: passed on from this function's contract.
+        unsafe {
+            let items = Items { src: src.add(start.0), dst: dst.add(start.1), count: *count, strides: *strides };
+            items.shuffle_wide(wide);
+        }
+    }
 }
 
 /// The items of a run.
@@ -110,26 +147,41 @@ struct Items {
 impl Items {
     /// # Safety
     ///
-    /// As [`Vectors::shuffle`], with `2 * N` windows that lie [in pairs](in_pairs).
+    /// As [`Vectors::shuffle`], on a processor with AVX2.
+    #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn shuffle_pairs<const N: usize>(&self, windows: &[Window]) {
-        let Some(pairs) = windows.as_chunks::<2>().0.first_chunk::<N>() else { return };
+    unsafe fn shuffle_wide(&self, wide: &Wide) {
+        // SAFETY: passed on from this function's contract.
+        unsafe {
+            match wide.used {
+                1 => self.shuffle_pairs::<1>(wide),
+                2 => self.shuffle_pairs::<2>(wide),
+                3 => self.shuffle_pairs::<3>(wide),
+                _ => self.shuffle_pairs::<4>(wide),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Vectors::shuffle`], with `N` pairs, on a processor with AVX2.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn shuffle_pairs<const N: usize>(&self, wide: &Wide) {
+        let Some(pairs) = wide.pairs.first_chunk::<N>() else { return };
         // Loops, because `map` would not be compiled with the vector instructions.
         let mut masks = [_mm256_setzero_si256(); N];
-        let mut at = [(0, 0); N];
         for i in 0..N {
-            let [low, high] = &pairs[i];
-            // SAFETY: masks have 16 bytes.
-            masks[i] = unsafe { _mm256_loadu2_m128i(high.mask.as_ptr().cast(), low.mask.as_ptr().cast()) };
-            at[i] = (low.src as usize, low.dst as usize);
+            // SAFETY: masks have 32 bytes.
+            masks[i] = unsafe { _mm256_loadu_si256(pairs[i].mask.as_ptr().cast()) };
         }
         let (mut src, mut dst) = (self.src, self.dst);
         for _ in 0..self.count {
             for i in 0..N {
                 // SAFETY: two windows side by side lie within bounds by this function's contract.
                 unsafe {
-                    let source = _mm256_loadu_si256(src.add(at[i].0).cast());
-                    _mm256_storeu_si256(dst.add(at[i].1).cast(), _mm256_shuffle_epi8(source, masks[i]));
+                    let source = _mm256_loadu_si256(src.add(pairs[i].src).cast());
+                    _mm256_storeu_si256(dst.add(pairs[i].dst).cast(), _mm256_shuffle_epi8(source, masks[i]));
                 }
             }
             // The step behind the last item may leave the allocation, where it is not used.

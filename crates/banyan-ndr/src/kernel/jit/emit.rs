@@ -148,10 +148,10 @@ impl<'a> Emitter<'a> {
                 self.if_present(item, (src, dst), otherwise, steps);
             }
             Step::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
-                let first = self.advance(item, src, dst);
-                if let Some(wide) = wide_loop(steps, count, (src_stride, dst_stride)) {
-                    return self.call_wide(wide, first);
+                if let Some(wide) = wide_loop(step) {
+                    return self.call_wide(wide, item);
                 }
+                let first = self.advance(item, src, dst);
                 self.repeat(first, count, (src_stride, dst_stride), |emitter, item| emitter.steps(steps, item));
             }
             Step::Zero { .. }
@@ -209,12 +209,12 @@ impl<'a> Emitter<'a> {
         self.fail_if(result);
     }
 
-    /// Has the interpreter run a loop over all of its items, the first of which is given.
-    fn call_wide(&mut self, wide: WideLoop, first: Item) {
+    /// Has the interpreter run a loop over parts of the item.
+    fn call_wide(&mut self, wide: WideLoop, item: Item) {
         let wide = Arc::new(wide);
         let address = Arc::as_ptr(&wide).expose_provenance();
         self.called.wide_loops.push(wide);
-        let arguments = [self.constant(address), first.src, first.dst];
+        let arguments = [self.constant(address), item.src, item.dst];
         let callee = self.constant(memory::wide_loop as *const () as usize);
         self.builder.ins().call_indirect(self.wide_loop, callee, &arguments);
     }
@@ -262,12 +262,10 @@ impl<'a> Emitter<'a> {
 }
 
 /// The interpreter's loop, where that is so much faster that it pays to call it.
-fn wide_loop(steps: &[Step], count: u32, strides: (u32, u32)) -> Option<WideLoop> {
-    let [Step::Shuffle { windows }] = steps else { return None };
-    if u64::from(count) * (windows.len() as u64) < WIDE_LOOP {
-        return None;
-    }
-    WideLoop::new(windows, count as usize, (strides.0 as usize, strides.1 as usize))
+fn wide_loop(step: &Step) -> Option<WideLoop> {
+    let Step::Repeat { count, steps, .. } = step else { return None };
+    let [Step::Shuffle { windows }] = steps.as_slice() else { return None };
+    if u64::from(*count) * (windows.len() as u64) < WIDE_LOOP { None } else { WideLoop::new(step) }
 }
 
 /// For all loads and stores: they never trap, and need not be aligned.

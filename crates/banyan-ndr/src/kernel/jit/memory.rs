@@ -57,7 +57,7 @@ pub(super) unsafe extern "C" fn interpret_step(
 ///
 /// # Safety
 ///
-/// `wide` must outlive the call; all items of the loop must lie at `src` and `dst`, and not overlap.
+/// `wide` must outlive the call; the item that its step is about must lie at `src` and `dst`, and not overlap.
 pub(super) unsafe extern "C" fn wide_loop(wide: *const WideLoop, src: *const u8, dst: *mut u8) {
     // SAFETY: by this function's contract, which the emitter keeps: it passes the address of a loop that `Code` owns,
     // and has asserted that the step it stands for stays within its item.

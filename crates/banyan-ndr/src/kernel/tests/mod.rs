@@ -23,6 +23,9 @@ fn interpreters_agree(kernel: &Kernel, src: &[u8], count: usize) {
         let found = kernel.run_on(isa, src, &mut dst, count).map(|()| dst);
         assert_eq!(found, expected, "{isa:?}, merged: {:?}", kernel.merged);
     }
+    let mut dst = vec![0x5a; kernel.program().dst_size * count];
+    let found = kernel.run_interpreted(src, &mut dst, count).map(|()| dst);
+    assert_eq!(found, expected, "merged: {:?}", kernel.merged);
 }
 
 /// Where code can be generated.
