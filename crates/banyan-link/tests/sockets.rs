@@ -128,8 +128,10 @@ fn much_more_than_the_window_goes_through_it() {
                 one.send(Frame::new(DATA, 0, 0, payload.clone()));
                 sent += payload.len() as u64;
             }
-            let event = one.wait(deadline());
-            assert!(matches!(event, None | Some(Event::Opened(_))), "{event:?}");
+            if one.room() == 0 {
+                let event = one.wait(deadline());
+                assert!(matches!(event, None | Some(Event::Opened(_))), "{event:?}");
+            }
         }
         one.close();
         (end(&mut one), sent)
