@@ -18,7 +18,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     member.barrier()?;
     if let Some(parts) = gathered {
         let in_order = parts.iter().zip(0u32..).all(|(part, rank)| part[..] == rank.to_le_bytes());
-        let answer = format!("{} members heard {:?}; gathered in order: {in_order}", parts.len(), String::from_utf8_lossy(&word));
+        let answer = format!(
+            "{} members heard {:?}; gathered in order: {in_order}",
+            parts.len(),
+            String::from_utf8_lossy(&word)
+        );
         member.send_user_data(answer)?;
     }
     Ok(())

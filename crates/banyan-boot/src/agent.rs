@@ -13,11 +13,11 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
+use crate::inherited::inherited_socket;
 use crate::launcher::program::{self, AgentProgram};
+use crate::member::JOIN_DESCRIPTOR;
 use crate::message;
 use crate::node::greeting::READY;
-use crate::inherited::inherited_socket;
-use crate::member::JOIN_DESCRIPTOR;
 use crate::node::{Node, Setting, agent_link_options};
 use crate::process::{Spawner, keep};
 
@@ -105,7 +105,8 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
         AgentChannel::Inherited => Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &agent_link_options()),
         AgentChannel::Pipes => {
             let (input, output) = standard_streams().map_err(|error| format!("standard streams: {error}"))?;
-            Link::over_pipes(input, output, &agent_link_options()).map_err(|error| format!("standard streams: {error}"))?
+            Link::over_pipes(input, output, &agent_link_options())
+                .map_err(|error| format!("standard streams: {error}"))?
         }
         AgentChannel::Roster(_) => return Err("rosters".into()),
     };

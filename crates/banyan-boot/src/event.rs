@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::process::ExitState;
 use crate::problem::Problem;
+use crate::process::ExitState;
 
 /// Something that happened in a session.
 #[derive(Debug, Clone)]

@@ -1,14 +1,25 @@
 //! Descriptors that a process was given by the one that started it.
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
-use rustix::net::SocketType;
+use rustix::io::FdFlags;
+use rustix::net::sockopt::socket_type;
 
-/// Takes an inherited socket, once: it is not passed on to processes that this one starts.
+/// Takes an inherited socket. Processes that this one starts do not inherit it.
 pub(crate) fn inherited_socket(number: i32) -> Result<OwnedFd, String> {
-    // SAFETY: the number came from the process that started this one, which said that the descriptor is for us to take;
-    // nobody else in this process knows of it. It is checked to be an open socket before anything is done with it, and
-    // given back untouched otherwise.
-    let socket = unsafe { OwnedFd::from_raw_fd(number) };
-    Ok(socket)
+    if number < 3 {
+        return Err(format!("{number} is a standard stream"));
+    }
+    // SAFETY: only looked at while this function runs; whether it is open is what the look finds out.
+    let given = unsafe { BorrowedFd::borrow_raw(number) };
+    socket_type(given)
+        .map_err(|error| format!("descriptor {number} is no socket: {error}; was it taken or closed?"))?;
+    if rustix::io::fcntl_getfd(given).is_ok_and(|flags| flags.contains(FdFlags::CLOEXEC)) {
+        return Err(format!("descriptor {number} is this process's own; has it joined already?"));
+    }
+    rustix::io::fcntl_setfd(given, FdFlags::CLOEXEC).map_err(|error| format!("descriptor {number}: {error}"))?;
+    // SAFETY: it is an open socket that survived `execve`, as those do that a parent gives its child, and no code of this
+    // process has made it: everything that is made here is closed on `execve`. The flag set above keeps a second call
+    // from taking it again.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }

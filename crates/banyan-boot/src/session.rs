@@ -10,8 +10,8 @@ use crate::assignment::{Assignment, Image};
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
-use crate::launcher::program::AgentProgram;
 use crate::hostset::HostSet;
+use crate::launcher::program::AgentProgram;
 use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
@@ -121,7 +121,8 @@ impl Session {
             (papers.over || progress.agents >= agents && members).then(|| std::mem::take(&mut papers.problems))
         });
         let Some(problems) = up else { return Err(self.too_slow(size)) };
-        let unreachable: Vec<Problem> = problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
+        let unreachable: Vec<Problem> =
+            problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
         if problems.is_empty() {
             if held {
                 self.desk.order(Order::Release);
@@ -235,7 +236,12 @@ impl Session {
             (papers.ended == size || papers.over).then(|| papers.states.clone())
         });
         let states = done.ok_or(SessionError::TimedOut)?;
-        Ok(Outcome { states: states.into_iter().map(|state| state.unwrap_or_else(|| ExitState::Lost("the session ended first".into()))).collect() })
+        Ok(Outcome {
+            states: states
+                .into_iter()
+                .map(|state| state.unwrap_or_else(|| ExitState::Lost("the session ended first".into())))
+                .collect(),
+        })
     }
 
     /// Ends everything and waits until it has ended.

@@ -17,11 +17,7 @@ pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &Agent
     if words.is_empty() {
         return Err("the launcher's template is empty; write for example: pdsh -w {hosts} {agent}".into());
     }
-    let program = [
-        agent.path.display().to_string(),
-        "agent".into(),
-        format!("--roster={}", roster.display()),
-    ];
+    let program = [agent.path.display().to_string(), "agent".into(), format!("--roster={}", roster.display())];
     let joined = hosts.join(",");
     let count = hosts.len().to_string();
     let mut command: Vec<OsString> = Vec::new();

@@ -48,7 +48,8 @@ pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], inside: bool,
 /// The addresses of nodes in the output of `scontrol show node --oneliner`: pairs of name and address.
 pub(crate) fn addresses(shown: &str) -> Vec<(String, String)> {
     let value = |line: &str, key: &str| {
-        line.split_whitespace().find_map(|word| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).map(str::to_owned))
+        line.split_whitespace()
+            .find_map(|word| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).map(str::to_owned))
     };
     shown.lines().filter_map(|line| Some((value(line, "NodeName")?, value(line, "NodeAddr")?))).collect()
 }
@@ -59,7 +60,8 @@ mod tests {
 
     #[test]
     fn addresses_come_from_what_the_controller_shows() {
-        let shown = "NodeName=n1 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=n1 Port=0\nNodeName=n2 NodeAddr=10.0.0.2 X=1\n";
+        let shown =
+            "NodeName=n1 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=n1 Port=0\nNodeName=n2 NodeAddr=10.0.0.2 X=1\n";
         let expected = [("n1", "10.0.0.1"), ("n2", "10.0.0.2")].map(|(name, at)| (name.to_owned(), at.to_owned()));
         assert_eq!(addresses(shown), expected);
     }

@@ -59,7 +59,10 @@ mod tests {
     fn the_host_comes_after_the_end_of_options_and_questions_are_refused() {
         let starter = SshOptions { arguments: vec!["-F".into(), "conf".into()] }.one("n1", &agent());
         let words: Vec<&str> = starter.command.iter().map(|word| word.to_str().unwrap()).collect();
-        assert_eq!(words[..words.len() - 1], ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes", "-F", "conf", "--", "n1"]);
+        assert_eq!(
+            words[..words.len() - 1],
+            ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes", "-F", "conf", "--", "n1"]
+        );
         assert_eq!(starter.check, "ssh -F conf -o BatchMode=yes n1 true");
     }
 

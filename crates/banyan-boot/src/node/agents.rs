@@ -57,7 +57,8 @@ impl Node {
                 (Some(&starter.process.pidfd), Token::StarterExit(number)),
             ];
             for (descriptor, token) in watched {
-                let watch = descriptor.map(|descriptor| self.poller.register(descriptor, token.number(), Interest::READ));
+                let watch =
+                    descriptor.map(|descriptor| self.poller.register(descriptor, token.number(), Interest::READ));
                 results.extend(watch);
             }
         }
@@ -137,7 +138,8 @@ impl Node {
     fn greeted(&mut self, index: usize, version: &str) {
         let ours = env!("CARGO_PKG_VERSION");
         if version != ours {
-            let cause = format!("its agent is of version {version}, this program of {ours}; use the same release on both");
+            let cause =
+                format!("its agent is of version {version}, this program of {ours}; use the same release on both");
             return self.refuse(index, ProblemKind::Version, &cause);
         }
         let agent = &mut self.agents[index];
@@ -258,8 +260,12 @@ impl Node {
         let problem = Problem {
             host: agent.host.clone(),
             kind: ProblemKind::AgentLost,
-            cause: format!("its agent was lost: {why}{}", words.map_or_else(String::new, |words| format!(" (last line: {words:?})"))),
-            remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)".into(),
+            cause: format!(
+                "its agent was lost: {why}{}",
+                words.map_or_else(String::new, |words| format!(" (last line: {words:?})"))
+            ),
+            remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)"
+                .into(),
             members: agent.ranks.to_string(),
         };
         self.problem(problem);

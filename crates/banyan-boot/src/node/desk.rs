@@ -144,7 +144,11 @@ impl Desk {
     }
 
     /// Waits until `take` gives something, or the deadline has passed (`None`).
-    pub(crate) fn wait<R>(&self, deadline: Option<Instant>, mut take: impl FnMut(&mut Papers) -> Option<R>) -> Option<R> {
+    pub(crate) fn wait<R>(
+        &self,
+        deadline: Option<Instant>,
+        mut take: impl FnMut(&mut Papers) -> Option<R>,
+    ) -> Option<R> {
         let mut papers = self.papers();
         loop {
             if let Some(taken) = take(&mut papers) {

@@ -37,7 +37,8 @@ impl Node {
             self.signal_member(index, Signal::CONT);
         }
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none()
+            {
                 self.stop_starter(index);
                 self.agents[index].stage = Stage::Ended;
             }
@@ -46,11 +47,16 @@ impl Node {
 
     /// Whether nothing is left to do.
     pub(super) fn is_finished(&self) -> bool {
-        let agents_gone =
-            || self.agents.iter().all(|agent| matches!(agent.stage, Stage::Gone | Stage::Ended));
+        let agents_gone = || {
+            self.agents.iter().all(|agent| {
+                let reaped = agent.starter.as_ref().is_none_or(|starter| starter.exited.is_some());
+                matches!(agent.stage, Stage::Gone | Stage::Ended) && reaped
+            })
+        };
         let nothing_below = self.running == 0 && agents_gone();
         let detached = self.detached && self.members_to_start.is_empty();
-        nothing_below && (self.ending.is_some() || detached) || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
+        nothing_below && (self.ending.is_some() || detached)
+            || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
     }
 
     /// Too much time has passed; what is left is swept by the keeper.
@@ -91,7 +97,8 @@ impl Node {
     }
 
     fn tick_links(&mut self, now: Instant) {
-        let tokens = std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
+        let tokens =
+            std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
         for token in tokens.collect::<Vec<_>>() {
             let Some(wire) = self.wire(token) else { continue };
             if wire.link.timeout().is_some_and(|timeout| timeout <= now) {
@@ -121,7 +128,10 @@ impl Node {
             Up::Parent(wire) => wire.link.timeout(),
             Up::Desk(_) => None,
         };
-        let agents = self.agents.iter().flat_map(|agent| [agent.deadline, agent.wire.as_ref().and_then(|wire| wire.link.timeout())]);
+        let agents = self
+            .agents
+            .iter()
+            .flat_map(|agent| [agent.deadline, agent.wire.as_ref().and_then(|wire| wire.link.timeout())]);
         let members = self.members.iter().filter(|_| self.has_time_limits).map(|member| member.deadline);
         let ending = self.ending.as_ref().map(|ending| {
             let grace = self.assignment.terms.grace();

@@ -10,7 +10,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::token::Token;
 use super::wire::Wire;
-use crate::process::{Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stream, StreamState, input_pipe, output_pipe};
+use crate::process::{
+    Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stream, StreamState,
+    input_pipe, output_pipe,
+};
 
 /// Bytes of standard input that wait for one member at most; when a member has more, the front-end waits.
 const INPUT_BOUND: usize = 256 * 1024;
@@ -98,7 +101,8 @@ impl Member {
         )?;
         self.process = Some(child);
         let link = Link::inherited(ours, options);
-        self.wire = Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
+        self.wire =
+            Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
         self.input = input.map(|(_, write)| InputPipe::new(write));

@@ -1,11 +1,12 @@
 //! Starting members, hearing that they joined, and taking note of their end.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use banyan_link::{Frame, Interest};
+use banyan_link::{Event as LinkEvent, Frame, Interest};
 use bytes::Bytes;
 use rustix::process::Signal;
 
@@ -133,7 +134,7 @@ impl Node {
             Err(error) => ExitState::Lost(format!("its end could not be learnt: {error}")),
         };
         let _ = self.poller.remove(&process.pidfd);
-        self.handle_link(Token::Member(index as u32), true);
+        self.take_last_words(index);
         self.close_streams(index);
         let member = &mut self.members[index];
         member.state = Some(state.clone());
@@ -145,6 +146,22 @@ impl Node {
         self.deliver();
         self.exits.push((rank, state));
         self.running -= 1;
+    }
+
+    /// Takes everything a member sent before it ended, whether there is room for it or not: it is no more than its
+    /// credit.
+    fn take_last_words(&mut self, index: usize) {
+        let token = Token::Member(index as u32);
+        while let Some(wire) = self.wire(token) {
+            wire.link.fill(Instant::now());
+            while let Some(event) = self.wire(token).and_then(|wire| wire.next(true)) {
+                match event {
+                    LinkEvent::Opened(_) => self.opened(token),
+                    LinkEvent::Frame(frame) => self.take(token, frame),
+                    LinkEvent::Closed | LinkEvent::Lost(_) => return self.close_member_link(index),
+                }
+            }
+        }
     }
 
     /// Closes the link of a member: it is gone, or has to go.

@@ -26,7 +26,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event as LinkEvent, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, Poller, Ready, frame_cost};
+use banyan_link::{
+    Event as LinkEvent, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, Poller, Ready, frame_cost,
+};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
@@ -381,7 +383,9 @@ impl Node {
 
 fn members_of(assignment: &Assignment) -> Vec<Member> {
     let own = assignment.agents.first().map_or(&[][..], |agent| &agent.groups[..]);
-    own.iter().flat_map(|group| (group.first..group.first + group.count).map(|rank| Member::new(rank, group.image))).collect()
+    own.iter()
+        .flat_map(|group| (group.first..group.first + group.count).map(|rank| Member::new(rank, group.image)))
+        .collect()
 }
 
 /// The children in the order of their lowest ranks, and their ranks.
@@ -391,10 +395,12 @@ fn order_below(members: &[Member], agents: &[ChildAgent]) -> (Vec<Below>, Vec<Ra
         ranks.insert(rank);
         ranks
     };
-    let members = members.iter().enumerate().map(|(index, member)| (member.rank, Below::Member(index), one(member.rank)));
-    let agents = agents.iter().enumerate().map(|(index, agent)| {
-        (agent.ranks.first().unwrap_or(u32::MAX), Below::Agent(index), agent.ranks.clone())
-    });
+    let members =
+        members.iter().enumerate().map(|(index, member)| (member.rank, Below::Member(index), one(member.rank)));
+    let agents = agents
+        .iter()
+        .enumerate()
+        .map(|(index, agent)| (agent.ranks.first().unwrap_or(u32::MAX), Below::Agent(index), agent.ranks.clone()));
     let mut all: Vec<(u32, Below, RankSet)> = members.chain(agents).collect();
     all.sort_by_key(|(lowest, ..)| *lowest);
     all.into_iter().map(|(_, below, ranks)| (below, ranks)).unzip()
