@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use banyan_ndr::Record;
+use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::assignment::{Assignment, Image};
+use crate::described;
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
@@ -195,6 +198,20 @@ impl Session {
         });
         self.desk.ring();
         taken.unwrap_or(Err(SessionError::TimedOut))
+    }
+
+    /// Sends a record to the master, which receives it with [`Member::recv_user_record`](crate::Member::recv_user_record).
+    pub fn send_user_record<R: Record>(&self, record: &R) -> Result<(), SessionError> {
+        self.send_user_data(&described::encode(record)?);
+        Ok(())
+    }
+
+    /// Waits for a record of the master.
+    pub fn recv_user_record<R>(&self, deadline: Option<Instant>) -> Result<R, SessionError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data(deadline)?)?)
     }
 
     /// The next thing that happens; `None` when the deadline has passed or nothing can happen any more.
