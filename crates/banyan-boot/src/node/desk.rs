@@ -23,6 +23,9 @@ const OUTPUT_BOUND: usize = 4 << 20;
 /// Bytes of user data that wait for the front-end at most.
 const USER_BOUND: usize = 4 << 20;
 
+/// Bytes that callers may have ordered to send and that have not been sent; who orders more waits.
+const ORDERED_BOUND: usize = 4 << 20;
+
 /// What the front-end orders.
 #[derive(Debug)]
 pub(crate) enum Order {
@@ -38,6 +41,16 @@ pub(crate) enum Order {
     End,
     /// Leave the members running.
     Detach,
+}
+
+impl Order {
+    /// Bytes it holds; such orders wait until the tree has room for them.
+    fn bytes(&self) -> usize {
+        match self {
+            Order::User { bytes, .. } | Order::Input { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
 }
 
 /// How far a session has come.
@@ -84,6 +97,7 @@ pub(crate) struct Papers {
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
+    ordered_bytes: usize,
 }
 
 /// See the module.
@@ -110,9 +124,16 @@ impl Desk {
         self.papers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An order for the root.
+    /// An order for the root. Waits while too many bytes are ordered already, unless the root has ended.
     pub(crate) fn order(&self, order: Order) {
-        self.papers().orders.push_back(order);
+        let bytes = order.bytes();
+        let mut papers = self.papers();
+        while bytes > 0 && papers.ordered_bytes > ORDERED_BOUND && !papers.over {
+            papers = self.changed.wait(papers).unwrap_or_else(PoisonError::into_inner);
+        }
+        papers.ordered_bytes += bytes;
+        papers.orders.push_back(order);
+        drop(papers);
         self.ring();
     }
 
@@ -122,12 +143,29 @@ impl Desk {
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 
-    /// The orders since the last call.
-    pub(crate) fn take_orders(&self) -> VecDeque<Order> {
+    /// The bell was heard.
+    pub(crate) fn hush(&self) {
         let mut count = [0; 8];
         // Nothing to read only means that another ring was answered together with an earlier one.
         let _ = rustix::io::read(&self.bell, &mut count);
-        std::mem::take(&mut self.papers().orders)
+    }
+
+    /// The next order; one that sends bytes only if there is room for them. Orders keep their order, but the end of the
+    /// session waits for nothing.
+    pub(crate) fn take_order(&self, has_room: bool) -> Option<Order> {
+        let mut papers = self.papers();
+        if let Some(at) = papers.orders.iter().position(|order| matches!(order, Order::End)) {
+            return papers.orders.remove(at);
+        }
+        if !has_room && papers.orders.front()?.bytes() > 0 {
+            return None;
+        }
+        let order = papers.orders.pop_front()?;
+        papers.ordered_bytes -= order.bytes();
+        if order.bytes() > 0 {
+            self.changed.notify_all();
+        }
+        Some(order)
     }
 
     /// Changes what lies here and wakes the callers.

@@ -1,5 +1,7 @@
 //! Frames and orders from above, on their way to agents and members.
 
+use std::sync::Arc;
+
 use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::Signal;
@@ -34,10 +36,19 @@ impl Node {
         }
     }
 
-    /// What the front-end's callers have ordered.
+    /// A caller of the front-end has ordered or taken something.
+    pub(super) fn hear_desk(&mut self) {
+        if let Up::Desk(desk) = &self.up {
+            desk.hush();
+        }
+        self.take_orders();
+    }
+
+    /// What the front-end's callers have ordered, as far as there is room for it.
     pub(super) fn take_orders(&mut self) {
         let Up::Desk(desk) = &self.up else { return };
-        for order in desk.take_orders() {
+        let desk = Arc::clone(desk);
+        while let Some(order) = desk.take_order(self.full.is_empty()) {
             match order {
                 Order::User { bytes, more } => {
                     let mut frame = Frame::new(message::USER, 0, 0, bytes);

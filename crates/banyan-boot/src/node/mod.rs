@@ -243,7 +243,7 @@ impl Node {
     fn handle(&mut self, token: Token, ready: Ready) {
         match token {
             Token::Parent | Token::Agent(_) | Token::Member(_) => self.handle_link(token, ready.readable),
-            Token::Desk => self.take_orders(),
+            Token::Desk => self.hear_desk(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
             Token::Greeting(index) => self.take_greeting(index as usize),

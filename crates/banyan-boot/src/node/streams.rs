@@ -82,6 +82,9 @@ impl Node {
         for token in std::mem::take(&mut self.waiting) {
             self.pump(token);
         }
+        if self.full.is_empty() {
+            self.take_orders();
+        }
         if self.paused.is_empty() || !self.may_write_up() {
             return;
         }
