@@ -97,9 +97,8 @@ impl Node {
     }
 
     fn tick_links(&mut self, now: Instant) {
-        let tokens =
-            std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
-        for token in tokens.collect::<Vec<_>>() {
+        let agents = self.agents.len() as u32;
+        for token in std::iter::once(Token::Parent).chain((0..agents).map(Token::Agent)) {
             let Some(wire) = self.wire(token) else { continue };
             if wire.link.timeout().is_some_and(|timeout| timeout <= now) {
                 wire.link.tick(now);
