@@ -259,6 +259,11 @@ impl Connection {
         goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
+    /// Whether so much is ready to be sent that more frames would only wait.
+    pub fn has_batch(&self) -> bool {
+        self.opening.is_none() && self.output.has_batch()
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match (&self.opening, self.state) {
