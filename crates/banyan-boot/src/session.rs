@@ -261,6 +261,11 @@ impl Session {
         })
     }
 
+    /// Begins to end everything and returns at once; [`Session::next_event`] gives what happens until it has ended.
+    pub fn stop(&self) {
+        self.desk.order(Order::End);
+    }
+
     /// Ends everything and waits until it has ended.
     pub fn kill(mut self) -> Result<(), SessionError> {
         self.end()

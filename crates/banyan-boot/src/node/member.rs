@@ -93,7 +93,7 @@ impl Member {
         let child = spawner.spawn(
             command,
             ChildDescriptors {
-                stdin: input.as_ref().map_or(null.as_fd(), |(read, _)| read.as_fd()),
+                stdin: input.as_ref().map_or(null.as_fd(), |(_, read)| read.as_fd()),
                 stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
@@ -105,7 +105,7 @@ impl Member {
             Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
-        self.input = input.map(|(_, write)| InputPipe::new(write));
+        self.input = input.map(|(write, _)| InputPipe::new(write));
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
         Ok(())
     }
