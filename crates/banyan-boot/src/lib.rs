@@ -59,16 +59,19 @@
 //! `docs/sessions.md` in the repository is the guide.
 
 mod agent;
+mod arrival;
 mod assignment;
 mod collective;
 mod described;
 mod distribution;
+mod door;
 mod error;
 mod event;
 pub mod hostset;
 mod inherited;
 mod launcher;
 mod layout;
+mod machine;
 mod member;
 mod message;
 mod node;
@@ -76,6 +79,8 @@ mod options;
 mod problem;
 pub mod process;
 mod rankset;
+mod roster;
+mod search;
 mod session;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};

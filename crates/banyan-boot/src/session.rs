@@ -15,10 +15,12 @@ use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::hostset::HostSet;
 use crate::launcher::program::AgentProgram;
+use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
 use crate::node::desk::{Desk, Order};
+use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
@@ -69,6 +71,7 @@ impl Session {
     pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         let deadline = options.deadline.map(|time| Instant::now() + time);
         let mut distributions = distributions.to_vec();
+        fill_in_hosts(&mut distributions)?;
         let mut missing = Vec::new();
         loop {
             let mut session = Session::begin(&distributions, options)?;
@@ -88,7 +91,9 @@ impl Session {
     fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         check_hosts(distributions)?;
         let way = options.launcher.way(distributions)?;
-        let (agents, size) = layout::plan(distributions, options.members_per_agent).ok_or(LaunchError::TooMany)?;
+        // What starts all agents together starts one on each host.
+        let members_per_agent = if way == Way::Together { u32::MAX } else { options.members_per_agent };
+        let (agents, size) = layout::plan(distributions, members_per_agent).ok_or(LaunchError::TooMany)?;
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
         }
@@ -107,8 +112,11 @@ impl Session {
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
         };
+        let muster = (assignment.way == Way::Together)
+            .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
+            .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, hosts.clone())?;
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
         Ok(Session { desk, root: Some(root), hosts, agents: agent_count, missing: Vec::new(), grace: options.grace })
     }
 
@@ -332,12 +340,20 @@ fn run_root(
     desk: Arc<Desk>,
     assignment: Assignment,
     agent_program: AgentProgram,
+    muster: Option<Muster>,
     hosts: Vec<Arc<str>>,
 ) -> Result<JoinHandle<()>, LaunchError> {
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
-            let setting = Setting { host, agent_program, keeper: None, spawner, listener: None, hosts, held: false };
+            let (listener, together) = match muster {
+                None => (None, None),
+                Some(Muster { listener, secret, starter, input, file }) => {
+                    (Some(listener), Some(Together::by(secret, starter, input, file)))
+                }
+            };
+            let (keeper, held) = (None, false);
+            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {

@@ -23,6 +23,9 @@ use crate::rankset::RankSet;
 /// The end of what a starter wrote to standard error, kept for messages.
 const COMPLAINT_BYTES: usize = 600;
 
+/// How an agent's own words begin.
+pub(crate) const COMPLAINT: &str = "banyan agent:";
+
 /// A piece of the agent program on its way through a starter.
 const UPLOAD_BYTES: usize = 256 * 1024;
 
@@ -185,10 +188,23 @@ impl StarterProcess {
         }
     }
 
+    /// The end of what it complained about.
+    pub(crate) fn complaint(&self) -> String {
+        let complaint: Vec<u8> = self.complaint.iter().copied().collect();
+        String::from_utf8_lossy(&complaint).into_owned()
+    }
+
+    /// What an agent of this host said of itself; otherwise [`last_words`](Self::last_words).
+    pub(crate) fn last_words_on(&self, host: &str) -> Option<String> {
+        let complaint = self.complaint();
+        let own = format!("{COMPLAINT} host {host}:");
+        let said = complaint.lines().rev().find(|line| line.contains(&own));
+        said.map(|line| line.trim().to_owned()).or_else(|| self.last_words())
+    }
+
     /// The last line of what it complained about, or of the noise before its greeting.
     pub(crate) fn last_words(&self) -> Option<String> {
-        let complaint: Vec<u8> = self.complaint.iter().copied().collect();
-        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        let complaint = self.complaint();
         let last = complaint.lines().rev().map(str::trim).find(|line| !line.is_empty());
         let noise = self.greeting.noise();
         last.map(str::to_owned).or_else(|| (!noise.is_empty()).then_some(noise))

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use rustix::process::Signal;
 
 use super::child::Stage;
+use super::together::Together;
 use super::token::Token;
 use super::{Node, Up};
 use crate::message;
@@ -53,7 +54,8 @@ impl Node {
                 matches!(agent.stage, Stage::Gone | Stage::Ended) && reaped
             })
         };
-        let nothing_below = self.running == 0 && agents_gone();
+        let reaped = self.together.as_ref().is_none_or(Together::is_reaped);
+        let nothing_below = self.running == 0 && agents_gone() && reaped;
         let detached = self.detached && self.members_to_start.is_empty();
         nothing_below && (self.ending.is_some() || detached)
             || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
@@ -61,7 +63,8 @@ impl Node {
 
     /// Too much time has passed; what is left is swept by the keeper.
     fn is_hopeless(&self, ending: &Ending) -> bool {
-        ending.since.elapsed() > self.assignment.terms.grace() + AGENTS_GRACE * self.levels_below()
+        let command = self.together.as_ref().map_or(Duration::ZERO, Together::patience);
+        ending.since.elapsed() > self.assignment.terms.grace() + AGENTS_GRACE * self.levels_below() + command
     }
 
     fn levels_below(&self) -> u32 {
@@ -72,6 +75,7 @@ impl Node {
     /// Looks at the clock.
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
+        self.tick_together(now);
         for index in 0..self.agents.len() {
             if self.agents[index].deadline.is_some_and(|deadline| deadline <= now) {
                 self.agent_too_slow(index);
@@ -138,7 +142,8 @@ impl Node {
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
-        let next = [parent, ending, listener].into_iter().chain(agents).chain(members).flatten().min()?;
+        let command = self.together.as_ref().and_then(Together::timeout);
+        let next = [parent, ending, listener, command].into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 

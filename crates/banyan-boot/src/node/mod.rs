@@ -16,6 +16,7 @@ pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
 mod streams;
+pub(crate) mod together;
 pub(crate) mod token;
 mod up;
 pub(crate) mod wire;
@@ -42,6 +43,7 @@ use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
+use together::Together;
 use token::Token;
 use wire::Wire;
 
@@ -76,6 +78,8 @@ pub(crate) struct Node {
     member_options: LinkOptions,
     agent_options: LinkOptions,
     listener: Option<Listener>,
+    /// Agents that are started together.
+    together: Option<Together>,
     keeper: Option<OwnedFd>,
 
     agents: Vec<ChildAgent>,
@@ -122,6 +126,8 @@ pub(crate) struct Setting {
     pub(crate) keeper: Option<OwnedFd>,
     pub(crate) spawner: Spawner,
     pub(crate) listener: Option<Listener>,
+    /// For agents that are started together.
+    pub(crate) together: Option<Together>,
     /// The host of every member; for the root.
     pub(crate) hosts: Vec<Arc<str>>,
     /// Whether members wait for a release.
@@ -156,6 +162,7 @@ impl Node {
             member_options,
             agent_options,
             listener: setting.listener,
+            together: setting.together,
             keeper: setting.keeper,
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
@@ -220,6 +227,7 @@ impl Node {
         let mut ready = Vec::new();
         // What the parent sent together with the assignment has been read already.
         self.pump(Token::Parent);
+        self.start_together();
         loop {
             self.start_agents();
             self.start_members();
@@ -246,6 +254,9 @@ impl Node {
             Token::Desk => self.hear_desk(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
+            Token::CommonInput => self.write_roster(),
+            Token::CommonComplaint => self.take_common_complaint(),
+            Token::CommonExit => self.common_starter_exited(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),
