@@ -1,0 +1,2 @@
+//! Sessions through real ssh.
+fn main() {}
