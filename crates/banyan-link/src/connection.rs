@@ -7,7 +7,7 @@
 //! Memory is bounded by the options whatever the peer sends.
 
 use std::io::IoSlice;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{DecodeError, Format, FormatId, Record};
@@ -257,6 +257,11 @@ impl Connection {
         let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
         goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
+    }
+
+    /// Counts the peer as lost after another time of silence than until now.
+    pub fn set_silence(&mut self, silence: Duration) {
+        self.liveness.set_silence(silence);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.

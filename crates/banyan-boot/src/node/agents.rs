@@ -83,6 +83,7 @@ impl Node {
             terms: own.terms.clone(),
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
+            installed_agent: own.installed_agent.clone(),
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
@@ -227,10 +228,11 @@ impl Node {
 
     /// Reports that there will be no agent, with the last words of its starter and what to type to see more.
     fn refuse(&mut self, index: usize, kind: ProblemKind, cause: &str) {
-        let agent = &self.agents[index];
-        if matches!(agent.stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
             return;
         }
+        self.take_complaint(index);
+        let agent = &self.agents[index];
         let starter = agent.starter.as_ref();
         let words = starter.and_then(|starter| starter.last_words());
         let problem = Problem {
@@ -255,6 +257,7 @@ impl Node {
             _ if self.ending.is_some() => return self.agent_ended(index),
             _ => {}
         }
+        self.take_complaint(index);
         let agent = &self.agents[index];
         let words = agent.starter.as_ref().and_then(|starter| starter.last_words());
         let problem = Problem {
@@ -311,13 +314,18 @@ impl Node {
         self.full.retain(|other| *other != token);
     }
 
-    /// Ends the command that starts an agent, if it still runs.
+    /// Asks the command that starts an agent to end, if it still runs.
     pub(super) fn stop_starter(&mut self, index: usize) {
+        // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
+        self.signal_starter(index, Signal::TERM);
+    }
+
+    pub(super) fn signal_starter(&mut self, index: usize, signal: Signal) {
         if let Some(starter) = &self.agents[index].starter
             && starter.exited.is_none()
         {
-            // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
-            let _ = signal_group(&starter.process, Signal::TERM);
+            // It may be ending at this very moment.
+            let _ = signal_group(&starter.process, signal);
         }
     }
 

@@ -20,7 +20,7 @@ use processes::{MARKER, marked};
 pub(crate) type Test = (&'static str, fn());
 
 /// The longest that a test may take. None takes a fifth of it.
-const TEST_LIMIT: Duration = Duration::from_secs(60);
+const TEST_LIMIT: Duration = Duration::from_secs(20);
 
 /// How long the processes of a session may take to end after the test.
 const END_LIMIT: Duration = Duration::from_secs(10);

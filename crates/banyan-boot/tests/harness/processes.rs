@@ -61,7 +61,8 @@ pub(crate) fn parent(pid: Pid) -> Option<Pid> {
 
 /// Keepers and workers of the local agents of this test: an agent is two processes, the worker the child of the keeper.
 pub(crate) fn agents() -> Vec<(Pid, Pid)> {
-    let all: Vec<Pid> = others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "agent")).collect();
+    let all: Vec<Pid> =
+        others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "agent")).collect();
     let mut agents: Vec<(Pid, Pid)> = all
         .iter()
         .filter_map(|worker| Some((parent(*worker)?, *worker)))

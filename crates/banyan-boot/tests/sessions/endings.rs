@@ -57,7 +57,8 @@ pub(crate) fn members_that_ignore_the_request_to_end_are_killed() {
 }
 
 pub(crate) fn daemons_of_members_are_ended_with_the_session() {
-    let daemon = "(setsid sh -c 'trap \"\" TERM HUP; echo daemon >&2; while :; do sleep 1000; done' &); sleep 0.2; exit 0";
+    let daemon =
+        "(setsid sh -c 'trap \"\" TERM HUP; echo daemon >&2; while :; do sleep 1000; done' &); sleep 0.2; exit 0";
     let session = launch(shell(daemon), 3);
     listen(&session);
     assert!(others().iter().any(|pid| words(*pid).contains(&"1000".to_owned())), "there are daemons");

@@ -16,8 +16,7 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(1200);
 pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     let [hosts] = arguments else { panic!("front-end HOSTS") };
     let hosts: u32 = hosts.parse().unwrap();
-    let options =
-        SessionOptions { fanout: 2, heartbeat: Duration::from_millis(300), silence: SILENCE, ..options() };
+    let options = SessionOptions { fanout: 2, heartbeat: Duration::from_millis(300), silence: SILENCE, ..options() };
     let distribution = (0..hosts).fold(members(&["wait"]), |members, host| members.on(format!("host{host}"), 2));
     let session = Session::launch(&[distribution], &options).unwrap();
     wait_for_line(&session, "all are here");

@@ -38,7 +38,10 @@ pub(crate) fn a_killed_agent_takes_its_members_along_and_is_reported() {
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "localhost", "0-1"));
     assert_says(&problem.to_string(), &["host localhost: its agent was lost", "members 0-1", "log"]);
     let states = outcome(&session).states;
-    assert!(states.iter().all(|state| matches!(state, ExitState::Lost(why) if why.contains("localhost"))), "{states:?}");
+    assert!(
+        states.iter().all(|state| matches!(state, ExitState::Lost(why) if why.contains("localhost"))),
+        "{states:?}"
+    );
     assert_alone(SPARE);
     session.kill().unwrap();
 }
@@ -69,12 +72,12 @@ fn worker_of(rank_variable: &str) -> Pid {
 
 pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
     // host0 to host3 are one subtree with host0 as its root, host4 to host7 the other.
-    let images: Vec<_> =
-        (0..8).map(|host| members(&["wait"]).env("WHERE", "x").on(format!("host{host}"), 2)).collect();
+    let images: Vec<_> = (0..8).map(|host| members(&["wait"]).env("WHERE", "x").on(format!("host{host}"), 2)).collect();
     let mut images = images;
     for (host, image) in images.iter_mut().enumerate() {
         image.exe = Some("/bin/sh".into());
-        image.args = ["-c", "echo up; while :; do sleep 1000; done", &format!("on-host{host}")].map(Into::into).to_vec();
+        image.args =
+            ["-c", "echo up; while :; do sleep 1000; done", &format!("on-host{host}")].map(Into::into).to_vec();
     }
     let session = Session::launch(&images, &SessionOptions { fanout: 2, ..options() }).unwrap();
     kill_process(worker_of("on-host4"), Signal::KILL).unwrap();
@@ -84,7 +87,10 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
     listen(&session);
     let states = outcome(&session).states;
     assert!(states[..8].iter().all(|state| matches!(state, ExitState::Signalled { signal: 9, .. })), "{states:?}");
-    assert!(states[8..].iter().all(|state| matches!(state, ExitState::Lost(why) if why.contains("host4"))), "{states:?}");
+    assert!(
+        states[8..].iter().all(|state| matches!(state, ExitState::Lost(why) if why.contains("host4"))),
+        "{states:?}"
+    );
     session.kill().unwrap();
     assert_alone(SPARE);
 }
@@ -96,7 +102,8 @@ pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
     let lost = crate::harness::processes::parent(master).unwrap();
     kill_process(lost, Signal::KILL).unwrap();
     let heard = listen(&session);
-    let gone: Vec<u32> = (0..16).filter(|rank| matches!(outcome(&session).states[*rank as usize], ExitState::Lost(_))).collect();
+    let gone: Vec<u32> =
+        (0..16).filter(|rank| matches!(outcome(&session).states[*rank as usize], ExitState::Lost(_))).collect();
     assert!(!gone.is_empty() && gone.len() < 16, "{gone:?}");
     for rank in (0..16).filter(|rank| !gone.contains(rank) && *rank != 0) {
         assert_says(&heard.text(rank), &["was lost with the agent of host host"]);

@@ -23,7 +23,10 @@ fn program(exe: impl Into<PathBuf>) -> ProcessDistribution {
 
 pub(crate) fn an_executable_that_is_missing_is_named_with_the_remedy() {
     let error = launch_error(&[program("/nowhere/program")], &options());
-    assert_says(&error, &["host1", "host2", "members 0-1", "members 2", "/nowhere/program does not exist", "install it"]);
+    assert_says(
+        &error,
+        &["host1", "host2", "members 0-1", "members 2", "/nowhere/program does not exist", "install it"],
+    );
     assert_alone(Duration::from_secs(1));
     let error = launch_error(&[program("no-such-program-anywhere")], &options());
     assert_says(&error, &["host1", "no-such-program-anywhere", "PATH"]);
@@ -87,7 +90,7 @@ fn with_agent(agent: impl Into<PathBuf>) -> SessionOptions {
 
 pub(crate) fn programs_that_are_no_agents_are_an_error_that_says_so() {
     let directory = tempfile::tempdir().unwrap();
-    let garbage = script(directory.path(), "head -c 100000 /dev/urandom >&3; echo 'what is an agent?' >&2");
+    let garbage = script(directory.path(), "echo 'what is an agent?' >&2; head -c 100000 /dev/urandom >&3");
     for agent in [Path::new("/bin/true"), Path::new("/bin/cat"), &garbage] {
         let error = launch_error(&[shell("true").on("host1", 1)], &with_agent(agent));
         assert_says(&error, &["1 of 1 hosts", "host host1", "agent", "members 0", "check with: "]);
@@ -173,4 +176,3 @@ pub(crate) fn host_names_that_look_like_options_are_refused() {
     let error = launch_error(&[shell("true").on("-oProxyCommand=touch /tmp/x", 1)], &options());
     assert_says(&error, &["-oProxyCommand", "cannot be the name of a host"]);
 }
-
