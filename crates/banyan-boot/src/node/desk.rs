@@ -20,7 +20,7 @@ use crate::rankset::RankSet;
 /// Bytes of output that wait for the front-end at most.
 const OUTPUT_BOUND: usize = 4 << 20;
 
-/// Bytes of user data that wait for the front-end at most.
+/// Bytes of user data that wait for the front-end at most, beside one whole message.
 const USER_BOUND: usize = 4 << 20;
 
 /// Bytes on their way to members that wait for the root at most.
@@ -176,7 +176,9 @@ impl Desk {
     /// Whether the root should read more data.
     pub(crate) fn has_room(&self) -> bool {
         let papers = self.papers();
-        papers.output_bytes < OUTPUT_BOUND && papers.user_bytes < USER_BOUND
+        // A message is taken as a whole, so the rest of one that is longer than the bound must come too.
+        let user = papers.user_bytes < USER_BOUND || papers.user.iter().all(|(_, more)| *more);
+        papers.output_bytes < OUTPUT_BOUND && user
     }
 
     /// Waits until `take` gives something, or the deadline has passed (`None`).

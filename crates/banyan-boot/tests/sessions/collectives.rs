@@ -31,7 +31,7 @@ pub(crate) fn a_thousand_members_meet_in_a_barrier() {
 pub(crate) fn members_in_different_collectives_are_told_who_is_where() {
     let heard = all_succeed(launch(members(&["mismatch"]), 5));
     for rank in 0..5 {
-        assert_says(&heard.text(rank), &["barrier", "gather", "0-1,3-4", "member 2"]);
+        assert_says(&heard.text(rank), &["collective 0", "in barrier", "member 2 in gather"]);
     }
 }
 

@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::{agents, assert_alone, others, words};
 use crate::setup::{
-    assert_says, deadline, launch, listen, members, options, outcome, shell, this_program, wait_for_line,
-    wait_for_problem,
+    assert_says, deadline, launch, listen, listen_on, listen_until_problem, members, options, outcome, shell,
+    this_program, wait_for_line, wait_for_problem,
 };
 
 /// A member with a daemon, both deaf to requests.
@@ -97,11 +97,13 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
 
 pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
     let session = three_levels("wait");
-    // Member 0 waits outside the barrier; the agent of its host is lost.
-    let master = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
-    let lost = crate::harness::processes::parent(master).unwrap();
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    let lost = crate::harness::processes::parent(member).unwrap();
     kill_process(lost, Signal::KILL).unwrap();
-    let heard = listen(&session);
+    let mut heard = listen_until_problem(&session);
+    // It waits for nothing, and would for ever.
+    session.signal(libc::SIGKILL, Some([0].into_iter().collect()));
+    listen_on(&session, &mut heard);
     let gone: Vec<u32> =
         (0..16).filter(|rank| matches!(outcome(&session).states[*rank as usize], ExitState::Lost(_))).collect();
     assert!(!gone.is_empty() && gone.len() < 16, "{gone:?}");

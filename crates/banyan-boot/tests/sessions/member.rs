@@ -143,12 +143,14 @@ fn write_numbers(bytes: usize) {
 }
 
 pub(crate) fn numbers(bytes: usize) -> Vec<u8> {
-    let mut text = Vec::with_capacity(bytes + 16);
+    let mut text = Vec::with_capacity(bytes + 1024);
     for number in 0.. {
         if text.len() >= bytes {
             break;
         }
-        writeln!(text, "{number}").unwrap();
+        write!(text, "{number}").unwrap();
+        text.extend_from_slice(&[b'.'; 990]);
+        text.push(b'\n');
     }
     text
 }
