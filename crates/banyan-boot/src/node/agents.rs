@@ -239,7 +239,7 @@ impl Node {
             host: agent.host.clone(),
             kind,
             cause: match words {
-                Some(words) => format!("{cause} (last line: {words:?})"),
+                Some(words) => format!("{cause} (last words: {words:?})"),
                 None => cause.to_owned(),
             },
             remedy: starter.map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
@@ -265,7 +265,7 @@ impl Node {
             kind: ProblemKind::AgentLost,
             cause: format!(
                 "its agent was lost: {why}{}",
-                words.map_or_else(String::new, |words| format!(" (last line: {words:?})"))
+                words.map_or_else(String::new, |words| format!(" (last words: {words:?})"))
             ),
             remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)"
                 .into(),
