@@ -1,5 +1,6 @@
 //! What can go wrong with a session, as its front-end sees it.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::described::DescribedError;
@@ -73,7 +74,8 @@ pub enum SessionError {
 }
 
 fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String {
-    let mut text = format!("{} of {hosts} hosts had problems", problems.len());
+    let troubled: HashSet<&str> = problems.iter().map(|problem| problem.host.as_str()).collect();
+    let mut text = format!("{} of {hosts} hosts had problems", troubled.len());
     if let Some(least) = least {
         let _ = write!(text, ", and at least {least} hosts are needed");
     }

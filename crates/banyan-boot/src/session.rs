@@ -19,7 +19,7 @@ use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
-use crate::node::desk::{Desk, Order};
+use crate::node::desk::{Desk, Goods, Order};
 use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
@@ -111,6 +111,7 @@ impl Session {
             terms: options.terms(),
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
+            installed_agent: agent_program.installed.clone(),
         };
         let muster = (assignment.way == Way::Together)
             .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
@@ -182,15 +183,15 @@ impl Session {
         &self.missing
     }
 
-    /// Sends bytes to the master.
+    /// Sends bytes to the master. Waits while the master is far behind; returns when the last of them are on their way.
     pub fn send_user_data(&self, bytes: &[u8]) {
         let mut pieces = bytes.chunks(CHUNK).peekable();
         if pieces.peek().is_none() {
-            self.desk.order(Order::User { bytes: Bytes::new(), more: false });
+            self.desk.hand_in(Goods::User { bytes: Bytes::new(), more: false });
         }
         while let Some(piece) = pieces.next() {
             let more = pieces.peek().is_some();
-            self.desk.order(Order::User { bytes: Bytes::copy_from_slice(piece), more });
+            self.desk.hand_in(Goods::User { bytes: Bytes::copy_from_slice(piece), more });
         }
     }
 
@@ -233,16 +234,17 @@ impl Session {
         event.flatten()
     }
 
-    /// Gives standard input to the members that have one.
+    /// Gives standard input to the members that have one. Waits while a member is far behind with reading, which it may
+    /// be because nobody takes its output: take events in another thread meanwhile.
     pub fn write_input(&self, bytes: &[u8]) {
         for piece in bytes.chunks(CHUNK) {
-            self.desk.order(Order::Input { bytes: Bytes::copy_from_slice(piece), last: false });
+            self.desk.hand_in(Goods::Input { bytes: Bytes::copy_from_slice(piece), last: false });
         }
     }
 
     /// Closes standard input.
     pub fn close_input(&self) {
-        self.desk.order(Order::Input { bytes: Bytes::new(), last: true });
+        self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
     /// Sends a signal to all members, or to some.

@@ -240,6 +240,12 @@ impl Link {
         self.connection.release(cost);
     }
 
+    /// From now on counts the peer as lost after this much silence, where the link has heartbeats: for a side that learns
+    /// only over the link itself how patient to be. To be called when the link is open.
+    pub fn set_silence(&mut self, silence: Duration) {
+        self.connection.set_silence(silence);
+    }
+
     /// When [`tick`](Self::tick) has something to do.
     pub fn timeout(&self) -> Option<Instant> {
         let retry = self.retry.as_ref().map(|retry| retry.at);

@@ -2,7 +2,7 @@
 //!
 //! The root lays down what came up the tree; callers take it, and wait for it. Callers lay down orders; the root is
 //! woken by an event descriptor. What is not taken is bounded: when [`OUTPUT_BOUND`] bytes of output lie here the root
-//! stops reading, and the members that write wait.
+//! stops reading, and the members that write wait; when [`GOODS_BOUND`] bytes for members lie here the callers wait.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -20,19 +20,31 @@ use crate::rankset::RankSet;
 /// Bytes of output that wait for the front-end at most.
 const OUTPUT_BOUND: usize = 4 << 20;
 
-/// Bytes of user data that wait for the front-end at most.
+/// Bytes of user data that wait for the front-end at most, beside one whole message.
 const USER_BOUND: usize = 4 << 20;
 
-/// Bytes that callers may have ordered to send and that have not been sent; who orders more waits.
-const ORDERED_BOUND: usize = 4 << 20;
+/// Bytes on their way to members that wait for the root at most.
+const GOODS_BOUND: usize = 1 << 20;
+
+/// Bytes for members.
+#[derive(Debug)]
+pub(crate) enum Goods {
+    /// For the master.
+    User { bytes: Bytes, more: bool },
+    /// Standard input; `last` closes it.
+    Input { bytes: Bytes, last: bool },
+}
+
+impl Goods {
+    fn len(&self) -> usize {
+        let (Goods::User { bytes, .. } | Goods::Input { bytes, .. }) = self;
+        bytes.len()
+    }
+}
 
 /// What the front-end orders.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Bytes for the master.
-    User { bytes: Bytes, more: bool },
-    /// Standard input; `last` closes it.
-    Input { bytes: Bytes, last: bool },
     /// A signal for members; all if `None`.
     Signal { signal: i32, ranks: Option<RankSet> },
     /// Members that were held back may start.
@@ -41,16 +53,6 @@ pub(crate) enum Order {
     End,
     /// Leave the members running.
     Detach,
-}
-
-impl Order {
-    /// Bytes it holds; such orders wait until the tree has room for them.
-    fn bytes(&self) -> usize {
-        match self {
-            Order::User { bytes, .. } | Order::Input { bytes, .. } => bytes.len(),
-            _ => 0,
-        }
-    }
 }
 
 /// How far a session has come.
@@ -97,7 +99,8 @@ pub(crate) struct Papers {
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
-    ordered_bytes: usize,
+    goods: VecDeque<Goods>,
+    goods_bytes: usize,
 }
 
 /// See the module.
@@ -124,17 +127,29 @@ impl Desk {
         self.papers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An order for the root. Waits while too many bytes are ordered already, unless the root has ended.
+    /// An order for the root.
     pub(crate) fn order(&self, order: Order) {
-        let bytes = order.bytes();
+        self.papers().orders.push_back(order);
+        self.ring();
+    }
+
+    /// Bytes for members. Waits while too many are on their way; what comes after the end is dropped.
+    pub(crate) fn hand_in(&self, goods: Goods) {
+        self.wait(None, |papers| (papers.over || papers.goods_bytes < GOODS_BOUND).then_some(()));
         let mut papers = self.papers();
-        while bytes > 0 && papers.ordered_bytes > ORDERED_BOUND && !papers.over {
-            papers = self.changed.wait(papers).unwrap_or_else(PoisonError::into_inner);
-        }
-        papers.ordered_bytes += bytes;
-        papers.orders.push_back(order);
+        papers.goods_bytes += goods.len();
+        papers.goods.push_back(goods);
         drop(papers);
         self.ring();
+    }
+
+    /// The next bytes for members.
+    pub(crate) fn take_goods(&self) -> Option<Goods> {
+        self.lay(|papers| {
+            let goods = papers.goods.pop_front()?;
+            papers.goods_bytes -= goods.len();
+            Some(goods)
+        })
     }
 
     /// Wakes the root, also when a caller has taken something it was waiting to lay down.
@@ -143,29 +158,12 @@ impl Desk {
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 
-    /// The bell was heard.
-    pub(crate) fn hush(&self) {
+    /// The orders since the last call.
+    pub(crate) fn take_orders(&self) -> VecDeque<Order> {
         let mut count = [0; 8];
         // Nothing to read only means that another ring was answered together with an earlier one.
         let _ = rustix::io::read(&self.bell, &mut count);
-    }
-
-    /// The next order; one that sends bytes only if there is room for them. Orders keep their order, but the end of the
-    /// session waits for nothing.
-    pub(crate) fn take_order(&self, has_room: bool) -> Option<Order> {
-        let mut papers = self.papers();
-        if let Some(at) = papers.orders.iter().position(|order| matches!(order, Order::End)) {
-            return papers.orders.remove(at);
-        }
-        if !has_room && papers.orders.front()?.bytes() > 0 {
-            return None;
-        }
-        let order = papers.orders.pop_front()?;
-        papers.ordered_bytes -= order.bytes();
-        if order.bytes() > 0 {
-            self.changed.notify_all();
-        }
-        Some(order)
+        std::mem::take(&mut self.papers().orders)
     }
 
     /// Changes what lies here and wakes the callers.
@@ -178,7 +176,9 @@ impl Desk {
     /// Whether the root should read more data.
     pub(crate) fn has_room(&self) -> bool {
         let papers = self.papers();
-        papers.output_bytes < OUTPUT_BOUND && papers.user_bytes < USER_BOUND
+        // A message is taken as a whole, so the rest of one that is longer than the bound must come too.
+        let user = papers.user_bytes < USER_BOUND || papers.user.iter().all(|(_, more)| *more);
+        papers.output_bytes < OUTPUT_BOUND && user
     }
 
     /// Waits until `take` gives something, or the deadline has passed (`None`).

@@ -1,12 +1,10 @@
 //! Frames and orders from above, on their way to agents and members.
 
-use std::sync::Arc;
-
 use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::Signal;
 
-use super::desk::Order;
+use super::desk::{Goods, Order};
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::belongs_to_collectives;
@@ -36,30 +34,11 @@ impl Node {
         }
     }
 
-    /// A caller of the front-end has ordered or taken something.
-    pub(super) fn hear_desk(&mut self) {
-        if let Up::Desk(desk) = &self.up {
-            desk.hush();
-        }
-        self.take_orders();
-    }
-
-    /// What the front-end's callers have ordered, as far as there is room for it.
+    /// What the front-end's callers have ordered.
     pub(super) fn take_orders(&mut self) {
         let Up::Desk(desk) = &self.up else { return };
-        let desk = Arc::clone(desk);
-        while let Some(order) = desk.take_order(self.full.is_empty()) {
+        for order in desk.take_orders() {
             match order {
-                Order::User { bytes, more } => {
-                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
-                    frame.flags = if more { message::MORE } else { 0 };
-                    self.to_master(frame);
-                }
-                Order::Input { bytes, last } => {
-                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
-                    frame.flags = if last { message::LAST } else { 0 };
-                    self.pass_input(&frame);
-                }
                 Order::Signal { signal, ranks } => {
                     let mut bytes = Vec::new();
                     ranks.iter().for_each(|ranks| ranks.encode(&mut bytes));
@@ -68,6 +47,26 @@ impl Node {
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
                 Order::Detach => self.detach(),
+            }
+        }
+    }
+
+    /// Sends bytes of the front-end's callers down while everyone below has room.
+    pub(super) fn pass_goods(&mut self) {
+        while self.full.is_empty() {
+            let Up::Desk(desk) = &self.up else { return };
+            match desk.take_goods() {
+                None => return,
+                Some(Goods::User { bytes, more }) => {
+                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
+                    frame.flags = if more { message::MORE } else { 0 };
+                    self.to_master(frame);
+                }
+                Some(Goods::Input { bytes, last }) => {
+                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
+                    frame.flags = if last { message::LAST } else { 0 };
+                    self.pass_input(&frame);
+                }
             }
         }
     }

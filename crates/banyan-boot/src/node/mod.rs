@@ -103,6 +103,8 @@ pub(crate) struct Node {
     own: Progress,
     told: Progress,
     exits: Vec<(u32, ExitState)>,
+    /// Members that could not be started, by cause.
+    not_started: Vec<(String, RankSet)>,
     running: usize,
 
     /// Links with something to write.
@@ -116,6 +118,8 @@ pub(crate) struct Node {
     ending: Option<Ending>,
     detached: bool,
     has_time_limits: bool,
+    /// When to look for orphans next.
+    reap_at: Instant,
     read_buffer: Vec<u8>,
 }
 
@@ -171,6 +175,7 @@ impl Node {
             own: Progress { agents: u32::from(!is_root), ..Progress::default() },
             told: Progress::default(),
             exits: Vec::new(),
+            not_started: Vec::new(),
             running: 0,
             touched: Vec::new(),
             waiting: Vec::new(),
@@ -178,6 +183,7 @@ impl Node {
             full: Vec::new(),
             ending: None,
             detached: false,
+            reap_at: Instant::now(),
             read_buffer: Vec::new(),
             hosts: setting.hosts,
             member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
@@ -251,7 +257,7 @@ impl Node {
     fn handle(&mut self, token: Token, ready: Ready) {
         match token {
             Token::Parent | Token::Agent(_) | Token::Member(_) => self.handle_link(token, ready.readable),
-            Token::Desk => self.hear_desk(),
+            Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
             Token::CommonInput => self.write_roster(),
