@@ -19,6 +19,7 @@ mod problem;
 pub mod process;
 mod rankset;
 mod session;
+mod staging;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
 pub use collective::{BadReduction, CollectiveError, Element, What};
@@ -34,3 +35,4 @@ pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use rankset::RankSet;
 pub use session::{Outcome, Session};
+pub use staging::{Stage, StageError, StageReport, staged_path};

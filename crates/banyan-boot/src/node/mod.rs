@@ -15,6 +15,7 @@ mod ending;
 pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
+mod staging;
 mod streams;
 pub(crate) mod token;
 mod up;
@@ -42,6 +43,7 @@ use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
+use staging::Staging;
 use token::Token;
 use wire::Wire;
 
@@ -110,6 +112,8 @@ pub(crate) struct Node {
     /// Children that take no more for now.
     full: Vec<Token>,
     ending: Option<Ending>,
+    /// What is being staged.
+    staging: Option<Staging>,
     detached: bool,
     has_time_limits: bool,
     read_buffer: Vec<u8>,
@@ -170,6 +174,7 @@ impl Node {
             paused: Vec::new(),
             full: Vec::new(),
             ending: None,
+            staging: None,
             detached: false,
             read_buffer: Vec::new(),
             hosts: setting.hosts,
@@ -223,6 +228,7 @@ impl Node {
         loop {
             self.start_agents();
             self.start_members();
+            self.stage_down();
             self.report();
             self.flush();
             if self.is_finished() {
@@ -246,6 +252,7 @@ impl Node {
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
+            Token::Staging => self.stage_bell(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),
@@ -322,7 +329,8 @@ impl Node {
             Up::Parent(wire) => wire.link.room() > 0,
             Up::Desk(desk) => desk.has_room(),
         };
-        self.full.is_empty() && (token == Token::Parent || up())
+        let disk = || self.staging.as_ref().is_none_or(Staging::has_room);
+        self.full.is_empty() && if token == Token::Parent { disk() } else { up() }
     }
 
     /// Remembers whether a child takes no more for now.

@@ -11,6 +11,8 @@ pub(crate) enum Token {
     Listener,
     /// The keeper of this agent ended.
     Keeper,
+    /// The thread that stores what is staged.
+    Staging,
     /// The link to a child agent.
     Agent(u32),
     /// What a child agent's starter writes before there is a link.
@@ -43,6 +45,7 @@ impl Token {
             Token::Desk => (1, 0),
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
+            Token::Staging => (4, 0),
             Token::Agent(index) => (5, index),
             Token::Greeting(index) => (6, index),
             Token::Upload(index) => (7, index),
@@ -65,6 +68,7 @@ impl Token {
             1 => Token::Desk,
             2 => Token::Listener,
             3 => Token::Keeper,
+            4 => Token::Staging,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -91,6 +95,7 @@ mod tests {
             Token::Desk,
             Token::Listener,
             Token::Keeper,
+            Token::Staging,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),
