@@ -58,6 +58,8 @@ pub(crate) struct Terms {
     pub(crate) encrypt: bool,
     /// Whether agents accept members that attach.
     pub(crate) attach: bool,
+    /// The directory for staged files, if one was chosen.
+    pub(crate) cache: Option<Vec<u8>>,
 }
 
 impl Terms {

@@ -82,6 +82,7 @@ mod rankset;
 mod roster;
 mod search;
 mod session;
+mod staging;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
 pub use collective::{BadReduction, CollectiveError, Element, What};
@@ -97,3 +98,4 @@ pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use rankset::RankSet;
 pub use session::{Outcome, Session};
+pub use staging::{Stage, StageError, StageReport, staged_path};

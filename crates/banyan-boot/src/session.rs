@@ -1,6 +1,6 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -33,13 +33,15 @@ const END_DEADLINE: Duration = Duration::from_secs(20);
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
-    desk: Arc<Desk>,
+    pub(crate) desk: Arc<Desk>,
     root: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<Arc<str>>,
-    agents: usize,
+    pub(crate) agents: usize,
     missing: Vec<Problem>,
     grace: Duration,
+    /// How many files were staged; held while one is.
+    pub(crate) stagings: Mutex<u32>,
 }
 
 /// How the members of a session ended.
@@ -118,7 +120,15 @@ impl Session {
             .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
-        Ok(Session { desk, root: Some(root), hosts, agents: agent_count, missing: Vec::new(), grace: options.grace })
+        Ok(Session {
+            desk,
+            root: Some(root),
+            hosts,
+            agents: agent_count,
+            missing: Vec::new(),
+            grace: options.grace,
+            stagings: Mutex::default(),
+        })
     }
 
     /// Waits until every host has answered and every member runs. Hosts that did not answer are an error, or are

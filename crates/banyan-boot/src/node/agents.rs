@@ -287,6 +287,7 @@ impl Node {
         }
         self.stop_starter(index);
         self.close_agent_link(index);
+        self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];
         agent.stage = Stage::Gone;
         agent.deadline = None;
@@ -308,6 +309,7 @@ impl Node {
         }
         self.close_agent_link(index);
         self.agents[index].stage = Stage::Ended;
+        self.stage_lost(index, "its agent has ended");
         self.agents[index].deadline = None;
     }
 

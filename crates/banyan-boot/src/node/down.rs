@@ -27,6 +27,9 @@ impl Node {
             message::USER => self.to_master(frame),
             message::INPUT => self.pass_input(&frame),
             message::SIGNAL => self.pass_signal(&frame),
+            message::STAGE => self.stage_piece(&frame),
+            message::STAGE_BEGIN => self.take_offer(&frame),
+            message::STAGE_CANCEL => self.stage_cancel(frame.stream),
             message::RELEASE => self.release_members(),
             message::END => self.end("the front-end ended the session"),
             message::DETACH => self.detach(),
@@ -44,6 +47,8 @@ impl Node {
                     ranks.iter().for_each(|ranks| ranks.encode(&mut bytes));
                     self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, bytes));
                 }
+                Order::Stage(offer) => self.stage_begin(&offer),
+                Order::StageCancel(number) => self.stage_cancel(number),
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
                 Order::Detach => self.detach(),

@@ -13,12 +13,13 @@ use rustix::process::Signal;
 use super::member::Streams;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
-use crate::assignment::Image;
+use crate::assignment::{Image, Terms};
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
 use crate::rankset::RankSet;
+use crate::staging::place::{self, CACHE_VARIABLE};
 
 impl Node {
     /// Starts the next few members.
@@ -46,7 +47,7 @@ impl Node {
         let image = &self.assignment.images[member.image as usize];
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image)?),
+            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host)?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
@@ -213,7 +214,7 @@ impl Node {
 }
 
 /// The command of an image, as this host sees it.
-fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
+fn prepare(image: &Image, terms: &Terms, host: &str) -> Result<Prepared, SpawnError> {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for variable in &image.env {
@@ -223,8 +224,13 @@ fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE);
     environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    let cache = place::cache(terms.cache.as_deref(), host).ok();
+    if terms.cache.is_some() {
+        environment.retain(|(name, _)| name != CACHE_VARIABLE);
+        environment.extend(cache.iter().map(|cache| (CACHE_VARIABLE.into(), cache.into())));
+    }
     Command {
-        executable: Executable::File(text(&image.exe)),
+        executable: Executable::File(place::executable(&text(&image.exe), cache.as_deref())),
         arguments: image.arguments().collect(),
         environment,
         directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),

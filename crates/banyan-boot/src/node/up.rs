@@ -29,6 +29,7 @@ impl Node {
                 Some(progress) => self.agents[index].progress = progress,
                 None => self.broken(Token::Agent(index as u32), "a progress report of the wrong length"),
             },
+            message::STAGED => self.staged(index, &frame),
             message::PROBLEM => {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
@@ -227,6 +228,9 @@ impl Node {
                 // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.
                 let _ = wire.link.send_record(message::PROBLEM, 0, 0, &problem);
                 self.touch(Token::Parent);
+            }
+            Up::Desk(desk) if problem.kind == ProblemKind::Staging => {
+                desk.lay(|papers| papers.staging.problems.push(problem));
             }
             Up::Desk(desk) => desk.lay(|papers| {
                 papers.problems.push(problem.clone());
