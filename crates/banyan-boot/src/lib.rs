@@ -96,6 +96,6 @@ pub use member::{JoinError, Member, MemberError};
 pub use options::SessionOptions;
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
-pub use rankset::RankSet;
+pub use rankset::{RankSet, RankSetError};
 pub use session::{Outcome, Session};
 pub use staging::{Stage, StageError, StageReport, staged_path};
