@@ -57,6 +57,7 @@ fn agent(role: &str) -> io::Result<i32> {
         environment: std::env::vars_os().collect(),
         directory: None,
         limits: Limits::default(),
+        outlives_parent: false,
     };
     let prepared = command.prepare().map_err(io::Error::other)?;
     let (stdin, stdout, stderr) = (null.as_fd(), output.as_fd(), null.as_fd());

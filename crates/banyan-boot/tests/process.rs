@@ -30,6 +30,7 @@ fn command(program: &str, arguments: &[&str]) -> Command {
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         directory: None,
         limits: "".parse().unwrap(),
+        outlives_parent: false,
     }
 }
 
