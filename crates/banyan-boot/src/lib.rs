@@ -32,5 +32,5 @@ pub use member::{JoinError, Member, MemberError};
 pub use options::SessionOptions;
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
-pub use rankset::RankSet;
+pub use rankset::{RankSet, RankSetError};
 pub use session::{Outcome, Session};
