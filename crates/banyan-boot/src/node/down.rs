@@ -11,6 +11,7 @@ use crate::collective::belongs_to_collectives;
 use crate::message;
 use crate::rankset::RankSet;
 
+#[expect(clippy::wrong_self_convention, reason = "`from` and `to` are directions in the tree")]
 impl Node {
     /// A frame of the parent.
     pub(super) fn from_parent(&mut self, frame: Frame) {

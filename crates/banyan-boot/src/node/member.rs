@@ -109,11 +109,6 @@ impl Member {
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
         Ok(())
     }
-
-    /// Whether the process runs.
-    pub(crate) fn runs(&self) -> bool {
-        self.process.is_some() && self.state.is_none()
-    }
 }
 
 /// Which standard streams lead to the front-end.

@@ -113,7 +113,7 @@ impl Node {
             self.own.failed += 1;
         }
         match self.not_started.iter_mut().find(|(other, _)| *other == cause) {
-            Some((_, others)) => ranks.iter().for_each(|rank| _ = others.insert(rank)),
+            Some((_, others)) => ranks.iter().for_each(|rank| others.insert(rank)),
             None => self.not_started.push((cause, ranks)),
         }
     }

@@ -18,6 +18,7 @@ use crate::process::ExitState;
 /// Bytes of one entry of [`message::EXITED`].
 const EXIT_BYTES: usize = 8;
 
+#[expect(clippy::wrong_self_convention, reason = "`from` and `to` are directions in the tree")]
 impl Node {
     /// A frame of a child agent.
     pub(super) fn from_agent(&mut self, index: usize, frame: Frame) {

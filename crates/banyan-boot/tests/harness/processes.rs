@@ -13,18 +13,11 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 pub(crate) const MARKER: &str = "BANYAN_TEST_ID";
 
 /// Between two looks at all processes: the kernel has no event for "the last of these is gone".
-const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// Processes that carry this marker, but for those that have ended.
 pub(crate) fn marked(marker: &str) -> Vec<Pid> {
     with_variable(MARKER, OsStr::new(marker))
-}
-
-/// Processes of this test other than itself.
-pub(crate) fn others() -> Vec<Pid> {
-    let mut found = marked(&std::env::var(MARKER).unwrap_or_default());
-    found.retain(|pid| *pid != rustix::process::getpid());
-    found
 }
 
 fn with_variable(name: &str, value: &OsStr) -> Vec<Pid> {
@@ -48,30 +41,10 @@ pub(crate) fn words(pid: Pid) -> Vec<String> {
 }
 
 /// State and parent of a process.
-fn status(pid: Pid) -> Option<(char, i32)> {
+pub(crate) fn status(pid: Pid) -> Option<(char, i32)> {
     let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
-}
-
-/// The parent of a process.
-pub(crate) fn parent(pid: Pid) -> Option<Pid> {
-    Pid::from_raw(status(pid)?.1)
-}
-
-/// Keepers and workers of the local agents of this test: an agent is two processes, the worker the child of the keeper.
-pub(crate) fn agents() -> Vec<(Pid, Pid)> {
-    let all: Vec<Pid> =
-        others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "agent")).collect();
-    let mut agents: Vec<(Pid, Pid)> = all
-        .iter()
-        .filter_map(|worker| Some((parent(*worker)?, *worker)))
-        .filter(|(keeper, worker)| all.contains(keeper) && words(*keeper) == words(*worker))
-        .collect();
-    // Below an agent there may be another: its keeper is a child of a worker.
-    let workers: Vec<Pid> = agents.iter().map(|(_, worker)| *worker).collect();
-    agents.retain(|(keeper, _)| !workers.contains(keeper));
-    agents
 }
 
 /// Says that this process has no children, not even ended ones.
@@ -90,23 +63,6 @@ pub(crate) fn wait_until_gone(find: impl Fn() -> Vec<Pid>, deadline: Instant) ->
         }
         std::thread::sleep(LOOK);
     }
-}
-
-/// Waits until something is there.
-pub(crate) fn wait_until<R>(what: &str, deadline: Instant, look: impl Fn() -> Option<R>) -> R {
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "did not happen in time: {what}");
-        std::thread::sleep(LOOK);
-    }
-}
-
-/// Says that every other process of this test is gone, or soon will be.
-pub(crate) fn assert_alone(within: Duration) {
-    let left = wait_until_gone(others, Instant::now() + within);
-    assert!(left.is_empty(), "processes are left after {} s:\n{}", within.as_secs_f64(), describe(&left));
 }
 
 /// Kills processes.

@@ -4,9 +4,8 @@ use std::time::Instant;
 
 use banyan_boot::{Event, Session, SessionError, SessionOptions};
 
-use crate::setup::{
-    all_succeed, assert_says, deadline, launch, listen, members, options, outcome, shell, wait_for_line,
-};
+use crate::one_host::launch;
+use crate::setup::{all_succeed, assert_says, deadline, listen, members, options, outcome, shell, wait_for_line};
 
 pub(crate) fn every_collective_gives_what_it_should_whatever_the_size() {
     all_succeed(launch(members(&["collectives"]), 8));

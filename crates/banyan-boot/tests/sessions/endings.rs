@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{ExitState, ProcessDistribution, Session};
 
-use crate::harness::processes::{agents, assert_alone, others, wait_until, words};
-use crate::setup::{PATIENCE, all_succeed, launch, listen, options, outcome, shell, wait_for_line};
+use crate::harness::processes::words;
+use crate::one_host::launch;
+use crate::relatives::{agents, assert_alone, others, wait_until};
+use crate::setup::{PATIENCE, all_succeed, listen, options, outcome, shell, wait_for_line};
 
 pub(crate) fn signals_reach_those_they_are_meant_for() {
     let session = launch(shell("trap 'echo caught; exit 7' USR1; echo set; while :; do sleep 0.05; done"), 3);

@@ -9,10 +9,12 @@ use std::time::Duration;
 use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::processes::{agents, assert_alone, others, words};
+use crate::harness::processes::{describe, wait_until_gone, words};
+use crate::one_host::launch;
+use crate::relatives::{agents, assert_alone, others, parent};
 use crate::setup::{
-    assert_says, deadline, launch, listen, listen_on, listen_until_problem, members, options, outcome, shell,
-    this_program, wait_for_line, wait_for_problem,
+    assert_says, deadline, listen, listen_on, listen_until_problem, members, options, outcome, shell, this_program,
+    wait_for_line, wait_for_problem,
 };
 
 /// A member with a daemon, both deaf to requests.
@@ -67,7 +69,7 @@ fn three_levels(behaviour: &str) -> Session {
 /// The worker that starts the members of a rank: their parent.
 fn worker_of(rank_variable: &str) -> Pid {
     let member = others().into_iter().find(|pid| words(*pid).contains(&rank_variable.to_owned()));
-    crate::harness::processes::parent(member.expect("the member runs")).unwrap()
+    parent(member.expect("the member runs")).unwrap()
 }
 
 pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
@@ -98,7 +100,7 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
 pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
     let session = three_levels("wait");
     let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
-    let lost = crate::harness::processes::parent(member).unwrap();
+    let lost = parent(member).unwrap();
     kill_process(lost, Signal::KILL).unwrap();
     let mut heard = listen_until_problem(&session);
     // It waits for nothing, and would for ever.
@@ -141,8 +143,8 @@ pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
     kill_process(pid, Signal::STOP).unwrap();
     // Its own children, the keepers that have ended, wait for it to take note.
     let rest = || others().into_iter().filter(|other| *other != pid).collect();
-    let left = crate::harness::processes::wait_until_gone(rest, deadline().unwrap());
-    assert!(left.is_empty(), "{}", crate::harness::processes::describe(&left));
+    let left = wait_until_gone(rest, deadline().unwrap());
+    assert!(left.is_empty(), "{}", describe(&left));
     child.kill().unwrap();
     child.wait().unwrap();
 }

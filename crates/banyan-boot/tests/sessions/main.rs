@@ -10,6 +10,8 @@ mod endings;
 mod front_end;
 mod losses;
 mod member;
+mod one_host;
+mod relatives;
 mod setup;
 mod starts;
 mod streams;

@@ -40,11 +40,6 @@ pub(crate) fn shell(script: &str) -> ProcessDistribution {
     ProcessDistribution::new("/bin/sh", ["-c", script])
 }
 
-/// Launches on one host.
-pub(crate) fn launch(members: ProcessDistribution, count: u32) -> Session {
-    Session::launch(&[members.on("localhost", count)], &options()).unwrap()
-}
-
 /// What a session said until it ended.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use banyan_boot::{ExitState, ProcessDistribution, Session, SessionOptions};
 use rustix::process::{Resource, Rlimit};
 
-use crate::harness::processes::assert_alone;
-use crate::setup::{all_succeed, assert_says, launch, launch_error, listen, members, options, outcome, shell};
+use crate::one_host::launch;
+use crate::relatives::assert_alone;
+use crate::setup::{all_succeed, assert_says, launch_error, listen, members, options, outcome, shell};
 
 pub(crate) fn members_that_exit_at_once_are_all_reported() {
     let session = launch(ProcessDistribution::new("true", [] as [&str; 0]), 500);

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use banyan_boot::{Event, Input, Stdio};
 
 use crate::member::numbers;
-use crate::setup::{all_succeed, launch, listen, members, shell};
+use crate::one_host::launch;
+use crate::setup::{all_succeed, listen, members, shell};
 
 pub(crate) fn output_arrives_whole_labelled_and_before_the_exit() {
     let heard = all_succeed(launch(shell("echo out; echo err >&2; echo more"), 20));
