@@ -107,7 +107,12 @@ impl Identity {
 
 impl Roster {
     /// The roster of a session whose front-end listens at these addresses.
-    pub(crate) fn new(assignment: &Assignment, secret: Secret, agents: Vec<Place>, front_end: Vec<SocketAddr>) -> Roster {
+    pub(crate) fn new(
+        assignment: &Assignment,
+        secret: Secret,
+        agents: Vec<Place>,
+        front_end: Vec<SocketAddr>,
+    ) -> Roster {
         let Terms { fanout, encrypt, heartbeat, silence, .. } = assignment.terms;
         Roster {
             session: SessionId(assignment.session),

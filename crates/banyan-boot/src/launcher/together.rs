@@ -54,8 +54,7 @@ impl Muster {
         let (starter, input, file) = match launcher {
             Launcher::Command { template } => {
                 let file = RosterFile::write(roster.session, &text).map_err(LaunchError::Launcher)?;
-                let starter =
-                    command::all(template, &hosts, &file.path, agent).map_err(LaunchError::Launcher)?;
+                let starter = command::all(template, &hosts, &file.path, agent).map_err(LaunchError::Launcher)?;
                 (starter, Vec::new(), Some(file))
             }
             _ => {

@@ -160,7 +160,8 @@ impl Node {
             return;
         }
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none()
+            {
                 self.unreachable(index, &format!("no agent came: the command that starts them {state}"));
             }
         }
