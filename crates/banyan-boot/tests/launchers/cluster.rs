@@ -1,5 +1,7 @@
 //! The test hosts: how they are reached, and what sessions left there.
 
+use std::fs::DirEntry;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -50,12 +52,12 @@ pub(crate) fn assert_clean() {
 
 fn leftovers() -> Vec<String> {
     let this = std::env::current_exe().unwrap();
-    let own = format!("/proc/{}", std::process::id());
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let same = processes.filter(|path| {
-        path.to_str() != Some(&own) && std::fs::read_link(path.join("exe")).is_ok_and(|exe| exe == this)
-    });
-    let files = std::fs::read_dir(this.parent().unwrap()).unwrap().flatten().map(|entry| entry.path());
-    let rosters = files.filter(|path| path.to_string_lossy().contains("banyan-roster-"));
-    same.chain(rosters).map(|path| path.display().to_string()).collect()
+    let entries = |directory: &Path| std::fs::read_dir(directory).unwrap().flatten().collect::<Vec<DirEntry>>();
+    let number = |entry: &DirEntry| entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+    let is_this = |entry: &DirEntry| std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == this);
+    let others = |entry: &DirEntry| number(entry).is_some_and(|number| number != std::process::id()) && is_this(entry);
+    let is_roster = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with("banyan-roster-");
+    let processes = entries(Path::new("/proc")).into_iter().filter(others);
+    let rosters = entries(this.parent().unwrap()).into_iter().filter(is_roster);
+    processes.chain(rosters).map(|entry| entry.path().display().to_string()).collect()
 }

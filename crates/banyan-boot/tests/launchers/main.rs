@@ -45,15 +45,16 @@ fn main() -> ExitCode {
 
 fn run_tests(words: &[&str]) -> ExitCode {
     let wanted = words.iter().find(|word| !word.starts_with('-'));
-    let mut passed = 0;
+    let (mut passed, mut failed) = (0, 0);
     for (name, test) in TESTS.iter().filter(|(name, _)| wanted.is_none_or(|part| name.contains(part))) {
-        if std::panic::catch_unwind(test).is_err() {
-            println!("test {name} ... FAILED");
-            return ExitCode::FAILURE;
-        }
-        println!("test {name} ... ok");
-        passed += 1;
+        let (count, word) = match std::panic::catch_unwind(test) {
+            Ok(()) => (&mut passed, "ok"),
+            Err(_) => (&mut failed, "FAILED"),
+        };
+        *count += 1;
+        println!("test {name} ... {word}");
     }
-    println!("test result: ok. {passed} passed; 0 failed");
-    ExitCode::SUCCESS
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    println!("test result: {word}. {passed} passed; {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -16,7 +16,7 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         "auto" => Launcher::Auto,
         template => Launcher::Command { template: template.into() },
     };
-    let host_deadline = if what == "impatient" { Duration::from_secs(1) } else { Duration::from_secs(30) };
+    let host_deadline = if what == "impatient" { Duration::from_secs(5) } else { Duration::from_secs(30) };
     let options =
         SessionOptions { launcher, fanout: fanout.parse().unwrap(), host_deadline, ..SessionOptions::default() };
     let mut members = ProcessDistribution::new(std::env::current_exe().unwrap(), ["member", what]);

@@ -70,7 +70,7 @@ pub(crate) fn a_command_that_fails_is_named_with_what_to_check() {
 pub(crate) fn a_host_whose_agent_never_comes_is_named() {
     // The last host is left out of what is started.
     let template = "pdsh -R ssh -w h1,h2,h3 {agent}";
-    let parts = ["1 of 4 hosts", "host h4: no agent answered within 1 s", "(members 12-15)"];
+    let parts = ["1 of 4 hosts", "host h4: no agent answered within 5 s", "(members 12-15)"];
     assert_fails(front_end([template, "32", HOSTS, "impatient"]), &parts);
 }
 
