@@ -26,6 +26,7 @@ const TESTS: &[(&str, fn())] = &[
     ("mpirun_starts_agents", tests::mpirun_starts_agents),
     ("a_command_that_fails_is_named_with_what_to_check", tests::a_command_that_fails_is_named_with_what_to_check),
     ("a_host_whose_agent_never_comes_is_named", tests::a_host_whose_agent_never_comes_is_named),
+    ("hosts_that_only_miss_their_parents_are_not_blamed", tests::hosts_that_only_miss_their_parents_are_not_blamed),
     ("a_node_that_slurm_does_not_know_is_named", tests::a_node_that_slurm_does_not_know_is_named),
     ("a_cancelled_allocation_leaves_nothing", tests::a_cancelled_allocation_leaves_nothing),
     ("a_killed_front_end_leaves_nothing", tests::a_killed_front_end_leaves_nothing),

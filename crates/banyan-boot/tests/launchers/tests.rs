@@ -74,6 +74,13 @@ pub(crate) fn a_host_whose_agent_never_comes_is_named() {
     assert_fails(front_end([template, "32", HOSTS, "impatient"]), &parts);
 }
 
+pub(crate) fn hosts_that_only_miss_their_parents_are_not_blamed() {
+    // A chain: the front-end, h1, h2, h3, h4.
+    let template = "pdsh -R ssh -w h1,h4 {agent}";
+    let parts = ["2 of 4 hosts", "host h2: no agent answered", "host h3: no agent answered"];
+    assert_fails(front_end([template, "1", HOSTS, "impatient"]), &parts);
+}
+
 pub(crate) fn a_node_that_slurm_does_not_know_is_named() {
     assert_fails(front_end(["slurm", "32", "nowhere", "meet"]), &["nowhere", "check with: "]);
 }
