@@ -22,7 +22,7 @@ use crate::node::child::COMPLAINT;
 use crate::node::greeting::READY;
 use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
-use crate::process::{Spawner, keep};
+use crate::process::{Spawner, end_descendants, keep};
 
 /// How long an agent waits for its work after it was started.
 const WORK_DEADLINE: Duration = Duration::from_secs(30);
@@ -93,7 +93,11 @@ fn fail(why: &str) -> ! {
 /// Runs an agent to its end; the exit status.
 pub fn run_agent(channel: &AgentChannel) -> i32 {
     let worked = match keep() {
-        Ok(worker) => work(channel, worker.keeper),
+        Ok(worker) => {
+            let worked = work(channel, worker.keeper);
+            // The keeper would do the same, if it is still there.
+            worked.and(end_descendants(&[]).map(drop).map_err(|error| error.to_string()))
+        }
         Err(error) => Err(format!("cannot be split into keeper and worker: {error}")),
     };
     match worked {
@@ -120,9 +124,11 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
         }
     };
     let assignment = receive_work(&mut link)?;
+    link.set_silence(Duration::from_millis(assignment.terms.silence));
     let host = assignment.agents.first().map(|agent| agent.host.clone()).ok_or("work without agents")?;
-    let agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
+    let mut agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
+    agent_program.installed.clone_from(&assignment.installed_agent);
     let held = assignment.held;
     let hosts = Vec::new();
     let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: door, together, hosts, held };

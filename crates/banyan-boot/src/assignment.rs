@@ -35,6 +35,8 @@ pub(crate) struct Assignment {
     pub(crate) agent_hash: String,
     /// Its length.
     pub(crate) agent_length: u64,
+    /// A path at which every host has it.
+    pub(crate) installed_agent: Option<String>,
 }
 
 /// Settings that hold for every node of a session.
@@ -56,6 +58,8 @@ pub(crate) struct Terms {
     pub(crate) encrypt: bool,
     /// Whether agents accept members that attach.
     pub(crate) attach: bool,
+    /// The directory for staged files, if one was chosen.
+    pub(crate) cache: Option<Vec<u8>>,
 }
 
 impl Terms {

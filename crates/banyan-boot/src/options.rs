@@ -1,5 +1,6 @@
 //! What can be chosen for a session.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ pub struct SessionOptions {
     pub agent: Option<PathBuf>,
     /// A path at which every host has the agent program; `None`: hosts that lack it get it.
     pub installed_agent: Option<String>,
+    /// The directory for what is [staged](crate::Session::stage) into the cache, with `{host}` for the name of the host;
+    /// `None`: `banyan/files` in `XDG_CACHE_HOME`, or in `.cache` at home.
+    pub cache: Option<PathBuf>,
 }
 
 impl Default for SessionOptions {
@@ -55,6 +59,7 @@ impl Default for SessionOptions {
             encrypt: true,
             agent: None,
             installed_agent: None,
+            cache: None,
         }
     }
 }
@@ -71,6 +76,7 @@ impl SessionOptions {
             silence: milliseconds(self.silence),
             encrypt: self.encrypt,
             attach: false,
+            cache: self.cache.as_ref().map(|cache| cache.as_os_str().as_bytes().to_vec()),
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use banyan_ndr::Record;
+use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::assignment::{Assignment, Image};
+use crate::described;
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
@@ -16,7 +19,7 @@ use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
-use crate::node::desk::{Desk, Order};
+use crate::node::desk::{Desk, Goods, Order};
 use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
@@ -30,13 +33,15 @@ const END_DEADLINE: Duration = Duration::from_secs(20);
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
-    desk: Arc<Desk>,
+    pub(crate) desk: Arc<Desk>,
     root: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<Arc<str>>,
-    agents: usize,
+    pub(crate) agents: usize,
     missing: Vec<Problem>,
     grace: Duration,
+    /// How many files were staged; held while one is.
+    pub(crate) stagings: Mutex<u32>,
 }
 
 /// How the members of a session ended.
@@ -108,13 +113,22 @@ impl Session {
             terms: options.terms(),
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
+            installed_agent: agent_program.installed.clone(),
         };
         let muster = (assignment.way == Way::Together)
             .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
             .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
-        Ok(Session { desk, root: Some(root), hosts, agents: agent_count, missing: Vec::new(), grace: options.grace })
+        Ok(Session {
+            desk,
+            root: Some(root),
+            hosts,
+            agents: agent_count,
+            missing: Vec::new(),
+            grace: options.grace,
+            stagings: Mutex::default(),
+        })
     }
 
     /// Waits until every host has answered and every member runs. Hosts that did not answer are an error, or are
@@ -179,15 +193,15 @@ impl Session {
         &self.missing
     }
 
-    /// Sends bytes to the master.
+    /// Sends bytes to the master. Waits while the master is far behind; returns when the last of them are on their way.
     pub fn send_user_data(&self, bytes: &[u8]) {
         let mut pieces = bytes.chunks(CHUNK).peekable();
         if pieces.peek().is_none() {
-            self.desk.order(Order::User { bytes: Bytes::new(), more: false });
+            self.desk.hand_in(Goods::User { bytes: Bytes::new(), more: false });
         }
         while let Some(piece) = pieces.next() {
             let more = pieces.peek().is_some();
-            self.desk.order(Order::User { bytes: Bytes::copy_from_slice(piece), more });
+            self.desk.hand_in(Goods::User { bytes: Bytes::copy_from_slice(piece), more });
         }
     }
 
@@ -205,6 +219,20 @@ impl Session {
         taken.unwrap_or(Err(SessionError::TimedOut))
     }
 
+    /// Sends a record to the master, which receives it with [`Member::recv_user_record`](crate::Member::recv_user_record).
+    pub fn send_user_record<R: Record>(&self, record: &R) -> Result<(), SessionError> {
+        self.send_user_data(&described::encode(record)?);
+        Ok(())
+    }
+
+    /// Waits for a record of the master.
+    pub fn recv_user_record<R>(&self, deadline: Option<Instant>) -> Result<R, SessionError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data(deadline)?)?)
+    }
+
     /// The next thing that happens; `None` when the deadline has passed or nothing can happen any more.
     pub fn next_event(&self, deadline: Option<Instant>) -> Option<Event> {
         let size = self.hosts.len();
@@ -216,16 +244,17 @@ impl Session {
         event.flatten()
     }
 
-    /// Gives standard input to the members that have one.
+    /// Gives standard input to the members that have one. Waits while a member is far behind with reading, which it may
+    /// be because nobody takes its output: take events in another thread meanwhile.
     pub fn write_input(&self, bytes: &[u8]) {
         for piece in bytes.chunks(CHUNK) {
-            self.desk.order(Order::Input { bytes: Bytes::copy_from_slice(piece), last: false });
+            self.desk.hand_in(Goods::Input { bytes: Bytes::copy_from_slice(piece), last: false });
         }
     }
 
     /// Closes standard input.
     pub fn close_input(&self) {
-        self.desk.order(Order::Input { bytes: Bytes::new(), last: true });
+        self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
     /// Sends a signal to all members, or to some.
@@ -250,6 +279,11 @@ impl Session {
                 .map(|state| state.unwrap_or_else(|| ExitState::Lost("the session ended first".into())))
                 .collect(),
         })
+    }
+
+    /// Begins to end everything and returns at once; [`Session::next_event`] gives what happens until it has ended.
+    pub fn stop(&self) {
+        self.desk.order(Order::End);
     }
 
     /// Ends everything and waits until it has ended.

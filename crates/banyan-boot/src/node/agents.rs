@@ -87,6 +87,7 @@ impl Node {
             terms: own.terms.clone(),
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
+            installed_agent: own.installed_agent.clone(),
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
@@ -234,10 +235,11 @@ impl Node {
 
     /// Reports that there will be no agent, with the last words of its starter and what to type to see more.
     fn refuse(&mut self, index: usize, kind: ProblemKind, cause: &str) {
-        let agent = &self.agents[index];
-        if matches!(agent.stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
             return;
         }
+        self.take_complaint(index);
+        let agent = &self.agents[index];
         let common = self.together.as_ref().and_then(Together::starter);
         let starter = agent.starter.as_ref().or(common);
         let words = starter.and_then(|starter| starter.last_words_on(&agent.host));
@@ -245,7 +247,7 @@ impl Node {
             host: agent.host.clone(),
             kind,
             cause: match words {
-                Some(words) => format!("{cause} (last line: {words:?})"),
+                Some(words) => format!("{cause} (last words: {words:?})"),
                 None => cause.to_owned(),
             },
             remedy: starter.map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
@@ -263,6 +265,7 @@ impl Node {
             _ if self.ending.is_some() => return self.agent_ended(index),
             _ => {}
         }
+        self.take_complaint(index);
         let agent = &self.agents[index];
         let words = agent.starter.as_ref().and_then(|starter| starter.last_words());
         let problem = Problem {
@@ -270,7 +273,7 @@ impl Node {
             kind: ProblemKind::AgentLost,
             cause: format!(
                 "its agent was lost: {why}{}",
-                words.map_or_else(String::new, |words| format!(" (last line: {words:?})"))
+                words.map_or_else(String::new, |words| format!(" (last words: {words:?})"))
             ),
             remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)"
                 .into(),
@@ -287,6 +290,7 @@ impl Node {
         }
         self.stop_starter(index);
         self.close_agent_link(index);
+        self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];
         agent.stage = Stage::Gone;
         agent.deadline = None;
@@ -308,6 +312,7 @@ impl Node {
         }
         self.close_agent_link(index);
         self.agents[index].stage = Stage::Ended;
+        self.stage_lost(index, "its agent has ended");
         self.agents[index].deadline = None;
     }
 
@@ -319,13 +324,18 @@ impl Node {
         self.full.retain(|other| *other != token);
     }
 
-    /// Ends the command that starts an agent, if it still runs.
+    /// Asks the command that starts an agent to end, if it still runs.
     pub(super) fn stop_starter(&mut self, index: usize) {
+        // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
+        self.signal_starter(index, Signal::TERM);
+    }
+
+    pub(super) fn signal_starter(&mut self, index: usize, signal: Signal) {
         if let Some(starter) = &self.agents[index].starter
             && starter.exited.is_none()
         {
-            // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
-            let _ = signal_group(&starter.process, Signal::TERM);
+            // It may be ending at this very moment.
+            let _ = signal_group(&starter.process, signal);
         }
     }
 }

@@ -4,7 +4,7 @@ use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::Signal;
 
-use super::desk::Order;
+use super::desk::{Goods, Order};
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::belongs_to_collectives;
@@ -27,6 +27,9 @@ impl Node {
             message::USER => self.to_master(frame),
             message::INPUT => self.pass_input(&frame),
             message::SIGNAL => self.pass_signal(&frame),
+            message::STAGE => self.stage_piece(&frame),
+            message::STAGE_BEGIN => self.take_offer(&frame),
+            message::STAGE_CANCEL => self.stage_cancel(frame.stream),
             message::RELEASE => self.release_members(),
             message::END => self.end("the front-end ended the session"),
             message::DETACH => self.detach(),
@@ -39,24 +42,36 @@ impl Node {
         let Up::Desk(desk) = &self.up else { return };
         for order in desk.take_orders() {
             match order {
-                Order::User { bytes, more } => {
-                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
-                    frame.flags = if more { message::MORE } else { 0 };
-                    self.to_master(frame);
-                }
-                Order::Input { bytes, last } => {
-                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
-                    frame.flags = if last { message::LAST } else { 0 };
-                    self.pass_input(&frame);
-                }
                 Order::Signal { signal, ranks } => {
                     let mut bytes = Vec::new();
                     ranks.iter().for_each(|ranks| ranks.encode(&mut bytes));
                     self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, bytes));
                 }
+                Order::Stage(offer) => self.stage_begin(&offer),
+                Order::StageCancel(number) => self.stage_cancel(number),
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
                 Order::Detach => self.detach(),
+            }
+        }
+    }
+
+    /// Sends bytes of the front-end's callers down while everyone below has room.
+    pub(super) fn pass_goods(&mut self) {
+        while self.full.is_empty() {
+            let Up::Desk(desk) = &self.up else { return };
+            match desk.take_goods() {
+                None => return,
+                Some(Goods::User { bytes, more }) => {
+                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
+                    frame.flags = if more { message::MORE } else { 0 };
+                    self.to_master(frame);
+                }
+                Some(Goods::Input { bytes, last }) => {
+                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
+                    frame.flags = if last { message::LAST } else { 0 };
+                    self.pass_input(&frame);
+                }
             }
         }
     }

@@ -13,12 +13,13 @@ use rustix::process::Signal;
 use super::member::Streams;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
-use crate::assignment::Image;
+use crate::assignment::{Image, Terms};
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
 use crate::rankset::RankSet;
+use crate::staging::place::{self, CACHE_VARIABLE};
 
 impl Node {
     /// Starts the next few members.
@@ -27,7 +28,7 @@ impl Node {
             return;
         }
         for _ in 0..STARTS_AT_ONCE {
-            let Some(index) = self.members_to_start.pop_front() else { return };
+            let Some(index) = self.members_to_start.pop_front() else { break };
             let image = self.members[index].image as usize;
             if self.assignment.images.get(image).is_some_and(Image::attaches) {
                 continue;
@@ -36,6 +37,9 @@ impl Node {
                 self.not_started(index, &error);
             }
         }
+        if self.members_to_start.is_empty() {
+            self.report_not_started();
+        }
     }
 
     fn start_member(&mut self, index: usize) -> Result<(), SpawnError> {
@@ -43,7 +47,7 @@ impl Node {
         let image = &self.assignment.images[member.image as usize];
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image)?),
+            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host)?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
@@ -90,8 +94,11 @@ impl Node {
     /// Notes that a member could not be started; with it all others of the same image, if they cannot either.
     fn not_started(&mut self, index: usize, error: &SpawnError) {
         let image = self.members[index].image;
+        let cause = error.to_string();
         let mut ranks = RankSet::new();
         let mut failed = vec![index];
+        // It may have been started, and what it needs besides not be there.
+        self.signal_member(index, Signal::KILL);
         if self.commands[image as usize].is_none() {
             let others = self.members_to_start.iter().filter(|other| self.members[**other].image == image);
             failed.extend(others);
@@ -100,18 +107,29 @@ impl Node {
         for index in failed {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
-            let state = ExitState::NeverStarted(error.to_string());
+            let state = ExitState::NeverStarted(cause.clone());
             member.state = Some(state.clone());
             self.exits.push((member.rank, state));
             self.own.failed += 1;
         }
-        self.problem(Problem {
-            host: self.host.to_string(),
-            kind: ProblemKind::NotStarted,
-            cause: error.to_string(),
-            remedy: String::new(),
-            members: ranks.to_string(),
-        });
+        match self.not_started.iter_mut().find(|(other, _)| *other == cause) {
+            Some((_, others)) => ranks.iter().for_each(|rank| _ = others.insert(rank)),
+            None => self.not_started.push((cause, ranks)),
+        }
+    }
+
+    /// Tells which members could not be started, those with the same cause together.
+    fn report_not_started(&mut self) {
+        for (cause, ranks) in std::mem::take(&mut self.not_started) {
+            self.problem(Problem {
+                host: self.host.to_string(),
+                kind: ProblemKind::NotStarted,
+                cause,
+                // A spawn error names its remedy itself.
+                remedy: String::new(),
+                members: ranks.to_string(),
+            });
+        }
     }
 
     /// A member said hello.
@@ -152,14 +170,21 @@ impl Node {
     /// credit.
     fn take_last_words(&mut self, index: usize) {
         let token = Token::Member(index as u32);
-        while let Some(wire) = self.wire(token) {
+        loop {
+            let Some(wire) = self.wire(token) else { return };
+            let before = wire.link.counters().bytes_received;
             wire.link.fill(Instant::now());
+            // A process that the member left behind may hold its end open: what is there now is all that counts.
+            let nothing_more = wire.link.counters().bytes_received == before;
             while let Some(event) = self.wire(token).and_then(|wire| wire.next(true)) {
                 match event {
                     LinkEvent::Opened(_) => self.opened(token),
                     LinkEvent::Frame(frame) => self.take(token, frame),
                     LinkEvent::Closed | LinkEvent::Lost(_) => return self.close_member_link(index),
                 }
+            }
+            if nothing_more {
+                return self.close_member_link(index);
             }
         }
     }
@@ -189,7 +214,7 @@ impl Node {
 }
 
 /// The command of an image, as this host sees it.
-fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
+fn prepare(image: &Image, terms: &Terms, host: &str) -> Result<Prepared, SpawnError> {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for variable in &image.env {
@@ -199,8 +224,13 @@ fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE);
     environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    let cache = place::cache(terms.cache.as_deref(), host).ok();
+    if terms.cache.is_some() {
+        environment.retain(|(name, _)| name != CACHE_VARIABLE);
+        environment.extend(cache.iter().map(|cache| (CACHE_VARIABLE.into(), cache.into())));
+    }
     Command {
-        executable: Executable::File(text(&image.exe)),
+        executable: Executable::File(place::executable(&text(&image.exe), cache.as_deref())),
         arguments: image.arguments().collect(),
         environment,
         directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),

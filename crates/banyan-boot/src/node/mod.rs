@@ -15,6 +15,7 @@ mod ending;
 pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
+mod staging;
 mod streams;
 pub(crate) mod together;
 pub(crate) mod token;
@@ -43,6 +44,7 @@ use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
+use staging::Staging;
 use together::Together;
 use token::Token;
 use wire::Wire;
@@ -103,6 +105,8 @@ pub(crate) struct Node {
     own: Progress,
     told: Progress,
     exits: Vec<(u32, ExitState)>,
+    /// Members that could not be started, by cause.
+    not_started: Vec<(String, RankSet)>,
     running: usize,
 
     /// Links with something to write.
@@ -114,8 +118,12 @@ pub(crate) struct Node {
     /// Children that take no more for now.
     full: Vec<Token>,
     ending: Option<Ending>,
+    /// What is being staged.
+    staging: Option<Staging>,
     detached: bool,
     has_time_limits: bool,
+    /// When to look for orphans next.
+    reap_at: Instant,
     read_buffer: Vec<u8>,
 }
 
@@ -171,13 +179,16 @@ impl Node {
             own: Progress { agents: u32::from(!is_root), ..Progress::default() },
             told: Progress::default(),
             exits: Vec::new(),
+            not_started: Vec::new(),
             running: 0,
             touched: Vec::new(),
             waiting: Vec::new(),
             paused: Vec::new(),
             full: Vec::new(),
             ending: None,
+            staging: None,
             detached: false,
+            reap_at: Instant::now(),
             read_buffer: Vec::new(),
             hosts: setting.hosts,
             member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
@@ -231,6 +242,7 @@ impl Node {
         loop {
             self.start_agents();
             self.start_members();
+            self.stage_down();
             self.report();
             self.flush();
             if self.is_finished() {
@@ -257,6 +269,7 @@ impl Node {
             Token::CommonInput => self.write_roster(),
             Token::CommonComplaint => self.take_common_complaint(),
             Token::CommonExit => self.common_starter_exited(),
+            Token::Staging => self.stage_bell(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),
@@ -333,7 +346,8 @@ impl Node {
             Up::Parent(wire) => wire.link.room() > 0,
             Up::Desk(desk) => desk.has_room(),
         };
-        self.full.is_empty() && (token == Token::Parent || up())
+        let disk = || self.staging.as_ref().is_none_or(Staging::has_room);
+        self.full.is_empty() && if token == Token::Parent { disk() } else { up() }
     }
 
     /// Remembers whether a child takes no more for now.

@@ -17,6 +17,8 @@ pub(crate) enum Token {
     CommonComplaint,
     /// That command ended.
     CommonExit,
+    /// The thread that stores what is staged.
+    Staging,
     /// The link to a child agent.
     Agent(u32),
     /// What a child agent's starter writes before there is a link.
@@ -49,6 +51,7 @@ impl Token {
             Token::Desk => (1, 0),
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
+            Token::Staging => (4, 0),
             Token::Agent(index) => (5, index),
             Token::CommonInput => (15, 0),
             Token::CommonComplaint => (16, 0),
@@ -74,6 +77,7 @@ impl Token {
             1 => Token::Desk,
             2 => Token::Listener,
             3 => Token::Keeper,
+            4 => Token::Staging,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -106,6 +110,7 @@ mod tests {
             Token::CommonInput,
             Token::CommonComplaint,
             Token::CommonExit,
+            Token::Staging,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),

@@ -29,6 +29,7 @@ impl Node {
                 Some(progress) => self.agents[index].progress = progress,
                 None => self.broken(Token::Agent(index as u32), "a progress report of the wrong length"),
             },
+            message::STAGED => self.staged(index, &frame),
             message::PROBLEM => {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
@@ -186,9 +187,12 @@ impl Node {
     fn is_milestone(&self, now: Progress) -> bool {
         let members = self.ranks_below as u32;
         let agents = self.assignment.agents.len() as u32;
-        let all_started = now.started + now.failed == members && now.agents == agents;
+        let all_answered = now.agents == agents && self.told.agents != agents;
+        let all_started = now.started + now.failed == members && self.told.started != now.started;
         let all_joined = now.joined == members;
-        now.failed != self.told.failed || all_joined || all_started && self.told.started != now.started
+        // Where members wait for a release, or there are none, that all agents have answered is all there is to say.
+        let says_all = self.assignment.held || members == 0;
+        now.failed != self.told.failed || all_joined || all_started && now.agents == agents || all_answered && says_all
     }
 
     fn report_exits(&mut self) {
@@ -224,6 +228,9 @@ impl Node {
                 // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.
                 let _ = wire.link.send_record(message::PROBLEM, 0, 0, &problem);
                 self.touch(Token::Parent);
+            }
+            Up::Desk(desk) if problem.kind == ProblemKind::Staging => {
+                desk.lay(|papers| papers.staging.problems.push(problem));
             }
             Up::Desk(desk) => desk.lay(|papers| {
                 papers.problems.push(problem.clone());
