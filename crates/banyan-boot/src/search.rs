@@ -3,6 +3,9 @@
 //! All addresses and ports at which the parent may be are dialled side by side, again and again, until one of them opens:
 //! only the right parent's handshake succeeds. What is refused is tried again after a pause, because the parent may just
 //! not listen yet. Everything ends at the deadline, with a reason that names the parent's host.
+//!
+//! If the parent does not come for a while, its own ancestors are dialled, too. They do not take the place of the parent,
+//! but learn that this agent is here: so they can tell which hosts are missing, and which only miss their parent.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -26,6 +29,10 @@ const ADDRESSES: usize = 4;
 /// Rounds between the first try of one port and of the next: mostly the first one is right.
 const ROUNDS_A_PORT: u32 = 2;
 
+/// The part of the deadline after which ancestors hear of an agent without parent: late enough that most never need to,
+/// early enough that they know before they give up.
+const LONELY: u32 = 4;
+
 /// Why there is no parent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SearchError {
@@ -38,23 +45,32 @@ pub(crate) enum SearchError {
 /// A place at which the parent may be.
 struct Candidate {
     address: SocketAddr,
-    /// It is not dialled before this round.
+    /// It is not dialled before this round …
     from_round: u32,
+    /// … and this time.
+    from: Instant,
     link: Option<Link>,
 }
 
 /// Finds the parent of an agent. The link is open.
 pub(crate) fn find_parent(roster: &Roster, agent: usize, options: &LinkOptions) -> Result<Link, SearchError> {
-    let nearest = layout::ancestors(agent, roster.agents.len(), roster.fanout).into_iter().next().flatten();
-    let (parent, candidates) = match nearest {
-        None => ("the front-end".to_owned(), at_front_end(roster)),
-        Some(parent) => (format!("host {}", roster.agents[parent].host), at_agent(roster, parent)?),
+    let now = Instant::now();
+    let ancestors = layout::ancestors(agent, roster.agents.len(), roster.fanout);
+    let at = |node: &Option<usize>, from| match node {
+        None => Ok(at_front_end(roster, from)),
+        Some(agent) => at_agent(roster, *agent, from),
     };
+    let (nearest, further) = ancestors.split_first().unwrap_or((&None, &[]));
+    let parent =
+        nearest.map_or_else(|| "the front-end".into(), |parent| format!("host {}", roster.agents[parent].host));
+    let mut candidates = at(nearest, now)?;
+    // Those without an address cannot be told.
+    candidates.extend(further.iter().flat_map(|node| at(node, now + roster.host_deadline / LONELY)).flatten());
     let index = agent as u32;
     let secret = roster.secret.derive("agent", index);
     let peer = PeerId { session: roster.session, index, incarnation: 0 };
     let opening = Opening { peer, secret };
-    let deadline = Instant::now() + roster.host_deadline;
+    let deadline = now + roster.host_deadline;
     let mut search = Search { candidates, opening, options: options.clone(), last: "nothing answered".into() };
     search.run(deadline).ok_or_else(|| {
         let seconds = roster.host_deadline.as_secs_f64();
@@ -62,11 +78,11 @@ pub(crate) fn find_parent(roster: &Roster, agent: usize, options: &LinkOptions) 
     })
 }
 
-fn at_front_end(roster: &Roster) -> Vec<Candidate> {
-    roster.front_end.iter().map(|address| Candidate { address: *address, from_round: 1, link: None }).collect()
+fn at_front_end(roster: &Roster, from: Instant) -> Vec<Candidate> {
+    roster.front_end.iter().map(|address| Candidate { address: *address, from_round: 1, from, link: None }).collect()
 }
 
-fn at_agent(roster: &Roster, agent: usize) -> Result<Vec<Candidate>, SearchError> {
+fn at_agent(roster: &Roster, agent: usize, from: Instant) -> Result<Vec<Candidate>, SearchError> {
     let place = &roster.agents[agent];
     let name = if place.address.is_empty() { &place.host } else { &place.address };
     let found = (name.as_str(), 0).to_socket_addrs();
@@ -74,7 +90,7 @@ fn at_agent(roster: &Roster, agent: usize) -> Result<Vec<Candidate>, SearchError
     let ports = (0..ATTEMPTS).map(|attempt| (attempt, door::port(&roster.secret, agent as u32, attempt)));
     let candidate = |ip, (attempt, port)| {
         let address = SocketAddr::new(ip, port);
-        Candidate { address, from_round: 1 + attempt * ROUNDS_A_PORT, link: None }
+        Candidate { address, from_round: 1 + attempt * ROUNDS_A_PORT, from, link: None }
     };
     let hosts: Vec<SocketAddr> = found.take(ADDRESSES).collect();
     Ok(hosts.iter().flat_map(|host| ports.clone().map(move |port| candidate(host.ip(), port))).collect())
@@ -100,7 +116,7 @@ impl Search {
             // A later one counts as another incarnation: the parent may still think that it knows an earlier one.
             self.opening.peer.incarnation = u64::from(round);
             self.options.opening_time = deadline - now;
-            self.dial(round);
+            self.dial(round, now);
             if let Some(link) = self.wait(deadline.min(now + pause)) {
                 return Some(link);
             }
@@ -109,9 +125,9 @@ impl Search {
         None
     }
 
-    fn dial(&mut self, round: u32) {
+    fn dial(&mut self, round: u32, now: Instant) {
         for candidate in &mut self.candidates {
-            if candidate.link.is_none() && round >= candidate.from_round {
+            if candidate.link.is_none() && round >= candidate.from_round && now >= candidate.from {
                 let link = Link::dial(&Address::Tcp(candidate.address), &self.opening, &self.options);
                 candidate.link = link.map_err(|error| self.last = format!("{}: {error}", candidate.address)).ok();
             }

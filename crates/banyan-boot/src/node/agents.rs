@@ -223,7 +223,10 @@ impl Node {
 
     pub(super) fn agent_too_slow(&mut self, index: usize) {
         let waited = self.assignment.terms.host_deadline().as_secs_f64();
-        self.unreachable(index, &format!("no agent answered within {waited} s"));
+        let cause = format!("no agent answered within {waited} s");
+        // Before the child itself: with that the launch may count as failed.
+        self.report_missing_below(index, &cause);
+        self.unreachable(index, &cause);
     }
 
     pub(super) fn unreachable(&mut self, index: usize, cause: &str) {

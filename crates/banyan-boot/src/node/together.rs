@@ -1,21 +1,27 @@
 //! Agents that are started together: the command that starts them all (at the root), and the door by which they come.
 //!
-//! An agent that proves that it is one of this node's children, and is awaited, gets its work; everyone else is dropped.
+//! An agent that proves that it is one of this node's children, and is awaited, gets its work. One from below a child that
+//! has not come is noted: when the child is given up, those of its subtree that were not heard of are missing, too.
+//! Everyone else is dropped.
+//!
 //! The command belongs to the root: what it complains about goes into error messages, and it is reaped when the session
 //! ends. It mostly ends by itself once its agents have; otherwise it is asked, and then made to.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Interest, Link, PeerId, Secret, SessionId};
 use rustix::process::Signal;
 
-use super::child::{Stage, StarterProcess};
+use super::child::{ChildAgent, Stage, StarterProcess};
 use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
 use crate::launcher::Starter;
 use crate::launcher::together::RosterFile;
+use crate::layout::split;
+use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
 
 /// How long the command may take to end by itself when its agents have.
@@ -43,6 +49,9 @@ pub(crate) struct Together {
     /// When the command is asked to end, or made to if it was asked.
     end_at: Option<Instant>,
     asked: bool,
+    /// Agents from below children that have not come, by their place in the assignment. Their links stay as they are,
+    /// not opened, until they find their parents.
+    orphans: BTreeMap<usize, Link>,
 }
 
 impl Together {
@@ -57,6 +66,7 @@ impl Together {
             queued: false,
             end_at: None,
             asked: false,
+            orphans: BTreeMap::new(),
         }
     }
 
@@ -84,6 +94,11 @@ impl Together {
     pub(super) fn timeout(&self) -> Option<Instant> {
         self.end_at.filter(|_| !self.is_reaped())
     }
+}
+
+/// Whether a child has not come yet.
+fn is_awaited(agent: &ChildAgent) -> bool {
+    agent.stage == Stage::Starting && agent.wire.is_none()
 }
 
 impl Node {
@@ -171,7 +186,7 @@ impl Node {
     pub(super) fn accept(&mut self) {
         let Some(mut listener) = self.listener.take() else { return };
         let find = &mut |peer: &PeerId| {
-            self.awaited(peer)?;
+            self.awaited(peer).or_else(|| self.orphan(peer))?;
             self.together.as_ref().map(|together| together.secret.derive("agent", peer.index))
         };
         let links = listener.accept_ready(Instant::now(), find);
@@ -181,18 +196,63 @@ impl Node {
 
     /// Which child agent a peer is; `None` if it is none, or is not awaited.
     fn awaited(&self, peer: &PeerId) -> Option<usize> {
+        let place = self.place(peer)?;
+        let is_it = |agent: &ChildAgent| agent.subtree.start == place && is_awaited(agent);
+        self.agents.iter().position(is_it)
+    }
+
+    /// The place in the assignment of a peer whose parent, or somebody above it, has not come.
+    fn orphan(&self, peer: &PeerId) -> Option<usize> {
+        let place = self.place(peer)?;
+        let is_below = |agent: &ChildAgent| agent.subtree.contains(&place) && is_awaited(agent);
+        self.agents.iter().any(is_below).then_some(place)
+    }
+
+    /// Where in this node's assignment a peer stands.
+    fn place(&self, peer: &PeerId) -> Option<usize> {
         // Agent `i` of the session is node `i + 1`.
-        let own = if matches!(self.up, Up::Desk(_)) { 0 } else { self.assignment.node - 1 };
-        let place = peer.index.checked_sub(own)? as usize;
-        let index = self.agents.iter().position(|agent| agent.subtree.start == place)?;
-        let agent = &self.agents[index];
-        let is_awaited = agent.stage == Stage::Starting && agent.wire.is_none();
-        (peer.session == SessionId(self.assignment.session) && is_awaited).then_some(index)
+        let own = if matches!(self.up, Up::Desk(_)) { 0 } else { self.assignment.node.checked_sub(1)? };
+        let place = peer.index.checked_sub(own)?;
+        (peer.session == SessionId(self.assignment.session)).then_some(place as usize)
+    }
+
+    /// A child was given up: who else of its subtree is missing. Of those below one that is here nothing is known.
+    pub(super) fn report_missing_below(&mut self, index: usize, cause: &str) {
+        let Some(together) = &mut self.together else { return };
+        let orphans = std::mem::take(&mut together.orphans);
+        let check =
+            together.starter.as_ref().map_or_else(String::new, |starter| format!("check with: {}", starter.check));
+        let subtree = self.agents[index].subtree.clone();
+        let fanout = self.assignment.terms.fanout as usize;
+        let mut missing = split(subtree.start + 1..subtree.end, fanout);
+        while let Some(subtree) = missing.pop() {
+            if orphans.contains_key(&subtree.start) {
+                continue;
+            }
+            self.problem(Problem {
+                host: self.assignment.agents[subtree.start].host.clone(),
+                kind: ProblemKind::Unreachable,
+                cause: cause.to_owned(),
+                remedy: check.clone(),
+                members: self.assignment.agents[subtree.start].ranks().to_string(),
+            });
+            missing.extend(split(subtree.start + 1..subtree.end, fanout));
+        }
+        // Others that have not come may be above some of them.
+        if let Some(together) = &mut self.together {
+            together.orphans = orphans;
+        }
     }
 
     fn arrived(&mut self, link: Link) {
-        // It may have come twice at the same time.
-        let Some(index) = link.peer_id().and_then(|peer| self.awaited(&peer)) else { return };
+        let Some(peer) = link.peer_id() else { return };
+        let Some(index) = self.awaited(&peer) else {
+            // Who came twice at the same time is neither, and dropped.
+            if let (Some(place), Some(together)) = (self.orphan(&peer), &mut self.together) {
+                together.orphans.insert(place, link);
+            }
+            return;
+        };
         match Wire::new(link, &self.poller, Token::Agent(index as u32).number()) {
             Ok(wire) => {
                 self.agents[index].wire = Some(wire);
