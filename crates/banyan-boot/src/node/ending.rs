@@ -11,7 +11,9 @@ use super::child::Stage;
 use super::together::Together;
 use super::token::Token;
 use super::{Node, Up};
+use crate::layout::ranks_of;
 use crate::message;
+use crate::problem::{Problem, ProblemKind};
 use crate::process::reap_orphans;
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
@@ -196,6 +198,14 @@ impl Node {
         if let Some(keeper) = self.keeper.take() {
             let _ = self.poller.remove(&keeper);
         }
+        // Said before the members end: who hears of their ends should know why.
+        self.problem(Problem {
+            host: self.host.to_string(),
+            kind: ProblemKind::AgentLost,
+            cause: "the keeper of its agent is gone, so the agent ends with all it started".into(),
+            remedy: "look into the host's log for the reason (out of memory, a signal)".into(),
+            members: ranks_of(&self.assignment.agents).to_string(),
+        });
         self.end("the keeper is gone");
     }
 
