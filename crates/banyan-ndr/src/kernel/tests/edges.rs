@@ -1,5 +1,6 @@
 //! The edges of numbers and of sizes.
 
+use super::super::direct::Direct;
 use super::super::interpret::Isa;
 use super::super::{Kernel, StepErrorKind};
 use super::{agree, every, oracle};
@@ -155,6 +156,17 @@ fn a_whole_copy_is_known_as_one_even_field_by_field() {
     let kernel = Kernel::new(Program { src_size: 24, dst_size: 24, steps, paths: Vec::new() });
     assert_eq!(kernel.merged.one, [Step::Copy { src: 0, dst: 0, len: 24 }]);
     assert!(!kernel.pays(), "one call of memcpy does it");
+}
+
+#[test]
+fn a_target_that_is_a_part_of_the_source_is_copied_directly() {
+    let steps = vec![Step::Copy { src: 8, dst: 0, len: 24 }];
+    let program = Program { src_size: 40, dst_size: 24, steps, paths: Vec::new() };
+    assert!(matches!(Kernel::new(program.clone()).direct, Some(Direct::Copy { start: 8, .. })));
+    for count in [1, 3] {
+        let src: Vec<u8> = (0..40 * count).collect();
+        agree(&program, &src, usize::from(count)).unwrap();
+    }
 }
 
 #[test]
