@@ -2,6 +2,7 @@
 
 mod agent;
 mod assignment;
+mod attaching;
 mod collective;
 mod described;
 mod distribution;
@@ -20,6 +21,7 @@ pub mod process;
 mod rankset;
 mod session;
 mod staging;
+mod ticket;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
 pub use collective::{BadReduction, CollectiveError, Element, What};
@@ -35,4 +37,5 @@ pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use rankset::RankSet;
 pub use session::{Outcome, Session};
+pub use ticket::{Ticket, TicketError};
 pub use staging::{Stage, StageError, StageReport, staged_path};

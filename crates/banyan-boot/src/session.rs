@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use banyan_link::Secret;
 use bytes::Bytes;
 
 use crate::assignment::{Assignment, Image};
@@ -21,6 +22,7 @@ use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
 use crate::rankset::RankSet;
+use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);
@@ -37,6 +39,7 @@ pub struct Session {
     grace: Duration,
     /// How many files were staged; held while one is.
     pub(crate) stagings: Mutex<u32>,
+    ticket: Option<Ticket>,
 }
 
 /// How the members of a session ended.
@@ -103,9 +106,11 @@ impl Session {
             images: distributions.iter().map(Image::of).collect(),
             way,
             terms: options.terms(),
+            member_secret: member_secret(distributions).map_err(LaunchError::System)?,
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
         };
+        let ticket = Ticket::of(&assignment);
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, hosts.clone())?;
         Ok(Session {
@@ -116,6 +121,7 @@ impl Session {
             missing: Vec::new(),
             grace: options.grace,
             stagings: Mutex::default(),
+            ticket,
         })
     }
 
@@ -174,6 +180,12 @@ impl Session {
     /// The host of each member, by rank.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|host| &**host)
+    }
+
+    /// What processes need to attach to this session; `None` if no
+    /// [distribution](crate::ProcessDistribution::attached) expects any.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.as_ref()
     }
 
     /// Hosts that were left out because they could not be reached.
@@ -307,6 +319,12 @@ fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {
         }
     }
     hosts
+}
+
+/// A secret for members that attach, if some do.
+fn member_secret(distributions: &[ProcessDistribution]) -> std::io::Result<Option<Vec<u8>>> {
+    let attach = distributions.iter().any(|distribution| distribution.exe.is_none());
+    attach.then(|| Ok(Secret::random()?.expose().to_vec())).transpose()
 }
 
 fn random_id() -> std::io::Result<[u8; 16]> {

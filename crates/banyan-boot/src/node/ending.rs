@@ -6,10 +6,12 @@ use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::Signal;
 
+use super::attach::Door;
 use super::child::Stage;
 use super::token::Token;
 use super::{Node, Up};
 use crate::message;
+use crate::process::ExitState;
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
 const AGENTS_GRACE: Duration = Duration::from_secs(2);
@@ -31,6 +33,7 @@ impl Node {
         self.members_to_start.clear();
         self.agents_to_start.clear();
         self.to_agents(&Frame::new(message::END, 0, 0, Bytes::new()));
+        self.let_attached_go();
         for index in 0..self.members.len() {
             self.signal_member(index, Signal::TERM);
             // Stopped processes hear of it only when they run.
@@ -72,6 +75,7 @@ impl Node {
     /// Looks at the clock.
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
+        self.check_door(now);
         for index in 0..self.agents.len() {
             if self.agents[index].deadline.is_some_and(|deadline| deadline <= now) {
                 self.agent_too_slow(index);
@@ -139,7 +143,8 @@ impl Node {
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
-        let next = [parent, ending, listener].into_iter().chain(agents).chain(members).flatten().min()?;
+        let door = self.door.as_ref().map(Door::timeout);
+        let next = [parent, ending, listener, door].into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -160,6 +165,9 @@ impl Node {
                 self.end(&format!("the link to the parent was lost: {error}"));
             }
             Token::Agent(index) => self.agent_gone(index as usize, error),
+            Token::Member(index) if self.attaches(index as usize) => {
+                self.attached_gone(index as usize, ExitState::Lost(format!("lost its link: {error}")));
+            }
             Token::Member(index) => self.close_member_link(index as usize),
             _ => {}
         }
@@ -180,6 +188,9 @@ impl Node {
                 self.end("the parent is gone");
             }
             Token::Agent(index) => self.agent_ended(index as usize),
+            Token::Member(index) if self.attaches(index as usize) => {
+                self.attached_gone(index as usize, ExitState::Exited(0));
+            }
             Token::Member(index) => self.close_member_link(index as usize),
             _ => {}
         }

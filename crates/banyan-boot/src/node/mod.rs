@@ -8,6 +8,7 @@
 //! reader that is slow slows its writers, and nothing piles up in between.
 
 mod agents;
+pub(crate) mod attach;
 pub(crate) mod child;
 pub(crate) mod desk;
 mod down;
@@ -39,6 +40,7 @@ use crate::layout::{ranks_of, split};
 use crate::message::CHUNK;
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::rankset::RankSet;
+use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
@@ -114,6 +116,10 @@ pub(crate) struct Node {
     ending: Option<Ending>,
     /// What is being staged.
     staging: Option<Staging>,
+    /// Where members attach, while some are awaited.
+    door: Option<Door>,
+    /// Processes that wanted to attach and could not.
+    sent_away: u64,
     detached: bool,
     has_time_limits: bool,
     read_buffer: Vec<u8>,
@@ -175,6 +181,8 @@ impl Node {
             full: Vec::new(),
             ending: None,
             staging: None,
+            door: None,
+            sent_away: 0,
             detached: false,
             read_buffer: Vec::new(),
             hosts: setting.hosts,
@@ -217,7 +225,7 @@ impl Node {
         if let Some(listener) = &self.listener {
             self.poller.register(listener, Token::Listener.number(), Interest::READ)?;
         }
-        Ok(())
+        self.open_door()
     }
 
     /// Runs until the session is over and nothing of it is left below.
@@ -253,6 +261,7 @@ impl Node {
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
             Token::Staging => self.stage_bell(),
+            Token::Door => self.answer_door(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),

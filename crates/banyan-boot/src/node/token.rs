@@ -11,6 +11,8 @@ pub(crate) enum Token {
     Listener,
     /// The keeper of this agent ended.
     Keeper,
+    /// Members that attach.
+    Door,
     /// The thread that stores what is staged.
     Staging,
     /// The link to a child agent.
@@ -46,6 +48,7 @@ impl Token {
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
             Token::Staging => (4, 0),
+            Token::Door => (15, 0),
             Token::Agent(index) => (5, index),
             Token::Greeting(index) => (6, index),
             Token::Upload(index) => (7, index),
@@ -69,6 +72,7 @@ impl Token {
             2 => Token::Listener,
             3 => Token::Keeper,
             4 => Token::Staging,
+            15 => Token::Door,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -96,6 +100,7 @@ mod tests {
             Token::Listener,
             Token::Keeper,
             Token::Staging,
+            Token::Door,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),
