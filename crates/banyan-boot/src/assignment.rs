@@ -38,6 +38,8 @@ pub(crate) struct Assignment {
     pub(crate) agent_hash: String,
     /// Its length.
     pub(crate) agent_length: u64,
+    /// A path at which every host has it.
+    pub(crate) installed_agent: Option<String>,
 }
 
 impl Assignment {

@@ -1,7 +1,9 @@
 //! What can go wrong with a session, as its front-end sees it.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use crate::described::DescribedError;
 use crate::problem::Problem;
 use crate::process::ExitState;
 
@@ -67,12 +69,13 @@ pub enum SessionError {
         state: ExitState,
     },
     /// Bytes that are not the record that was expected.
-    #[error("what the master sent is not the record that was expected: {0}")]
-    Record(#[from] banyan_ndr::DecodeError),
+    #[error(transparent)]
+    Record(#[from] DescribedError),
 }
 
 fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String {
-    let mut text = format!("{} of {hosts} hosts had problems", problems.len());
+    let troubled: HashSet<&str> = problems.iter().map(|problem| problem.host.as_str()).collect();
+    let mut text = format!("{} of {hosts} hosts had problems", troubled.len());
     if let Some(least) = least {
         let _ = write!(text, ", and at least {least} hosts are needed");
     }

@@ -36,7 +36,8 @@ pub struct Lines {
     pub host: Arc<str>,
     /// Whether it is standard error.
     pub errors: bool,
-    /// One or more lines, each with its end; only the last line a member writes may lack it.
+    /// One or more lines, each with its end. Only the last line a member writes may lack it, and a line of more than
+    /// [`MAX_LINE`](crate::process::MAX_LINE) bytes, which comes in pieces.
     pub bytes: Bytes,
 }
 

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Event, Frame, Link, LinkError};
+use banyan_ndr::Record;
+use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
@@ -228,7 +230,7 @@ impl Member {
     /// [`broadcast`](Member::broadcast) of a record.
     pub fn broadcast_record<R>(&mut self, record: Option<&R>) -> Result<R, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let bytes = record.map(described::encode).transpose()?;
         let bytes = self.broadcast(bytes)?;
@@ -238,7 +240,7 @@ impl Member {
     /// [`scatter`](Member::scatter) of records.
     pub fn scatter_records<R>(&mut self, records: Option<&[R]>) -> Result<R, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let parts = records.map(|records| records.iter().map(described::encode).collect()).transpose()?;
         let bytes = self.scatter(parts)?;
@@ -248,7 +250,7 @@ impl Member {
     /// [`gather`](Member::gather) of records.
     pub fn gather_records<R>(&mut self, record: &R) -> Result<Option<Vec<R>>, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let gathered = self.gather(described::encode(record)?)?;
         Ok(gathered.map(|parts| parts.iter().map(|part| described::decode(part)).collect()).transpose()?)
@@ -257,7 +259,7 @@ impl Member {
     /// [`all_gather`](Member::all_gather) of records.
     pub fn all_gather_records<R>(&mut self, record: &R) -> Result<Vec<R>, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let gathered = self.all_gather(described::encode(record)?)?;
         Ok(gathered.iter().map(|part| described::decode(part)).collect::<Result<_, _>>()?)
@@ -297,6 +299,19 @@ impl Member {
             }
             self.receive("recv_user_data", deadline)?;
         }
+    }
+
+    /// [`send_user_data`](Member::send_user_data) of a record.
+    pub fn send_user_record<R: Record>(&mut self, record: &R) -> Result<(), MemberError> {
+        self.send_user_data(described::encode(record)?)
+    }
+
+    /// [`recv_user_data`](Member::recv_user_data) of a record.
+    pub fn recv_user_record<R>(&mut self) -> Result<R, MemberError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data()?)?)
     }
 
     fn only_master(&self) -> Result<(), MemberError> {

@@ -5,18 +5,23 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use banyan_link::Secret;
+use banyan_ndr::Record;
+use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::assignment::{Assignment, Image};
+use crate::described;
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::hostset::HostSet;
 use crate::launcher::program::AgentProgram;
+use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
-use crate::node::desk::{Desk, Order};
+use crate::node::desk::{Desk, Goods, Order};
+use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
@@ -71,6 +76,7 @@ impl Session {
     pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         let deadline = options.deadline.map(|time| Instant::now() + time);
         let mut distributions = distributions.to_vec();
+        fill_in_hosts(&mut distributions)?;
         let mut missing = Vec::new();
         loop {
             let mut session = Session::begin(&distributions, options)?;
@@ -90,7 +96,9 @@ impl Session {
     fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         check_hosts(distributions)?;
         let way = options.launcher.way(distributions)?;
-        let (agents, size) = layout::plan(distributions, options.members_per_agent).ok_or(LaunchError::TooMany)?;
+        // What starts all agents together starts one on each host.
+        let members_per_agent = if way == Way::Together { u32::MAX } else { options.members_per_agent };
+        let (agents, size) = layout::plan(distributions, members_per_agent).ok_or(LaunchError::TooMany)?;
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
         }
@@ -109,10 +117,14 @@ impl Session {
             member_secret: member_secret(distributions).map_err(LaunchError::System)?,
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
+            installed_agent: agent_program.installed.clone(),
         };
         let ticket = Ticket::of(&assignment);
+        let muster = (assignment.way == Way::Together)
+            .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
+            .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, hosts.clone())?;
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
         Ok(Session {
             desk,
             root: Some(root),
@@ -193,15 +205,15 @@ impl Session {
         &self.missing
     }
 
-    /// Sends bytes to the master.
+    /// Sends bytes to the master. Waits while the master is far behind; returns when the last of them are on their way.
     pub fn send_user_data(&self, bytes: &[u8]) {
         let mut pieces = bytes.chunks(CHUNK).peekable();
         if pieces.peek().is_none() {
-            self.desk.order(Order::User { bytes: Bytes::new(), more: false });
+            self.desk.hand_in(Goods::User { bytes: Bytes::new(), more: false });
         }
         while let Some(piece) = pieces.next() {
             let more = pieces.peek().is_some();
-            self.desk.order(Order::User { bytes: Bytes::copy_from_slice(piece), more });
+            self.desk.hand_in(Goods::User { bytes: Bytes::copy_from_slice(piece), more });
         }
     }
 
@@ -219,6 +231,20 @@ impl Session {
         taken.unwrap_or(Err(SessionError::TimedOut))
     }
 
+    /// Sends a record to the master, which receives it with [`Member::recv_user_record`](crate::Member::recv_user_record).
+    pub fn send_user_record<R: Record>(&self, record: &R) -> Result<(), SessionError> {
+        self.send_user_data(&described::encode(record)?);
+        Ok(())
+    }
+
+    /// Waits for a record of the master.
+    pub fn recv_user_record<R>(&self, deadline: Option<Instant>) -> Result<R, SessionError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data(deadline)?)?)
+    }
+
     /// The next thing that happens; `None` when the deadline has passed or nothing can happen any more.
     pub fn next_event(&self, deadline: Option<Instant>) -> Option<Event> {
         let size = self.hosts.len();
@@ -230,16 +256,17 @@ impl Session {
         event.flatten()
     }
 
-    /// Gives standard input to the members that have one.
+    /// Gives standard input to the members that have one. Waits while a member is far behind with reading, which it may
+    /// be because nobody takes its output: take events in another thread meanwhile.
     pub fn write_input(&self, bytes: &[u8]) {
         for piece in bytes.chunks(CHUNK) {
-            self.desk.order(Order::Input { bytes: Bytes::copy_from_slice(piece), last: false });
+            self.desk.hand_in(Goods::Input { bytes: Bytes::copy_from_slice(piece), last: false });
         }
     }
 
     /// Closes standard input.
     pub fn close_input(&self) {
-        self.desk.order(Order::Input { bytes: Bytes::new(), last: true });
+        self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
     /// Sends a signal to all members, or to some.
@@ -264,6 +291,11 @@ impl Session {
                 .map(|state| state.unwrap_or_else(|| ExitState::Lost("the session ended first".into())))
                 .collect(),
         })
+    }
+
+    /// Begins to end everything and returns at once; [`Session::next_event`] gives what happens until it has ended.
+    pub fn stop(&self) {
+        self.desk.order(Order::End);
     }
 
     /// Ends everything and waits until it has ended.
@@ -338,12 +370,20 @@ fn run_root(
     desk: Arc<Desk>,
     assignment: Assignment,
     agent_program: AgentProgram,
+    muster: Option<Muster>,
     hosts: Vec<Arc<str>>,
 ) -> Result<JoinHandle<()>, LaunchError> {
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
-            let setting = Setting { host, agent_program, keeper: None, spawner, listener: None, hosts, held: false };
+            let (listener, together) = match muster {
+                None => (None, None),
+                Some(Muster { listener, secret, starter, input, file }) => {
+                    (Some(listener), Some(Together::by(secret, starter, input, file)))
+                }
+            };
+            let (keeper, held) = (None, false);
+            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {

@@ -7,7 +7,7 @@
 //! Memory is bounded by the options whatever the peer sends.
 
 use std::io::IoSlice;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{DecodeError, Format, FormatId, Record};
@@ -257,6 +257,16 @@ impl Connection {
         let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
         goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
+    }
+
+    /// Whether so much is ready to be sent that more frames would only wait.
+    pub fn has_batch(&self) -> bool {
+        self.opening.is_none() && self.output.has_batch()
+    }
+
+    /// Counts the peer as lost after another time of silence than until now.
+    pub fn set_silence(&mut self, silence: Duration) {
+        self.liveness.set_silence(silence);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.

@@ -21,17 +21,29 @@ pub(crate) struct Liveness {
     heartbeat: Option<Heartbeat>,
     /// How long the peer may be silent; `None` when it gives no signs of life.
     patience: Option<Duration>,
+    /// What the peer announced; zero when it gives none, or has not spoken yet.
+    peer_interval: Duration,
     heard: Instant,
     sent: Instant,
 }
 
 impl Liveness {
     pub(crate) fn new(heartbeat: Option<Heartbeat>, now: Instant) -> Liveness {
-        Liveness { heartbeat, patience: heartbeat.map(|heartbeat| heartbeat.lost_after), heard: now, sent: now }
+        let patience = heartbeat.map(|heartbeat| heartbeat.lost_after);
+        Liveness { heartbeat, patience, peer_interval: Duration::ZERO, heard: now, sent: now }
+    }
+
+    /// Counts the peer as lost after another time of silence than until now.
+    pub(crate) fn set_silence(&mut self, silence: Duration) {
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.lost_after = silence;
+            self.peer_beats_every(self.peer_interval);
+        }
     }
 
     /// The peer has said how often it gives signs of life.
     pub(crate) fn peer_beats_every(&mut self, interval: Duration) {
+        self.peer_interval = interval;
         self.patience = self
             .heartbeat
             .filter(|_| !interval.is_zero())

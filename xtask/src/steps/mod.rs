@@ -13,6 +13,7 @@ mod fuzz;
 mod hosts;
 mod miri;
 mod readme;
+mod sessions;
 mod tests;
 mod tidy;
 
@@ -62,6 +63,12 @@ pub(crate) const STEPS: &[Step] = &[
     step("tests", Lane::Debug, "Unit, integration and documentation tests, with and without jit", tests::run),
     step("doc", Lane::Debug, "The documentation builds without warnings", doc::run),
     step("hosts", Lane::Debug, "Hosts for tests are made, work, misbehave as asked, and are gone", hosts::run),
+    step(
+        "sessions",
+        Lane::Debug,
+        "Sessions over test hosts start, fail as they should, and leave nothing",
+        sessions::run,
+    ),
     step("cross", Lane::Debug, "banyan-ndr's tests on emulated machines of other architectures", cross::run),
     step("corpus", Lane::Debug, "Every architecture reads what every other one wrote", corpus::run),
     step("miri", Lane::Miri, "The unsafe modules under Miri, little- and big-endian", miri::run),

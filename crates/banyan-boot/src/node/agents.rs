@@ -9,10 +9,12 @@ use rustix::process::Signal;
 use super::child::{Stage, Upload};
 use super::desk::Progress;
 use super::greeting::Line;
+use super::together::Together;
 use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
 use crate::assignment::Assignment;
+use crate::launcher::Way;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
@@ -20,7 +22,9 @@ use crate::process::{ExitState, signal_group};
 impl Node {
     /// Starts child agents, as many at the same time as allowed.
     pub(super) fn start_agents(&mut self) {
-        while self.starting < self.assignment.terms.concurrency as usize {
+        // Those that come by themselves cost nothing to wait for.
+        let together = self.assignment.way == Way::Together;
+        while together || self.starting < self.assignment.terms.concurrency as usize {
             let Some(index) = self.agents_to_start.pop_front() else { return };
             self.start_agent(index);
         }
@@ -68,7 +72,7 @@ impl Node {
     }
 
     /// Gives a child agent the work of its subtree.
-    fn assign(&mut self, index: usize) {
+    pub(super) fn assign(&mut self, index: usize) {
         let agent = &mut self.agents[index];
         let own = &self.assignment;
         let first = agent.subtree.start as u32 + u32::from(matches!(self.up, Up::Desk(_)));
@@ -84,6 +88,7 @@ impl Node {
             member_secret: own.member_secret.clone(),
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
+            installed_agent: own.installed_agent.clone(),
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
@@ -222,23 +227,25 @@ impl Node {
         self.unreachable(index, &format!("no agent answered within {waited} s"));
     }
 
-    fn unreachable(&mut self, index: usize, cause: &str) {
+    pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
         self.refuse(index, ProblemKind::Unreachable, cause);
     }
 
     /// Reports that there will be no agent, with the last words of its starter and what to type to see more.
     fn refuse(&mut self, index: usize, kind: ProblemKind, cause: &str) {
-        let agent = &self.agents[index];
-        if matches!(agent.stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
             return;
         }
-        let starter = agent.starter.as_ref();
-        let words = starter.and_then(|starter| starter.last_words());
+        self.take_complaint(index);
+        let agent = &self.agents[index];
+        let common = self.together.as_ref().and_then(Together::starter);
+        let starter = agent.starter.as_ref().or(common);
+        let words = starter.and_then(|starter| starter.last_words_on(&agent.host));
         let problem = Problem {
             host: agent.host.clone(),
             kind,
             cause: match words {
-                Some(words) => format!("{cause} (last line: {words:?})"),
+                Some(words) => format!("{cause} (last words: {words:?})"),
                 None => cause.to_owned(),
             },
             remedy: starter.map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
@@ -256,6 +263,7 @@ impl Node {
             _ if self.ending.is_some() => return self.agent_ended(index),
             _ => {}
         }
+        self.take_complaint(index);
         let agent = &self.agents[index];
         let words = agent.starter.as_ref().and_then(|starter| starter.last_words());
         let problem = Problem {
@@ -263,7 +271,7 @@ impl Node {
             kind: ProblemKind::AgentLost,
             cause: format!(
                 "its agent was lost: {why}{}",
-                words.map_or_else(String::new, |words| format!(" (last line: {words:?})"))
+                words.map_or_else(String::new, |words| format!(" (last words: {words:?})"))
             ),
             remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)"
                 .into(),
@@ -314,16 +322,18 @@ impl Node {
         self.full.retain(|other| *other != token);
     }
 
-    /// Ends the command that starts an agent, if it still runs.
+    /// Asks the command that starts an agent to end, if it still runs.
     pub(super) fn stop_starter(&mut self, index: usize) {
+        // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
+        self.signal_starter(index, Signal::TERM);
+    }
+
+    pub(super) fn signal_starter(&mut self, index: usize, signal: Signal) {
         if let Some(starter) = &self.agents[index].starter
             && starter.exited.is_none()
         {
-            // The keeper of a local agent passes it on to the agent; `ssh` closes the connection.
-            let _ = signal_group(&starter.process, Signal::TERM);
+            // It may be ending at this very moment.
+            let _ = signal_group(&starter.process, signal);
         }
     }
-
-    /// Agents that came by themselves.
-    pub(super) fn accept(&mut self) {}
 }

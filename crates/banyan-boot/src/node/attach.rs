@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use banyan_link::{Frame, Interest, Link, Listener, PeerId, Secret, SessionId};
 
-use super::{Below, Node};
 use super::token::Token;
 use super::wire::Wire;
+use super::{Below, Node};
 use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 use crate::rankset::RankSet;

@@ -2,7 +2,7 @@
 //!
 //! The root lays down what came up the tree; callers take it, and wait for it. Callers lay down orders; the root is
 //! woken by an event descriptor. What is not taken is bounded: when [`OUTPUT_BOUND`] bytes of output lie here the root
-//! stops reading, and the members that write wait.
+//! stops reading, and the members that write wait; when [`GOODS_BOUND`] bytes for members lie here the callers wait.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -21,16 +21,31 @@ use crate::staging::{Offer, Tally};
 /// Bytes of output that wait for the front-end at most.
 const OUTPUT_BOUND: usize = 4 << 20;
 
-/// Bytes of user data that wait for the front-end at most.
+/// Bytes of user data that wait for the front-end at most, beside one whole message.
 const USER_BOUND: usize = 4 << 20;
+
+/// Bytes on their way to members that wait for the root at most.
+const GOODS_BOUND: usize = 1 << 20;
+
+/// Bytes for members.
+#[derive(Debug)]
+pub(crate) enum Goods {
+    /// For the master.
+    User { bytes: Bytes, more: bool },
+    /// Standard input; `last` closes it.
+    Input { bytes: Bytes, last: bool },
+}
+
+impl Goods {
+    fn len(&self) -> usize {
+        let (Goods::User { bytes, .. } | Goods::Input { bytes, .. }) = self;
+        bytes.len()
+    }
+}
 
 /// What the front-end orders.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Bytes for the master.
-    User { bytes: Bytes, more: bool },
-    /// Standard input; `last` closes it.
-    Input { bytes: Bytes, last: bool },
     /// A signal for members; all if `None`.
     Signal { signal: i32, ranks: Option<RankSet> },
     /// Bring something to every agent.
@@ -112,6 +127,8 @@ pub(crate) struct Papers {
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
+    goods: VecDeque<Goods>,
+    goods_bytes: usize,
 }
 
 /// See the module.
@@ -142,6 +159,25 @@ impl Desk {
     pub(crate) fn order(&self, order: Order) {
         self.papers().orders.push_back(order);
         self.ring();
+    }
+
+    /// Bytes for members. Waits while too many are on their way; what comes after the end is dropped.
+    pub(crate) fn hand_in(&self, goods: Goods) {
+        self.wait(None, |papers| (papers.over || papers.goods_bytes < GOODS_BOUND).then_some(()));
+        let mut papers = self.papers();
+        papers.goods_bytes += goods.len();
+        papers.goods.push_back(goods);
+        drop(papers);
+        self.ring();
+    }
+
+    /// The next bytes for members.
+    pub(crate) fn take_goods(&self) -> Option<Goods> {
+        self.lay(|papers| {
+            let goods = papers.goods.pop_front()?;
+            papers.goods_bytes -= goods.len();
+            Some(goods)
+        })
     }
 
     /// Wakes the root, also when a caller has taken something it was waiting to lay down.
@@ -175,7 +211,9 @@ impl Desk {
     /// Whether the root should read more data.
     pub(crate) fn has_room(&self) -> bool {
         let papers = self.papers();
-        papers.output_bytes < OUTPUT_BOUND && papers.user_bytes < USER_BOUND
+        // A message is taken as a whole, so the rest of one that is longer than the bound must come too.
+        let user = papers.user_bytes < USER_BOUND || papers.user.iter().all(|(_, more)| *more);
+        papers.output_bytes < OUTPUT_BOUND && user
     }
 
     /// Waits until `take` gives something, or the deadline has passed (`None`).

@@ -4,7 +4,7 @@ use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::Signal;
 
-use super::desk::Order;
+use super::desk::{Goods, Order};
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::belongs_to_collectives;
@@ -42,16 +42,6 @@ impl Node {
         let Up::Desk(desk) = &self.up else { return };
         for order in desk.take_orders() {
             match order {
-                Order::User { bytes, more } => {
-                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
-                    frame.flags = if more { message::MORE } else { 0 };
-                    self.to_master(frame);
-                }
-                Order::Input { bytes, last } => {
-                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
-                    frame.flags = if last { message::LAST } else { 0 };
-                    self.pass_input(&frame);
-                }
                 Order::Signal { signal, ranks } => {
                     let mut bytes = Vec::new();
                     ranks.iter().for_each(|ranks| ranks.encode(&mut bytes));
@@ -62,6 +52,26 @@ impl Node {
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
                 Order::Detach => self.detach(),
+            }
+        }
+    }
+
+    /// Sends bytes of the front-end's callers down while everyone below has room.
+    pub(super) fn pass_goods(&mut self) {
+        while self.full.is_empty() {
+            let Up::Desk(desk) = &self.up else { return };
+            match desk.take_goods() {
+                None => return,
+                Some(Goods::User { bytes, more }) => {
+                    let mut frame = Frame::new(message::USER, 0, 0, bytes);
+                    frame.flags = if more { message::MORE } else { 0 };
+                    self.to_master(frame);
+                }
+                Some(Goods::Input { bytes, last }) => {
+                    let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
+                    frame.flags = if last { message::LAST } else { 0 };
+                    self.pass_input(&frame);
+                }
             }
         }
     }

@@ -1,26 +1,37 @@
 //! The end of a session at this node: everyone below is told, asked, and finally made to end.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use banyan_link::Frame;
 use bytes::Bytes;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::attach::Door;
 use super::child::Stage;
+use super::together::Together;
 use super::token::Token;
 use super::{Node, Up};
 use crate::message;
-use crate::process::ExitState;
+use crate::process::{ExitState, reap_orphans};
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
 const AGENTS_GRACE: Duration = Duration::from_secs(2);
+
+/// How often an agent looks for orphans that have ended: they take a process id each, and nothing else.
+const REAP_EVERY: Duration = Duration::from_secs(2);
+
+/// How long what starts agents may take to end after SIGKILL.
+const KILL_GRACE: Duration = Duration::from_secs(2);
 
 /// A session that is ending at this node.
 #[derive(Debug)]
 pub(super) struct Ending {
     since: Instant,
+    /// Members have been killed.
     ordered: bool,
+    /// What starts agents has been killed.
+    given_up: bool,
 }
 
 impl Node {
@@ -29,7 +40,7 @@ impl Node {
         if self.ending.is_some() {
             return;
         }
-        self.ending = Some(Ending { since: Instant::now(), ordered: false });
+        self.ending = Some(Ending { since: Instant::now(), ordered: false, given_up: false });
         self.members_to_start.clear();
         self.agents_to_start.clear();
         self.to_agents(&Frame::new(message::END, 0, 0, Bytes::new()));
@@ -56,7 +67,8 @@ impl Node {
                 matches!(agent.stage, Stage::Gone | Stage::Ended) && reaped
             })
         };
-        let nothing_below = self.running == 0 && agents_gone();
+        let reaped = self.together.as_ref().is_none_or(Together::is_reaped);
+        let nothing_below = self.running == 0 && agents_gone() && reaped;
         let detached = self.detached && self.members_to_start.is_empty();
         nothing_below && (self.ending.is_some() || detached)
             || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
@@ -64,7 +76,13 @@ impl Node {
 
     /// Too much time has passed; what is left is swept by the keeper.
     fn is_hopeless(&self, ending: &Ending) -> bool {
-        ending.since.elapsed() > self.assignment.terms.grace() + AGENTS_GRACE * self.levels_below()
+        let command = self.together.as_ref().map_or(Duration::ZERO, Together::patience);
+        ending.since.elapsed() > self.agents_time() + KILL_GRACE + command
+    }
+
+    /// How long agents may take to end, from the beginning of the end.
+    fn agents_time(&self) -> Duration {
+        self.assignment.terms.grace() + AGENTS_GRACE * self.levels_below()
     }
 
     fn levels_below(&self) -> u32 {
@@ -76,6 +94,10 @@ impl Node {
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
         self.check_door(now);
+        self.tick_together(now);
+        if self.keeper.is_some() && now >= self.reap_at {
+            self.reap_orphans(now);
+        }
         for index in 0..self.agents.len() {
             if self.agents[index].deadline.is_some_and(|deadline| deadline <= now) {
                 self.agent_too_slow(index);
@@ -98,12 +120,31 @@ impl Node {
                 self.signal_member(index, Signal::KILL);
             }
         }
+        let agents_time = self.agents_time();
+        if let Some(ending) = &mut self.ending
+            && !ending.given_up
+            && now >= ending.since + agents_time
+        {
+            ending.given_up = true;
+            for index in 0..self.agents.len() {
+                self.signal_starter(index, Signal::KILL);
+            }
+        }
+    }
+
+    /// Agents inherit what their members leave behind: those that have ended are taken note of.
+    fn reap_orphans(&mut self, now: Instant) {
+        self.reap_at = now + REAP_EVERY;
+        let members = self.members.iter().filter_map(|member| member.process.as_ref());
+        let starters = self.agents.iter().filter_map(|agent| agent.starter.as_ref()).map(|starter| &starter.process);
+        let own: HashSet<Pid> = members.chain(starters).map(|child| child.pid).collect();
+        // What is not reaped now is reaped later, at the latest by the system.
+        let _ = reap_orphans(|pid| own.contains(&pid));
     }
 
     fn tick_links(&mut self, now: Instant) {
-        let tokens =
-            std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
-        for token in tokens.collect::<Vec<_>>() {
+        let agents = self.agents.len() as u32;
+        for token in std::iter::once(Token::Parent).chain((0..agents).map(Token::Agent)) {
             let Some(wire) = self.wire(token) else { continue };
             if wire.link.timeout().is_some_and(|timeout| timeout <= now) {
                 wire.link.tick(now);
@@ -138,13 +179,19 @@ impl Node {
             .flat_map(|agent| [agent.deadline, agent.wire.as_ref().and_then(|wire| wire.link.timeout())]);
         let members = self.members.iter().filter(|_| self.has_time_limits).map(|member| member.deadline);
         let ending = self.ending.as_ref().map(|ending| {
-            let grace = self.assignment.terms.grace();
-            let after = if ending.ordered { grace + AGENTS_GRACE * self.levels_below() } else { grace };
+            let after = match (ending.ordered, ending.given_up) {
+                (false, _) => self.assignment.terms.grace(),
+                (true, false) => self.agents_time(),
+                (true, true) => self.agents_time() + KILL_GRACE,
+            };
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
         let door = self.door.as_ref().map(Door::timeout);
-        let next = [parent, ending, listener, door].into_iter().chain(agents).chain(members).flatten().min()?;
+        let command = self.together.as_ref().and_then(Together::timeout);
+        let reap = self.keeper.as_ref().map(|_| self.reap_at);
+        let own = [parent, ending, listener, door, command, reap];
+        let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -187,7 +234,7 @@ impl Node {
                 self.parent_is_gone();
                 self.end("the parent is gone");
             }
-            Token::Agent(index) => self.agent_ended(index as usize),
+            Token::Agent(index) => self.agent_gone(index as usize, "it said goodbye"),
             Token::Member(index) if self.attaches(index as usize) => {
                 self.attached_gone(index as usize, ExitState::Exited(0));
             }

@@ -70,13 +70,14 @@ impl Greeting {
 }
 
 fn meaning(line: &[u8]) -> Option<Line> {
-    let line = str::from_utf8(line).ok()?.trim_end();
-    // A prompt or an escape sequence without an end of line may stand before it.
-    if line.ends_with(NEED) {
+    let line = line.trim_ascii_end();
+    // A prompt, an escape sequence or any other bytes without an end of line may stand before it.
+    if line.ends_with(NEED.as_bytes()) {
         return Some(Line::Need);
     }
-    let version = line.split(READY).nth(1)?.trim();
-    Some(Line::Ready { version: version.to_owned() })
+    let at = line.windows(READY.len()).position(|window| window == READY.as_bytes())?;
+    let version = String::from_utf8_lossy(&line[at + READY.len()..]).trim().to_owned();
+    Some(Line::Ready { version })
 }
 
 #[cfg(test)]
@@ -109,5 +110,12 @@ mod tests {
         let text = format!("hello\r\n{NEED}\r\n");
         let found: Vec<Line> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
         assert_eq!(found, [Line::Need]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_before_a_line_do_not_hide_it() {
+        let found = |line: String| Greeting::default().push(&[&[0xff, 0xc3, 0], line.as_bytes()].concat()).1;
+        assert_eq!(found(format!("{NEED}\n")), Some(Line::Need));
+        assert_eq!(found(format!("{READY} 0.1.0\n")), Some(Line::Ready { version: "0.1.0".into() }));
     }
 }

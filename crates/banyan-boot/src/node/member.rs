@@ -96,7 +96,7 @@ impl Member {
         let child = spawner.spawn(
             command,
             ChildDescriptors {
-                stdin: input.as_ref().map_or(null.as_fd(), |(read, _)| read.as_fd()),
+                stdin: input.as_ref().map_or(null.as_fd(), |(_, members)| members.as_fd()),
                 stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
@@ -108,7 +108,7 @@ impl Member {
             Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
-        self.input = input.map(|(_, write)| InputPipe::new(write));
+        self.input = input.map(|(ours, _)| InputPipe::new(ours));
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Pipe {
         Pipe { stream: Stream::new(descriptor, MAX_LINE), paused: false }
     }
 
-    /// Reads once; gives whole lines, each with its end.
+    /// Reads once; gives whole lines, each with its end, and pieces of those that are too long.
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> (Bytes, StreamState) {
         let mut lines = Vec::new();
         // A pipe that cannot be read has ended.
@@ -150,7 +150,8 @@ impl Pipe {
 
 fn append(lines: &mut Vec<u8>, line: Line<'_>) {
     lines.extend_from_slice(line.bytes);
-    if line.end != LineEnd::StreamEnd {
+    // What was cut goes on in the next piece: bytes arrive as they were written.
+    if line.end == LineEnd::Newline {
         lines.push(b'\n');
     }
 }

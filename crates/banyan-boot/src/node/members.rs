@@ -28,7 +28,7 @@ impl Node {
             return;
         }
         for _ in 0..STARTS_AT_ONCE {
-            let Some(index) = self.members_to_start.pop_front() else { return };
+            let Some(index) = self.members_to_start.pop_front() else { break };
             if self.attaches(index) {
                 // Somebody else starts it: as far as this node is concerned, that is done.
                 self.own.started += 1;
@@ -37,6 +37,9 @@ impl Node {
             if let Err(error) = self.start_member(index) {
                 self.not_started(index, &error);
             }
+        }
+        if self.members_to_start.is_empty() {
+            self.report_not_started();
         }
     }
 
@@ -92,8 +95,11 @@ impl Node {
     /// Notes that a member could not be started; with it all others of the same image, if they cannot either.
     fn not_started(&mut self, index: usize, error: &SpawnError) {
         let image = self.members[index].image;
+        let cause = error.to_string();
         let mut ranks = RankSet::new();
         let mut failed = vec![index];
+        // It may have been started, and what it needs besides not be there.
+        self.signal_member(index, Signal::KILL);
         if self.commands[image as usize].is_none() {
             let others = self.members_to_start.iter().filter(|other| self.members[**other].image == image);
             failed.extend(others);
@@ -102,18 +108,29 @@ impl Node {
         for index in failed {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
-            let state = ExitState::NeverStarted(error.to_string());
+            let state = ExitState::NeverStarted(cause.clone());
             member.state = Some(state.clone());
             self.exits.push((member.rank, state));
             self.own.failed += 1;
         }
-        self.problem(Problem {
-            host: self.host.to_string(),
-            kind: ProblemKind::NotStarted,
-            cause: error.to_string(),
-            remedy: String::new(),
-            members: ranks.to_string(),
-        });
+        match self.not_started.iter_mut().find(|(other, _)| *other == cause) {
+            Some((_, others)) => ranks.iter().for_each(|rank| _ = others.insert(rank)),
+            None => self.not_started.push((cause, ranks)),
+        }
+    }
+
+    /// Tells which members could not be started, those with the same cause together.
+    fn report_not_started(&mut self) {
+        for (cause, ranks) in std::mem::take(&mut self.not_started) {
+            self.problem(Problem {
+                host: self.host.to_string(),
+                kind: ProblemKind::NotStarted,
+                cause,
+                // A spawn error names its remedy itself.
+                remedy: String::new(),
+                members: ranks.to_string(),
+            });
+        }
     }
 
     /// A member said hello.
@@ -154,14 +171,21 @@ impl Node {
     /// credit.
     fn take_last_words(&mut self, index: usize) {
         let token = Token::Member(index as u32);
-        while let Some(wire) = self.wire(token) {
+        loop {
+            let Some(wire) = self.wire(token) else { return };
+            let before = wire.link.counters().bytes_received;
             wire.link.fill(Instant::now());
+            // A process that the member left behind may hold its end open: what is there now is all that counts.
+            let nothing_more = wire.link.counters().bytes_received == before;
             while let Some(event) = self.wire(token).and_then(|wire| wire.next(true)) {
                 match event {
                     LinkEvent::Opened(_) => self.opened(token),
                     LinkEvent::Frame(frame) => self.take(token, frame),
                     LinkEvent::Closed | LinkEvent::Lost(_) => return self.close_member_link(index),
                 }
+            }
+            if nothing_more {
+                return self.close_member_link(index);
             }
         }
     }

@@ -18,6 +18,7 @@ pub(crate) mod member;
 mod members;
 mod staging;
 mod streams;
+pub(crate) mod together;
 pub(crate) mod token;
 mod up;
 pub(crate) mod wire;
@@ -46,6 +47,7 @@ use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
 use staging::Staging;
+use together::Together;
 use token::Token;
 use wire::Wire;
 
@@ -80,6 +82,8 @@ pub(crate) struct Node {
     member_options: LinkOptions,
     agent_options: LinkOptions,
     listener: Option<Listener>,
+    /// Agents that are started together.
+    together: Option<Together>,
     keeper: Option<OwnedFd>,
 
     agents: Vec<ChildAgent>,
@@ -103,6 +107,8 @@ pub(crate) struct Node {
     own: Progress,
     told: Progress,
     exits: Vec<(u32, ExitState)>,
+    /// Members that could not be started, by cause.
+    not_started: Vec<(String, RankSet)>,
     running: usize,
 
     /// Links with something to write.
@@ -122,6 +128,8 @@ pub(crate) struct Node {
     sent_away: u64,
     detached: bool,
     has_time_limits: bool,
+    /// When to look for orphans next.
+    reap_at: Instant,
     read_buffer: Vec<u8>,
 }
 
@@ -132,6 +140,8 @@ pub(crate) struct Setting {
     pub(crate) keeper: Option<OwnedFd>,
     pub(crate) spawner: Spawner,
     pub(crate) listener: Option<Listener>,
+    /// For agents that are started together.
+    pub(crate) together: Option<Together>,
     /// The host of every member; for the root.
     pub(crate) hosts: Vec<Arc<str>>,
     /// Whether members wait for a release.
@@ -166,6 +176,7 @@ impl Node {
             member_options,
             agent_options,
             listener: setting.listener,
+            together: setting.together,
             keeper: setting.keeper,
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
@@ -174,6 +185,7 @@ impl Node {
             own: Progress { agents: u32::from(!is_root), ..Progress::default() },
             told: Progress::default(),
             exits: Vec::new(),
+            not_started: Vec::new(),
             running: 0,
             touched: Vec::new(),
             waiting: Vec::new(),
@@ -184,6 +196,7 @@ impl Node {
             door: None,
             sent_away: 0,
             detached: false,
+            reap_at: Instant::now(),
             read_buffer: Vec::new(),
             hosts: setting.hosts,
             member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
@@ -233,6 +246,7 @@ impl Node {
         let mut ready = Vec::new();
         // What the parent sent together with the assignment has been read already.
         self.pump(Token::Parent);
+        self.start_together();
         loop {
             self.start_agents();
             self.start_members();
@@ -260,6 +274,9 @@ impl Node {
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
+            Token::CommonInput => self.write_roster(),
+            Token::CommonComplaint => self.take_common_complaint(),
+            Token::CommonExit => self.common_starter_exited(),
             Token::Staging => self.stage_bell(),
             Token::Door => self.answer_door(),
             Token::Greeting(index) => self.take_greeting(index as usize),

@@ -79,6 +79,7 @@ impl Node {
 
     /// Goes on with what had to wait: frames that could not be taken, pipes that were not read.
     pub(super) fn resume(&mut self) {
+        self.pass_goods();
         for token in std::mem::take(&mut self.waiting) {
             self.pump(token);
         }

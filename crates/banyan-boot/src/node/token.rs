@@ -13,6 +13,12 @@ pub(crate) enum Token {
     Keeper,
     /// Members that attach.
     Door,
+    /// The command that starts all agents takes more of its standard input.
+    CommonInput,
+    /// What that command complains about.
+    CommonComplaint,
+    /// That command ended.
+    CommonExit,
     /// The thread that stores what is staged.
     Staging,
     /// The link to a child agent.
@@ -48,8 +54,11 @@ impl Token {
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
             Token::Staging => (4, 0),
-            Token::Door => (15, 0),
+            Token::Door => (18, 0),
             Token::Agent(index) => (5, index),
+            Token::CommonInput => (15, 0),
+            Token::CommonComplaint => (16, 0),
+            Token::CommonExit => (17, 0),
             Token::Greeting(index) => (6, index),
             Token::Upload(index) => (7, index),
             Token::Complaint(index) => (8, index),
@@ -72,7 +81,7 @@ impl Token {
             2 => Token::Listener,
             3 => Token::Keeper,
             4 => Token::Staging,
-            15 => Token::Door,
+            18 => Token::Door,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -83,6 +92,9 @@ impl Token {
             12 => Token::Errors(index),
             13 => Token::Input(index),
             14 => Token::Exit(index),
+            15 => Token::CommonInput,
+            16 => Token::CommonComplaint,
+            17 => Token::CommonExit,
             _ => return None,
         })
     }
@@ -99,6 +111,9 @@ mod tests {
             Token::Desk,
             Token::Listener,
             Token::Keeper,
+            Token::CommonInput,
+            Token::CommonComplaint,
+            Token::CommonExit,
             Token::Staging,
             Token::Door,
             Token::Agent(0),

@@ -192,9 +192,12 @@ impl Node {
     fn is_milestone(&self, now: Progress) -> bool {
         let members = self.ranks_below as u32;
         let agents = self.assignment.agents.len() as u32;
-        let all_started = now.started + now.failed == members && now.agents == agents;
+        let all_answered = now.agents == agents && self.told.agents != agents;
+        let all_started = now.started + now.failed == members && self.told.started != now.started;
         let all_joined = now.joined == members;
-        now.failed != self.told.failed || all_joined || all_started && self.told.started != now.started
+        // Where members wait for a release, or there are none, that all agents have answered is all there is to say.
+        let says_all = self.assignment.held || members == 0;
+        now.failed != self.told.failed || all_joined || all_started && now.agents == agents || all_answered && says_all
     }
 
     fn report_exits(&mut self) {

@@ -1,0 +1,89 @@
+//! Signals, exit states, time limits, and what is left when a session ends.
+
+use std::time::{Duration, Instant};
+
+use banyan_boot::{ExitState, ProcessDistribution, Session};
+
+use crate::harness::processes::{agents, assert_alone, others, wait_until, words};
+use crate::setup::{PATIENCE, all_succeed, launch, listen, options, outcome, shell, wait_for_line};
+
+pub(crate) fn signals_reach_those_they_are_meant_for() {
+    let session = launch(shell("trap 'echo caught; exit 7' USR1; echo set; while :; do sleep 0.05; done"), 3);
+    for _ in 0..3 {
+        wait_for_line(&session, "set");
+    }
+    session.signal(libc::SIGUSR1, Some([1].into_iter().collect()));
+    wait_for_line(&session, "caught");
+    session.signal(libc::SIGTERM, None);
+    listen(&session);
+    let term = ExitState::Signalled { signal: 15, core_dumped: false };
+    assert_eq!(outcome(&session).states, [term.clone(), ExitState::Exited(7), term]);
+}
+
+pub(crate) fn exit_states_and_the_worst_of_them_are_reported() {
+    let script = "echo $$ >/dev/null; exit $((RANK))";
+    let images: Vec<ProcessDistribution> =
+        (0..3).map(|rank| shell(script).env("RANK", rank.to_string()).on("localhost", 1)).collect();
+    let session = Session::launch(&images, &options()).unwrap();
+    let end = outcome(&session);
+    assert_eq!(end.states, [ExitState::Exited(0), ExitState::Exited(1), ExitState::Exited(2)]);
+    assert_eq!(end.exit_status(), 2);
+    assert_eq!(end.failures().map(|(rank, _)| rank).collect::<Vec<_>>(), [1, 2]);
+
+    let images = [shell("kill -SEGV $$").on("localhost", 1), shell("exit 200").on("localhost", 1)];
+    let session = Session::launch(&images, &options()).unwrap();
+    assert_eq!(outcome(&session).exit_status(), 128 + 11);
+}
+
+pub(crate) fn a_member_beyond_its_time_is_ended() {
+    let mut members = shell("trap '' TERM; while :; do sleep 1000; done");
+    members.limits = "time=1s".parse().unwrap();
+    let polite = shell("sleep 1000; exit 0");
+    let polite = ProcessDistribution { limits: "time=1s".parse().unwrap(), ..polite };
+    let images = [members.on("localhost", 1), polite.on("localhost", 1), shell("true").on("localhost", 1)];
+    let session = Session::launch(&images, &options()).unwrap();
+    listen(&session);
+    let by = |signal| ExitState::Signalled { signal, core_dumped: false };
+    assert_eq!(outcome(&session).states, [by(9), by(15), ExitState::Exited(0)]);
+}
+
+pub(crate) fn members_that_ignore_the_request_to_end_are_killed() {
+    let session = launch(shell("trap '' TERM; echo deaf; while :; do sleep 1000; done"), 2);
+    for _ in 0..2 {
+        wait_for_line(&session, "deaf");
+    }
+    session.kill().unwrap();
+    assert_alone(Duration::ZERO);
+}
+
+pub(crate) fn daemons_of_members_are_ended_with_the_session() {
+    let daemon =
+        "(setsid sh -c 'trap \"\" TERM HUP; echo daemon >&2; while :; do sleep 1000; done' &); sleep 0.2; exit 0";
+    let session = launch(shell(daemon), 3);
+    listen(&session);
+    assert!(others().iter().any(|pid| words(*pid).contains(&"1000".to_owned())), "there are daemons");
+    session.kill().unwrap();
+    assert_alone(Duration::ZERO);
+}
+
+pub(crate) fn a_member_that_leaves_a_child_with_its_descriptors_has_ended() {
+    // The child keeps standard output, standard error and the member's link open.
+    let heard = all_succeed(launch(shell("sleep 1000 & echo gone"), 2));
+    assert_eq!(heard.text(0), "gone\n");
+    assert_alone(Duration::ZERO);
+}
+
+pub(crate) fn orphans_of_members_are_reaped_while_the_session_runs() {
+    let script = "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 0.1 &); done; echo started; sleep 1000";
+    let session = launch(shell(script), 2);
+    for _ in 0..2 {
+        wait_for_line(&session, "started");
+    }
+    let (_, worker) = agents()[0];
+    wait_until("orphans are reaped", Instant::now() + PATIENCE, || {
+        let children = format!("/proc/{0}/task/{0}/children", worker.as_raw_pid());
+        let count = std::fs::read_to_string(children).unwrap().split_whitespace().count();
+        // The two members stay.
+        (count == 2).then_some(())
+    });
+}

@@ -1,0 +1,180 @@
+//! Agents, keepers and front-ends that are gone without a word.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::processes::{agents, assert_alone, others, words};
+use crate::setup::{
+    assert_says, deadline, launch, listen, listen_on, listen_until_problem, members, options, outcome, shell,
+    this_program, wait_for_line, wait_for_problem,
+};
+
+/// A member with a daemon, both deaf to requests.
+const WITH_DAEMON: &str = "(setsid sh -c 'trap \"\" TERM HUP; echo daemon; while :; do sleep 1000; done' &); \
+    trap '' TERM; while :; do sleep 1000; done";
+
+/// Beyond silence and grace: what a busy machine may need.
+const SPARE: Duration = Duration::from_secs(10);
+
+fn with_daemons() -> Session {
+    let session = launch(shell(WITH_DAEMON), 2);
+    for _ in 0..2 {
+        wait_for_line(&session, "daemon");
+    }
+    session
+}
+
+pub(crate) fn a_killed_agent_takes_its_members_along_and_is_reported() {
+    let session = with_daemons();
+    let (_, worker) = agents()[0];
+    kill_process(worker, Signal::KILL).unwrap();
+    let problem = wait_for_problem(&session);
+    assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "localhost", "0-1"));
+    assert_says(&problem.to_string(), &["host localhost: its agent was lost", "members 0-1", "log"]);
+    let states = outcome(&session).states;
+    assert!(
+        states.iter().all(|state| matches!(state, ExitState::Lost(why) if why.contains("localhost"))),
+        "{states:?}"
+    );
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn a_killed_keeper_takes_the_agent_and_its_members_along() {
+    let session = with_daemons();
+    let (keeper, _) = agents()[0];
+    kill_process(keeper, Signal::KILL).unwrap();
+    let problem = wait_for_problem(&session);
+    assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "localhost", "0-1"));
+    outcome(&session);
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+fn three_levels(behaviour: &str) -> Session {
+    let distribution = (0..8).fold(members(&[behaviour]), |members, host| members.on(format!("host{host}"), 2));
+    let session = Session::launch(&[distribution], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    wait_for_line(&session, "all are here");
+    session
+}
+
+/// The worker that starts the members of a rank: their parent.
+fn worker_of(rank_variable: &str) -> Pid {
+    let member = others().into_iter().find(|pid| words(*pid).contains(&rank_variable.to_owned()));
+    crate::harness::processes::parent(member.expect("the member runs")).unwrap()
+}
+
+pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
+    // host0 to host3 are one subtree with host0 as its root, host4 to host7 the other.
+    let images: Vec<_> = (0..8).map(|host| members(&["wait"]).env("WHERE", "x").on(format!("host{host}"), 2)).collect();
+    let mut images = images;
+    for (host, image) in images.iter_mut().enumerate() {
+        image.exe = Some("/bin/sh".into());
+        image.args =
+            ["-c", "echo up; while :; do sleep 1000; done", &format!("on-host{host}")].map(Into::into).to_vec();
+    }
+    let session = Session::launch(&images, &SessionOptions { fanout: 2, ..options() }).unwrap();
+    kill_process(worker_of("on-host4"), Signal::KILL).unwrap();
+    let problem = wait_for_problem(&session);
+    assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "host4", "8-15"));
+    session.signal(libc::SIGKILL, None);
+    listen(&session);
+    let states = outcome(&session).states;
+    assert!(states[..8].iter().all(|state| matches!(state, ExitState::Signalled { signal: 9, .. })), "{states:?}");
+    assert!(
+        states[8..].iter().all(|state| matches!(state, ExitState::Lost(why) if why.contains("host4"))),
+        "{states:?}"
+    );
+    session.kill().unwrap();
+    assert_alone(SPARE);
+}
+
+pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
+    let session = three_levels("wait");
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    let lost = crate::harness::processes::parent(member).unwrap();
+    kill_process(lost, Signal::KILL).unwrap();
+    let mut heard = listen_until_problem(&session);
+    // It waits for nothing, and would for ever.
+    session.signal(libc::SIGKILL, Some([0].into_iter().collect()));
+    listen_on(&session, &mut heard);
+    let gone: Vec<u32> =
+        (0..16).filter(|rank| matches!(outcome(&session).states[*rank as usize], ExitState::Lost(_))).collect();
+    assert!(!gone.is_empty() && gone.len() < 16, "{gone:?}");
+    for rank in (0..16).filter(|rank| !gone.contains(rank) && *rank != 0) {
+        assert_says(&heard.text(rank), &["was lost with the agent of host host"]);
+    }
+    session.kill().unwrap();
+}
+
+/// A front-end in a process of its own, with members on seven hosts, three levels deep.
+fn front_end(change: impl FnOnce(&mut Command)) -> (Child, BufReader<Box<dyn Read>>) {
+    let mut command = Command::new(this_program());
+    command.args(["front-end", "7"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    change(&mut command);
+    let mut child = command.spawn().unwrap();
+    let output: Box<dyn Read> = Box::new(child.stdout.take().unwrap());
+    let mut output = BufReader::new(output);
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    assert!(others().len() > 7 * 4, "{} processes", others().len());
+    (child, output)
+}
+
+pub(crate) fn a_killed_front_end_leaves_nothing() {
+    let (mut child, _) = front_end(|_| ());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_alone(SPARE);
+}
+
+pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
+    let (mut child, _) = front_end(|_| ());
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::STOP).unwrap();
+    // Its own children, the keepers that have ended, wait for it to take note.
+    let rest = || others().into_iter().filter(|other| *other != pid).collect();
+    let left = crate::harness::processes::wait_until_gone(rest, deadline().unwrap());
+    assert!(left.is_empty(), "{}", crate::harness::processes::describe(&left));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+pub(crate) fn a_front_end_whose_terminal_is_closed_leaves_nothing() {
+    let (terminal, other_end) = terminal();
+    let (mut child, _) = front_end(|command| {
+        let theirs = other_end.try_clone().unwrap();
+        command.stdin(other_end);
+        // SAFETY: only system calls between fork and execve: a session of its own, and the terminal to control it.
+        unsafe {
+            command.pre_exec(move || {
+                rustix::process::setsid()?;
+                rustix::process::ioctl_tiocsctty(&theirs)?;
+                Ok(())
+            });
+        }
+    });
+    drop(terminal);
+    let status = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGHUP));
+    assert_alone(SPARE);
+}
+
+/// A new terminal: the master's end and the other.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC;
+    let other = rustix::fs::open(&name, flags, rustix::fs::Mode::empty()).unwrap();
+    (master, other)
+}

@@ -1,0 +1,76 @@
+//! Sessions on this machine, with real agents and members: what works, and what happens when things go wrong.
+//!
+//! This program is the tests, and when it is started as such the agent, the member and the front-end of a session.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod collectives;
+mod endings;
+mod front_end;
+mod losses;
+mod member;
+mod setup;
+mod starts;
+mod streams;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    banyan_boot::become_agent_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["member", ref rest @ ..] => member::run(rest),
+        ["front-end", ref rest @ ..] => front_end::run(rest),
+        _ => harness::run(TESTS, None),
+    }
+}
+
+const TESTS: &[harness::Test] = tests![
+    collectives::every_collective_gives_what_it_should_whatever_the_size,
+    collectives::every_collective_works_over_agents_three_levels_deep,
+    collectives::records_travel_through_collectives,
+    collectives::a_thousand_members_meet_in_a_barrier,
+    collectives::members_in_different_collectives_are_told_who_is_where,
+    collectives::a_member_that_ends_before_a_barrier_fails_it_for_the_others,
+    collectives::a_member_killed_while_others_wait_fails_the_barrier_for_them,
+    collectives::user_data_of_ten_megabytes_goes_both_ways,
+    collectives::the_front_end_hears_that_the_master_ended,
+    starts::members_that_exit_at_once_are_all_reported,
+    starts::an_executable_that_is_missing_is_named_with_the_remedy,
+    starts::a_file_that_may_not_be_executed_is_named_with_the_remedy,
+    starts::a_working_directory_that_is_missing_is_named,
+    starts::members_have_the_environment_and_directory_they_were_given,
+    starts::several_images_share_one_session,
+    starts::programs_that_are_no_agents_are_an_error_that_says_so,
+    starts::an_agent_that_never_answers_is_given_up,
+    starts::an_agent_that_ignores_requests_to_end_is_killed,
+    starts::an_agent_without_descriptors_says_so,
+    starts::a_front_end_without_descriptors_says_so,
+    starts::enough_hosts_are_enough,
+    starts::hosts_without_members_are_no_obstacle,
+    starts::host_names_that_look_like_options_are_refused,
+    streams::output_arrives_whole_labelled_and_before_the_exit,
+    streams::the_last_line_needs_no_end,
+    streams::five_megabytes_of_one_member_arrive_whole,
+    streams::bytes_without_any_line_arrive_as_they_were_written,
+    streams::a_front_end_that_does_not_listen_slows_members_and_loses_nothing,
+    streams::standard_input_reaches_everyone,
+    streams::standard_input_for_the_master_reaches_nobody_else,
+    streams::ten_megabytes_of_standard_input_arrive_whole,
+    endings::signals_reach_those_they_are_meant_for,
+    endings::exit_states_and_the_worst_of_them_are_reported,
+    endings::a_member_beyond_its_time_is_ended,
+    endings::members_that_ignore_the_request_to_end_are_killed,
+    endings::daemons_of_members_are_ended_with_the_session,
+    endings::a_member_that_leaves_a_child_with_its_descriptors_has_ended,
+    endings::orphans_of_members_are_reaped_while_the_session_runs,
+    losses::a_killed_agent_takes_its_members_along_and_is_reported,
+    losses::a_killed_keeper_takes_the_agent_and_its_members_along,
+    losses::a_killed_agent_in_the_middle_takes_its_subtree_along,
+    losses::a_killed_front_end_leaves_nothing,
+    losses::a_stopped_front_end_leaves_nothing_but_itself,
+    losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
+    losses::members_of_a_lost_agent_are_missed_in_collectives,
+];

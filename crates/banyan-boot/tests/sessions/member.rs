@@ -1,0 +1,156 @@
+//! What the members of the tests do, by their first argument. A member that finds something wrong panics.
+
+#![expect(clippy::print_stdout, reason = "members speak to their tests by their output")]
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use banyan_boot::{Element, Member, What};
+use banyan_ndr::Record;
+use bytes::Bytes;
+
+/// So that a bug is a failure and not a hang.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+pub(crate) fn run(arguments: &[&str]) -> ExitCode {
+    match arguments {
+        ["collectives"] => collectives(),
+        ["records"] => records(),
+        ["mismatch"] => mismatch(),
+        ["leave", rank] => leave(rank.parse().unwrap()),
+        ["wait"] => wait(),
+        ["meet"] => join().barrier().unwrap(),
+        ["echo"] => echo(),
+        ["numbers", bytes] => write_numbers(bytes.parse().unwrap()),
+        other => panic!("no member behaves like {other:?}"),
+    }
+    ExitCode::SUCCESS
+}
+
+fn join() -> Member {
+    let mut member = Member::join().unwrap();
+    member.set_timeout(Some(PATIENCE));
+    member
+}
+
+/// Bytes that differ from rank to rank and from place to place.
+fn pattern(rank: u32, length: usize) -> Bytes {
+    let period: Vec<u8> = (0..256).map(|at: u32| (at * 31 + rank * 7) as u8).collect();
+    let mut bytes = period.repeat(length.div_ceil(period.len()));
+    bytes.truncate(length);
+    bytes.into()
+}
+
+/// The sum of the patterns of all ranks.
+fn sum_of_patterns(size: u32, length: usize) -> Bytes {
+    let period: Vec<u8> = (0..256).map(|at: u32| (0..size).map(|rank| at * 31 + rank * 7).sum::<u32>() as u8).collect();
+    let mut bytes = period.repeat(length.div_ceil(period.len()));
+    bytes.truncate(length);
+    bytes.into()
+}
+
+fn collectives() {
+    let mut member = join();
+    let (rank, size) = (member.rank(), member.size());
+    for length in [0, 1, 4096, 4097, 1 << 20] {
+        let sent = member.is_master().then(|| pattern(99, length));
+        assert!(member.broadcast(sent).unwrap() == pattern(99, length), "broadcast of {length}");
+        let parts = member.is_master().then(|| (0..size).map(|rank| pattern(rank, length)).collect());
+        assert!(member.scatter(parts).unwrap() == pattern(rank, length), "scatter of {length}");
+        let everyone = || (0..size).map(|rank| pattern(rank, length)).collect::<Vec<_>>();
+        let gathered = member.gather(pattern(rank, length)).unwrap();
+        assert!(gathered == member.is_master().then(everyone), "gather of {length}");
+        assert!(member.all_gather(pattern(rank, length)).unwrap() == everyone(), "all_gather of {length}");
+        let sum = member.all_reduce(What::Sum, Element::U8, pattern(rank, length)).unwrap();
+        assert!(sum == sum_of_patterns(size, length), "all_reduce of {length}");
+        member.barrier().unwrap();
+    }
+    let largest = member.all_reduce(What::Max, Element::U64, u64::from(rank).to_le_bytes().to_vec()).unwrap();
+    assert_eq!(largest[..], u64::from(size - 1).to_le_bytes());
+}
+
+#[derive(Debug, Clone, PartialEq, Record)]
+struct Address {
+    rank: u32,
+    host: String,
+    ports: Vec<u16>,
+}
+
+fn address(rank: u32) -> Address {
+    Address { rank, host: format!("host{rank}"), ports: (0..rank as u16).collect() }
+}
+
+fn records() {
+    let mut member = join();
+    let (rank, size) = (member.rank(), member.size());
+    let word = member.is_master().then(|| address(77));
+    assert_eq!(member.broadcast_record(word.as_ref()).unwrap(), address(77));
+    let everyone: Vec<Address> = (0..size).map(address).collect();
+    let parts = member.is_master().then_some(&everyone[..]);
+    assert_eq!(member.scatter_records(parts).unwrap(), address(rank));
+    let gathered = member.gather_records(&address(rank)).unwrap();
+    assert_eq!(gathered.as_ref(), member.is_master().then_some(&everyone));
+    assert_eq!(member.all_gather_records(&address(rank)).unwrap(), everyone);
+}
+
+/// Member 2 is in another collective than the others.
+fn mismatch() {
+    let mut member = join();
+    let error = if member.rank() == 2 { member.gather(&b""[..]).map(drop) } else { member.barrier() };
+    println!("{}", error.unwrap_err());
+}
+
+/// One member leaves before the second barrier.
+fn leave(who: u32) {
+    let mut member = join();
+    member.barrier().unwrap();
+    if member.rank() == who {
+        std::process::exit(3);
+    }
+    println!("{}", member.barrier().unwrap_err());
+}
+
+/// Waits until all have joined, says so, and waits for ever in a barrier that member 0 never enters.
+fn wait() {
+    let mut member = join();
+    member.barrier().unwrap();
+    if member.is_master() {
+        println!("all are here");
+        loop {
+            std::thread::park();
+        }
+    }
+    println!("{}", member.barrier().unwrap_err());
+}
+
+/// The master sends back what the front-end sends, until that is empty.
+fn echo() {
+    let mut member = join();
+    while member.is_master() {
+        let message = member.recv_user_data().unwrap();
+        let last = message.is_empty();
+        member.send_user_data(message).unwrap();
+        if last {
+            return;
+        }
+    }
+}
+
+/// Numbered lines of at least so many bytes, and ends at once.
+fn write_numbers(bytes: usize) {
+    std::io::stdout().write_all(&numbers(bytes)).unwrap();
+}
+
+pub(crate) fn numbers(bytes: usize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes + 1024);
+    for number in 0.. {
+        if text.len() >= bytes {
+            break;
+        }
+        write!(text, "{number}").unwrap();
+        text.extend_from_slice(&[b'.'; 990]);
+        text.push(b'\n');
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! Starting agents and members, and what keeps them from starting.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use banyan_boot::{ExitState, ProcessDistribution, Session, SessionOptions};
+use rustix::process::{Resource, Rlimit};
+
+use crate::harness::processes::assert_alone;
+use crate::setup::{all_succeed, assert_says, launch, launch_error, listen, members, options, outcome, shell};
+
+pub(crate) fn members_that_exit_at_once_are_all_reported() {
+    let session = launch(ProcessDistribution::new("true", [] as [&str; 0]), 500);
+    let heard = all_succeed(session);
+    assert_eq!(heard.exits.len(), 500);
+}
+
+fn program(exe: impl Into<PathBuf>) -> ProcessDistribution {
+    ProcessDistribution::new(exe, [] as [&str; 0]).on("host1", 2).on("host2", 1)
+}
+
+pub(crate) fn an_executable_that_is_missing_is_named_with_the_remedy() {
+    let error = launch_error(&[program("/nowhere/program")], &options());
+    assert_says(
+        &error,
+        &["host1", "host2", "members 0-1", "members 2", "/nowhere/program does not exist", "install it"],
+    );
+    assert_alone(Duration::from_secs(1));
+    let error = launch_error(&[program("no-such-program-anywhere")], &options());
+    assert_says(&error, &["host1", "no-such-program-anywhere", "PATH"]);
+}
+
+pub(crate) fn a_file_that_may_not_be_executed_is_named_with_the_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("program");
+    fs::write(&file, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let error = launch_error(&[program(&file)], &options());
+    assert_says(&error, &["host1", &file.display().to_string(), "may not be executed", "chmod +x"]);
+}
+
+pub(crate) fn a_working_directory_that_is_missing_is_named() {
+    let members = ProcessDistribution { cwd: Some("/nowhere/at/all".into()), ..shell("true").on("host1", 1) };
+    let error = launch_error(&[members], &options());
+    assert_says(&error, &["host host1", "working directory /nowhere/at/all", "create it on this host"]);
+}
+
+pub(crate) fn members_have_the_environment_and_directory_they_were_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "echo \"$GREETING:${HOME-none}:$(pwd):${BANYAN_JOIN}\"";
+    let mut distribution = shell(script).env("GREETING", "hello world");
+    distribution.env.push(("HOME".into(), None));
+    distribution.cwd = Some(directory.path().to_owned());
+    let heard = all_succeed(launch(distribution, 2));
+    assert_eq!(heard.text(1), format!("hello world:none:{}:fd:3\n", directory.path().display()));
+}
+
+pub(crate) fn several_images_share_one_session() {
+    let images = [
+        members(&["meet"]).on("host1", 2).on("host2", 1),
+        members(&["meet"]).on("host2", 2),
+        shell("echo $0").on("host1", 1),
+    ];
+    // The last image never joins, so that the others' barrier fails.
+    let session = Session::launch(&images, &options()).unwrap();
+    assert_eq!(session.hosts().collect::<Vec<_>>(), ["host1", "host1", "host2", "host2", "host2", "host1"]);
+    let heard = listen(&session);
+    let states = outcome(&session).states;
+    assert!(states[5].is_success(), "{states:?}");
+    for rank in 0..5 {
+        assert_eq!(states[rank as usize], ExitState::Exited(101), "{heard:?}");
+        let errors = String::from_utf8_lossy(&heard.errors[&rank]).into_owned();
+        assert_says(&errors, &["member 5 on host host1 exited with status 0"]);
+    }
+}
+
+fn script(directory: &Path, text: &str) -> PathBuf {
+    let file = directory.join("agent");
+    fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+fn with_agent(agent: impl Into<PathBuf>) -> SessionOptions {
+    let host_deadline = Duration::from_secs(2);
+    SessionOptions { agent: Some(agent.into()), host_deadline, ..options() }
+}
+
+pub(crate) fn programs_that_are_no_agents_are_an_error_that_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let garbage = script(directory.path(), "echo 'what is an agent?' >&2; head -c 100000 /dev/urandom >&3");
+    for agent in [Path::new("/bin/true"), Path::new("/bin/cat"), &garbage] {
+        let error = launch_error(&[shell("true").on("host1", 1)], &with_agent(agent));
+        assert_says(&error, &["1 of 1 hosts", "host host1", "agent", "members 0", "check with: "]);
+        if agent == garbage {
+            assert_says(&error, &["what is an agent?"]);
+        }
+        assert_alone(Duration::from_secs(1));
+    }
+    let error = launch_error(&[shell("true").on("host1", 1)], &with_agent("/nowhere/agent"));
+    assert_says(&error, &["the agent program /nowhere/agent"]);
+}
+
+pub(crate) fn an_agent_that_never_answers_is_given_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let silent = script(directory.path(), "exec sleep 1000");
+    let error = launch_error(&[shell("true").on("host1", 1)], &with_agent(silent));
+    assert_says(&error, &["host host1", "no agent answered within 2 s", "check with: "]);
+    assert_alone(Duration::from_secs(1));
+}
+
+pub(crate) fn an_agent_that_ignores_requests_to_end_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let stubborn = script(directory.path(), "trap '' TERM HUP INT; while :; do sleep 1000; done");
+    let error = launch_error(&[shell("true").on("host1", 1)], &with_agent(stubborn));
+    assert_says(&error, &["host host1", "no agent answered within 2 s"]);
+    assert_alone(Duration::from_secs(1));
+}
+
+pub(crate) fn an_agent_without_descriptors_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let poor = script(directory.path(), &format!("ulimit -n 60; exec {} \"$@\"", options().agent.unwrap().display()));
+    let error = launch_error(&[shell("sleep 1000").on("host1", 100)], &with_agent(poor));
+    assert_says(&error, &["host host1", "too many open descriptors", "ulimit -n"]);
+    assert_alone(Duration::from_secs(1));
+}
+
+pub(crate) fn a_front_end_without_descriptors_says_so() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(30), ..limit }).unwrap();
+    let distribution = (0..20).fold(shell("sleep 1000"), |members, host| members.on(format!("host{host}"), 1));
+    let error = launch_error(&[distribution], &options());
+    assert_says(&error, &["too many open descriptors", "ulimit -n"]);
+    assert_alone(Duration::from_secs(1));
+}
+
+pub(crate) fn enough_hosts_are_enough() {
+    // The second agent that is started on this machine is none.
+    let directory = tempfile::tempdir().unwrap();
+    let marks = directory.path().join("marks");
+    fs::create_dir(&marks).unwrap();
+    let some = script(
+        directory.path(),
+        &format!(
+            "if mkdir {marks}/1 2>/dev/null; then echo 'no room here' >&2; exit 5; fi; exec {agent} \"$@\"",
+            marks = marks.display(),
+            agent = options().agent.unwrap().display()
+        ),
+    );
+    let distribution = (0..4).fold(members(&["meet"]), |members, host| members.on(format!("host{host}"), 1));
+    let enough = SessionOptions { min_hosts: Some(3), ..with_agent(&some) };
+    let session = Session::launch(std::slice::from_ref(&distribution), &enough).unwrap();
+    assert_eq!(session.size(), 3);
+    let [missing] = session.missing() else { panic!("{:?}", session.missing()) };
+    assert_says(&missing.to_string(), &[&missing.host, "no room here", "check with: "]);
+    all_succeed(session);
+
+    fs::remove_dir(marks.join("1")).unwrap();
+    let too_few = SessionOptions { min_hosts: Some(4), ..with_agent(&some) };
+    let error = launch_error(std::slice::from_ref(&distribution), &too_few);
+    assert_says(&error, &["1 of 4 hosts", "at least 4 hosts are needed", "no room here"]);
+
+    fs::remove_dir(marks.join("1")).unwrap();
+    let error = launch_error(&[distribution], &with_agent(some));
+    assert_says(&error, &["1 of 4 hosts", "no room here"]);
+}
+
+pub(crate) fn hosts_without_members_are_no_obstacle() {
+    let session = Session::launch(&[members(&["meet"]).on("host1", 0).on("host2", 2).on("host3", 0)], &options());
+    all_succeed(session.unwrap());
+}
+
+pub(crate) fn host_names_that_look_like_options_are_refused() {
+    let error = launch_error(&[shell("true").on("-oProxyCommand=touch /tmp/x", 1)], &options());
+    assert_says(&error, &["-oProxyCommand", "cannot be the name of a host"]);
+}

@@ -1,0 +1,106 @@
+//! Hosts that cannot be reached, and agents that cannot be started there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use banyan_boot::{Session, SessionOptions};
+
+use crate::cluster::{ASKS, DEAD, GOOD, GREETS, REFUSES_KEYS, SILENT, assert_clean, each, impatient, name, on, small};
+use crate::setup::{all_succeed, assert_says, launch_error, members, shell, this_program};
+
+pub(crate) fn hosts_that_refuse_are_named_with_cause_and_remedy() {
+    let hosts = ["h1", "nowhere", REFUSES_KEYS, ASKS];
+    let error = launch_error(&[each(shell("true"), &hosts, 1)], &on(&name()));
+    assert_says(&error, &["3 of 4 hosts had problems"]);
+    let causes = [
+        ("nowhere", "Could not resolve hostname"),
+        (REFUSES_KEYS, "Permission denied (publickey)"),
+        (ASKS, "Permission denied"),
+    ];
+    for (host, cause) in causes {
+        let start = format!("host {host}: ");
+        let line = error.lines().map(str::trim).find(|line| line.starts_with(&start)).expect(&error);
+        assert_says(line, &[cause, "members ", "check with: ssh -F ", &format!("-o BatchMode=yes {host} true")]);
+    }
+    assert_clean(&name());
+}
+
+pub(crate) fn hosts_that_stay_silent_are_given_up() {
+    let error = launch_error(&[each(shell("true"), &[SILENT, DEAD], 1)], &impatient(&name(), 2));
+    assert_says(&error, &["2 of 2 hosts", &format!("host {SILENT}: no agent answered within 2 s")]);
+    assert_says(&error, &[&format!("host {DEAD}: no agent answered within 2 s"), "check with: ssh -F "]);
+    assert_clean(&name());
+}
+
+pub(crate) fn an_unreachable_host_below_another_is_named() {
+    // With two children each, h2 starts h3 or the host that refuses: the front-end starts h1 and the second half.
+    let options = SessionOptions { fanout: 1, ..on(&name()) };
+    let error = launch_error(&[each(shell("true"), &["h1", "h2", REFUSES_KEYS, "h3"], 1)], &options);
+    let parts = [&format!("host {REFUSES_KEYS}: "), "Permission denied (publickey)", "members 2-3", "check with: "];
+    assert_says(&error, &parts);
+    assert_clean(&name());
+}
+
+pub(crate) fn one_dead_host_of_ten_is_an_error_unless_nine_are_enough() {
+    let hosts: Vec<&str> = GOOD.into_iter().chain([DEAD, GREETS]).collect();
+    let members = [each(members(&["meet"]), &hosts, 1)];
+    let error = launch_error(&members, &impatient(&name(), 5));
+    assert_says(&error, &["1 of 10 hosts", &format!("host {DEAD}: no agent answered within 5 s")]);
+    assert_clean(&name());
+
+    let enough = SessionOptions { min_hosts: Some(9), ..impatient(&name(), 5) };
+    let session = Session::launch(&members, &enough).unwrap();
+    assert_eq!(session.size(), 9);
+    let [missing] = session.missing() else { panic!("{:?}", session.missing()) };
+    assert_eq!(missing.host, DEAD);
+    all_succeed(session);
+    assert_clean(&name());
+
+    let too_few = SessionOptions { min_hosts: Some(10), ..impatient(&name(), 5) };
+    let error = launch_error(&members, &too_few);
+    assert_says(&error, &["1 of 10 hosts", "at least 10 hosts are needed", DEAD]);
+    assert_clean(&name());
+}
+
+/// A directory that hosts see, too.
+fn shared_directory() -> tempfile::TempDir {
+    tempfile::tempdir_in(this_program().parent().unwrap()).unwrap()
+}
+
+fn installed(path: PathBuf) -> SessionOptions {
+    SessionOptions { installed_agent: Some(path.display().to_string()), ..on(&name()) }
+}
+
+pub(crate) fn an_agent_of_another_version_is_refused() {
+    let directory = shared_directory();
+    let agent = directory.path().join("agent");
+    fs::write(&agent, "#!/bin/sh\necho BANYAN-AGENT-READY 99.0.0\nexec cat >/dev/null\n").unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let error = launch_error(&[shell("true").on("h1", 1)], &installed(agent));
+    assert_says(&error, &["host h1: ", "version 99.0.0", env!("CARGO_PKG_VERSION"), "use the same release on both"]);
+    assert_clean(&name());
+}
+
+pub(crate) fn an_installed_agent_that_is_missing_is_named() {
+    let error = launch_error(&[shell("true").on("h1", 1)], &installed("/nowhere/agent".into()));
+    assert_says(&error, &["host h1: ", "/nowhere/agent", "check with: ssh -F "]);
+    // One that is there is used by all, also by hosts that others start.
+    let options = SessionOptions { fanout: 1, ..installed(this_program()) };
+    all_succeed(Session::launch(&[each(members(&["meet"]), &["h1", "h2", "h3"], 1)], &options).unwrap());
+    assert_clean(&name());
+}
+
+pub(crate) fn a_full_disk_is_named() {
+    let error = launch_error(&[shell("true").on("h1", 1)], &on(&small()));
+    assert_says(
+        &error,
+        &["host h1: ", "No space left", "cannot keep the agent program in ", ".cache/banyan", "check with: "],
+    );
+    assert_clean(&small());
+}
+
+pub(crate) fn host_names_that_look_like_options_never_reach_ssh() {
+    let error = launch_error(&[shell("true").on("-oProxyCommand=false", 1)], &on(&name()));
+    assert_says(&error, &["-oProxyCommand", "cannot be the name of a host"]);
+}

@@ -1,0 +1,40 @@
+//! Launches that work.
+
+use banyan_boot::{Session, SessionOptions};
+
+use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run};
+use crate::setup::{all_succeed, members, shell};
+
+pub(crate) fn hosts_without_the_agent_program_get_it_once() {
+    for host in GOOD {
+        run(host, "rm -rf .cache/banyan");
+    }
+    let look = || {
+        let script = "hostname; stat -c '%i %z %a' ~/.cache/banyan/agents/* ~/.cache/banyan/agents/.[!.]* 2>/dev/null";
+        let members = each(shell(&format!("{script}; true")), &GOOD, 1);
+        let heard = all_succeed(Session::launch(&[members], &on(&name())).unwrap());
+        (0..GOOD.len() as u32).map(|rank| heard.text(rank)).collect::<Vec<String>>()
+    };
+    let first = look();
+    for (text, host) in first.iter().zip(GOOD) {
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() == 2 && lines[0] == host && lines[1].ends_with(" 700"), "{lines:?}");
+    }
+    assert_eq!(look(), first, "the second launch starts the same files");
+    assert_clean(&name());
+}
+
+pub(crate) fn collectives_work_over_hosts_that_start_each_other() {
+    let options = SessionOptions { fanout: 2, ..on(&name()) };
+    let session = Session::launch(&[each(members(&["collectives"]), &GOOD, 2)], &options).unwrap();
+    assert_eq!(session.size(), 16);
+    all_succeed(session);
+    assert_clean(&name());
+}
+
+pub(crate) fn a_host_that_greets_and_prints_garbage_works() {
+    let session = Session::launch(&[shell("hostname").on(GREETS, 2)], &on(&name())).unwrap();
+    let heard = all_succeed(session);
+    assert_eq!(heard.text(1), format!("{GREETS}\n"));
+    assert_clean(&name());
+}

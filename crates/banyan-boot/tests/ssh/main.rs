@@ -1,0 +1,46 @@
+//! Sessions through the system's ssh, on test hosts: they start, fail with a cause and a remedy, and leave nothing.
+//!
+//! `cargo xtask test --only sessions` makes the hosts, runs these tests and removes the hosts. This program is the tests,
+//! and when it is started as such the agent, the member and the front-end of a session.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+#[path = "../sessions/member.rs"]
+mod member;
+#[path = "../sessions/setup.rs"]
+mod setup;
+
+mod cluster;
+mod failures;
+mod launches;
+mod losses;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    banyan_boot::become_agent_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["member", ref rest @ ..] => member::run(rest),
+        ["front-end"] => losses::front_end(),
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
+    }
+}
+
+const TESTS: &[harness::Test] = tests![
+    launches::hosts_without_the_agent_program_get_it_once,
+    launches::collectives_work_over_hosts_that_start_each_other,
+    launches::a_host_that_greets_and_prints_garbage_works,
+    failures::hosts_that_refuse_are_named_with_cause_and_remedy,
+    failures::hosts_that_stay_silent_are_given_up,
+    failures::an_unreachable_host_below_another_is_named,
+    failures::one_dead_host_of_ten_is_an_error_unless_nine_are_enough,
+    failures::an_agent_of_another_version_is_refused,
+    failures::an_installed_agent_that_is_missing_is_named,
+    failures::a_full_disk_is_named,
+    failures::host_names_that_look_like_options_never_reach_ssh,
+    losses::a_killed_agent_on_a_host_is_reported_and_leaves_nothing,
+    losses::a_killed_front_end_leaves_nothing_on_any_host,
+    losses::a_stopped_front_end_leaves_nothing_on_any_host,
+];

@@ -1,0 +1,70 @@
+//! `sessions`: sessions through ssh, with test hosts. Needs root; elsewhere it is left out.
+//!
+//! The tests are those of `banyan-boot` that are ignored otherwise; this step makes the hosts for them, tells them where
+//! they are, and removes the hosts in any case.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{Job, Tools, cargo};
+use crate::hosts;
+use crate::report::{Outcome, Problem};
+
+/// Eight good hosts, then one of each kind that misbehaves, in the order the tests know.
+const ALL_KINDS: &[&str] =
+    &["13", "--refuse-key", "h9", "--silent", "h10", "--banner", "h11", "--dead", "h12", "--password", "h13"];
+
+/// A host without room for an agent program.
+const SMALL: &[&str] = &["1", "--home-size", "1m"];
+
+pub(super) fn run(job: &Job<'_>) {
+    job.part("ssh", |tools| {
+        hosts::possible(tools.runner, false)?;
+        over_ssh(tools)
+    });
+}
+
+fn over_ssh(tools: &Tools<'_>) -> Outcome {
+    let all_kinds = Hosts::up(tools, "sessions", ALL_KINDS)?;
+    let small = Hosts::up(tools, "small", SMALL)?;
+    let mut tests = cargo(["test", "--package", "banyan-boot", "--test", "ssh", "--", "--ignored", "--test-threads=1"]);
+    tests
+        .env("BANYAN_TEST_CLUSTER", &all_kinds.name)
+        .env("BANYAN_TEST_SMALL_CLUSTER", &small.name)
+        .env("BANYAN_TEST_XTASK", this_program());
+    let output = tools.run(&mut tests)?;
+    let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
+    result.map(str::to_owned).ok_or_else(|| Problem::Failed(format!("no test ran:\n{output}")))
+}
+
+fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("xtask"))
+}
+
+/// Test hosts that are removed in any case.
+struct Hosts<'a> {
+    tools: &'a Tools<'a>,
+    name: String,
+}
+
+impl<'a> Hosts<'a> {
+    fn up(tools: &'a Tools<'a>, name: &str, arguments: &[&str]) -> Result<Hosts<'a>, Problem> {
+        // Other runs of these tests may be at work on this machine.
+        let hosts = Hosts { tools, name: format!("{name}-{}", std::process::id()) };
+        hosts.tools.run(hosts.command("up").args(arguments))?;
+        Ok(hosts)
+    }
+
+    fn command(&self, what: &str) -> Command {
+        let mut command = Command::new(this_program());
+        command.args(["hosts", what, "--name", &self.name]);
+        command
+    }
+}
+
+impl Drop for Hosts<'_> {
+    fn drop(&mut self) {
+        // A cluster that stays says so itself, and `cargo xtask hosts list` shows it.
+        let _ = self.tools.run(&mut self.command("down"));
+    }
+}
