@@ -303,9 +303,22 @@ impl Session {
         self.end()
     }
 
+    /// Leaves the session to itself: members go on, what they write from now on is thrown away, their collectives fail,
+    /// and the agents end with the last of them. Returns when every agent has been told.
+    ///
+    /// # Errors
+    /// When some agents cannot be told in time; these end their members when this process ends.
+    pub fn detach(mut self) -> Result<(), SessionError> {
+        self.leave(Order::Detach)
+    }
+
     fn end(&mut self) -> Result<(), SessionError> {
+        self.leave(Order::End)
+    }
+
+    fn leave(&mut self, order: Order) -> Result<(), SessionError> {
         let Some(root) = self.root.take() else { return Ok(()) };
-        self.desk.order(Order::End);
+        self.desk.order(order);
         let deadline = Instant::now() + self.grace + END_DEADLINE;
         let over = self.desk.wait(Some(deadline), |papers| papers.over.then_some(()));
         match over {

@@ -23,16 +23,19 @@ fn main() {
     match std::env::var(ROLE).as_deref() {
         Ok("collectives") => return collectives(),
         Ok("outlives") => return outlives(),
+        Ok("leaves") => return leaves(),
+        Ok("stays") => return stays(),
         Ok(other) => panic!("no role {other}"),
         Err(_) => {}
     }
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("attached_and_started_members_share_collectives", attached_and_started_members_share_collectives),
         ("processes_of_mpirun_attach", processes_of_mpirun_attach),
         ("a_rank_is_given_once_and_others_are_sent_away", a_rank_is_given_once),
         ("a_wrong_secret_changes_nothing", a_wrong_secret_changes_nothing),
         ("members_that_do_not_come_in_time_are_named", members_that_do_not_come_in_time_are_named),
         ("an_attached_member_outlives_the_session", an_attached_member_outlives_the_session),
+        ("members_go_on_when_the_front_end_detaches", members_go_on_when_the_front_end_detaches),
     ];
     for (name, test) in tests {
         test();
@@ -193,13 +196,55 @@ fn an_attached_member_outlives_the_session() {
     let member =
         Command::new(this_program()).env(ROLE, "outlives").env("BANYAN_TEST_FILE", &file).env(name, value).spawn();
     let mut member = member.unwrap();
-    let end = Instant::now() + DEADLINE;
-    while std::fs::read(&file).is_err() {
-        assert!(Instant::now() < end, "the member did not attach");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("the member has attached", || file.exists());
     session.kill().unwrap();
     assert!(member.wait().unwrap().success());
     assert_eq!(std::fs::read(&file).unwrap(), b"went on");
     assert!(matches!(Member::attach(&ticket), Err(JoinError::NotAdmitted { .. })), "the session is over");
+}
+
+/// A front-end that leaves at once.
+fn leaves() {
+    let place = std::env::var_os("BANYAN_TEST_FILE").unwrap();
+    let members = ProcessDistribution::new(this_program(), [""; 0]).env(ROLE, "stays").env("BANYAN_TEST_FILE", place);
+    let hosts = (0..5).fold(members, |all, host| all.on(format!("n{host}"), 1));
+    let options = SessionOptions { fanout: 2, ..options() };
+    Session::launch(&[hosts], &options).unwrap().detach().unwrap();
+}
+
+/// A member that goes on until it is told to end, by a file.
+fn stays() {
+    let place = std::path::PathBuf::from(std::env::var_os("BANYAN_TEST_FILE").unwrap());
+    let mut member = Member::join().unwrap();
+    let rank = member.rank();
+    wait_until("told to go on", || place.join("go").exists());
+    member.set_timeout(Some(DEADLINE));
+    let error = member.barrier().unwrap_err();
+    assert!(error.to_string().contains("detached"), "{error}");
+    let agent = std::os::unix::process::parent_id();
+    println!("what nobody reads any more");
+    std::fs::write(place.join(format!("{rank}.part")), agent.to_string()).unwrap();
+    std::fs::rename(place.join(format!("{rank}.part")), place.join(rank.to_string())).unwrap();
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn members_go_on_when_the_front_end_detaches() {
+    let place = TempDir::new().unwrap();
+    let mut front_end = Command::new(this_program());
+    let front_end = front_end.env(ROLE, "leaves").env("BANYAN_TEST_FILE", place.path()).status().unwrap();
+    assert!(front_end.success());
+    std::fs::write(place.path().join("go"), "").unwrap();
+    for rank in 0..5 {
+        let file = place.path().join(rank.to_string());
+        wait_until("a member ended", || file.exists());
+        let agent = std::fs::read_to_string(file).unwrap();
+        wait_until("its agent ended", || !std::path::Path::new("/proc").join(&agent).exists());
+    }
 }

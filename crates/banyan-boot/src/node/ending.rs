@@ -68,6 +68,10 @@ impl Node {
             })
         };
         let reaped = self.together.as_ref().is_none_or(Together::is_reaped);
+        if let (Up::Desk(_), true) = (&self.up, self.detached) {
+            // The front-end leaves as soon as everyone has been told.
+            return self.agents.iter().filter_map(|agent| agent.wire.as_ref()).all(|wire| wire.link.is_finished());
+        }
         let nothing_below = self.running == 0 && agents_gone() && reaped;
         let detached = self.detached && self.members_to_start.is_empty();
         nothing_below && (self.ending.is_some() || detached)
@@ -206,7 +210,7 @@ impl Node {
     /// A link broke.
     pub(super) fn link_lost(&mut self, token: Token, error: &str) {
         match token {
-            Token::Parent if self.detached => {}
+            Token::Parent if self.detached => self.front_end_left(),
             Token::Parent => {
                 self.parent_is_gone();
                 self.end(&format!("the link to the parent was lost: {error}"));
@@ -220,6 +224,14 @@ impl Node {
         }
     }
 
+    /// The front-end has detached and is gone: members stay, but collectives went through it.
+    fn front_end_left(&mut self) {
+        self.parent_is_gone();
+        let why = "the front-end has detached from the session".to_owned();
+        self.collectives.parent_gone(why, &mut self.outgoing);
+        self.deliver();
+    }
+
     fn parent_is_gone(&mut self) {
         if let Up::Parent(wire) = &mut self.up {
             wire.unwatch(&self.poller);
@@ -229,7 +241,7 @@ impl Node {
     /// The other side said goodbye.
     pub(super) fn link_closed(&mut self, token: Token) {
         match token {
-            Token::Parent if self.detached => self.parent_is_gone(),
+            Token::Parent if self.detached => self.front_end_left(),
             Token::Parent => {
                 self.parent_is_gone();
                 self.end("the parent is gone");

@@ -352,6 +352,8 @@ impl Node {
     /// Whether data of this link may be taken: everyone it could go to has room.
     fn may_take(&self, token: Token) -> bool {
         let up = || match &self.up {
+            // What comes from below goes nowhere.
+            _ if self.detached => true,
             Up::Parent(wire) => wire.link.room() > 0,
             Up::Desk(desk) => desk.has_room(),
         };
