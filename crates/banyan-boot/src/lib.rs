@@ -61,6 +61,7 @@
 mod agent;
 mod arrival;
 mod assignment;
+mod attaching;
 mod collective;
 mod described;
 mod distribution;
@@ -83,6 +84,7 @@ mod roster;
 mod search;
 mod session;
 mod staging;
+mod ticket;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
 pub use collective::{BadReduction, CollectiveError, Element, What};
@@ -99,3 +101,4 @@ pub use process::ExitState;
 pub use rankset::{RankSet, RankSetError};
 pub use session::{Outcome, Session};
 pub use staging::{Stage, StageError, StageReport, staged_path};
+pub use ticket::{Ticket, TicketError};

@@ -15,6 +15,7 @@ use crate::described::{self, DescribedError};
 use crate::inherited::inherited_socket;
 use crate::message;
 use crate::node::member_link_options;
+use crate::ticket::{Ticket, TicketError};
 
 /// The environment variable that says how to join: `fd:3`.
 ///
@@ -26,7 +27,7 @@ pub(crate) const JOIN_VARIABLE: &str = "BANYAN_JOIN";
 pub(crate) const JOIN_DESCRIPTOR: i32 = 3;
 
 /// How long an agent may take to say who the member is. It has said so before the member runs.
-const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Bytes of user data kept for later while something else is waited for.
 const USER_BOUND: usize = 64 << 20;
@@ -50,7 +51,7 @@ pub struct Member {
 pub enum JoinError {
     /// Nobody asked it to.
     #[error(
-        "this process was not started by an agent ({JOIN_VARIABLE} is not set); start it with a session, or let it \
+        "this process was not started by an agent (neither {JOIN_VARIABLE} nor BANYAN_TICKET is set); start it with a session, or let it \
          attach with a ticket"
     )]
     NotStartedByAnAgent,
@@ -61,6 +62,18 @@ pub enum JoinError {
         value: String,
         /// Why not.
         reason: String,
+    },
+    /// What should be a ticket cannot be used.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// No agent lets it in.
+    #[error(
+        "no agent of this host lets this process attach ({reasons}); is the ticket for this host, in time, and for as \
+         many processes?"
+    )]
+    NotAdmitted {
+        /// What the last one said.
+        reasons: String,
     },
     /// The agent does not answer as agents do.
     #[error("the agent did not say who this member is: {0}")]
@@ -103,12 +116,21 @@ pub enum MemberError {
 }
 
 impl Member {
-    /// Joins the session that started this process.
+    /// Joins the session that started this process, or the one that `BANYAN_TICKET` is a [`Ticket`] for.
     ///
     /// # Errors
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
-        let value = std::env::var(JOIN_VARIABLE).map_err(|_| JoinError::NotStartedByAnAgent)?;
+        let value = match std::env::var(JOIN_VARIABLE) {
+            Ok(value) => value,
+            Err(_) => {
+                return match Ticket::from_env() {
+                    Ok(ticket) => Member::attach(&ticket),
+                    Err(TicketError::Missing) => Err(JoinError::NotStartedByAnAgent),
+                    Err(error) => Err(error.into()),
+                };
+            }
+        };
         let descriptor = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
         let socket = descriptor.ok_or_else(|| "it should be fd: and a number".to_owned()).and_then(inherited_socket);
         let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
@@ -132,7 +154,7 @@ impl Member {
         }
     }
 
-    fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
+    pub(crate) fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
         let session = welcome.payload[..].try_into().map_err(|_| JoinError::Agent("its welcome is damaged".into()))?;
         let (rank, size) = (welcome.stream, welcome.sequence);
         if rank >= size {

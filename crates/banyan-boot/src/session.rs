@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use banyan_link::Secret;
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
@@ -26,6 +27,7 @@ use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
 use crate::rankset::RankSet;
+use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);
@@ -42,6 +44,7 @@ pub struct Session {
     grace: Duration,
     /// How many files were staged; held while one is.
     pub(crate) stagings: Mutex<u32>,
+    ticket: Option<Ticket>,
 }
 
 /// How the members of a session ended.
@@ -111,10 +114,12 @@ impl Session {
             images: distributions.iter().map(Image::of).collect(),
             way,
             terms: options.terms(),
+            member_secret: member_secret(distributions).map_err(LaunchError::System)?,
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
             installed_agent: agent_program.installed.clone(),
         };
+        let ticket = Ticket::of(&assignment);
         let muster = (assignment.way == Way::Together)
             .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
             .transpose()?;
@@ -128,6 +133,7 @@ impl Session {
             missing: Vec::new(),
             grace: options.grace,
             stagings: Mutex::default(),
+            ticket,
         })
     }
 
@@ -186,6 +192,12 @@ impl Session {
     /// The host of each member, by rank.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|host| &**host)
+    }
+
+    /// What processes need to attach to this session; `None` if no
+    /// [distribution](crate::ProcessDistribution::attached) expects any.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.as_ref()
     }
 
     /// Hosts that were left out because they could not be reached.
@@ -291,9 +303,22 @@ impl Session {
         self.end()
     }
 
+    /// Leaves the session to itself: members go on, what they write from now on is thrown away, their collectives fail,
+    /// and the agents end with the last of them. Returns when every agent has been told.
+    ///
+    /// # Errors
+    /// When some agents cannot be told in time; these end their members when this process ends.
+    pub fn detach(mut self) -> Result<(), SessionError> {
+        self.leave(Order::Detach)
+    }
+
     fn end(&mut self) -> Result<(), SessionError> {
+        self.leave(Order::End)
+    }
+
+    fn leave(&mut self, order: Order) -> Result<(), SessionError> {
         let Some(root) = self.root.take() else { return Ok(()) };
-        self.desk.order(Order::End);
+        self.desk.order(order);
         let deadline = Instant::now() + self.grace + END_DEADLINE;
         let over = self.desk.wait(Some(deadline), |papers| papers.over.then_some(()));
         match over {
@@ -339,6 +364,12 @@ fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {
         }
     }
     hosts
+}
+
+/// A secret for members that attach, if some do.
+fn member_secret(distributions: &[ProcessDistribution]) -> std::io::Result<Option<Vec<u8>>> {
+    let attach = distributions.iter().any(|distribution| distribution.exe.is_none());
+    attach.then(|| Ok(Secret::random()?.expose().to_vec())).transpose()
 }
 
 fn random_id() -> std::io::Result<[u8; 16]> {

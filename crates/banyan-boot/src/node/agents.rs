@@ -85,6 +85,7 @@ impl Node {
             images: own.images.clone(),
             way: own.way.clone(),
             terms: own.terms.clone(),
+            member_secret: own.member_secret.clone(),
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
             installed_agent: own.installed_agent.clone(),

@@ -127,6 +127,13 @@ impl Node {
     fn detach(&mut self) {
         self.to_agents(&Frame::new(message::DETACH, 0, 0, Bytes::new()));
         self.detached = true;
-        self.touch(Token::Parent);
+        if let Up::Desk(_) = self.up {
+            for index in 0..self.agents.len() {
+                if let Some(wire) = &mut self.agents[index].wire {
+                    wire.link.close();
+                    self.touch(Token::Agent(index as u32));
+                }
+            }
+        }
     }
 }

@@ -29,8 +29,9 @@ impl Node {
         }
         for _ in 0..STARTS_AT_ONCE {
             let Some(index) = self.members_to_start.pop_front() else { break };
-            let image = self.members[index].image as usize;
-            if self.assignment.images.get(image).is_some_and(Image::attaches) {
+            if self.attaches(index) {
+                // Somebody else starts it: as far as this node is concerned, that is done.
+                self.own.started += 1;
                 continue;
             }
             if let Err(error) = self.start_member(index) {
@@ -60,7 +61,7 @@ impl Node {
     }
 
     /// Tells a member who it is.
-    fn welcome(&mut self, index: usize) {
+    pub(super) fn welcome(&mut self, index: usize) {
         let frame = Frame::new(
             message::WELCOME,
             self.members[index].rank,
@@ -201,6 +202,9 @@ impl Node {
     /// A member that broke the protocol is ended: what it would do without its link is anybody's guess.
     pub(super) fn cut_member(&mut self, index: usize) {
         self.close_member_link(index);
+        if self.attaches(index) {
+            self.attached_gone(index, ExitState::Lost("was cut off".into()));
+        }
         self.signal_member(index, Signal::KILL);
     }
 

@@ -8,6 +8,7 @@
 //! reader that is slow slows its writers, and nothing piles up in between.
 
 mod agents;
+pub(crate) mod attach;
 pub(crate) mod child;
 pub(crate) mod desk;
 mod down;
@@ -40,6 +41,7 @@ use crate::layout::{ranks_of, split};
 use crate::message::CHUNK;
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::rankset::RankSet;
+use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
@@ -120,6 +122,10 @@ pub(crate) struct Node {
     ending: Option<Ending>,
     /// What is being staged.
     staging: Option<Staging>,
+    /// Where members attach, while some are awaited.
+    door: Option<Door>,
+    /// Processes that wanted to attach and could not.
+    sent_away: u64,
     detached: bool,
     has_time_limits: bool,
     /// When to look for orphans next.
@@ -187,6 +193,8 @@ impl Node {
             full: Vec::new(),
             ending: None,
             staging: None,
+            door: None,
+            sent_away: 0,
             detached: false,
             reap_at: Instant::now(),
             read_buffer: Vec::new(),
@@ -230,7 +238,7 @@ impl Node {
         if let Some(listener) = &self.listener {
             self.poller.register(listener, Token::Listener.number(), Interest::READ)?;
         }
-        Ok(())
+        self.open_door()
     }
 
     /// Runs until the session is over and nothing of it is left below.
@@ -270,6 +278,7 @@ impl Node {
             Token::CommonComplaint => self.take_common_complaint(),
             Token::CommonExit => self.common_starter_exited(),
             Token::Staging => self.stage_bell(),
+            Token::Door => self.answer_door(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),
@@ -343,6 +352,8 @@ impl Node {
     /// Whether data of this link may be taken: everyone it could go to has room.
     fn may_take(&self, token: Token) -> bool {
         let up = || match &self.up {
+            // What comes from below goes nowhere.
+            _ if self.detached => true,
             Up::Parent(wire) => wire.link.room() > 0,
             Up::Desk(desk) => desk.has_room(),
         };

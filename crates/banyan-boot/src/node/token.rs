@@ -11,6 +11,8 @@ pub(crate) enum Token {
     Listener,
     /// The keeper of this agent ended.
     Keeper,
+    /// Members that attach.
+    Door,
     /// The command that starts all agents takes more of its standard input.
     CommonInput,
     /// What that command complains about.
@@ -52,6 +54,7 @@ impl Token {
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
             Token::Staging => (4, 0),
+            Token::Door => (18, 0),
             Token::Agent(index) => (5, index),
             Token::CommonInput => (15, 0),
             Token::CommonComplaint => (16, 0),
@@ -78,6 +81,7 @@ impl Token {
             2 => Token::Listener,
             3 => Token::Keeper,
             4 => Token::Staging,
+            18 => Token::Door,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -111,6 +115,7 @@ mod tests {
             Token::CommonComplaint,
             Token::CommonExit,
             Token::Staging,
+            Token::Door,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),

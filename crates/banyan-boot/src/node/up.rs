@@ -103,6 +103,11 @@ impl Node {
             Below::Member(index) => Token::Member(index as u32),
             Below::Agent(index) => Token::Agent(index as u32),
         };
+        if let Below::Member(index) = to
+            && self.is_awaited(index)
+        {
+            return self.keep_for_later(index, frame);
+        }
         if let Some(wire) = self.wire(token) {
             wire.link.send(frame);
             self.note_room(token);
