@@ -183,7 +183,7 @@ mod tests {
         #[test]
         fn subtrees_cover_everything_once_within_the_fan_out(count in 0usize..500, fanout in 1usize..40) {
             let mut seen = vec![0; count];
-            let mut nodes = vec![0..count];
+            let mut nodes = Vec::from([0..count]);
             while let Some(below) = nodes.pop() {
                 let subtrees = split(below.clone(), fanout);
                 prop_assert!(subtrees.len() <= fanout);

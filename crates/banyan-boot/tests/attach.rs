@@ -2,7 +2,10 @@
 //!
 //! This program is its own agent and its own member, so it has no usual test harness.
 
-use std::process::{Child, Command, Stdio};
+#[path = "harness/mod.rs"]
+mod harness;
+
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
@@ -18,30 +21,28 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Set in members: what they do.
 const ROLE: &str = "BANYAN_TEST_ATTACH";
 
-fn main() {
+fn main() -> ExitCode {
     become_agent_if_asked();
     match std::env::var(ROLE).as_deref() {
-        Ok("collectives") => return collectives(),
-        Ok("outlives") => return outlives(),
-        Ok("leaves") => return leaves(),
-        Ok("stays") => return stays(),
+        Ok("collectives") => collectives(),
+        Ok("outlives") => outlives(),
+        Ok("leaves") => leaves(),
+        Ok("stays") => stays(),
         Ok(other) => panic!("no role {other}"),
-        Err(_) => {}
+        Err(_) => return harness::run(TESTS, None),
     }
-    let tests: [(&str, fn()); 7] = [
-        ("attached_and_started_members_share_collectives", attached_and_started_members_share_collectives),
-        ("processes_of_mpirun_attach", processes_of_mpirun_attach),
-        ("a_rank_is_given_once_and_others_are_sent_away", a_rank_is_given_once),
-        ("a_wrong_secret_changes_nothing", a_wrong_secret_changes_nothing),
-        ("members_that_do_not_come_in_time_are_named", members_that_do_not_come_in_time_are_named),
-        ("an_attached_member_outlives_the_session", an_attached_member_outlives_the_session),
-        ("members_go_on_when_the_front_end_detaches", members_go_on_when_the_front_end_detaches),
-    ];
-    for (name, test) in tests {
-        test();
-        println!("test {name} ... ok");
-    }
+    ExitCode::SUCCESS
 }
+
+const TESTS: &[harness::Test] = &[
+    ("attached_and_started_members_share_collectives", attached_and_started_members_share_collectives),
+    ("processes_of_mpirun_attach", processes_of_mpirun_attach),
+    ("a_rank_is_given_once_and_others_are_sent_away", a_rank_is_given_once),
+    ("a_wrong_secret_changes_nothing", a_wrong_secret_changes_nothing),
+    ("members_that_do_not_come_in_time_are_named", members_that_do_not_come_in_time_are_named),
+    ("an_attached_member_outlives_the_session", an_attached_member_outlives_the_session),
+    ("members_go_on_when_the_front_end_detaches", members_go_on_when_the_front_end_detaches),
+];
 
 /// A member that takes part in every sort of collective and checks what it gets.
 fn collectives() {

@@ -2,10 +2,13 @@
 //!
 //! This program is its own agent, so it has no usual test harness.
 
+#[path = "harness/mod.rs"]
+mod harness;
+
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
@@ -22,29 +25,27 @@ const LONG: u64 = 300 << 20;
 /// Set in the front-end that is killed: the directory it works in.
 const ROLE: &str = "BANYAN_TEST_STAGE";
 
-fn main() {
+fn main() -> ExitCode {
     become_agent_if_asked();
     if let Some(place) = std::env::var_os(ROLE) {
         let place = PathBuf::from(place);
         let _ = session(&place, 2).stage(&place.join("long"), &Stage::Cache, None);
-        return;
+        return ExitCode::SUCCESS;
     }
-    let tests: [(&str, fn()); 9] = [
-        ("a_file_reaches_every_agent_of_a_deep_tree_once", a_file_reaches_every_agent_of_a_deep_tree_once),
-        ("an_empty_file_and_a_directory_arrive", an_empty_file_and_a_directory_arrive),
-        ("data_goes_only_to_those_who_lack_it", data_goes_only_to_those_who_lack_it),
-        ("a_file_replaces_another_at_a_path", a_file_replaces_another_at_a_path),
-        ("a_staged_program_runs_from_the_cache", a_staged_program_runs_from_the_cache),
-        ("a_host_that_cannot_store_is_named_and_the_others_get_it", a_host_that_cannot_store_is_named),
-        ("a_file_cut_while_it_is_read_leaves_nothing", a_file_cut_while_it_is_read_leaves_nothing),
-        ("a_front_end_killed_in_the_middle_leaves_nothing", a_front_end_killed_in_the_middle_leaves_nothing),
-        ("a_full_disk_is_named_with_its_free_space", a_full_disk_is_named_with_its_free_space),
-    ];
-    for (name, test) in tests {
-        test();
-        println!("test {name} ... ok");
-    }
+    harness::run(TESTS, None)
 }
+
+const TESTS: &[harness::Test] = &[
+    ("a_file_reaches_every_agent_of_a_deep_tree_once", a_file_reaches_every_agent_of_a_deep_tree_once),
+    ("an_empty_file_and_a_directory_arrive", an_empty_file_and_a_directory_arrive),
+    ("data_goes_only_to_those_who_lack_it", data_goes_only_to_those_who_lack_it),
+    ("a_file_replaces_another_at_a_path", a_file_replaces_another_at_a_path),
+    ("a_staged_program_runs_from_the_cache", a_staged_program_runs_from_the_cache),
+    ("a_host_that_cannot_store_is_named_and_the_others_get_it", a_host_that_cannot_store_is_named),
+    ("a_file_cut_while_it_is_read_leaves_nothing", a_file_cut_while_it_is_read_leaves_nothing),
+    ("a_front_end_killed_in_the_middle_leaves_nothing", a_front_end_killed_in_the_middle_leaves_nothing),
+    ("a_full_disk_is_named_with_its_free_space", a_full_disk_is_named_with_its_free_space),
+];
 
 /// A session of agents without members, each with a cache of its own in `place`.
 fn session(place: &Path, agents: usize) -> Session {

@@ -9,16 +9,18 @@
 //! This program is the tests, and when it is started as such the agent, the member and the front-end of a session: a
 //! front-end is a process of its own since it lives in an allocation.
 
-#![expect(clippy::print_stdout, reason = "a front-end speaks to its test by its output")]
+#[path = "../harness/mod.rs"]
+mod harness;
 
 mod cluster;
+#[expect(clippy::print_stdout, reason = "a front-end speaks to its test by its output")]
 mod programs;
 mod tests;
 
 use std::process::ExitCode;
 
 /// What is tested, by the words of its name.
-const TESTS: &[(&str, fn())] = &[
+const TESTS: &[harness::Test] = &[
     ("a_step_inside_an_allocation_starts_all_agents", tests::a_step_inside_an_allocation_starts_all_agents),
     ("an_allocation_gives_the_hosts_if_none_are_named", tests::an_allocation_gives_the_hosts_if_none_are_named),
     ("without_an_allocation_one_is_made", tests::without_an_allocation_one_is_made),
@@ -39,23 +41,6 @@ fn main() -> ExitCode {
     match words[..] {
         ["member", what] => programs::member(what),
         ["front-end", launcher, fanout, hosts, what] => programs::front_end(launcher, fanout, hosts, what),
-        _ if words.contains(&"--ignored") => run_tests(&words),
-        _ => ExitCode::SUCCESS,
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
     }
-}
-
-fn run_tests(words: &[&str]) -> ExitCode {
-    let wanted = words.iter().find(|word| !word.starts_with('-'));
-    let (mut passed, mut failed) = (0, 0);
-    for (name, test) in TESTS.iter().filter(|(name, _)| wanted.is_none_or(|part| name.contains(part))) {
-        let (count, word) = match std::panic::catch_unwind(test) {
-            Ok(()) => (&mut passed, "ok"),
-            Err(_) => (&mut failed, "FAILED"),
-        };
-        *count += 1;
-        println!("test {name} ... {word}");
-    }
-    let word = if failed == 0 { "ok" } else { "FAILED" };
-    println!("test result: {word}. {passed} passed; {failed} failed");
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

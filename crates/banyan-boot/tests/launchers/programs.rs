@@ -45,8 +45,10 @@ pub(crate) fn member(what: &str) -> ExitCode {
         member.send_user_data(format!("{} members in order: {in_order}", parts.len())).unwrap();
     }
     member.barrier().unwrap();
-    while what == "wait" {
-        std::thread::park();
+    if what == "wait" {
+        loop {
+            std::thread::park();
+        }
     }
     ExitCode::SUCCESS
 }
