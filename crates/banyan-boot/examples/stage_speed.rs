@@ -6,6 +6,8 @@
 //! target/release/examples/stage_speed 100 16 3 /tmp     # megabytes, agents, times, directory of file and caches
 //! ```
 
+#![expect(clippy::print_stdout, reason = "a program that talks to people")]
+
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;

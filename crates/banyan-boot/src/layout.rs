@@ -183,13 +183,13 @@ mod tests {
         #[test]
         fn subtrees_cover_everything_once_within_the_fan_out(count in 0usize..500, fanout in 1usize..40) {
             let mut seen = vec![0; count];
-            let mut nodes = Vec::from([0..count]);
-            while let Some(below) = nodes.pop() {
-                let subtrees = split(below.clone(), fanout);
+            let mut nodes = vec![(0, count)];
+            while let Some((start, end)) = nodes.pop() {
+                let subtrees = split(start..end, fanout);
                 prop_assert!(subtrees.len() <= fanout);
                 for subtree in subtrees {
                     seen[subtree.start] += 1;
-                    nodes.push(subtree.start + 1..subtree.end);
+                    nodes.push((subtree.start + 1, subtree.end));
                 }
             }
             prop_assert!(seen.iter().all(|times| *times == 1));

@@ -2,6 +2,8 @@
 //!
 //! This program is its own agent and its own member, so it has no usual test harness.
 
+#![expect(clippy::print_stdout, reason = "members write to their standard output")]
+
 #[path = "harness/mod.rs"]
 mod harness;
 
