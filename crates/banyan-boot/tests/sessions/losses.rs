@@ -1,9 +1,8 @@
 //! Agents, keepers and front-ends that are gone without a word.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
@@ -117,13 +116,9 @@ pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
 }
 
 /// A front-end in a process of its own, with members on seven hosts, three levels deep.
-fn front_end(change: impl FnOnce(&mut Command)) -> (Child, BufReader<Box<dyn Read>>) {
-    let mut command = Command::new(this_program());
-    command.args(["front-end", "7"]).stdin(Stdio::null()).stdout(Stdio::piped());
-    change(&mut command);
-    let mut child = command.spawn().unwrap();
-    let output: Box<dyn Read> = Box::new(child.stdout.take().unwrap());
-    let mut output = BufReader::new(output);
+fn front_end(mut command: Command) -> (Child, BufReader<ChildStdout>) {
+    let mut child = command.args(["front-end", "7"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
@@ -132,14 +127,14 @@ fn front_end(change: impl FnOnce(&mut Command)) -> (Child, BufReader<Box<dyn Rea
 }
 
 pub(crate) fn a_killed_front_end_leaves_nothing() {
-    let (mut child, _) = front_end(|_| ());
+    let (mut child, _) = front_end(Command::new(this_program()));
     child.kill().unwrap();
     child.wait().unwrap();
     assert_alone(SPARE);
 }
 
 pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
-    let (mut child, _) = front_end(|_| ());
+    let (mut child, _) = front_end(Command::new(this_program()));
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::STOP).unwrap();
     // Its own children, the keepers that have ended, wait for it to take note.
@@ -152,18 +147,10 @@ pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
 
 pub(crate) fn a_front_end_whose_terminal_is_closed_leaves_nothing() {
     let (terminal, other_end) = terminal();
-    let (mut child, _) = front_end(|command| {
-        let theirs = other_end.try_clone().unwrap();
-        command.stdin(other_end);
-        // SAFETY: only system calls between fork and execve: a session of its own, and the terminal to control it.
-        unsafe {
-            command.pre_exec(move || {
-                rustix::process::setsid()?;
-                rustix::process::ioctl_tiocsctty(&theirs)?;
-                Ok(())
-            });
-        }
-    });
+    let program = this_program();
+    let mut command = Command::new("setsid");
+    command.arg("--ctty").arg(program).stdin(other_end);
+    let (mut child, _) = front_end(command);
     drop(terminal);
     let status = child.wait().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGHUP));
