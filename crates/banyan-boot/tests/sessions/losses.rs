@@ -12,8 +12,7 @@ use crate::harness::processes::{describe, wait_until_gone, words};
 use crate::one_host::launch;
 use crate::relatives::{agents, assert_alone, others, parent};
 use crate::setup::{
-    assert_says, deadline, listen, listen_on, listen_until_problem, members, options, outcome, shell, this_program,
-    wait_for_line, wait_for_problem,
+    assert_says, deadline, listen, members, options, outcome, shell, this_program, wait_for_line, wait_for_problem,
 };
 
 /// A member with a daemon, both deaf to requests.
@@ -59,16 +58,9 @@ pub(crate) fn a_killed_keeper_takes_the_agent_and_its_members_along() {
     session.kill().unwrap();
 }
 
-fn three_levels(behaviour: &str) -> Session {
-    let distribution = (0..8).fold(members(&[behaviour]), |members, host| members.on(format!("host{host}"), 2));
-    let session = Session::launch(&[distribution], &SessionOptions { fanout: 2, ..options() }).unwrap();
-    wait_for_line(&session, "all are here");
-    session
-}
-
-/// The worker that starts the members of a rank: their parent.
-fn worker_of(rank_variable: &str) -> Pid {
-    let member = others().into_iter().find(|pid| words(*pid).contains(&rank_variable.to_owned()));
+/// The worker that started the member with this argument.
+fn worker_of(argument: &str) -> Pid {
+    let member = others().into_iter().find(|pid| words(*pid).contains(&argument.to_owned()));
     parent(member.expect("the member runs")).unwrap()
 }
 
@@ -98,19 +90,19 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
 }
 
 pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
-    let session = three_levels("wait");
-    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
-    let lost = parent(member).unwrap();
-    kill_process(lost, Signal::KILL).unwrap();
-    let mut heard = listen_until_problem(&session);
-    // It waits for nothing, and would for ever.
-    session.signal(libc::SIGKILL, Some([0].into_iter().collect()));
-    listen_on(&session, &mut heard);
-    let gone: Vec<u32> =
-        (0..16).filter(|rank| matches!(outcome(&session).states[*rank as usize], ExitState::Lost(_))).collect();
-    assert!(!gone.is_empty() && gone.len() < 16, "{gone:?}");
-    for rank in (0..16).filter(|rank| !gone.contains(rank) && *rank != 0) {
-        assert_says(&heard.text(rank), &["was lost with the agent of host host"]);
+    // Member 0 never enters the barrier in which the others wait.
+    let master = members(&["wait", "master"]).on("host0", 1);
+    let others = (0..8).fold(members(&["wait"]), |members, host| members.on(format!("host{host}"), 2));
+    let session = Session::launch(&[master, others], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    wait_for_line(&session, "all are here");
+    kill_process(worker_of("master"), Signal::KILL).unwrap();
+    let heard = listen(&session);
+    let states = outcome(&session).states;
+    let is_lost = |rank: &u32| matches!(states[*rank as usize], ExitState::Lost(_));
+    let (lost, rest): (Vec<u32>, Vec<u32>) = (0..17).partition(is_lost);
+    assert!(lost.contains(&0) && !rest.is_empty(), "{states:?}");
+    for rank in rest {
+        assert_says(&heard.text(rank), &["was lost with the agent of host host0"]);
     }
     session.kill().unwrap();
 }
