@@ -7,7 +7,9 @@
 #![forbid(unsafe_code)]
 
 mod environment;
+pub mod launch;
 pub mod plot;
+#[cfg(feature = "records")]
 pub mod records;
 mod rows;
 mod stopwatch;

@@ -12,12 +12,15 @@ use banyan_link::{Event, Link};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 
+use crate::arrival::Arrival;
 use crate::assignment::Assignment;
 use crate::inherited::inherited_socket;
 use crate::launcher::program::{self, AgentProgram};
 use crate::member::JOIN_DESCRIPTOR;
 use crate::message;
+use crate::node::child::COMPLAINT;
 use crate::node::greeting::READY;
+use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
 use crate::process::{Spawner, end_descendants, keep};
 
@@ -83,7 +86,7 @@ fn check(hash: &str) {
 
 /// Says why on standard error, which the parent shows, and ends.
 fn fail(why: &str) -> ! {
-    let _ = writeln!(io::stderr(), "banyan agent: {why}");
+    let _ = writeln!(io::stderr(), "{COMPLAINT} {why}");
     std::process::exit(1)
 }
 
@@ -105,6 +108,7 @@ pub fn run_agent(channel: &AgentChannel) -> i32 {
 
 fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
     let spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
+    let (mut door, mut together) = (None, None);
     let mut link = match channel {
         AgentChannel::Inherited => Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &agent_link_options()),
         AgentChannel::Pipes => {
@@ -112,7 +116,12 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
             Link::over_pipes(input, output, &agent_link_options())
                 .map_err(|error| format!("standard streams: {error}"))?
         }
-        AgentChannel::Roster(_) => return Err("rosters".into()),
+        AgentChannel::Roster(path) => {
+            let arrival = Arrival::by_roster(path)?;
+            door = arrival.door;
+            together = Some(Together::below(arrival.secret));
+            arrival.link
+        }
     };
     let assignment = receive_work(&mut link)?;
     link.set_silence(Duration::from_millis(assignment.terms.silence));
@@ -122,7 +131,7 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
     agent_program.installed.clone_from(&assignment.installed_agent);
     let held = assignment.held;
     let hosts = Vec::new();
-    let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: None, hosts, held };
+    let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: door, together, hosts, held };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     node.run().map_err(|error| format!("stopped working: {error}"))
 }

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
+use banyan_link::Secret;
 use banyan_ndr::Record;
 
 use crate::distribution::{Input, Output, ProcessDistribution};
@@ -31,12 +32,22 @@ pub(crate) struct Assignment {
     pub(crate) way: Way,
     /// What holds for every node.
     pub(crate) terms: Terms,
+    /// What members that attach must know; `None` if nobody attaches.
+    pub(crate) member_secret: Option<Vec<u8>>,
     /// BLAKE3 of the agent program in hexadecimal; empty where it need not travel.
     pub(crate) agent_hash: String,
     /// Its length.
     pub(crate) agent_length: u64,
     /// A path at which every host has it.
     pub(crate) installed_agent: Option<String>,
+}
+
+impl Assignment {
+    /// What members that attach must know.
+    pub(crate) fn attach_secret(&self) -> Option<Secret> {
+        let bytes = self.member_secret.as_deref()?;
+        bytes.try_into().ok().map(Secret::from_bytes)
+    }
 }
 
 /// Settings that hold for every node of a session.
@@ -56,13 +67,19 @@ pub(crate) struct Terms {
     pub(crate) silence: u64,
     /// Whether links between hosts are encrypted.
     pub(crate) encrypt: bool,
-    /// Whether agents accept members that attach.
-    pub(crate) attach: bool,
+    /// Milliseconds that members have to attach.
+    pub(crate) attach_deadline: u64,
+    /// The directory for staged files, if one was chosen.
+    pub(crate) cache: Option<Vec<u8>>,
 }
 
 impl Terms {
     pub(crate) fn host_deadline(&self) -> Duration {
         Duration::from_millis(self.host_deadline)
+    }
+
+    pub(crate) fn attach_deadline(&self) -> Duration {
+        Duration::from_millis(self.attach_deadline)
     }
 
     pub(crate) fn grace(&self) -> Duration {

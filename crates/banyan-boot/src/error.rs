@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use crate::described::DescribedError;
 use crate::problem::Problem;
 use crate::process::ExitState;
 
@@ -68,8 +69,8 @@ pub enum SessionError {
         state: ExitState,
     },
     /// Bytes that are not the record that was expected.
-    #[error("what the master sent is not the record that was expected: {0}")]
-    Record(#[from] banyan_ndr::DecodeError),
+    #[error(transparent)]
+    Record(#[from] DescribedError),
 }
 
 fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String {

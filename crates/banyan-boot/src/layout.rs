@@ -142,6 +142,12 @@ pub(crate) fn ancestors(agent: usize, agents: usize, fanout: usize) -> Vec<Optio
     above
 }
 
+/// Whether an agent has others below it.
+pub(crate) fn has_children(agent: usize, agents: usize, fanout: usize) -> bool {
+    // Agents are numbered from the root of a subtree on, so the first child is the next one.
+    agent + 1 < agents && ancestors(agent + 1, agents, fanout).first() == Some(&Some(agent))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,7 +183,7 @@ mod tests {
         #[test]
         fn subtrees_cover_everything_once_within_the_fan_out(count in 0usize..500, fanout in 1usize..40) {
             let mut seen = vec![0; count];
-            let mut nodes = vec![0..count];
+            let mut nodes = Vec::from([0..count]);
             while let Some(below) = nodes.pop() {
                 let subtrees = split(below.clone(), fanout);
                 prop_assert!(subtrees.len() <= fanout);
@@ -200,6 +206,14 @@ mod tests {
             let total: u64 = agents.iter().map(|agent| agent.ranks().len()).sum();
             prop_assert_eq!(total, u64::from(size));
             prop_assert_eq!(ranks_of(&agents).len(), u64::from(size));
+        }
+
+        #[test]
+        fn an_agent_has_children_if_it_is_somebodys_parent(count in 1usize..300, fanout in 1usize..20) {
+            let parents: Vec<usize> = (0..count).filter_map(|agent| ancestors(agent, count, fanout)[0]).collect();
+            for agent in 0..count {
+                prop_assert_eq!(has_children(agent, count, fanout), parents.contains(&agent));
+            }
         }
 
         #[test]

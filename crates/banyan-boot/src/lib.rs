@@ -1,16 +1,78 @@
 //! Starts processes on many hosts and gives each what it needs to find the others.
+//!
+//! A program, the *front-end*, opens a [`Session`]: it says which program shall run how often on which hosts
+//! ([`ProcessDistribution`]), and how hosts are reached ([`Launcher`]: this machine, `ssh`, Slurm, or any command that
+//! runs one process per host). An *agent* on each host starts the processes, its *members*. Agents start each other, so
+//! the tree is built in parallel, and when the front-end goes away, however it goes, nothing of the session remains on
+//! any host.
+//!
+//! **The front-end.** Its own program serves as agent, and is brought to hosts that lack it:
+//!
+//! ```no_run
+//! use banyan_boot::{ProcessDistribution, Session, SessionOptions, become_agent_if_asked};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     become_agent_if_asked(); // first of all: on other hosts this program runs as agent
+//!     let solver = ProcessDistribution::new("./solver", ["--grid", "512"]).on("node1", 4).on("node2", 4);
+//!     let session = Session::launch(&[solver], &SessionOptions::default())?;
+//!     session.send_user_data(b"go");
+//!     println!("{}", String::from_utf8(session.recv_user_data(None)?)?);
+//!     let outcome = session.wait(None)?;
+//!     std::process::exit(outcome.exit_status().into())
+//! }
+//! ```
+//!
+//! **A member.** Any program that was started by an agent can join; it needs to know nothing:
+//!
+//! ```no_run
+//! use banyan_boot::{Element, Member, What};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut member = Member::join()?;
+//! let go = if member.is_master() { Some(member.recv_user_data()?) } else { None };
+//! member.broadcast(go)?;
+//! let mine = f64::from(member.rank()).to_le_bytes().to_vec();
+//! let sum = member.all_reduce(What::Sum, Element::F64, mine)?; // the same bits at every member, every time
+//! member.barrier()?;
+//! if member.is_master() {
+//!     member.send_user_data(format!("the sum has {} bytes", sum.len()))?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Programs that know nothing of Banyan are started just as well: their output comes to the front-end by line
+//! ([`Session::next_event`]), their exit states are collected ([`Session::wait`]), signals reach them.
+//!
+//! # Where things are
+//!
+//! | | |
+//! | --- | --- |
+//! | [`Session`], [`SessionOptions`], [`ProcessDistribution`], [`Event`], [`Outcome`] | the front-end's side |
+//! | [`Member`], [`What`], [`Element`] | the member's side |
+//! | [`become_agent_if_asked`], [`run_agent`] | the agent |
+//! | [`Launcher`] | how agents are started |
+//! | [`HostSet`], [`RankSet`] | sets of hosts (`node[1-128,200]`) and of members |
+//! | module [`process`] | starting, watching and ending processes on one host |
+//! | [`LaunchError`], [`Problem`], [`MemberError`] | what can go wrong: the thing, the cause, the remedy |
+//!
+//! `docs/sessions.md` in the repository is the guide.
 
 mod agent;
+mod arrival;
 mod assignment;
+mod attaching;
 mod collective;
 mod described;
 mod distribution;
+mod door;
 mod error;
 mod event;
 pub mod hostset;
 mod inherited;
 mod launcher;
 mod layout;
+mod machine;
 mod member;
 mod message;
 mod node;
@@ -18,7 +80,11 @@ mod options;
 mod problem;
 pub mod process;
 mod rankset;
+mod roster;
+mod search;
 mod session;
+mod staging;
+mod ticket;
 
 pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
 pub use collective::{BadReduction, CollectiveError, Element, What};
@@ -34,3 +100,5 @@ pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use rankset::{RankSet, RankSetError};
 pub use session::{Outcome, Session};
+pub use staging::{Stage, StageError, StageReport, staged_path};
+pub use ticket::{Ticket, TicketError};

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Event, Frame, Link, LinkError};
+use banyan_ndr::Record;
+use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
@@ -13,6 +15,7 @@ use crate::described::{self, DescribedError};
 use crate::inherited::inherited_socket;
 use crate::message;
 use crate::node::member_link_options;
+use crate::ticket::{Ticket, TicketError};
 
 /// The environment variable that says how to join: `fd:3`.
 ///
@@ -24,7 +27,7 @@ pub(crate) const JOIN_VARIABLE: &str = "BANYAN_JOIN";
 pub(crate) const JOIN_DESCRIPTOR: i32 = 3;
 
 /// How long an agent may take to say who the member is. It has said so before the member runs.
-const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Bytes of user data kept for later while something else is waited for.
 const USER_BOUND: usize = 64 << 20;
@@ -48,7 +51,7 @@ pub struct Member {
 pub enum JoinError {
     /// Nobody asked it to.
     #[error(
-        "this process was not started by an agent ({JOIN_VARIABLE} is not set); start it with a session, or let it \
+        "this process was not started by an agent (neither {JOIN_VARIABLE} nor BANYAN_TICKET is set); start it with a session, or let it \
          attach with a ticket"
     )]
     NotStartedByAnAgent,
@@ -59,6 +62,18 @@ pub enum JoinError {
         value: String,
         /// Why not.
         reason: String,
+    },
+    /// What should be a ticket cannot be used.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// No agent lets it in.
+    #[error(
+        "no agent of this host lets this process attach ({reasons}); is the ticket for this host, in time, and for as \
+         many processes?"
+    )]
+    NotAdmitted {
+        /// What the last one said.
+        reasons: String,
     },
     /// The agent does not answer as agents do.
     #[error("the agent did not say who this member is: {0}")]
@@ -101,12 +116,21 @@ pub enum MemberError {
 }
 
 impl Member {
-    /// Joins the session that started this process.
+    /// Joins the session that started this process, or the one that `BANYAN_TICKET` is a [`Ticket`] for.
     ///
     /// # Errors
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
-        let value = std::env::var(JOIN_VARIABLE).map_err(|_| JoinError::NotStartedByAnAgent)?;
+        let value = match std::env::var(JOIN_VARIABLE) {
+            Ok(value) => value,
+            Err(_) => {
+                return match Ticket::from_env() {
+                    Ok(ticket) => Member::attach(&ticket),
+                    Err(TicketError::Missing) => Err(JoinError::NotStartedByAnAgent),
+                    Err(error) => Err(error.into()),
+                };
+            }
+        };
         let descriptor = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
         let socket = descriptor.ok_or_else(|| "it should be fd: and a number".to_owned()).and_then(inherited_socket);
         let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
@@ -130,7 +154,7 @@ impl Member {
         }
     }
 
-    fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
+    pub(crate) fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
         let session = welcome.payload[..].try_into().map_err(|_| JoinError::Agent("its welcome is damaged".into()))?;
         let (rank, size) = (welcome.stream, welcome.sequence);
         if rank >= size {
@@ -206,7 +230,7 @@ impl Member {
     /// [`broadcast`](Member::broadcast) of a record.
     pub fn broadcast_record<R>(&mut self, record: Option<&R>) -> Result<R, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let bytes = record.map(described::encode).transpose()?;
         let bytes = self.broadcast(bytes)?;
@@ -216,7 +240,7 @@ impl Member {
     /// [`scatter`](Member::scatter) of records.
     pub fn scatter_records<R>(&mut self, records: Option<&[R]>) -> Result<R, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let parts = records.map(|records| records.iter().map(described::encode).collect()).transpose()?;
         let bytes = self.scatter(parts)?;
@@ -226,7 +250,7 @@ impl Member {
     /// [`gather`](Member::gather) of records.
     pub fn gather_records<R>(&mut self, record: &R) -> Result<Option<Vec<R>>, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let gathered = self.gather(described::encode(record)?)?;
         Ok(gathered.map(|parts| parts.iter().map(|part| described::decode(part)).collect()).transpose()?)
@@ -235,7 +259,7 @@ impl Member {
     /// [`all_gather`](Member::all_gather) of records.
     pub fn all_gather_records<R>(&mut self, record: &R) -> Result<Vec<R>, MemberError>
     where
-        R: banyan_ndr::Record + for<'a> banyan_ndr::typed::Read<'a>,
+        R: Record + for<'a> Read<'a>,
     {
         let gathered = self.all_gather(described::encode(record)?)?;
         Ok(gathered.iter().map(|part| described::decode(part)).collect::<Result<_, _>>()?)
@@ -275,6 +299,19 @@ impl Member {
             }
             self.receive("recv_user_data", deadline)?;
         }
+    }
+
+    /// [`send_user_data`](Member::send_user_data) of a record.
+    pub fn send_user_record<R: Record>(&mut self, record: &R) -> Result<(), MemberError> {
+        self.send_user_data(described::encode(record)?)
+    }
+
+    /// [`recv_user_data`](Member::recv_user_data) of a record.
+    pub fn recv_user_record<R>(&mut self) -> Result<R, MemberError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data()?)?)
     }
 
     fn only_master(&self) -> Result<(), MemberError> {

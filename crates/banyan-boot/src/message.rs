@@ -25,6 +25,10 @@
 //! | [`PROGRESS`] | up | 0 | 0 | four numbers of 32 bits: agents, started, failed, joined |
 //! | [`PROBLEM`] | up | 0 | 0 | record [`Problem`](crate::Problem) |
 //! | [`SIGNAL`] | down | the signal | 0 | a rank set; empty: all members |
+//! | [`STAGE_BEGIN`] | down | 0 | 0 | record [`Offer`](crate::staging::Offer) |
+//! | [`STAGED`] | up | the transfer | 0: who has it, 1: who has got it | four numbers of 32 bits: agents that had it, need it, stored it, failed |
+//! | [`STAGE`] | down | the transfer | 0 | bytes |
+//! | [`STAGE_CANCEL`] | down | the transfer | 0 | |
 //! | [`RELEASE`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
@@ -87,6 +91,8 @@ pub(crate) const DETACH: Kind = Kind::control(146);
 pub(crate) const STAGE_BEGIN: Kind = Kind::control(147);
 /// Control: agents of a subtree have the file, or why not.
 pub(crate) const STAGED: Kind = Kind::control(148);
+/// Control: the front-end gave a transfer up.
+pub(crate) const STAGE_CANCEL: Kind = Kind::control(149);
 
 /// Flag of data frames: another frame of the same bytes follows.
 pub(crate) const MORE: u8 = 1;

@@ -1,5 +1,6 @@
 //! What can be chosen for a session.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +38,11 @@ pub struct SessionOptions {
     pub agent: Option<PathBuf>,
     /// A path at which every host has the agent program; `None`: hosts that lack it get it.
     pub installed_agent: Option<String>,
+    /// How long members that [attach](crate::ProcessDistribution::attached) may take to come.
+    pub attach_deadline: Duration,
+    /// The directory for what is [staged](crate::Session::stage) into the cache, with `{host}` for the name of the host;
+    /// `None`: `banyan/files` in `XDG_CACHE_HOME`, or in `.cache` at home.
+    pub cache: Option<PathBuf>,
 }
 
 impl Default for SessionOptions {
@@ -55,6 +61,8 @@ impl Default for SessionOptions {
             encrypt: true,
             agent: None,
             installed_agent: None,
+            attach_deadline: Duration::from_secs(60),
+            cache: None,
         }
     }
 }
@@ -70,7 +78,8 @@ impl SessionOptions {
             heartbeat: milliseconds(self.heartbeat),
             silence: milliseconds(self.silence),
             encrypt: self.encrypt,
-            attach: false,
+            attach_deadline: milliseconds(self.attach_deadline),
+            cache: self.cache.as_ref().map(|cache| cache.as_os_str().as_bytes().to_vec()),
         }
     }
 }

@@ -30,6 +30,8 @@ pub enum ProblemKind {
     AgentLost,
     /// A member could not be started.
     NotStarted,
+    /// Members did not attach in time, or too many wanted to.
+    NotAttached,
     /// A file could not be brought there.
     Staging,
     /// A peer broke the protocol and was cut off.

@@ -1,27 +1,34 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use banyan_link::Secret;
+use banyan_ndr::Record;
+use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::assignment::{Assignment, Image};
+use crate::described;
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::hostset::HostSet;
 use crate::launcher::program::AgentProgram;
+use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
 use crate::node::desk::{Desk, Goods, Order};
+use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
 use crate::rankset::RankSet;
+use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);
@@ -29,15 +36,18 @@ const END_DEADLINE: Duration = Duration::from_secs(20);
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
-    desk: Arc<Desk>,
+    pub(crate) desk: Arc<Desk>,
     root: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<Arc<str>>,
-    agents: usize,
+    pub(crate) agents: usize,
     /// Hosts that were asked for; one may have several agents.
     host_count: usize,
     missing: Vec<Problem>,
     grace: Duration,
+    /// How many files were staged; held while one is.
+    pub(crate) stagings: Mutex<u32>,
+    ticket: Option<Ticket>,
 }
 
 /// How the members of a session ended.
@@ -69,6 +79,7 @@ impl Session {
     pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         let deadline = options.deadline.map(|time| Instant::now() + time);
         let mut distributions = distributions.to_vec();
+        fill_in_hosts(&mut distributions)?;
         let mut missing = Vec::new();
         loop {
             let mut session = Session::begin(&distributions, options)?;
@@ -88,7 +99,9 @@ impl Session {
     fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         check_hosts(distributions)?;
         let way = options.launcher.way(distributions)?;
-        let (agents, size) = layout::plan(distributions, options.members_per_agent).ok_or(LaunchError::TooMany)?;
+        // What starts all agents together starts one on each host.
+        let members_per_agent = if way == Way::Together { u32::MAX } else { options.members_per_agent };
+        let (agents, size) = layout::plan(distributions, members_per_agent).ok_or(LaunchError::TooMany)?;
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
         }
@@ -105,14 +118,28 @@ impl Session {
             images: distributions.iter().map(Image::of).collect(),
             way,
             terms: options.terms(),
+            member_secret: member_secret(distributions).map_err(LaunchError::System)?,
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
             installed_agent: agent_program.installed.clone(),
         };
+        let ticket = Ticket::of(&assignment);
+        let muster = (assignment.way == Way::Together)
+            .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
+            .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, hosts.clone())?;
-        let (agents, missing, grace) = (agent_count, Vec::new(), options.grace);
-        Ok(Session { desk, root: Some(root), hosts, agents, host_count, missing, grace })
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
+        Ok(Session {
+            desk,
+            root: Some(root),
+            hosts,
+            agents: agent_count,
+            host_count,
+            missing: Vec::new(),
+            grace: options.grace,
+            stagings: Mutex::default(),
+            ticket,
+        })
     }
 
     /// Waits until every host has answered and every member runs. Hosts that did not answer are an error, or are
@@ -173,6 +200,12 @@ impl Session {
         self.hosts.iter().map(|host| &**host)
     }
 
+    /// What processes need to attach to this session; `None` if no
+    /// [distribution](crate::ProcessDistribution::attached) expects any.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.as_ref()
+    }
+
     /// Hosts that were left out because they could not be reached.
     pub fn missing(&self) -> &[Problem] {
         &self.missing
@@ -202,6 +235,20 @@ impl Session {
         });
         self.desk.ring();
         taken.unwrap_or(Err(SessionError::TimedOut))
+    }
+
+    /// Sends a record to the master, which receives it with [`Member::recv_user_record`](crate::Member::recv_user_record).
+    pub fn send_user_record<R: Record>(&self, record: &R) -> Result<(), SessionError> {
+        self.send_user_data(&described::encode(record)?);
+        Ok(())
+    }
+
+    /// Waits for a record of the master.
+    pub fn recv_user_record<R>(&self, deadline: Option<Instant>) -> Result<R, SessionError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data(deadline)?)?)
     }
 
     /// The next thing that happens; `None` when the deadline has passed or nothing can happen any more.
@@ -252,14 +299,32 @@ impl Session {
         })
     }
 
+    /// Begins to end everything and returns at once; [`Session::next_event`] gives what happens until it has ended.
+    pub fn stop(&self) {
+        self.desk.order(Order::End);
+    }
+
     /// Ends everything and waits until it has ended.
     pub fn kill(mut self) -> Result<(), SessionError> {
         self.end()
     }
 
+    /// Leaves the session to itself: members go on, what they write from now on is thrown away, their collectives fail,
+    /// and the agents end with the last of them. Returns when every agent has been told.
+    ///
+    /// # Errors
+    /// When some agents cannot be told in time; these end their members when this process ends.
+    pub fn detach(mut self) -> Result<(), SessionError> {
+        self.leave(Order::Detach)
+    }
+
     fn end(&mut self) -> Result<(), SessionError> {
+        self.leave(Order::End)
+    }
+
+    fn leave(&mut self, order: Order) -> Result<(), SessionError> {
         let Some(root) = self.root.take() else { return Ok(()) };
-        self.desk.order(Order::End);
+        self.desk.order(order);
         let deadline = Instant::now() + self.grace + END_DEADLINE;
         let over = self.desk.wait(Some(deadline), |papers| papers.over.then_some(()));
         match over {
@@ -307,6 +372,12 @@ fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {
     hosts
 }
 
+/// A secret for members that attach, if some do.
+fn member_secret(distributions: &[ProcessDistribution]) -> std::io::Result<Option<Vec<u8>>> {
+    let attach = distributions.iter().any(|distribution| distribution.exe.is_none());
+    attach.then(|| Ok(Secret::random()?.expose().to_vec())).transpose()
+}
+
 fn random_id() -> std::io::Result<[u8; 16]> {
     let mut id = [0; 16];
     rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())?;
@@ -318,12 +389,20 @@ fn run_root(
     desk: Arc<Desk>,
     assignment: Assignment,
     agent_program: AgentProgram,
+    muster: Option<Muster>,
     hosts: Vec<Arc<str>>,
 ) -> Result<JoinHandle<()>, LaunchError> {
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
-            let setting = Setting { host, agent_program, keeper: None, spawner, listener: None, hosts, held: false };
+            let (listener, together) = match muster {
+                None => (None, None),
+                Some(Muster { listener, secret, starter, input, file }) => {
+                    (Some(listener), Some(Together::by(secret, starter, input, file)))
+                }
+            };
+            let (keeper, held) = (None, false);
+            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {

@@ -6,10 +6,13 @@
 
 #![expect(clippy::print_stdout, reason = "an agent under test speaks through a pipe, a test by its output")]
 
+#[path = "harness/mod.rs"]
+mod harness;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
-use std::process::{ExitStatus, Stdio};
+use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
 use banyan_boot::process::{ChildDescriptors, Command, Executable, Limits, Spawner, end_descendants, keep};
@@ -29,22 +32,20 @@ const MEMBER: &str = "sleep 1000 & setsid sh -c 'sleep 1000 & exec sleep 1000' &
 /// What a worker whose keeper is gone exits with.
 const KEEPER_GONE: i32 = 3;
 
-fn main() {
+fn main() -> ExitCode {
     if let Ok(role) = std::env::var(ROLE) {
         std::process::exit(agent(&role).unwrap());
     }
-    let tests: [(&str, fn()); 5] = [
-        ("a_worker_killed_leaves_nothing", a_worker_killed_leaves_nothing),
-        ("a_worker_that_exits_leaves_nothing_and_gives_its_status", a_worker_that_exits_leaves_nothing),
-        ("a_keeper_killed_leaves_nothing", a_keeper_killed_leaves_nothing),
-        ("a_keeper_passes_signals_on", a_keeper_passes_signals_on),
-        ("a_keeper_is_refused_to_a_process_of_many_threads", a_keeper_is_refused_to_many_threads),
-    ];
-    for (name, test) in tests {
-        test();
-        println!("test {name} ... ok");
-    }
+    harness::run(TESTS, None)
 }
+
+const TESTS: &[harness::Test] = &[
+    ("a_worker_killed_leaves_nothing", a_worker_killed_leaves_nothing),
+    ("a_worker_that_exits_leaves_nothing_and_gives_its_status", a_worker_that_exits_leaves_nothing),
+    ("a_keeper_killed_leaves_nothing", a_keeper_killed_leaves_nothing),
+    ("a_keeper_passes_signals_on", a_keeper_passes_signals_on),
+    ("a_keeper_is_refused_to_a_process_of_many_threads", a_keeper_is_refused_to_many_threads),
+];
 
 /// The agent: a worker with a member, which waits for its keeper's end or exits by itself.
 fn agent(role: &str) -> io::Result<i32> {

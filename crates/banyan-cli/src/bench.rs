@@ -1,5 +1,7 @@
 //! `banyan bench`: measurements with a table, a plot and rows for programs.
 
+mod launch;
+
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::ExitCode;
@@ -25,6 +27,23 @@ Examples:
   banyan bench records --quick --plot none
   banyan bench records --json | jq -r '.rows[] | [.system, .op, .bytes, .ns] | @tsv'")]
     Records(RecordsBench),
+    /// How long it takes to start members until all have joined and passed a barrier
+    ///
+    /// Beside Banyan, with the same member program: the floor (processes that connect and say hello, without any
+    /// protocol), one after another from one process, and the starters that are installed (they run /bin/true).
+    #[command(after_help = "\
+Examples:
+  banyan bench launch --quick
+  banyan bench launch --members 10000
+  banyan bench launch --member dynamic=a/banyan-bench-member --member static=b/banyan-bench-member
+  banyan bench launch --json | jq -r '.rows[] | [.system, .members, .ms] | @tsv'")]
+    Launch(launch::LaunchBench),
+    /// What 128 bytes to and from every member cost, by the tree and point to point from one process
+    #[command(after_help = "\
+Examples:
+  banyan bench collectives --quick
+  banyan bench collectives --members 64 --members 2800 --plot none")]
+    Collectives(launch::LaunchBench),
 }
 
 #[derive(Args)]
@@ -58,14 +77,17 @@ const NANOSECONDS: [(&str, f64); 4] =
 
 impl Bench {
     pub(crate) fn run(self) -> Outcome {
-        let Bench::Records(bench) = self;
-        bench.run()
+        match self {
+            Bench::Records(bench) => bench.run(),
+            Bench::Launch(bench) => bench.run(launch::What::Launch),
+            Bench::Collectives(bench) => bench.run(launch::What::Collectives),
+        }
     }
 }
 
 impl RecordsBench {
     fn run(self) -> Outcome {
-        self.check_plot()?;
+        check_plot(&self.plot)?;
         let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
@@ -79,34 +101,40 @@ impl RecordsBench {
             writeln!(out, "{environment}\n\n{}\n{}", table(&rows), promises(&rows))?;
         }
         out.flush()?;
-        if self.plot != "none" {
-            std::fs::write(&self.plot, records::draw(&rows)).during(&self.plot)?;
-            if !self.json {
-                writeln!(out, "plot: {}", self.plot)?;
-            }
-        }
-        out.flush()?;
+        write_plot(&self.plot, &records::draw(&rows), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl RecordsBench {
-    /// Refuses a place where no plot can be written, before minutes are spent on measuring. A file that is there keeps
-    /// its content until the new plot is drawn.
-    fn check_plot(&self) -> Result<(), Failure> {
-        if self.plot == "none" {
-            return Ok(());
-        }
-        let is_new = !std::path::Path::new(&self.plot).exists();
-        let opened = OpenOptions::new().append(true).create(true).open(&self.plot);
-        opened.map_err(|error| {
-            Failure::new(format!("--plot {}: cannot be written: {}; `none` draws none", self.plot, cause(&error)))
-        })?;
-        if is_new {
-            std::fs::remove_file(&self.plot).during(&self.plot)?;
-        }
-        Ok(())
+/// Refuses a place where no plot can be written, before minutes are spent on measuring. A file that is there keeps its
+/// content until the new plot is drawn.
+fn check_plot(plot: &str) -> Result<(), Failure> {
+    if plot == "none" {
+        return Ok(());
     }
+    let is_new = !std::path::Path::new(plot).exists();
+    let opened = OpenOptions::new().append(true).create(true).open(plot);
+    opened.map_err(|error| {
+        Failure::new(format!("--plot {plot}: cannot be written: {}; `none` draws none", cause(&error)))
+    })?;
+    if is_new {
+        std::fs::remove_file(plot).during(plot)?;
+    }
+    Ok(())
+}
+
+/// Writes the plot, and tells people where it is.
+fn write_plot(plot: &str, drawn: &str, quiet: bool) -> Result<(), Failure> {
+    if plot == "none" {
+        return Ok(());
+    }
+    std::fs::write(plot, drawn).during(plot)?;
+    if !quiet {
+        let mut out = output::stdout();
+        writeln!(out, "plot: {plot}")?;
+        out.flush()?;
+    }
+    Ok(())
 }
 
 /// Each promise beside what was measured.

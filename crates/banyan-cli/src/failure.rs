@@ -25,6 +25,11 @@ impl Failure {
         Failure { message: message.to_string(), status: 2 }
     }
 
+    /// A failure with an exit status of its own.
+    pub(crate) fn with_status(message: impl fmt::Display, status: u8) -> Failure {
+        Failure { message: message.to_string(), status }
+    }
+
     /// Puts what was being worked on before the message.
     pub(crate) fn within(self, what: impl fmt::Display) -> Failure {
         Failure { message: format!("{what}: {}", self.message), ..self }

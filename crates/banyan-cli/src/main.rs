@@ -1,15 +1,18 @@
 //! The `banyan` command.
 //!
-//! Exit status: 0 all well; 1 the work found a difference or failed; 2 wrong usage.
+//! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
+//! not be reached or was lost; 4 a time limit has passed.
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod bench;
 mod demo;
 mod failure;
 mod output;
 mod progress;
 mod records;
+mod run;
 
 use std::process::ExitCode;
 
@@ -26,25 +29,33 @@ use clap::Parser;
     after_help = "\
 Examples:
   banyan demo                            what records can do, in a second
+  banyan run -w node[1-8] -- uptime      a command on many hosts
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan bench records --quick           what they cost on this machine"
 )]
 enum Banyan {
     /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
+    Run(run::Run),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
     /// Measure, side by side with what Banyan is compared with
     #[command(subcommand)]
     Bench(bench::Bench),
+    #[command(hide = true)]
+    Agent(agent::Agent),
 }
 
 fn main() -> ExitCode {
+    // Before anything else: agents are started by the hundred, and need nothing of what follows.
+    banyan_boot::become_agent_if_asked();
     let outcome = match Banyan::parse() {
         Banyan::Demo(demo) => demo.run(),
+        Banyan::Run(run) => run.run(),
         Banyan::Records(records) => records.run(),
         Banyan::Bench(bench) => bench.run(),
+        Banyan::Agent(agent) => agent.run(),
     };
     outcome.unwrap_or_else(|failure| failure.report())
 }

@@ -259,6 +259,11 @@ impl Connection {
         goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
+    /// Whether so much is ready to be sent that more frames would only wait.
+    pub fn has_batch(&self) -> bool {
+        self.opening.is_none() && self.output.has_batch()
+    }
+
     /// Counts the peer as lost after another time of silence than until now.
     pub fn set_silence(&mut self, silence: Duration) {
         self.liveness.set_silence(silence);

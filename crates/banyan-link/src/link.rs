@@ -40,6 +40,8 @@ pub struct Link {
     connection: Connection,
     /// Set while the listener's queue is full.
     retry: Option<Retry>,
+    /// Whether the system took less than it was given: not asked again before [`flush`](Self::flush).
+    is_blocked: bool,
     patience: Patience,
 }
 
@@ -84,7 +86,7 @@ impl Link {
     }
 
     fn new(transport: Transport, connection: Connection) -> Link {
-        Link { transport, connection, retry: None, patience: Patience::default() }
+        Link { transport, connection, retry: None, is_blocked: false, patience: Patience::default() }
     }
 
     /// Who the peer proved to be, when it came through a listener.
@@ -102,14 +104,18 @@ impl Link {
         self.retry.is_none() && self.connection.wants_transmit()
     }
 
-    /// Queues a frame. Data waits here for credit, in order; control frames overtake it. Nothing is sent before
-    /// [`flush`](Self::flush) or [`wait`](Self::wait). What is sent after [`close`](Self::close) or after the end is
-    /// dropped.
+    /// Queues a frame. Data waits here for credit, in order; control frames overtake it. Frames go with the next
+    /// [`flush`](Self::flush) or [`wait`](Self::wait), or when a batch is full. What is sent after
+    /// [`close`](Self::close) or after the end is dropped.
     ///
     /// # Panics
     /// When the payload is longer than [`LinkOptions::max_payload`].
     pub fn send(&mut self, frame: Frame) {
         self.connection.send(frame);
+        // What is still in the cache is cheap to send, and the peer can begin.
+        if !self.is_blocked && self.connection.has_batch() {
+            self.flush(Instant::now());
+        }
     }
 
     /// Bytes of data that may still be queued before the sender should stop: the peer's credit, less what waits
@@ -191,6 +197,7 @@ impl Link {
 
     /// Sends what may be sent, as far as the system takes it.
     pub fn flush(&mut self, now: Instant) {
+        self.is_blocked = false;
         while self.retry.is_none() {
             let mut pieces = [IoSlice::new(&[]); PIECES];
             let count = self.connection.poll_transmit(&mut pieces);
@@ -200,7 +207,10 @@ impl Link {
             match self.transport.send(&pieces[..count]) {
                 Ok(count) => self.connection.sent(count, now),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => {
+                    self.is_blocked = true;
+                    break;
+                }
                 // The peer may have said goodbye before it went: that is still to be read.
                 Err(Errno::PIPE | Errno::CONNRESET) => {
                     self.connection.end_of_output();

@@ -90,6 +90,11 @@ impl Output {
         !self.control.is_empty() || !self.data.is_empty()
     }
 
+    /// Whether as much is staged as one call to the system is worth.
+    pub(crate) fn has_batch(&self) -> bool {
+        self.staged_bytes >= SLAB_BYTES
+    }
+
     /// Whether there is something that does not wait for credit.
     pub(crate) fn can_go(&self, credit: &SendCredit) -> bool {
         let data = || self.data.front().is_some_and(|frame| frame.cost() as u64 <= credit.left());

@@ -217,7 +217,7 @@ impl Decoder {
             && *last == (Pair { source: id, target: target.receiving_id() })
             && body.len() <= self.options.limits.body_bytes
             && let Some(Route::Convert { plan, interpreted_bytes_left: 0 }) = self.routes.get(*route as usize)
-            && plan.convert_wide(body, &mut self.converted)
+            && plan.convert_direct(body, &mut self.converted)
         {
             return Ok(true);
         }

@@ -3,7 +3,8 @@
 //! In the template `{hosts}` stands for the hosts separated by commas, `{count}` for their number, and `{agent}` for the
 //! agent's command line (at the end, if it is not named): `pdsh -w {hosts} {agent}`, `mpiexec -hosts {hosts} {agent}`.
 //! The agents get the roster, which holds the secret, from a file that only its owner can read; the file is removed
-//! when all agents have come. So this launcher needs a file system that the hosts share.
+//! when all agents have come. So this launcher needs a directory that the hosts share: the one that `BANYAN_ROSTER_DIR`
+//! names, otherwise `XDG_RUNTIME_DIR` or the temporary directory, which are good for one machine.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,21 +18,23 @@ pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &Agent
     if words.is_empty() {
         return Err("the launcher's template is empty; write for example: pdsh -w {hosts} {agent}".into());
     }
-    let program = [agent.path.display().to_string(), "agent".into(), format!("--roster={}", roster.display())];
+    let mut flag = OsString::from("--roster=");
+    flag.push(roster);
+    let program = [agent.path_on_hosts(), "agent".into(), flag];
     let joined = hosts.join(",");
     let count = hosts.len().to_string();
     let mut command: Vec<OsString> = Vec::new();
     let mut named = false;
     for word in words {
         if word == "{agent}" {
-            command.extend(program.iter().map(Into::into));
+            command.extend(program.iter().cloned());
             named = true;
         } else {
             command.push(word.replace("{hosts}", &joined).replace("{count}", &count).into());
         }
     }
     if !named {
-        command.extend(program.iter().map(Into::into));
+        command.extend(program);
     }
     let check = template.replace("{hosts}", &joined).replace("{count}", &count).replace("{agent}", "hostname");
     Ok(Starter { command, env: Vec::new(), channel: Channel::Broadcast, check })

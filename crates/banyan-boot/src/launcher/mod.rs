@@ -10,6 +10,7 @@ pub(crate) mod local;
 pub(crate) mod program;
 pub(crate) mod slurm;
 pub(crate) mod ssh;
+pub(crate) mod together;
 
 use std::ffi::OsString;
 
@@ -25,8 +26,8 @@ pub(crate) const LOCALHOST: &str = "localhost";
 /// How to start the agents of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Launcher {
-    /// In a Slurm allocation [`Slurm`](Launcher::Slurm); otherwise [`Ssh`](Launcher::Ssh) if any host has a name other
-    /// than `localhost`; otherwise [`Local`](Launcher::Local).
+    /// [`Local`](Launcher::Local) if no host has a name other than `localhost`; otherwise in a Slurm allocation
+    /// [`Slurm`](Launcher::Slurm), and elsewhere [`Ssh`](Launcher::Ssh).
     #[default]
     Auto,
     /// All agents on this machine, acting as hosts of any name.
@@ -55,6 +56,7 @@ impl Launcher {
         match self {
             Launcher::Local => Ok(Way::Local),
             Launcher::Ssh(options) => Ok(Way::Ssh(options.clone())),
+            Launcher::Auto if elsewhere() && slurm::inside_an_allocation() => Ok(Way::Together),
             Launcher::Auto if elsewhere() => Ok(Way::Ssh(SshOptions::default())),
             Launcher::Auto => Ok(Way::Local),
             Launcher::Slurm { .. } | Launcher::Command { .. } => Ok(Way::Together),

@@ -3,6 +3,7 @@
 //! Any program can be its own agent: it calls [`become_agent_if_asked`](crate::become_agent_if_asked) first in `main`.
 //! The `banyan` command does so too.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,11 @@ impl AgentProgram {
         };
         let path = path.canonicalize().map_err(|error| format!("the agent program {}: {error}", path.display()))?;
         Ok(AgentProgram { path, hash: String::new(), length: 0, installed: None })
+    }
+
+    /// Where hosts have it that share a file system with this one.
+    pub(crate) fn path_on_hosts(&self) -> OsString {
+        self.installed.as_ref().map_or_else(|| self.path.clone().into(), Into::into)
     }
 
     /// The program that runs now, of which the content is known.

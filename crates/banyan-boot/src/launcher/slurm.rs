@@ -10,9 +10,16 @@ use super::program::AgentProgram;
 use super::{Channel, Starter};
 
 /// The variable that says that this process runs in an allocation.
-pub(crate) const JOB: &str = "SLURM_JOB_ID";
+const JOB: &str = "SLURM_JOB_ID";
 /// The variable with the hosts of the allocation.
 pub(crate) const HOSTS: &str = "SLURM_JOB_NODELIST";
+/// The variable with the tasks of each of them.
+pub(crate) const TASKS: &str = "SLURM_TASKS_PER_NODE";
+
+/// Whether this process runs in an allocation.
+pub(crate) fn inside_an_allocation() -> bool {
+    std::env::var_os(JOB).is_some()
+}
 
 /// The step that starts an agent on each of these hosts.
 pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], inside: bool, agent: &AgentProgram) -> Starter {
@@ -28,14 +35,15 @@ pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], inside: bool,
             "--mpi=none".into(),
             "--kill-on-bad-exit=0".into(),
             "--wait=0".into(),
-            "--quiet".into(),
+            // The agent is one task, but its members are to use all processors.
+            "--cpu-bind=none".into(),
         ]
         .map(OsString::from),
     );
     if inside {
         command.push("--overlap".into());
     }
-    command.push(agent.path.clone().into());
+    command.push(agent.path_on_hosts());
     command.extend(["agent", "--roster=-"].map(OsString::from));
     Starter {
         command,

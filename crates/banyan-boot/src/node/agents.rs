@@ -9,10 +9,12 @@ use rustix::process::Signal;
 use super::child::{Stage, Upload};
 use super::desk::Progress;
 use super::greeting::Line;
+use super::together::Together;
 use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
 use crate::assignment::Assignment;
+use crate::launcher::Way;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
@@ -20,7 +22,9 @@ use crate::process::{ExitState, signal_group};
 impl Node {
     /// Starts child agents, as many at the same time as allowed.
     pub(super) fn start_agents(&mut self) {
-        while self.starting < self.assignment.terms.concurrency as usize {
+        // Those that come by themselves cost nothing to wait for.
+        let together = self.assignment.way == Way::Together;
+        while together || self.starting < self.assignment.terms.concurrency as usize {
             let Some(index) = self.agents_to_start.pop_front() else { return };
             self.start_agent(index);
         }
@@ -68,7 +72,7 @@ impl Node {
     }
 
     /// Gives a child agent the work of its subtree.
-    fn assign(&mut self, index: usize) {
+    pub(super) fn assign(&mut self, index: usize) {
         let agent = &mut self.agents[index];
         let own = &self.assignment;
         let first = agent.subtree.start as u32 + u32::from(matches!(self.up, Up::Desk(_)));
@@ -81,6 +85,7 @@ impl Node {
             images: own.images.clone(),
             way: own.way.clone(),
             terms: own.terms.clone(),
+            member_secret: own.member_secret.clone(),
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
             installed_agent: own.installed_agent.clone(),
@@ -219,10 +224,13 @@ impl Node {
 
     pub(super) fn agent_too_slow(&mut self, index: usize) {
         let waited = self.assignment.terms.host_deadline().as_secs_f64();
-        self.unreachable(index, &format!("no agent answered within {waited} s"));
+        let cause = format!("no agent answered within {waited} s");
+        // Before the child itself: with that the launch may count as failed.
+        self.report_missing_below(index, &cause);
+        self.unreachable(index, &cause);
     }
 
-    fn unreachable(&mut self, index: usize, cause: &str) {
+    pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
         self.refuse(index, ProblemKind::Unreachable, cause);
     }
 
@@ -233,8 +241,9 @@ impl Node {
         }
         self.take_complaint(index);
         let agent = &self.agents[index];
-        let starter = agent.starter.as_ref();
-        let words = starter.and_then(|starter| starter.last_words());
+        let common = self.together.as_ref().and_then(Together::starter);
+        let starter = agent.starter.as_ref().or(common);
+        let words = starter.and_then(|starter| starter.last_words_on(&agent.host));
         let problem = Problem {
             host: agent.host.clone(),
             kind,
@@ -282,6 +291,7 @@ impl Node {
         }
         self.stop_starter(index);
         self.close_agent_link(index);
+        self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];
         agent.stage = Stage::Gone;
         agent.deadline = None;
@@ -303,6 +313,7 @@ impl Node {
         }
         self.close_agent_link(index);
         self.agents[index].stage = Stage::Ended;
+        self.stage_lost(index, "its agent has ended");
         self.agents[index].deadline = None;
     }
 
@@ -328,7 +339,4 @@ impl Node {
             let _ = signal_group(&starter.process, signal);
         }
     }
-
-    /// Agents that came by themselves.
-    pub(super) fn accept(&mut self) {}
 }

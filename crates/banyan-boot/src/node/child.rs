@@ -23,6 +23,9 @@ use crate::rankset::RankSet;
 /// The end of what a starter wrote to standard error, kept for messages.
 const COMPLAINT_BYTES: usize = 600;
 
+/// How an agent's own words begin.
+pub(crate) const COMPLAINT: &str = "banyan agent:";
+
 /// Lines of that which a message shows: a command often says the cause first and then what it could not do.
 const LAST_LINES: usize = 2;
 
@@ -188,10 +191,23 @@ impl StarterProcess {
         }
     }
 
+    /// The end of what it complained about.
+    pub(crate) fn complaint(&self) -> String {
+        let complaint: Vec<u8> = self.complaint.iter().copied().collect();
+        String::from_utf8_lossy(&complaint).into_owned()
+    }
+
+    /// What an agent of this host said of itself; otherwise [`last_words`](Self::last_words).
+    pub(crate) fn last_words_on(&self, host: &str) -> Option<String> {
+        let complaint = self.complaint();
+        let own = format!("{COMPLAINT} host {host}:");
+        let said = complaint.lines().rev().find(|line| line.contains(&own));
+        said.map(|line| line.trim().to_owned()).or_else(|| self.last_words())
+    }
+
     /// The last lines of what it complained about, or of the noise before its greeting.
     pub(crate) fn last_words(&self) -> Option<String> {
-        let complaint: Vec<u8> = self.complaint.iter().copied().collect();
-        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        let complaint = self.complaint();
         let lines: Vec<&str> = complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" / ");
         [last, self.greeting.noise()].into_iter().find(|words| !words.is_empty())

@@ -16,6 +16,7 @@ use crate::event::Event;
 use crate::problem::Problem;
 use crate::process::ExitState;
 use crate::rankset::RankSet;
+use crate::staging::{Offer, Tally};
 
 /// Bytes of output that wait for the front-end at most.
 const OUTPUT_BOUND: usize = 4 << 20;
@@ -47,6 +48,10 @@ impl Goods {
 pub(crate) enum Order {
     /// A signal for members; all if `None`.
     Signal { signal: i32, ranks: Option<RankSet> },
+    /// Bring something to every agent.
+    Stage(Offer),
+    /// Give that up.
+    StageCancel(u32),
     /// Members that were held back may start.
     Release,
     /// End everything.
@@ -85,6 +90,28 @@ impl Progress {
     }
 }
 
+/// How far the transfer is that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum StagePhase {
+    /// Agents are asked who lacks it.
+    #[default]
+    Asking,
+    /// Some do, and wait for pieces.
+    Sending,
+    /// Everyone has said how it ended.
+    Ended,
+}
+
+/// What lies on the desk about the transfer that is under way.
+#[derive(Debug, Default)]
+pub(crate) struct StagePapers {
+    pub(crate) phase: StagePhase,
+    pub(crate) tally: Tally,
+    /// Pieces that were read, and whether they are the last.
+    pub(crate) pieces: VecDeque<(Bytes, bool)>,
+    pub(crate) problems: Vec<Problem>,
+}
+
 /// What lies on the desk.
 #[derive(Debug, Default)]
 pub(crate) struct Papers {
@@ -96,6 +123,7 @@ pub(crate) struct Papers {
     pub(crate) problems: Vec<Problem>,
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
+    pub(crate) staging: StagePapers,
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
@@ -171,6 +199,13 @@ impl Desk {
         let result = change(&mut self.papers());
         self.changed.notify_all();
         result
+    }
+
+    /// The next piece of what is staged.
+    pub(crate) fn take_piece(&self) -> Option<(Bytes, bool)> {
+        let piece = self.papers().staging.pieces.pop_front()?;
+        self.changed.notify_all();
+        Some(piece)
     }
 
     /// Whether the root should read more data.

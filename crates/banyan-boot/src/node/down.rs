@@ -28,6 +28,9 @@ impl Node {
             message::USER => self.to_master(frame),
             message::INPUT => self.pass_input(&frame),
             message::SIGNAL => self.pass_signal(&frame),
+            message::STAGE => self.stage_piece(&frame),
+            message::STAGE_BEGIN => self.take_offer(&frame),
+            message::STAGE_CANCEL => self.stage_cancel(frame.stream),
             message::RELEASE => self.release_members(),
             message::END => self.end("the front-end ended the session"),
             message::DETACH => self.detach(),
@@ -45,6 +48,8 @@ impl Node {
                     ranks.iter().for_each(|ranks| ranks.encode(&mut bytes));
                     self.pass_signal(&Frame::new(message::SIGNAL, signal.cast_unsigned(), 0, bytes));
                 }
+                Order::Stage(offer) => self.stage_begin(&offer),
+                Order::StageCancel(number) => self.stage_cancel(number),
                 Order::Release => self.release_members(),
                 Order::End => self.end("the front-end ended the session"),
                 Order::Detach => self.detach(),
@@ -122,6 +127,13 @@ impl Node {
     fn detach(&mut self) {
         self.to_agents(&Frame::new(message::DETACH, 0, 0, Bytes::new()));
         self.detached = true;
-        self.touch(Token::Parent);
+        if let Up::Desk(_) = self.up {
+            for index in 0..self.agents.len() {
+                if let Some(wire) = &mut self.agents[index].wire {
+                    wire.link.close();
+                    self.touch(Token::Agent(index as u32));
+                }
+            }
+        }
     }
 }

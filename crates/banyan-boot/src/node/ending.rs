@@ -7,13 +7,15 @@ use banyan_link::Frame;
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
+use super::attach::Door;
 use super::child::Stage;
+use super::together::Together;
 use super::token::Token;
 use super::{Node, Up};
 use crate::layout::ranks_of;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::reap_orphans;
+use crate::process::{ExitState, reap_orphans};
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
 const AGENTS_GRACE: Duration = Duration::from_secs(2);
@@ -44,6 +46,7 @@ impl Node {
         self.members_to_start.clear();
         self.agents_to_start.clear();
         self.to_agents(&Frame::new(message::END, 0, 0, Bytes::new()));
+        self.let_attached_go();
         for index in 0..self.members.len() {
             self.signal_member(index, Signal::TERM);
             // Stopped processes hear of it only when they run.
@@ -66,7 +69,12 @@ impl Node {
                 matches!(agent.stage, Stage::Gone | Stage::Ended) && reaped
             })
         };
-        let nothing_below = self.running == 0 && agents_gone();
+        let reaped = self.together.as_ref().is_none_or(Together::is_reaped);
+        if let (Up::Desk(_), true) = (&self.up, self.detached) {
+            // The front-end leaves as soon as everyone has been told.
+            return self.agents.iter().filter_map(|agent| agent.wire.as_ref()).all(|wire| wire.link.is_finished());
+        }
+        let nothing_below = self.running == 0 && agents_gone() && reaped;
         let detached = self.detached && self.members_to_start.is_empty();
         nothing_below && (self.ending.is_some() || detached)
             || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
@@ -74,7 +82,8 @@ impl Node {
 
     /// Too much time has passed; what is left is swept by the keeper.
     fn is_hopeless(&self, ending: &Ending) -> bool {
-        ending.since.elapsed() > self.agents_time() + KILL_GRACE
+        let command = self.together.as_ref().map_or(Duration::ZERO, Together::patience);
+        ending.since.elapsed() > self.agents_time() + KILL_GRACE + command
     }
 
     /// How long agents may take to end, from the beginning of the end.
@@ -90,6 +99,8 @@ impl Node {
     /// Looks at the clock.
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
+        self.check_door(now);
+        self.tick_together(now);
         if self.keeper.is_some() && now >= self.reap_at {
             self.reap_orphans(now);
         }
@@ -138,9 +149,8 @@ impl Node {
     }
 
     fn tick_links(&mut self, now: Instant) {
-        let tokens =
-            std::iter::once(Token::Parent).chain((0..self.agents.len()).map(|index| Token::Agent(index as u32)));
-        for token in tokens.collect::<Vec<_>>() {
+        let agents = self.agents.len() as u32;
+        for token in std::iter::once(Token::Parent).chain((0..agents).map(Token::Agent)) {
             let Some(wire) = self.wire(token) else { continue };
             if wire.link.timeout().is_some_and(|timeout| timeout <= now) {
                 wire.link.tick(now);
@@ -183,8 +193,11 @@ impl Node {
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
+        let door = self.door.as_ref().map(Door::timeout);
+        let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.keeper.as_ref().map(|_| self.reap_at);
-        let next = [parent, ending, listener, reap].into_iter().chain(agents).chain(members).flatten().min()?;
+        let own = [parent, ending, listener, door, command, reap];
+        let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -207,15 +220,26 @@ impl Node {
     /// A link broke.
     pub(super) fn link_lost(&mut self, token: Token, error: &str) {
         match token {
-            Token::Parent if self.detached => {}
+            Token::Parent if self.detached => self.front_end_left(),
             Token::Parent => {
                 self.parent_is_gone();
                 self.end(&format!("the link to the parent was lost: {error}"));
             }
             Token::Agent(index) => self.agent_gone(index as usize, error),
+            Token::Member(index) if self.attaches(index as usize) => {
+                self.attached_gone(index as usize, ExitState::Lost(format!("lost its link: {error}")));
+            }
             Token::Member(index) => self.close_member_link(index as usize),
             _ => {}
         }
+    }
+
+    /// The front-end has detached and is gone: members stay, but collectives went through it.
+    fn front_end_left(&mut self) {
+        self.parent_is_gone();
+        let why = "the front-end has detached from the session".to_owned();
+        self.collectives.parent_gone(why, &mut self.outgoing);
+        self.deliver();
     }
 
     fn parent_is_gone(&mut self) {
@@ -227,12 +251,15 @@ impl Node {
     /// The other side said goodbye.
     pub(super) fn link_closed(&mut self, token: Token) {
         match token {
-            Token::Parent if self.detached => self.parent_is_gone(),
+            Token::Parent if self.detached => self.front_end_left(),
             Token::Parent => {
                 self.parent_is_gone();
                 self.end("the parent is gone");
             }
             Token::Agent(index) => self.agent_gone(index as usize, "it said goodbye"),
+            Token::Member(index) if self.attaches(index as usize) => {
+                self.attached_gone(index as usize, ExitState::Exited(0));
+            }
             Token::Member(index) => self.close_member_link(index as usize),
             _ => {}
         }

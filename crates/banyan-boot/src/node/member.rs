@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use banyan_link::{Link, LinkOptions, Poller};
+use banyan_link::{Frame, Link, LinkOptions, Poller};
 use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
@@ -29,6 +29,8 @@ pub(crate) struct Member {
     pub(crate) errors: Option<Pipe>,
     pub(crate) input: Option<InputPipe>,
     pub(crate) joined: bool,
+    /// What came for it before it attached.
+    pub(crate) early: Vec<Frame>,
     pub(crate) state: Option<ExitState>,
     /// When it must have ended.
     pub(crate) deadline: Option<Instant>,
@@ -66,6 +68,7 @@ impl Member {
             errors: None,
             input: None,
             joined: false,
+            early: Vec::new(),
             state: None,
             deadline: None,
             asked: false,

@@ -13,12 +13,13 @@ use rustix::process::Signal;
 use super::member::Streams;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
-use crate::assignment::Image;
+use crate::assignment::{Image, Terms};
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
 use crate::rankset::RankSet;
+use crate::staging::place::{self, CACHE_VARIABLE};
 
 impl Node {
     /// Starts the next few members.
@@ -28,8 +29,9 @@ impl Node {
         }
         for _ in 0..STARTS_AT_ONCE {
             let Some(index) = self.members_to_start.pop_front() else { break };
-            let image = self.members[index].image as usize;
-            if self.assignment.images.get(image).is_some_and(Image::attaches) {
+            if self.attaches(index) {
+                // Somebody else starts it: as far as this node is concerned, that is done.
+                self.own.started += 1;
                 continue;
             }
             if let Err(error) = self.start_member(index) {
@@ -46,7 +48,7 @@ impl Node {
         let image = &self.assignment.images[member.image as usize];
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image)?),
+            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host)?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
@@ -59,7 +61,7 @@ impl Node {
     }
 
     /// Tells a member who it is.
-    fn welcome(&mut self, index: usize) {
+    pub(super) fn welcome(&mut self, index: usize) {
         let frame = Frame::new(
             message::WELCOME,
             self.members[index].rank,
@@ -200,6 +202,9 @@ impl Node {
     /// A member that broke the protocol is ended: what it would do without its link is anybody's guess.
     pub(super) fn cut_member(&mut self, index: usize) {
         self.close_member_link(index);
+        if self.attaches(index) {
+            self.attached_gone(index, ExitState::Lost("was cut off".into()));
+        }
         self.signal_member(index, Signal::KILL);
     }
 
@@ -213,7 +218,7 @@ impl Node {
 }
 
 /// The command of an image, as this host sees it.
-fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
+fn prepare(image: &Image, terms: &Terms, host: &str) -> Result<Prepared, SpawnError> {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for variable in &image.env {
@@ -223,8 +228,13 @@ fn prepare(image: &Image) -> Result<Prepared, SpawnError> {
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE);
     environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    let cache = place::cache(terms.cache.as_deref(), host).ok();
+    if terms.cache.is_some() {
+        environment.retain(|(name, _)| name != CACHE_VARIABLE);
+        environment.extend(cache.iter().map(|cache| (CACHE_VARIABLE.into(), cache.into())));
+    }
     Command {
-        executable: Executable::File(text(&image.exe)),
+        executable: Executable::File(place::executable(&text(&image.exe), cache.as_deref())),
         arguments: image.arguments().collect(),
         environment,
         directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),

@@ -8,6 +8,7 @@
 //! reader that is slow slows its writers, and nothing piles up in between.
 
 mod agents;
+pub(crate) mod attach;
 pub(crate) mod child;
 pub(crate) mod desk;
 mod down;
@@ -15,7 +16,9 @@ mod ending;
 pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
+mod staging;
 mod streams;
+pub(crate) mod together;
 pub(crate) mod token;
 mod up;
 pub(crate) mod wire;
@@ -38,10 +41,13 @@ use crate::layout::{ranks_of, split};
 use crate::message::CHUNK;
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::rankset::RankSet;
+use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
+use staging::Staging;
+use together::Together;
 use token::Token;
 use wire::Wire;
 
@@ -76,6 +82,8 @@ pub(crate) struct Node {
     member_options: LinkOptions,
     agent_options: LinkOptions,
     listener: Option<Listener>,
+    /// Agents that are started together.
+    together: Option<Together>,
     keeper: Option<OwnedFd>,
 
     agents: Vec<ChildAgent>,
@@ -112,6 +120,12 @@ pub(crate) struct Node {
     /// Children that take no more for now.
     full: Vec<Token>,
     ending: Option<Ending>,
+    /// What is being staged.
+    staging: Option<Staging>,
+    /// Where members attach, while some are awaited.
+    door: Option<Door>,
+    /// Processes that wanted to attach and could not.
+    sent_away: u64,
     detached: bool,
     has_time_limits: bool,
     /// When to look for orphans next.
@@ -126,6 +140,8 @@ pub(crate) struct Setting {
     pub(crate) keeper: Option<OwnedFd>,
     pub(crate) spawner: Spawner,
     pub(crate) listener: Option<Listener>,
+    /// For agents that are started together.
+    pub(crate) together: Option<Together>,
     /// The host of every member; for the root.
     pub(crate) hosts: Vec<Arc<str>>,
     /// Whether members wait for a release.
@@ -160,6 +176,7 @@ impl Node {
             member_options,
             agent_options,
             listener: setting.listener,
+            together: setting.together,
             keeper: setting.keeper,
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
@@ -175,6 +192,9 @@ impl Node {
             paused: Vec::new(),
             full: Vec::new(),
             ending: None,
+            staging: None,
+            door: None,
+            sent_away: 0,
             detached: false,
             reap_at: Instant::now(),
             read_buffer: Vec::new(),
@@ -218,7 +238,7 @@ impl Node {
         if let Some(listener) = &self.listener {
             self.poller.register(listener, Token::Listener.number(), Interest::READ)?;
         }
-        Ok(())
+        self.open_door()
     }
 
     /// Runs until the session is over and nothing of it is left below.
@@ -226,9 +246,11 @@ impl Node {
         let mut ready = Vec::new();
         // What the parent sent together with the assignment has been read already.
         self.pump(Token::Parent);
+        self.start_together();
         loop {
             self.start_agents();
             self.start_members();
+            self.stage_down();
             self.report();
             self.flush();
             if self.is_finished() {
@@ -252,6 +274,11 @@ impl Node {
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
+            Token::CommonInput => self.write_roster(),
+            Token::CommonComplaint => self.take_common_complaint(),
+            Token::CommonExit => self.common_starter_exited(),
+            Token::Staging => self.stage_bell(),
+            Token::Door => self.answer_door(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),
@@ -325,10 +352,13 @@ impl Node {
     /// Whether data of this link may be taken: everyone it could go to has room.
     fn may_take(&self, token: Token) -> bool {
         let up = || match &self.up {
+            // What comes from below goes nowhere.
+            _ if self.detached => true,
             Up::Parent(wire) => wire.link.room() > 0,
             Up::Desk(desk) => desk.has_room(),
         };
-        self.full.is_empty() && (token == Token::Parent || up())
+        let disk = || self.staging.as_ref().is_none_or(Staging::has_room);
+        self.full.is_empty() && if token == Token::Parent { disk() } else { up() }
     }
 
     /// Remembers whether a child takes no more for now.

@@ -11,6 +11,16 @@ pub(crate) enum Token {
     Listener,
     /// The keeper of this agent ended.
     Keeper,
+    /// Members that attach.
+    Door,
+    /// The command that starts all agents takes more of its standard input.
+    CommonInput,
+    /// What that command complains about.
+    CommonComplaint,
+    /// That command ended.
+    CommonExit,
+    /// The thread that stores what is staged.
+    Staging,
     /// The link to a child agent.
     Agent(u32),
     /// What a child agent's starter writes before there is a link.
@@ -43,7 +53,12 @@ impl Token {
             Token::Desk => (1, 0),
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
+            Token::Staging => (4, 0),
+            Token::Door => (18, 0),
             Token::Agent(index) => (5, index),
+            Token::CommonInput => (15, 0),
+            Token::CommonComplaint => (16, 0),
+            Token::CommonExit => (17, 0),
             Token::Greeting(index) => (6, index),
             Token::Upload(index) => (7, index),
             Token::Complaint(index) => (8, index),
@@ -65,6 +80,8 @@ impl Token {
             1 => Token::Desk,
             2 => Token::Listener,
             3 => Token::Keeper,
+            4 => Token::Staging,
+            18 => Token::Door,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -75,6 +92,9 @@ impl Token {
             12 => Token::Errors(index),
             13 => Token::Input(index),
             14 => Token::Exit(index),
+            15 => Token::CommonInput,
+            16 => Token::CommonComplaint,
+            17 => Token::CommonExit,
             _ => return None,
         })
     }
@@ -91,6 +111,11 @@ mod tests {
             Token::Desk,
             Token::Listener,
             Token::Keeper,
+            Token::CommonInput,
+            Token::CommonComplaint,
+            Token::CommonExit,
+            Token::Staging,
+            Token::Door,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),

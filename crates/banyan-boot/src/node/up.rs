@@ -30,6 +30,7 @@ impl Node {
                 Some(progress) => self.agents[index].progress = progress,
                 None => self.broken(Token::Agent(index as u32), "a progress report of the wrong length"),
             },
+            message::STAGED => self.staged(index, &frame),
             message::PROBLEM => {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
@@ -102,6 +103,11 @@ impl Node {
             Below::Member(index) => Token::Member(index as u32),
             Below::Agent(index) => Token::Agent(index as u32),
         };
+        if let Below::Member(index) = to
+            && self.is_awaited(index)
+        {
+            return self.keep_for_later(index, frame);
+        }
         if let Some(wire) = self.wire(token) {
             wire.link.send(frame);
             self.note_room(token);
@@ -228,6 +234,9 @@ impl Node {
                 // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.
                 let _ = wire.link.send_record(message::PROBLEM, 0, 0, &problem);
                 self.touch(Token::Parent);
+            }
+            Up::Desk(desk) if problem.kind == ProblemKind::Staging => {
+                desk.lay(|papers| papers.staging.problems.push(problem));
             }
             Up::Desk(desk) => desk.lay(|papers| {
                 papers.problems.push(problem.clone());

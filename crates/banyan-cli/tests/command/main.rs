@@ -6,6 +6,7 @@ mod document;
 mod dump;
 mod measure;
 mod refusals;
+mod run;
 mod schema;
 mod stat;
 mod workshop;

@@ -7,6 +7,7 @@
 //! Nothing here knows about references, formats or the wire.
 
 mod check;
+mod direct;
 mod interpret;
 #[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
 mod jit;
@@ -28,7 +29,8 @@ use std::sync::OnceLock;
 
 use crate::Buffer;
 
-use interpret::{Isa, WideItem};
+use direct::Direct;
+use interpret::Isa;
 use merge::Merged;
 use program::{Program, Step};
 
@@ -41,8 +43,8 @@ pub(crate) struct Kernel {
     /// As planned. Tells the exact error after a merged run has failed.
     program: Program,
     merged: Merged,
-    /// How one item is converted where wide vectors do all of it: nothing else starts as fast.
-    wide_item: Option<WideItem>,
+    /// How one item is converted where that needs no start.
+    direct: Option<Direct>,
     /// Whether the interpreter has wider instructions for the loop over items than generated code.
     wide: bool,
     /// Set by the first [`Kernel::compile`]; empty where that did not work.
@@ -80,9 +82,9 @@ impl Kernel {
     pub(crate) fn new(program: Program) -> Kernel {
         check::assert_within(&program.steps, program.src_size, program.dst_size);
         let merged = Merged::new(&program);
-        let wide_item = WideItem::new(&merged.one, (program.src_size, program.dst_size));
+        let direct = Direct::new(&merged.one, (program.src_size, program.dst_size));
         let wide = merged.is_wide(Isa::best());
-        Kernel { program, merged, wide_item, wide, code: OnceLock::new() }
+        Kernel { program, merged, direct, wide, code: OnceLock::new() }
     }
 
     /// The program as planned.
@@ -97,27 +99,26 @@ impl Kernel {
     /// If `src` or `dst` is not exactly `count` items long.
     #[inline]
     pub(crate) fn run(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        if count == 1 && self.run_wide(src, dst) { Ok(()) } else { self.run_generated(src, dst, count) }
+        if count == 1 && self.run_direct(src, dst) { Ok(()) } else { self.run_generated(src, dst, count) }
     }
 
     /// As [`Kernel::run`], but never by machine code.
     pub(crate) fn run_interpreted(&self, src: &[u8], dst: &mut [u8], count: usize) -> Result<(), StepError> {
-        if count == 1 && self.run_wide(src, dst) { Ok(()) } else { self.run_on(Isa::best(), src, dst, count) }
+        if count == 1 && self.run_direct(src, dst) { Ok(()) } else { self.run_on(Isa::best(), src, dst, count) }
     }
 
-    /// Converts one item by wide vectors into memory that is there already; false where they cannot do it or there is
-    /// too little.
+    /// Converts one item into memory that is there already; false where there is no direct way or too little memory.
     #[inline(always)]
-    pub(crate) fn run_wide_into(&self, src: &[u8], out: &mut Buffer) -> bool {
+    pub(crate) fn run_direct_into(&self, src: &[u8], out: &mut Buffer) -> bool {
         // No closure: the compiler would not inline it.
-        let Some(item) = &self.wide_item else { return false };
-        out.set_len_within(self.program.dst_size) && item.run(src, out)
+        let Some(direct) = &self.direct else { return false };
+        out.set_len_within(self.program.dst_size) && direct.run(src, out)
     }
 
-    /// Converts one item by wide vectors; false where they cannot do it.
+    /// Converts one item; false where there is no direct way.
     #[inline]
-    fn run_wide(&self, src: &[u8], dst: &mut [u8]) -> bool {
-        self.wide_item.as_ref().is_some_and(|item| item.run(src, dst))
+    fn run_direct(&self, src: &[u8], dst: &mut [u8]) -> bool {
+        self.direct.as_ref().is_some_and(|direct| direct.run(src, dst))
     }
 
     /// Converts by machine code if there is some, unless the interpreter has wider instructions for so many items.

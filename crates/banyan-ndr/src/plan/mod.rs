@@ -81,12 +81,12 @@ impl Plan {
         self.run(body, out, true)
     }
 
-    /// Converts a body if wide vectors do all of it and `out` has the memory: the way that takes the least to start.
-    /// False, with nothing done, where it must be [`convert`](Self::convert).
+    /// Converts a body if there is a direct way and `out` has the memory. False, with nothing of use in `out`, where it
+    /// must be [`convert`](Self::convert).
     #[inline(always)]
-    pub(crate) fn convert_wide(&self, body: &[u8], out: &mut Buffer) -> bool {
+    pub(crate) fn convert_direct(&self, body: &[u8], out: &mut Buffer) -> bool {
         let [root, ..] = self.items.as_slice() else { return false };
-        root.walks.is_empty() && root.kernel.run_wide_into(body, out)
+        root.walks.is_empty() && root.kernel.run_direct_into(body, out)
     }
 
     #[inline]

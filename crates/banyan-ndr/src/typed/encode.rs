@@ -62,7 +62,7 @@ pub fn encode_body<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Re
     let written = Writer::run(record, owned, scratch.threshold, T::format().is_recursive());
     scratch.owned = written.owned;
     if let Some(error) = written.error {
-        return Err(error);
+        return Err(*error);
     }
     let message = Message { header, owned: &scratch.owned, segments: written.segments, body_len: written.body_len };
     Ok(EncodedBody { message })
@@ -92,7 +92,7 @@ pub fn encode_body_into<T: Record>(record: &T, out: &mut Vec<u8>) -> Result<(), 
     *out = written.owned;
     if let Some(error) = written.error {
         out.truncate(start);
-        return Err(error);
+        return Err(*error);
     }
     Ok(())
 }

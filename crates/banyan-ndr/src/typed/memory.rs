@@ -103,10 +103,45 @@ pub(super) fn append_padding(out: &mut Vec<u8>, padding: usize, align: usize) {
         return append_zeros(out, padding);
     }
     out.reserve(SHORT_PADDING);
-    // SAFETY: `reserve` has made room for as many bytes; those that become part of the list are among them.
+    // SAFETY: `reserve` has made room for as many bytes; those that become part of the list are among them, because
+    // there are fewer than `align`, which is no more.
     unsafe {
         out.as_mut_ptr().add(out.len()).write_bytes(0, SHORT_PADDING);
         out.set_len(out.len() + padding);
+    }
+}
+
+/// Appends bytes; up to 64 of them, which is most names and small lists, without a call.
+#[inline]
+pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.reserve(bytes.len());
+    // SAFETY: `reserve` has made room for as many bytes, and all of them are written: those of the source, which cannot
+    // overlap what is borrowed exclusively.
+    unsafe {
+        let end = out.as_mut_ptr().add(out.len());
+        match bytes.len() {
+            4..8 => copy_ends::<4>(bytes, end),
+            8..16 => copy_ends::<8>(bytes, end),
+            16..=32 => copy_ends::<16>(bytes, end),
+            33..=64 => copy_ends::<32>(bytes, end),
+            _ => end.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
+        }
+        out.set_len(out.len() + bytes.len());
+    }
+}
+
+/// Copies the first and the last `N` bytes: all, of `N` to twice as many.
+///
+/// # Safety
+///
+/// There must be at least `N` bytes, and as much memory to write to at `to`.
+#[inline(always)]
+unsafe fn copy_ends<const N: usize>(bytes: &[u8], to: *mut u8) {
+    // SAFETY: by this function's contract, the ends of source and target lie within them.
+    unsafe {
+        let last = bytes.len() - N;
+        to.copy_from_nonoverlapping(bytes.as_ptr(), N);
+        to.add(last).copy_from_nonoverlapping(bytes.as_ptr().add(last), N);
     }
 }
 
@@ -124,4 +159,32 @@ pub(super) fn extend<T: Wire>(values: &mut Vec<T>, bytes: &[u8]) -> Result<(), D
         values.set_len(values.len() + count);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{append_bytes, append_padding, append_zeros};
+
+    #[test]
+    fn bytes_of_every_length_are_appended_behind_those_that_are_there() {
+        let bytes: Vec<u8> = (1..=130).collect();
+        for length in 0..=bytes.len() {
+            let mut out = vec![0xff; 3];
+            append_bytes(&mut out, &bytes[..length]);
+            assert_eq!(out, [&[0xff; 3], &bytes[..length]].concat());
+        }
+    }
+
+    #[test]
+    fn padding_and_zeros_are_zero_in_memory_that_held_something_else() {
+        for align in [1, 2, 4, 8, 16, 32, 64] {
+            for padding in 0..align {
+                let mut out = vec![0xff; 200];
+                out.truncate(3);
+                append_padding(&mut out, padding, align);
+                append_zeros(&mut out, 5);
+                assert_eq!(out, [vec![0xff; 3], vec![0; padding + 5]].concat());
+            }
+        }
+    }
 }

@@ -88,6 +88,7 @@ pub(super) struct Segment<'r> {
 
 /// Writes the body of one record that lives for `'r`.
 pub struct Writer<'r> {
+    /// Not borrowed: the compiler then knows that it begins empty.
     owned: Vec<u8>,
     /// Where the body begins in `owned`.
     start: usize,
@@ -100,7 +101,8 @@ pub struct Writer<'r> {
     deferred: Vec<(&'r dyn Deferred, Place, Entry)>,
     /// Where shared values lie, by their addresses. Made when first needed.
     shared: Option<HashMap<usize, usize, foldhash::fast::RandomState>>,
-    error: Option<EncodeError>,
+    /// The first. Boxed, because it is looked at for every record and moved for none.
+    error: Option<Box<EncodeError>>,
 }
 
 /// What a finished writer leaves.
@@ -108,7 +110,7 @@ pub(super) struct Written<'r> {
     pub(super) owned: Vec<u8>,
     pub(super) segments: Vec<Segment<'r>>,
     pub(super) body_len: usize,
-    pub(super) error: Option<EncodeError>,
+    pub(super) error: Option<Box<EncodeError>>,
 }
 
 impl<'r> Writer<'r> {
@@ -153,7 +155,7 @@ impl<'r> Writer<'r> {
 
     /// Ends the work with an error, unless there was one before.
     pub fn fail(&mut self, error: EncodeError) {
-        self.error.get_or_insert(error);
+        self.error.get_or_insert_with(|| Box::new(error));
     }
 
     #[cold]
@@ -193,12 +195,18 @@ impl<'r> Writer<'r> {
     pub(super) fn append(&mut self, bytes: &'r [u8], align: usize) -> Option<usize> {
         let place = self.align(bytes.len(), align)?;
         if bytes.len() < self.threshold {
-            self.owned.extend_from_slice(bytes);
+            memory::append_bytes(&mut self.owned, bytes);
         } else {
-            self.segments.push(Segment { owned_before: self.owned.len(), bytes });
-            self.borrowed += bytes.len();
+            self.append_by_reference(bytes);
         }
         Some(place.at)
+    }
+
+    // Apart, so that short bytes do not pay for its registers.
+    #[inline(never)]
+    fn append_by_reference(&mut self, bytes: &'r [u8]) {
+        self.segments.push(Segment { owned_before: self.owned.len(), bytes });
+        self.borrowed += bytes.len();
     }
 
     /// Enters a list in its slot: writes its items, or notes it as work for later when they could go deep.

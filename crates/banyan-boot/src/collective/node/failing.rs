@@ -39,6 +39,13 @@ impl Collectives {
         }
     }
 
+    /// The parent is gone for good, but not the members below: no collective can complete any more.
+    pub(crate) fn parent_gone(&mut self, why: String, out: &mut Out) {
+        let oldest = self.rounds.alive().next().map(|(number, _)| number);
+        let number = oldest.unwrap_or_else(|| self.rounds.next());
+        self.failed(number, Bytes::from(why), out);
+    }
+
     pub(super) fn gone_below(
         &mut self,
         child: usize,

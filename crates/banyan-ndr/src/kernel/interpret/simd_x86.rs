@@ -92,7 +92,8 @@ impl Pair {
     const NONE: Pair = Pair { mask: [0; 32], src: 0, dst: 0 };
 
     fn new([low, high]: &[Window; 2]) -> Option<Pair> {
-        if low.src + 16 != high.src || low.dst + 16 != high.dst {
+        let behind = |low: u32, high: u32| high.checked_sub(low) == Some(16);
+        if !behind(low.src, high.src) || !behind(low.dst, high.dst) {
             return None;
         }
         let mut mask = [0; 32];
@@ -128,11 +129,10 @@ pub(super) unsafe fn run_loops(loops: &[WideLoop], src: *const u8, dst: *mut u8)
 #[target_feature(enable = "avx2")]
 unsafe fn run_loops_with_avx2(loops: &[WideLoop], src: *const u8, dst: *mut u8) {
     for WideLoop { wide, start, count, strides } in loops {
+        // A loop over no items may start anywhere, also outside the allocation.
+        let (src, dst) = (src.wrapping_add(start.0), dst.wrapping_add(start.1));
         // SAFETY: passed on from this function's contract.
-        unsafe {
-            let items = Items { src: src.add(start.0), dst: dst.add(start.1), count: *count, strides: *strides };
-            items.shuffle_wide(wide);
-        }
+        unsafe { Items { src, dst, count: *count, strides: *strides }.shuffle_wide(wide) }
     }
 }
 

@@ -1,12 +1,20 @@
 //! The interpreter on every kind of instructions, the generated code and a naive oracle agree.
 
 mod edges;
+#[path = "../../../tests/support/effort.rs"]
+mod effort;
 mod oracle;
 mod random;
 
 use super::interpret::Isa;
 use super::program::Program;
 use super::{Kernel, StepError};
+
+/// Of a list of cases, every how many-th to try: all of them, or their share where every step is emulated. Odd, so that
+/// none of the sizes and widths, which are powers of two, goes untried.
+fn every() -> usize {
+    (256 / effort::share(256) as usize).max(1) | 1
+}
 
 /// Converts `count` items of `src` in every way there is, and requires them to agree with the oracle.
 fn agree(program: &Program, src: &[u8], count: usize) -> Result<Vec<u8>, StepError> {

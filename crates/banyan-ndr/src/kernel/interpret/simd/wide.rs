@@ -8,6 +8,10 @@ use crate::kernel::program::Step;
 
 /// A loop over wide windows.
 #[derive(Debug)]
+#[cfg_attr(
+    not(all(any(target_arch = "x86", target_arch = "x86_64"), not(miri))),
+    expect(dead_code, reason = "where there are no wide vectors no loop is ever made, nor run")
+)]
 pub(in crate::kernel) struct WideLoop {
     pub(super) wide: Wide,
     /// Where the first item lies in source and target.

@@ -1,0 +1,61 @@
+//! How an agent that was started together with all others arrives: it reads the roster, opens its own door if it will
+//! have children, and finds its parent.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+
+use banyan_link::{Link, Listener, Secret};
+use rustix::fs::{Mode, OFlags};
+
+use crate::door;
+use crate::layout;
+use crate::roster::{Identity, ROSTER_BYTES, Roster};
+use crate::search::find_parent;
+
+/// An agent that has arrived.
+pub(crate) struct Arrival {
+    /// The link to its parent.
+    pub(crate) link: Link,
+    /// Where its children come; `None` if it has none.
+    pub(crate) door: Option<Listener>,
+    /// The session's secret.
+    pub(crate) secret: Secret,
+}
+
+impl Arrival {
+    /// By the roster in this file; `-` is standard input. The error says what went wrong and on which host.
+    pub(crate) fn by_roster(path: &OsStr) -> Result<Arrival, String> {
+        let who = Identity::own();
+        let host = who.node.clone().unwrap_or_else(|| who.host.clone());
+        arrive(path, &who).map_err(|why| format!("host {host}: {why}"))
+    }
+}
+
+fn arrive(path: &OsStr, who: &Identity) -> Result<Arrival, String> {
+    let text = read(path).map_err(|error| format!("the roster {} cannot be read: {error}", path.display()))?;
+    let roster = Roster::parse(&text).map_err(|error| error.to_string())?;
+    let index = roster.index_of(who).map_err(|error| error.to_string())?;
+    let options = roster.link_options();
+    // Before it looks for its own parent: its children look for it already.
+    let door = layout::has_children(index, roster.agents.len(), roster.fanout)
+        .then(|| door::listen(&roster.secret, index as u32, &options))
+        .transpose()
+        .map_err(|error| format!("no port to listen at: {error}"))?;
+    let link = find_parent(&roster, index, &options).map_err(|error| error.to_string())?;
+    Ok(Arrival { link, door, secret: roster.secret })
+}
+
+/// The roster's text. Standard streams lead nowhere afterwards, but for standard error.
+fn read(path: &OsStr) -> io::Result<String> {
+    let mut text = String::new();
+    if path == "-" {
+        io::stdin().take(ROSTER_BYTES).read_to_string(&mut text)?;
+    } else {
+        File::open(path)?.take(ROSTER_BYTES).read_to_string(&mut text)?;
+    }
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(text)
+}

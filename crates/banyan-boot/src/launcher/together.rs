@@ -1,0 +1,182 @@
+//! What it takes to start all agents by one command: the front-end's door, the roster, and the command itself.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use banyan_link::{Listener, Secret, SessionId};
+
+use super::program::AgentProgram;
+use super::{Launcher, Starter, command, slurm};
+use crate::assignment::Assignment;
+use crate::distribution::{HostDistribution, ProcessDistribution};
+use crate::door::{listen_at, port_of};
+use crate::error::LaunchError;
+use crate::hostset::{HostSet, tasks_per_node};
+use crate::machine;
+use crate::roster::{Place, Roster};
+
+/// The variable that names a directory for rosters which all hosts see.
+const ROSTER_DIRECTORY: &str = "BANYAN_ROSTER_DIR";
+
+/// Everything the root needs to start all agents at once.
+pub(crate) struct Muster {
+    pub(crate) listener: Listener,
+    pub(crate) secret: Secret,
+    pub(crate) starter: Starter,
+    /// What the command gets on its standard input.
+    pub(crate) input: Vec<u8>,
+    /// Removed when it is dropped.
+    pub(crate) file: Option<RosterFile>,
+}
+
+impl Muster {
+    /// Prepares everything, and starts nothing.
+    pub(crate) fn prepare(
+        launcher: &Launcher,
+        assignment: &Assignment,
+        agent: &AgentProgram,
+    ) -> Result<Muster, LaunchError> {
+        let hosts: Vec<String> = assignment.agents.iter().map(|agent| agent.host.clone()).collect();
+        let secret = Secret::random().map_err(LaunchError::System)?;
+        let places = match launcher {
+            Launcher::Command { .. } => places(&hosts, &[]),
+            _ => places(&hosts, &slurm_addresses(&hosts)?),
+        };
+        let mut roster = Roster::new(assignment, secret.clone(), places, Vec::new());
+        let listener = listen_at(0, &roster.link_options()).map_err(LaunchError::System)?;
+        let port = port_of(&listener);
+        roster.front_end = machine::addresses().into_iter().map(|address| SocketAddr::new(address, port)).collect();
+        let text = roster.to_text().map_err(|error| LaunchError::Launcher(error.to_string()))?;
+        let (starter, input, file) = match launcher {
+            Launcher::Command { template } => {
+                let file = RosterFile::write(roster.session, &text).map_err(LaunchError::Launcher)?;
+                let starter = command::all(template, &hosts, &file.path, agent).map_err(LaunchError::Launcher)?;
+                (starter, Vec::new(), Some(file))
+            }
+            _ => {
+                let arguments = if let Launcher::Slurm { arguments } = launcher { &arguments[..] } else { &[] };
+                let folded = HostSet::from_names(&hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?;
+                let inside = slurm::inside_an_allocation();
+                let starter = slurm::all(&folded.to_string(), hosts.len(), arguments, inside, agent);
+                (starter, text.into_bytes(), None)
+            }
+        };
+        Ok(Muster { listener, secret, starter, input, file })
+    }
+}
+
+/// Distributions that name no hosts get those of the allocation, with as many processes as it has tasks there.
+pub(crate) fn fill_in_hosts(distributions: &mut [ProcessDistribution]) -> Result<(), LaunchError> {
+    if !slurm::inside_an_allocation() {
+        return Ok(());
+    }
+    let wrong = |error: String| LaunchError::Launcher(format!("the allocation's variables cannot be used: {error}"));
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    for distribution in distributions.iter_mut().filter(|one| one.hosts.is_empty() && one.exe.is_some()) {
+        let hosts = HostSet::parse(&variable(slurm::HOSTS)).map_err(|error| wrong(error.to_string()))?;
+        let tasks = tasks_per_node(&variable(slurm::TASKS)).map_err(|error| wrong(error.to_string()))?;
+        let tasks = tasks.into_iter().chain(std::iter::repeat(1));
+        let host = |(host, processes): (&str, u32)| HostDistribution { host: host.to_owned(), processes };
+        distribution.hosts = hosts.iter().zip(tasks).map(host).collect();
+    }
+    Ok(())
+}
+
+fn places(hosts: &[String], addresses: &[(String, String)]) -> Vec<Place> {
+    let addresses: std::collections::HashMap<&str, &str> =
+        addresses.iter().map(|(host, address)| (host.as_str(), address.as_str())).collect();
+    let address = |host: &String| addresses.get(host.as_str()).copied().unwrap_or_default().to_owned();
+    hosts.iter().map(|host| Place { host: host.clone(), address: address(host) }).collect()
+}
+
+/// The addresses that Slurm's controller knows.
+fn slurm_addresses(hosts: &[String]) -> Result<Vec<(String, String)>, LaunchError> {
+    let folded = HostSet::from_names(hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?.to_string();
+    let output = Command::new("scontrol").args(["show", "node", "--oneliner", &folded]).output();
+    let output = output.map_err(|error| {
+        LaunchError::Launcher(format!("scontrol cannot be run: {error}; the slurm launcher needs Slurm's commands"))
+    })?;
+    let known = slurm::addresses(&String::from_utf8_lossy(&output.stdout));
+    if !output.status.success() && known.is_empty() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = if said.trim().is_empty() { String::from_utf8_lossy(&output.stdout) } else { said };
+        let check = format!("scontrol show node {folded}");
+        return Err(LaunchError::Launcher(format!("Slurm says: {}; check with: {check}", said.trim())));
+    }
+    Ok(known)
+}
+
+/// A roster in a file that only its owner can read; removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct RosterFile {
+    path: PathBuf,
+    /// Made for it alone.
+    directory: Option<PathBuf>,
+}
+
+impl RosterFile {
+    fn write(session: SessionId, text: &str) -> Result<RosterFile, String> {
+        let chosen = std::env::var_os(ROSTER_DIRECTORY).or_else(|| std::env::var_os("XDG_RUNTIME_DIR"));
+        let (folder, directory) = match chosen.filter(|path| Path::new(path).is_absolute()) {
+            Some(folder) => (PathBuf::from(folder), None),
+            None => {
+                let own = std::env::temp_dir().join(format!("banyan-{session}"));
+                (own.clone(), Some(own))
+            }
+        };
+        let file = RosterFile { path: folder.join(format!("banyan-roster-{session}.json")), directory };
+        file.fill(text).map_err(|error| {
+            let path = file.path.display();
+            format!("the roster {path} cannot be written: {error}; set {ROSTER_DIRECTORY} to a directory of your own")
+        })?;
+        Ok(file)
+    }
+
+    fn fill(&self, text: &str) -> io::Result<()> {
+        if let Some(directory) = &self.directory {
+            DirBuilder::new().mode(0o700).create(directory)?;
+        }
+        let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
+        file.write_all(text.as_bytes())
+    }
+}
+
+impl Drop for RosterFile {
+    fn drop(&mut self) {
+        // Somebody else may have removed it.
+        let _ = std::fs::remove_file(&self.path);
+        if let Some(directory) = &self.directory {
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_roster_file_is_for_its_owner_and_goes_with_its_user() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("own");
+        let file = RosterFile { path: own.join("roster"), directory: Some(own.clone()) };
+        file.fill("text").unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&own), mode(&file.path)), (0o700, 0o600));
+        assert!(file.fill("again").is_err(), "a file that is there already is not taken");
+        drop(file);
+        assert!(!own.exists());
+    }
+
+    #[test]
+    fn hosts_without_a_known_address_are_found_by_name() {
+        let places = places(&["a".into(), "b".into()], &[("b".into(), "10.0.0.2".into())]);
+        let shown: Vec<(&str, &str)> = places.iter().map(|place| (&*place.host, &*place.address)).collect();
+        assert_eq!(shown, [("a", ""), ("b", "10.0.0.2")]);
+    }
+}

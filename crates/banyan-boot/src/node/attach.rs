@@ -1,0 +1,194 @@
+//! Members that attach: processes that nobody here started come with the session's ticket, prove that they have it, and
+//! get a rank of this host, each rank once.
+//!
+//! They are watched by their links alone. When the session ends their links are closed, and they go on.
+
+use std::io;
+use std::time::Instant;
+
+use banyan_link::{Frame, Interest, Link, Listener, PeerId, Secret, SessionId};
+
+use super::token::Token;
+use super::wire::Wire;
+use super::{Below, Node};
+use crate::problem::{Problem, ProblemKind};
+use crate::process::ExitState;
+use crate::rankset::RankSet;
+use crate::ticket::attach_address;
+
+/// Set in a peer's number when any rank will do; the other bits are then random. Without it the number is the rank that
+/// the peer asks for.
+pub(crate) const ANY_RANK: u32 = 1 << 31;
+
+/// The door for members that attach.
+#[derive(Debug)]
+pub(super) struct Door {
+    listener: Listener,
+    session: [u8; 16],
+    secret: Secret,
+    pub(super) deadline: Instant,
+}
+
+impl Door {
+    /// When there is something to do although nobody came.
+    pub(super) fn timeout(&self) -> Instant {
+        self.listener.timeout().map_or(self.deadline, |timeout| timeout.min(self.deadline))
+    }
+}
+
+impl Node {
+    /// Opens the door, if members of this host attach.
+    pub(super) fn open_door(&mut self) -> io::Result<()> {
+        let Some(secret) = self.assignment.attach_secret() else { return Ok(()) };
+        if !(0..self.members.len()).any(|index| self.attaches(index)) {
+            return Ok(());
+        }
+        let session = self.assignment.session;
+        let listener = Listener::bind(&attach_address(&session, self.assignment.node), &self.member_options)?;
+        self.poller.register(&listener, Token::Door.number(), Interest::READ)?;
+        let deadline = Instant::now() + self.assignment.terms.attach_deadline();
+        self.door = Some(Door { listener, session, secret, deadline });
+        Ok(())
+    }
+
+    /// Whether a member is started by someone else.
+    pub(super) fn attaches(&self, index: usize) -> bool {
+        let image = self.members[index].image as usize;
+        self.assignment.images.get(image).is_some_and(|image| image.attaches())
+    }
+
+    /// Somebody is at the door.
+    pub(super) fn answer_door(&mut self) {
+        let Some(door) = &mut self.door else { return };
+        let (session, secret) = (door.session, &door.secret);
+        let mut find = |peer: &PeerId| (peer.session == SessionId(session)).then(|| secret.clone());
+        for link in door.listener.accept_ready(Instant::now(), &mut find) {
+            self.admit(link);
+        }
+        if !(0..self.members.len()).any(|index| self.is_awaited(index)) {
+            self.close_door();
+        }
+    }
+
+    /// Whether this member attaches and has not come yet.
+    pub(super) fn is_awaited(&self, index: usize) -> bool {
+        let member = &self.members[index];
+        self.attaches(index) && !member.joined && member.state.is_none()
+    }
+
+    /// Keeps a frame for a member that has not come yet. Once there is data for it no more is taken from anyone: the
+    /// senders wait as they do for a slow member.
+    pub(super) fn keep_for_later(&mut self, index: usize, frame: Frame) {
+        let token = Token::Member(index as u32);
+        if frame.kind.is_data() && !self.full.contains(&token) {
+            self.full.push(token);
+        }
+        self.members[index].early.push(frame);
+    }
+
+    /// Gives a rank to somebody who has the ticket. Who asks for one that is taken, or comes when all are, is sent away.
+    fn admit(&mut self, link: Link) {
+        let Some(peer) = link.peer_id() else { return };
+        let any = peer.index & ANY_RANK != 0;
+        let place = (0..self.members.len())
+            .find(|index| self.is_awaited(*index) && (any || self.members[*index].rank == peer.index));
+        let Some(index) = place else { return self.count_refusal(peer.index) };
+        let token = Token::Member(index as u32);
+        // A descriptor that cannot be watched is closed: the process learns of it and may try again.
+        let Ok(wire) = Wire::new(link, &self.poller, token.number()) else { return };
+        self.members[index].wire = Some(wire);
+        self.running += 1;
+        self.member_joined(index);
+        self.welcome(index);
+        for frame in std::mem::take(&mut self.members[index].early) {
+            self.send_below(Below::Member(index), frame);
+        }
+        self.note_room(token);
+        self.pump(token);
+    }
+
+    /// Counts those that were sent away; the first is reported, for a rank that two want is a mistake somewhere.
+    fn count_refusal(&mut self, asked: u32) {
+        self.sent_away += 1;
+        if self.sent_away > 1 {
+            return;
+        }
+        let cause = match asked & ANY_RANK {
+            0 => format!("a process wanted to attach as member {asked}, which is taken or not of this host"),
+            _ => "a process wanted to attach, but every member of this host is there".to_owned(),
+        };
+        self.attach_problem(cause, "start as many processes as members were declared, each once", String::new());
+    }
+
+    /// The link of a member that attached has ended, and with it the member, as far as the session knows.
+    pub(super) fn attached_gone(&mut self, index: usize, state: ExitState) {
+        let member = &mut self.members[index];
+        if !member.joined || member.state.is_some() {
+            return;
+        }
+        member.state = Some(state.clone());
+        let rank = member.rank;
+        self.close_member_link(index);
+        self.running -= 1;
+        let why = format!("member {rank} on host {}, which had attached, {state}", self.host);
+        self.collectives.member_gone(rank, why, &mut self.outgoing);
+        self.deliver();
+        self.exits.push((rank, state));
+    }
+
+    /// Says goodbye to members that attached: the session ends, they go on.
+    pub(super) fn let_attached_go(&mut self) {
+        self.close_door();
+        for index in 0..self.members.len() {
+            if self.attaches(index)
+                && self.members[index].state.is_none()
+                && let Some(wire) = &mut self.members[index].wire
+            {
+                wire.link.close();
+                wire.link.flush(Instant::now());
+                self.attached_gone(index, ExitState::Lost("the session ended first".into()));
+            }
+        }
+    }
+
+    /// Reports those that did not come in time.
+    pub(super) fn check_door(&mut self, now: Instant) {
+        let Some(door) = &self.door else { return };
+        if now < door.deadline {
+            if door.listener.timeout().is_some_and(|timeout| timeout <= now) {
+                self.answer_door();
+            }
+            return;
+        }
+        self.close_door();
+        let mut ranks = RankSet::new();
+        for index in 0..self.members.len() {
+            if self.is_awaited(index) {
+                let state = ExitState::NeverStarted("it did not attach in time".into());
+                self.members[index].state = Some(state.clone());
+                self.members[index].early = Vec::new();
+                self.full.retain(|other| *other != Token::Member(index as u32));
+                let rank = self.members[index].rank;
+                ranks.insert(rank);
+                let why = format!("member {rank} on host {} did not attach in time", self.host);
+                self.collectives.member_gone(rank, why, &mut self.outgoing);
+                self.exits.push((rank, state));
+            }
+        }
+        self.deliver();
+        let waited = self.assignment.terms.attach_deadline().as_secs_f64();
+        let cause = format!("{} members did not attach within {waited} s", ranks.len());
+        self.attach_problem(cause, "start them with the session's ticket, or allow more time", ranks.to_string());
+    }
+
+    fn close_door(&mut self) {
+        if let Some(door) = self.door.take() {
+            let _ = self.poller.remove(&door.listener);
+        }
+    }
+
+    fn attach_problem(&mut self, cause: String, remedy: &str, members: String) {
+        let host = self.host.to_string();
+        self.problem(Problem { host, kind: ProblemKind::NotAttached, cause, remedy: remedy.to_owned(), members });
+    }
+}

@@ -1,0 +1,250 @@
+//! Staging at a node: the question who lacks it on its way down, answers on their way up, and pieces in between.
+
+use banyan_link::{Frame, Interest};
+use bytes::Bytes;
+
+use super::child::Stage;
+use super::desk::StagePhase;
+use super::token::Token;
+use super::{Below, Node, Up};
+use crate::message;
+use crate::problem::{Problem, ProblemKind};
+use crate::staging::writer::{Progress, Writer};
+use crate::staging::{Offer, Tally};
+
+/// `sequence` of [`message::STAGED`]: who has it.
+const ANSWER: u32 = 0;
+/// `sequence` of [`message::STAGED`]: who has got it.
+const END: u32 = 1;
+
+/// The transfer that is under way. There is one at a time; a new one takes the place of one that did not end.
+#[derive(Debug)]
+pub(super) struct Staging {
+    number: u32,
+    /// Stores it on this host; the root has none.
+    writer: Option<Writer>,
+    own: Part,
+    /// By child agent.
+    children: Vec<Part>,
+    answered: bool,
+}
+
+/// What is known of one's own host, or of a subtree.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    answer: Option<Tally>,
+    end: Option<Tally>,
+}
+
+impl Part {
+    /// Nothing more will come from there.
+    fn settle(&mut self, tally: Tally) {
+        self.answer.get_or_insert(tally);
+        self.end = Some(tally);
+    }
+
+    fn wants_pieces(&self) -> bool {
+        self.end.is_none() && self.answer.is_some_and(|answer| answer.needs > 0)
+    }
+}
+
+impl Staging {
+    /// Whether this host's disk takes another piece.
+    pub(super) fn has_room(&self) -> bool {
+        self.writer.as_ref().is_none_or(Writer::has_room)
+    }
+
+    /// Everyone's answers, or everyone's ends, together; `None` while some are missing.
+    fn sum(&self, of: impl Fn(&Part) -> Option<Tally>) -> Option<Tally> {
+        let parts = self.children.iter().chain([&self.own]);
+        parts.map(of).try_fold(Tally::default(), |sum, tally| Some(sum.plus(tally?)))
+    }
+}
+
+impl Node {
+    /// Asks everyone below, and this host, who lacks what is offered.
+    pub(super) fn stage_begin(&mut self, offer: &Offer) {
+        self.stage_forget();
+        let mut staging = Staging {
+            number: offer.number,
+            writer: None,
+            own: Part::default(),
+            children: vec![Part::default(); self.agents.len()],
+            answered: false,
+        };
+        if matches!(self.up, Up::Desk(_)) {
+            staging.own.settle(Tally::default());
+        }
+        self.staging = Some(staging);
+        for index in 0..self.agents.len() {
+            let agent = &mut self.agents[index];
+            let sent = match &mut agent.wire {
+                Some(wire) if agent.stage == Stage::Linked => {
+                    wire.link.send_record(message::STAGE_BEGIN, 0, 0, offer).map_err(|error| error.to_string())
+                }
+                _ => Err("there is no agent".to_owned()),
+            };
+            match sent {
+                Ok(()) => self.touch(Token::Agent(index as u32)),
+                Err(why) => self.stage_lost(index, &why),
+            }
+        }
+        if matches!(self.up, Up::Parent(_)) {
+            self.start_writer(offer);
+        }
+        self.stage_progress();
+    }
+
+    /// The parent asks.
+    pub(super) fn take_offer(&mut self, frame: &Frame) {
+        let decoded = self.wire(Token::Parent).map(|wire| wire.link.decode::<Offer>(frame));
+        match decoded {
+            Some(Ok(offer)) => self.stage_begin(&offer),
+            _ => self.end("the parent offered something that cannot be read"),
+        }
+    }
+
+    fn start_writer(&mut self, offer: &Offer) {
+        let started = Writer::start(offer.clone(), self.assignment.terms.cache.clone(), self.host.to_string())
+            .and_then(|writer| {
+                self.poller.register(writer.bell(), Token::Staging.number(), Interest::READ)?;
+                Ok(writer)
+            });
+        let Some(staging) = &mut self.staging else { return };
+        match started {
+            Ok(writer) => staging.writer = Some(writer),
+            Err(error) => {
+                staging.own.settle(Tally { failed: 1, ..Tally::default() });
+                self.staging_problem(self.host.to_string(), format!("nothing can be stored: {error}"));
+            }
+        }
+    }
+
+    /// The writer of this host has come further, or has room again.
+    pub(super) fn stage_bell(&mut self) {
+        let Some(staging) = &mut self.staging else { return };
+        let Some(writer) = &staging.writer else { return };
+        let none = Tally::default();
+        let mut failed = None;
+        match writer.progress() {
+            Progress::Looking => return,
+            Progress::Needs => staging.own.answer = Some(Tally { needs: 1, ..none }),
+            Progress::Had => staging.own.settle(Tally { had: 1, ..none }),
+            Progress::Stored => staging.own.settle(Tally { stored: 1, ..none }),
+            Progress::Failed(why) => {
+                staging.own.settle(Tally { failed: 1, ..none });
+                failed = Some(why);
+            }
+        }
+        if staging.own.end.is_some() {
+            let _ = self.poller.remove(writer.bell());
+            staging.writer = None;
+        }
+        if let Some(why) = failed {
+            self.staging_problem(self.host.to_string(), why);
+        }
+        self.stage_progress();
+    }
+
+    /// A piece from the parent, for this host and everyone below that lacks it.
+    pub(super) fn stage_piece(&mut self, frame: &Frame) {
+        let Some(staging) = self.staging.as_ref().filter(|staging| staging.number == frame.stream) else { return };
+        if staging.own.wants_pieces()
+            && let Some(writer) = &staging.writer
+        {
+            writer.push(frame.payload.clone(), frame.flags & message::MORE == 0);
+        }
+        let wanted = (0..).zip(&staging.children).filter(|(_, part)| part.wants_pieces());
+        for index in wanted.map(|(index, _)| index).collect::<Vec<_>>() {
+            self.send_below(Below::Agent(index), frame.clone());
+        }
+    }
+
+    /// Sends what the front-end's caller has read, as far as there is room below.
+    pub(super) fn stage_down(&mut self) {
+        let Up::Desk(desk) = &self.up else { return };
+        let desk = std::sync::Arc::clone(desk);
+        let Some(number) = self.staging.as_ref().map(|staging| staging.number) else { return };
+        while self.full.is_empty()
+            && let Some((piece, last)) = desk.take_piece()
+        {
+            let mut frame = Frame::new(message::STAGE, number, 0, piece);
+            frame.flags = if last { 0 } else { message::MORE };
+            self.stage_piece(&frame);
+        }
+    }
+
+    /// What a child agent says about its subtree.
+    pub(super) fn staged(&mut self, index: usize, frame: &Frame) {
+        let Some(tally) = Tally::decode(&frame.payload) else {
+            return self.broken(Token::Agent(index as u32), "a staging report of the wrong length");
+        };
+        let Some(staging) = self.staging.as_mut().filter(|staging| staging.number == frame.stream) else { return };
+        let part = &mut staging.children[index];
+        match frame.sequence {
+            ANSWER if part.answer.is_none() && tally.needs > 0 => part.answer = Some(tally),
+            ANSWER if part.answer.is_some() => {}
+            _ => part.settle(tally),
+        }
+        self.stage_progress();
+    }
+
+    /// Nothing more comes from a child agent.
+    pub(super) fn stage_lost(&mut self, index: usize, why: &str) {
+        let agents = self.agents[index].subtree.len() as u32;
+        let Some(staging) = &mut self.staging else { return };
+        let part = &mut staging.children[index];
+        if part.end.is_none() {
+            part.settle(Tally { failed: agents, ..Tally::default() });
+            let host = self.agents[index].host.clone();
+            self.staging_problem(host, format!("nothing was staged there or below it: {why}"));
+            self.stage_progress();
+        }
+    }
+
+    /// The front-end gave up.
+    pub(super) fn stage_cancel(&mut self, number: u32) {
+        if self.staging.as_ref().is_some_and(|staging| staging.number == number) {
+            self.stage_forget();
+        }
+        self.to_agents(&Frame::new(message::STAGE_CANCEL, number, 0, Bytes::new()));
+    }
+
+    fn stage_forget(&mut self) {
+        if let Some(writer) = self.staging.take().and_then(|staging| staging.writer) {
+            let _ = self.poller.remove(writer.bell());
+        }
+    }
+
+    /// Reports what is complete.
+    fn stage_progress(&mut self) {
+        let Some(staging) = &mut self.staging else { return };
+        if !staging.answered {
+            let Some(answer) = staging.sum(|part| part.answer) else { return };
+            staging.answered = true;
+            if answer.needs > 0 {
+                self.tell_staged(ANSWER, answer);
+            }
+        }
+        if let Some(end) = self.staging.as_ref().and_then(|staging| staging.sum(|part| part.end)) {
+            self.tell_staged(END, end);
+            self.stage_forget();
+        }
+    }
+
+    fn tell_staged(&mut self, what: u32, tally: Tally) {
+        let number = self.staging.as_ref().map_or(0, |staging| staging.number);
+        match &self.up {
+            Up::Parent(_) => self.pass_up(Frame::new(message::STAGED, number, what, tally.encode())),
+            Up::Desk(desk) => desk.lay(|papers| {
+                papers.staging.tally = tally;
+                papers.staging.phase = if what == ANSWER { StagePhase::Sending } else { StagePhase::Ended };
+            }),
+        }
+    }
+
+    fn staging_problem(&mut self, host: String, cause: String) {
+        let (kind, remedy, members) = (ProblemKind::Staging, String::new(), String::new());
+        self.problem(Problem { host, kind, cause, remedy, members });
+    }
+}

@@ -1,0 +1,291 @@
+//! Agents that are started together: the command that starts them all (at the root), and the door by which they come.
+//!
+//! An agent that proves that it is one of this node's children, and is awaited, gets its work. One from below a child that
+//! has not come is noted: when the child is given up, those of its subtree that were not heard of are missing, too.
+//! Everyone else is dropped.
+//!
+//! The command belongs to the root: what it complains about goes into error messages, and it is reaped when the session
+//! ends. It mostly ends by itself once its agents have; otherwise it is asked, and then made to.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use banyan_link::{Interest, Link, PeerId, Secret, SessionId};
+use rustix::process::Signal;
+
+use super::child::{ChildAgent, Stage, StarterProcess};
+use super::token::Token;
+use super::wire::Wire;
+use super::{Node, Up};
+use crate::launcher::Starter;
+use crate::launcher::together::RosterFile;
+use crate::layout::split;
+use crate::problem::{Problem, ProblemKind};
+use crate::process::{ExitState, signal_group};
+
+/// How long the command may take to end by itself when its agents have.
+const ENDS_BY_ITSELF: Duration = Duration::from_secs(1);
+
+/// How long it may take when it was asked.
+const ENDS_WHEN_ASKED: Duration = Duration::from_secs(2);
+
+/// What Slurm's `srun` says when it has to wait for nodes, and when it has them.
+const QUEUED: &str = "queued and waiting for resources";
+const GRANTED: &str = "has been allocated resources";
+
+/// What a node knows of agents that were started together.
+pub(crate) struct Together {
+    secret: Secret,
+    /// What the root has to start, until it has.
+    begin: Option<(Starter, Vec<u8>)>,
+    starter: Option<StarterProcess>,
+    /// What the command has not read yet of its standard input.
+    input: Vec<u8>,
+    /// Removed when all agents have come.
+    file: Option<RosterFile>,
+    /// The command waits for hosts: nobody can be late.
+    queued: bool,
+    /// When the command is asked to end, or made to if it was asked.
+    end_at: Option<Instant>,
+    asked: bool,
+    /// Agents from below children that have not come, by their place in the assignment. Their links stay as they are,
+    /// not opened, until they find their parents.
+    orphans: BTreeMap<usize, Link>,
+}
+
+impl Together {
+    /// At an agent: its children come by themselves.
+    pub(crate) fn below(secret: Secret) -> Together {
+        Together {
+            secret,
+            begin: None,
+            starter: None,
+            input: Vec::new(),
+            file: None,
+            queued: false,
+            end_at: None,
+            asked: false,
+            orphans: BTreeMap::new(),
+        }
+    }
+
+    /// At the root: this command starts all agents.
+    pub(crate) fn by(secret: Secret, starter: Starter, input: Vec<u8>, file: Option<RosterFile>) -> Together {
+        Together { begin: Some((starter, input)), file, ..Together::below(secret) }
+    }
+
+    /// The command, if this is the root.
+    pub(super) fn starter(&self) -> Option<&StarterProcess> {
+        self.starter.as_ref()
+    }
+
+    /// Whether the command has ended, or there is none.
+    pub(super) fn is_reaped(&self) -> bool {
+        self.starter.as_ref().is_none_or(|starter| starter.exited.is_some())
+    }
+
+    /// How much longer the end of a session may take.
+    pub(super) fn patience(&self) -> Duration {
+        if self.is_reaped() { Duration::ZERO } else { 2 * (ENDS_BY_ITSELF + ENDS_WHEN_ASKED) }
+    }
+
+    /// When the command's end has to be seen to.
+    pub(super) fn timeout(&self) -> Option<Instant> {
+        self.end_at.filter(|_| !self.is_reaped())
+    }
+}
+
+/// Whether a child has not come yet.
+fn is_awaited(agent: &ChildAgent) -> bool {
+    agent.stage == Stage::Starting && agent.wire.is_none()
+}
+
+impl Node {
+    /// Starts all agents, if that is this node's task.
+    pub(super) fn start_together(&mut self) {
+        let Some(together) = &mut self.together else { return };
+        let Some((starter, input)) = together.begin.take() else { return };
+        match StarterProcess::run(&mut self.spawner, starter, &self.null) {
+            Err(error) => {
+                let cause = error.to_string();
+                (0..self.agents.len()).for_each(|index| self.unreachable(index, &cause));
+            }
+            Ok((starter, _)) => {
+                let watched = [
+                    (starter.input.as_ref(), Token::CommonInput, Interest::WRITE),
+                    (starter.errors.as_ref(), Token::CommonComplaint, Interest::READ),
+                    (Some(&starter.process.pidfd), Token::CommonExit, Interest::READ),
+                ];
+                let watch = |(fd, token, interest): (Option<_>, Token, Interest)| {
+                    fd.map_or(Ok(()), |fd| self.poller.register(fd, token.number(), interest))
+                };
+                let watching = watched.into_iter().try_for_each(watch);
+                (together.starter, together.input) = (Some(starter), input);
+                if let Err(error) = watching {
+                    self.end(&format!("descriptors cannot be watched: {error}"));
+                }
+            }
+        }
+    }
+
+    /// The command takes more of the roster. When it has all its standard input is closed.
+    pub(super) fn write_roster(&mut self) {
+        let Some(together) = &mut self.together else { return };
+        let Some(starter) = &mut together.starter else { return };
+        let Some(input) = &starter.input else { return };
+        while !together.input.is_empty() {
+            match rustix::io::retry_on_intr(|| rustix::io::write(input, &together.input)) {
+                Ok(count) => _ = together.input.drain(..count),
+                Err(rustix::io::Errno::AGAIN) => return,
+                // Its end, or its complaint, says why.
+                Err(_) => together.input.clear(),
+            }
+        }
+        let _ = self.poller.remove(input);
+        starter.input = None;
+    }
+
+    /// The command complains, or says that it waits for hosts.
+    pub(super) fn take_common_complaint(&mut self) {
+        let Some(together) = &mut self.together else { return };
+        let Some(starter) = &mut together.starter else { return };
+        let goes_on = starter.take_complaint();
+        let said = starter.complaint();
+        if !goes_on && let Some(errors) = starter.errors.take() {
+            let _ = self.poller.remove(&errors);
+        }
+        let queued = said.rfind(QUEUED) > said.rfind(GRANTED);
+        if queued != together.queued {
+            together.queued = queued;
+            let deadline = (!queued).then(|| Instant::now() + self.assignment.terms.host_deadline());
+            let awaited = self.agents.iter_mut().filter(|agent| agent.stage == Stage::Starting);
+            awaited.for_each(|agent| agent.deadline = deadline);
+        }
+    }
+
+    /// The command ended. If it failed, agents that have not come will not.
+    pub(super) fn common_starter_exited(&mut self) {
+        let Some(starter) = self.together.as_mut().and_then(|together| together.starter.as_mut()) else { return };
+        let Ok(Some(state)) = ExitState::take(starter.process.pidfd.as_fd()) else { return };
+        let _ = self.poller.remove(&starter.process.pidfd);
+        starter.exited = Some(state.clone());
+        starter.take_complaint();
+        if state.is_success() {
+            return;
+        }
+        for index in 0..self.agents.len() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none()
+            {
+                self.unreachable(index, &format!("no agent came: the command that starts them {state}"));
+            }
+        }
+    }
+
+    /// Takes agents in that came by themselves.
+    pub(super) fn accept(&mut self) {
+        let Some(mut listener) = self.listener.take() else { return };
+        let find = &mut |peer: &PeerId| {
+            self.awaited(peer).or_else(|| self.orphan(peer))?;
+            self.together.as_ref().map(|together| together.secret.derive("agent", peer.index))
+        };
+        let links = listener.accept_ready(Instant::now(), find);
+        self.listener = Some(listener);
+        links.into_iter().for_each(|link| self.arrived(link));
+    }
+
+    /// Which child agent a peer is; `None` if it is none, or is not awaited.
+    fn awaited(&self, peer: &PeerId) -> Option<usize> {
+        let place = self.place(peer)?;
+        let is_it = |agent: &ChildAgent| agent.subtree.start == place && is_awaited(agent);
+        self.agents.iter().position(is_it)
+    }
+
+    /// The place in the assignment of a peer whose parent, or somebody above it, has not come.
+    fn orphan(&self, peer: &PeerId) -> Option<usize> {
+        let place = self.place(peer)?;
+        let is_below = |agent: &ChildAgent| agent.subtree.contains(&place) && is_awaited(agent);
+        self.agents.iter().any(is_below).then_some(place)
+    }
+
+    /// Where in this node's assignment a peer stands.
+    fn place(&self, peer: &PeerId) -> Option<usize> {
+        // Agent `i` of the session is node `i + 1`.
+        let own = if matches!(self.up, Up::Desk(_)) { 0 } else { self.assignment.node.checked_sub(1)? };
+        let place = peer.index.checked_sub(own)?;
+        (peer.session == SessionId(self.assignment.session)).then_some(place as usize)
+    }
+
+    /// A child was given up: who else of its subtree is missing. Of those below one that is here nothing is known.
+    pub(super) fn report_missing_below(&mut self, index: usize, cause: &str) {
+        let Some(together) = &mut self.together else { return };
+        let orphans = std::mem::take(&mut together.orphans);
+        let check =
+            together.starter.as_ref().map_or_else(String::new, |starter| format!("check with: {}", starter.check));
+        let subtree = self.agents[index].subtree.clone();
+        let fanout = self.assignment.terms.fanout as usize;
+        let mut missing = split(subtree.start + 1..subtree.end, fanout);
+        while let Some(subtree) = missing.pop() {
+            if orphans.contains_key(&subtree.start) {
+                continue;
+            }
+            self.problem(Problem {
+                host: self.assignment.agents[subtree.start].host.clone(),
+                kind: ProblemKind::Unreachable,
+                cause: cause.to_owned(),
+                remedy: check.clone(),
+                members: self.assignment.agents[subtree.start].ranks().to_string(),
+            });
+            missing.extend(split(subtree.start + 1..subtree.end, fanout));
+        }
+        // Others that have not come may be above some of them.
+        if let Some(together) = &mut self.together {
+            together.orphans = orphans;
+        }
+    }
+
+    fn arrived(&mut self, link: Link) {
+        let Some(peer) = link.peer_id() else { return };
+        let Some(index) = self.awaited(&peer) else {
+            // Who came twice at the same time is neither, and dropped.
+            if let (Some(place), Some(together)) = (self.orphan(&peer), &mut self.together) {
+                together.orphans.insert(place, link);
+            }
+            return;
+        };
+        match Wire::new(link, &self.poller, Token::Agent(index as u32).number()) {
+            Ok(wire) => {
+                self.agents[index].wire = Some(wire);
+                self.assign(index);
+            }
+            Err(error) => self.unreachable(index, &format!("its link cannot be watched: {error}")),
+        }
+    }
+
+    /// Sees to the door, the roster's file and the end of the command.
+    pub(super) fn tick_together(&mut self, now: Instant) {
+        if self.listener.as_ref().and_then(|listener| listener.timeout()).is_some_and(|timeout| timeout <= now) {
+            self.accept();
+        }
+        let came: u32 = self.agents.iter().map(|agent| agent.progress.agents).sum();
+        let all_gone = self.agents.iter().all(|agent| matches!(agent.stage, Stage::Gone | Stage::Ended));
+        let Some(together) = &mut self.together else { return };
+        if came as usize >= self.assignment.agents.len() {
+            together.file = None;
+        }
+        if self.ending.is_none() || !all_gone || together.is_reaped() {
+            return;
+        }
+        let end_at = *together.end_at.get_or_insert(now + ENDS_BY_ITSELF);
+        if now < end_at {
+            return;
+        }
+        let signal = if together.asked { Signal::KILL } else { Signal::TERM };
+        together.asked = true;
+        together.end_at = Some(now + ENDS_WHEN_ASKED);
+        if let Some(starter) = &together.starter {
+            // It may be ending at this very moment.
+            let _ = signal_group(&starter.process, signal);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Staging: a file or a directory of the front-end, brought to every agent of a session.
+//!
+//! The front-end turns it into one [stream of bytes](pack) and hashes that. Agents are asked first who lacks it; the
+//! stream then goes down the tree once, only into subtrees that need it, and each agent [stores](store) it under a
+//! temporary name, checks the hash, and renames it into place. Nobody ever sees half a file, and what was damaged, or
+//! changed while it was read, is refused. Nothing is flushed to the disk: after a power failure a host may lack it.
+//!
+//! Reading is done by the caller's thread and storing by a [thread of its own](writer), so that a slow file system never
+//! keeps a node from its links. At most a few [pieces](PIECE) wait anywhere: the front-end reads no faster than the
+//! slowest agent stores.
+
+mod call;
+pub(crate) mod entry;
+mod error;
+pub(crate) mod pack;
+pub(crate) mod place;
+pub(crate) mod store;
+#[cfg(test)]
+mod tests;
+pub(crate) mod writer;
+
+use std::path::PathBuf;
+
+use banyan_ndr::Record;
+
+pub use error::StageError;
+pub use place::staged_path;
+
+/// Bytes of a staged stream that travel in one frame: long enough that system calls vanish, short enough that the first
+/// agents store while the front-end still reads.
+pub(crate) const PIECE: usize = 512 * 1024;
+
+/// Where a staged file or directory goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// Into the user's cache on each host, under the hash of its content; hosts that have it get nothing.
+    Cache,
+    /// To this path on each host; from the home directory if it is relative. An existing file is replaced, an existing
+    /// directory never.
+    Path(PathBuf),
+}
+
+/// What staging did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageReport {
+    /// Where it is now, in the same words for all hosts: the path that was asked for, or `@cache/HASH`. A
+    /// [`ProcessDistribution`](crate::ProcessDistribution) may have such an `exe` (also `@cache/HASH/bin/program`), and
+    /// members find what was staged with [`staged_path`].
+    pub path: PathBuf,
+    /// BLAKE3 of what was sent, in hexadecimal: names, mode bits and contents.
+    pub hash: String,
+    /// Bytes that had to be sent to an agent that lacked it.
+    pub bytes: u64,
+    /// Agents that got it.
+    pub stored: u32,
+    /// Agents that had it.
+    pub had: u32,
+    /// Pieces of data that the front-end sent; 0 if nobody lacked it.
+    pub pieces: u64,
+}
+
+/// What agents are asked first: do you have this?
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Offer {
+    /// Which transfer of the session.
+    pub(crate) number: u32,
+    /// BLAKE3 of the stream in hexadecimal.
+    pub(crate) hash: String,
+    /// Bytes of the stream.
+    pub(crate) length: u64,
+    /// Whether it is a directory.
+    pub(crate) directory: bool,
+    /// Where it goes; `None`: into the cache.
+    pub(crate) path: Option<Vec<u8>>,
+}
+
+/// How a transfer stands in a subtree, in agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    pub(crate) had: u32,
+    pub(crate) needs: u32,
+    pub(crate) stored: u32,
+    pub(crate) failed: u32,
+}
+
+impl Tally {
+    pub(crate) fn plus(self, other: Tally) -> Tally {
+        Tally {
+            had: self.had.saturating_add(other.had),
+            needs: self.needs.saturating_add(other.needs),
+            stored: self.stored.saturating_add(other.stored),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
+
+    pub(crate) fn encode(self) -> Vec<u8> {
+        [self.had, self.needs, self.stored, self.failed].into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Tally> {
+        let bytes: &[u8; 16] = bytes.try_into().ok()?;
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        Some(Tally { had: word(0), needs: word(4), stored: word(8), failed: word(12) })
+    }
+}

@@ -1,0 +1,100 @@
+//! Where staged things are on a host: the user's cache, and the paths a session asks for.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// How paths into the cache begin, in the same words on every host.
+pub(crate) const CACHE_PREFIX: &str = "@cache";
+
+/// The environment variable that tells members where their host's cache is.
+pub(crate) const CACHE_VARIABLE: &str = "BANYAN_CACHE";
+
+/// What stands for the name of the host in a cache that was chosen for a session.
+const HOST_PLACE: &str = "{host}";
+
+/// The cache of staged files on a host: the session's choice, or the user's own.
+pub(crate) fn cache(chosen: Option<&[u8]>, host: &str) -> Result<PathBuf, String> {
+    match chosen {
+        Some(chosen) => match std::str::from_utf8(chosen) {
+            Ok(text) => Ok(text.replace(HOST_PLACE, host).into()),
+            Err(_) => Ok(OsStr::from_bytes(chosen).into()),
+        },
+        None => own_cache(),
+    }
+}
+
+fn own_cache() -> Result<PathBuf, String> {
+    if let Some(cache) = env::var_os(CACHE_VARIABLE).filter(|cache| !cache.is_empty()) {
+        return Ok(cache.into());
+    }
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let base = base.ok_or("there is no cache: neither XDG_CACHE_HOME nor HOME is set")?;
+    Ok(base.join("banyan/files"))
+}
+
+/// The file or directory of this host that a path of a [`StageReport`](crate::StageReport) names, as a member of the
+/// session sees it.
+///
+/// # Errors
+/// When this host has no place for it: no home directory is known.
+pub fn staged_path(path: &Path) -> Result<PathBuf, String> {
+    match path.strip_prefix(CACHE_PREFIX) {
+        Ok(inside) => Ok(own_cache()?.join(inside)),
+        Err(_) => destination(path),
+    }
+}
+
+/// A path on this host; relative ones begin at home.
+pub(crate) fn destination(path: &Path) -> Result<PathBuf, String> {
+    if path.is_absolute() {
+        return Ok(path.to_owned());
+    }
+    let home = env::var_os("HOME").ok_or("HOME is not set, and the path is relative to it")?;
+    Ok(Path::new(&home).join(path))
+}
+
+/// A program's path on this host: `@cache/…` is looked up in the cache, everything else stays as it is.
+pub(crate) fn executable(exe: &OsStr, cache: Option<&Path>) -> OsString {
+    match (Path::new(exe).strip_prefix(CACHE_PREFIX), cache) {
+        (Ok(inside), Some(cache)) if is_plain(inside) => cache.join(inside).into(),
+        _ => exe.to_owned(),
+    }
+}
+
+/// Whether a path has a last component to give something a name, and no `..`.
+pub(crate) fn is_destination(path: &Path) -> bool {
+    path.file_name().is_some() && !path.components().any(|component| component == Component::ParentDir)
+}
+
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|component| matches!(component, Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chosen_cache_may_differ_by_host() {
+        assert_eq!(cache(Some(b"/x/{host}/y"), "n1"), Ok("/x/n1/y".into()));
+    }
+
+    #[test]
+    fn a_program_in_the_cache_is_found_and_nothing_outside_of_it() {
+        let cache = Some(Path::new("/c"));
+        assert_eq!(executable(OsStr::new("@cache/abc/bin/p"), cache), "/c/abc/bin/p");
+        assert_eq!(executable(OsStr::new("@cache/../p"), cache), "@cache/../p");
+        assert_eq!(executable(OsStr::new("/bin/true"), cache), "/bin/true");
+    }
+
+    #[test]
+    fn a_destination_has_a_name_and_never_goes_up() {
+        for path in ["/", "", "..", "a/..", "../a", "a/../b"] {
+            assert!(!is_destination(Path::new(path)), "{path:?}");
+        }
+        assert!(is_destination(Path::new("/a/b")) && is_destination(Path::new("b")));
+    }
+}

@@ -1,0 +1,405 @@
+//! Storing a staged stream: under a temporary name, checked, then renamed into place; or nothing is left of it.
+//!
+//! The stream is not trusted. Names are checked, and everything is made relative to descriptors of directories that were
+//! made here, never through a symbolic link.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Offer;
+use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
+use super::place;
+
+/// How the names of files begin that are not complete yet.
+pub(crate) const TEMPORARY: &str = ".banyan-";
+
+/// Age after which a temporary file is one that a killed agent has left: no transfer takes so long.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Flags for directories that must not be reached through links.
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Flags for files that must not exist yet.
+const NEW_FILE: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Why a stream could not be stored.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    #[error("{0}")]
+    NoPlace(String),
+    #[error("what came for {} is not what was sent: its hash is wrong; it was damaged, or changed while it was read", .0.display())]
+    Damaged(PathBuf),
+    #[error("what came for {path} cannot be stored: {why}", path = .0.display(), why = .1)]
+    Refused(PathBuf, String),
+    #[error("{} exists and is a directory, which is never replaced; remove it first", .0.display())]
+    Exists(PathBuf),
+    #[error(
+        "{} belongs to someone else, or others may write to it; programs are not started from such a directory",
+        .0.display()
+    )]
+    Unsafe(PathBuf),
+    #[error("{} cannot be written: no space left on the device ({free} bytes free, {needed} needed)", .path.display())]
+    NoSpace { path: PathBuf, free: u64, needed: u64 },
+    #[error("{} cannot be written: {source}", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// A stream on its way to the disk. Dropped before [`finish`](Store::finish), it leaves nothing.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// Where it goes.
+    target: PathBuf,
+    in_cache: bool,
+    parent: OwnedFd,
+    temporary: OsString,
+    hash: String,
+    length: u64,
+    hasher: blake3::Hasher,
+    state: State,
+    /// The directory that is staged, once it was made.
+    root: Option<OwnedFd>,
+    /// Whether the first entry came.
+    begun: bool,
+    /// Directories, which get their modes at the end: they may forbid writing.
+    directories: Vec<(PathBuf, u32)>,
+    finished: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Head and name of an entry, as far as they came.
+    Head(Vec<u8>),
+    /// Inside a file.
+    File { file: File, mode: u32, left: u64 },
+    /// Inside the target of a link.
+    Link { name: PathBuf, target: Vec<u8>, length: usize },
+}
+
+impl Store {
+    /// Makes ready to store; `None` if this host has it.
+    pub(crate) fn begin(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<Option<Store>, StoreError> {
+        let target = match &offer.path {
+            Some(path) => place::destination(Path::new(&OsString::from_vec(path.clone()))),
+            None => place::cache(cache, host).map(|cache| cache.join(&offer.hash)),
+        };
+        let target = target.map_err(StoreError::NoPlace)?;
+        let in_cache = offer.path.is_none();
+        if !is_hash(&offer.hash) || !place::is_destination(&target) {
+            return Err(StoreError::Refused(target, "it is no place for a file".into()));
+        }
+        let parent = open_parent(&target, in_cache)?;
+        let store = Store {
+            parent,
+            in_cache,
+            temporary: temporary_name().map_err(|source| StoreError::Write { path: target.clone(), source })?,
+            hash: offer.hash.clone(),
+            length: offer.length,
+            hasher: blake3::Hasher::new(),
+            state: State::Head(Vec::new()),
+            root: None,
+            begun: false,
+            directories: Vec::new(),
+            finished: false,
+            target,
+        };
+        if in_cache {
+            store.check_owner()?;
+            if store.is_there(offer) {
+                return Ok(None);
+            }
+            store.sweep();
+        } else if store.target_type() == Some(FileType::Directory) {
+            return Err(StoreError::Exists(store.target.clone()));
+        }
+        match store.free() {
+            Some(free) if free < offer.length => Err(store.no_space(free)),
+            _ => Ok(Some(store)),
+        }
+    }
+
+    /// Where it will be.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The next bytes of the stream.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        if self.hasher.count() + bytes.len() as u64 > self.length {
+            return Err(StoreError::Damaged(self.target.clone()));
+        }
+        self.hasher.update(bytes);
+        while !bytes.is_empty() {
+            match &mut self.state {
+                State::Head(head) => {
+                    let missing = missing_of_head(head).min(bytes.len());
+                    head.extend_from_slice(&bytes[..missing]);
+                    bytes = &bytes[missing..];
+                    if missing_of_head(head) == 0 {
+                        let head = std::mem::take(head);
+                        self.entry(&head)?;
+                    }
+                }
+                State::File { file, left, .. } => {
+                    let count = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                    let written = file.write_all(&bytes[..count]);
+                    *left -= count as u64;
+                    bytes = &bytes[count..];
+                    written.map_err(|source| self.failed(source))?;
+                    self.end_file()?;
+                }
+                State::Link { target, length, .. } => {
+                    let count = (*length - target.len()).min(bytes.len());
+                    target.extend_from_slice(&bytes[..count]);
+                    bytes = &bytes[count..];
+                    self.end_link()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The stream has ended: checks it and puts it into place.
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
+        let whole = self.begun && matches!(&self.state, State::Head(head) if head.is_empty());
+        if !whole || self.hasher.finalize().to_hex().as_str() != self.hash {
+            return Err(StoreError::Damaged(self.target.clone()));
+        }
+        self.set_directory_modes()?;
+        let name = self.target.file_name().unwrap_or_default();
+        match rustix::fs::renameat(&self.parent, &self.temporary, &self.parent, name) {
+            Ok(()) => self.finished = true,
+            // Another agent of this user was faster: the content is the same.
+            Err(Errno::NOTEMPTY | Errno::EXIST) if self.in_cache => {}
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::ISDIR) => return Err(StoreError::Exists(self.target.clone())),
+            Err(error) => return Err(self.failed(error.into())),
+        }
+        Ok(())
+    }
+
+    /// A head with its name is here.
+    fn entry(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let head = bytes.first_chunk::<HEAD_BYTES>().and_then(Head::decode);
+        let head = head.ok_or_else(|| self.refuse("it has an entry that cannot be read"))?;
+        let name = PathBuf::from(OsString::from_vec(bytes[HEAD_BYTES..].to_vec()));
+        let is_top = name.as_os_str().is_empty();
+        if is_top == self.begun || !is_top && (self.root.is_none() || !is_sound_name(&name)) {
+            return Err(self.refuse(&format!("it has an entry with the name {name:?}")));
+        }
+        self.begun = true;
+        let made = match head.kind {
+            EntryKind::Directory => self.make_directory(&name, head.mode),
+            EntryKind::File => self.make_file(&name, &head),
+            EntryKind::Link if is_top => return Err(self.refuse("it is a symbolic link")),
+            EntryKind::Link => {
+                let length = usize::try_from(head.length).unwrap_or(usize::MAX);
+                self.state = State::Link { name, target: Vec::new(), length };
+                Ok(())
+            }
+        };
+        made.map_err(|error| self.failed(error.into()))?;
+        self.end_file()
+    }
+
+    fn make_directory(&mut self, name: &Path, mode: u32) -> rustix::io::Result<()> {
+        self.state = State::Head(Vec::new());
+        let (parent, last) = self.locate(name)?;
+        let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
+        rustix::fs::mkdirat(parent, &last, Mode::RWXU)?;
+        if name.as_os_str().is_empty() {
+            self.root = Some(rustix::fs::openat(parent, &last, DIRECTORY, Mode::empty())?);
+        }
+        self.directories.push((name.to_owned(), mode));
+        Ok(())
+    }
+
+    fn make_file(&mut self, name: &Path, head: &Head) -> rustix::io::Result<()> {
+        let (parent, last) = self.locate(name)?;
+        let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
+        let file = rustix::fs::openat(parent, &last, NEW_FILE, Mode::RUSR | Mode::WUSR)?;
+        self.state = State::File { file: file.into(), mode: head.mode, left: head.length };
+        Ok(())
+    }
+
+    /// A file is complete when nothing is left of it.
+    fn end_file(&mut self) -> Result<(), StoreError> {
+        let State::File { file, mode, left: 0 } = &self.state else { return Ok(()) };
+        file.set_permissions(Permissions::from_mode(*mode)).map_err(|source| self.failed(source))?;
+        self.state = State::Head(Vec::new());
+        Ok(())
+    }
+
+    fn end_link(&mut self) -> Result<(), StoreError> {
+        let State::Link { name, target, length } = &self.state else { return Ok(()) };
+        if target.len() < *length {
+            return Ok(());
+        }
+        let target = PathBuf::from(OsString::from_vec(target.clone()));
+        if !stays_inside(name, &target) {
+            return Err(self.refuse(&format!("its link {name:?} leads to {target:?}, outside of it")));
+        }
+        let made = self.locate(name).and_then(|(parent, last)| {
+            let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
+            rustix::fs::symlinkat(&target, parent, &last)
+        });
+        made.map_err(|error| self.failed(error.into()))?;
+        self.state = State::Head(Vec::new());
+        Ok(())
+    }
+
+    /// The directory that a name is to be made in (`None`: beside the target) and its last component. No component is
+    /// followed if it is a link.
+    fn locate(&self, name: &Path) -> rustix::io::Result<(Option<OwnedFd>, OsString)> {
+        let Some(last) = name.file_name() else { return Ok((None, self.temporary.clone())) };
+        let root = self.root.as_ref().ok_or(Errno::NOTDIR)?;
+        let mut at = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
+        for component in name.parent().into_iter().flat_map(Path::components) {
+            at = rustix::fs::openat(&at, component.as_os_str(), DIRECTORY, Mode::empty())?;
+        }
+        Ok((Some(at), last.to_owned()))
+    }
+
+    fn set_directory_modes(&self) -> Result<(), StoreError> {
+        // The innermost first: their parents may then forbid to reach them.
+        for (name, mode) in self.directories.iter().rev() {
+            let changed = self.locate(name).and_then(|(parent, last)| {
+                let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
+                let directory = rustix::fs::openat(parent, &last, DIRECTORY, Mode::empty())?;
+                rustix::fs::fchmod(directory, Mode::from_raw_mode(*mode))
+            });
+            changed.map_err(|error| self.failed(error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the cache has it: a file of the right length (one that a power failure cut short has another), or a
+    /// directory.
+    fn is_there(&self, offer: &Offer) -> bool {
+        let Ok(about) = rustix::fs::statat(&self.parent, &offer.hash, AtFlags::SYMLINK_NOFOLLOW) else { return false };
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::Directory => offer.directory,
+            FileType::RegularFile => {
+                let length = u64::try_from(about.st_size).unwrap_or(0) + HEAD_BYTES as u64;
+                !offer.directory && length == offer.length
+            }
+            _ => false,
+        }
+    }
+
+    fn target_type(&self) -> Option<FileType> {
+        let name = self.target.file_name()?;
+        let about = rustix::fs::statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(FileType::from_raw_mode(about.st_mode))
+    }
+
+    fn check_owner(&self) -> Result<(), StoreError> {
+        let about = rustix::fs::fstat(&self.parent).map_err(|error| self.failed(error.into()))?;
+        let ours = about.st_uid == rustix::process::geteuid().as_raw();
+        if ours && about.st_mode & 0o022 == 0 {
+            return Ok(());
+        }
+        Err(StoreError::Unsafe(self.target.parent().unwrap_or(&self.target).to_owned()))
+    }
+
+    /// Removes what agents that were killed have left in the cache.
+    fn sweep(&self) {
+        let Some(cache) = self.target.parent() else { return };
+        let entries = std::fs::read_dir(cache).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_name().as_bytes().starts_with(TEMPORARY.as_bytes())) {
+            let modified = entry.metadata().and_then(|about| about.modified());
+            let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+            if age.is_some_and(|age| age > STALE) {
+                remove(&entry.path());
+            }
+        }
+    }
+
+    /// Bytes that this user may still write there.
+    fn free(&self) -> Option<u64> {
+        let about = rustix::fs::fstatvfs(&self.parent).ok()?;
+        Some(about.f_bavail.saturating_mul(about.f_frsize))
+    }
+
+    fn no_space(&self, free: u64) -> StoreError {
+        StoreError::NoSpace { path: self.target.clone(), free, needed: self.length }
+    }
+
+    fn refuse(&self, why: &str) -> StoreError {
+        StoreError::Refused(self.target.clone(), why.to_owned())
+    }
+
+    fn failed(&self, source: io::Error) -> StoreError {
+        match (source.kind(), self.free()) {
+            (io::ErrorKind::StorageFull, Some(free)) => self.no_space(free),
+            _ => StoreError::Write { path: self.target.clone(), source },
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if !self.finished && self.begun {
+            remove(&self.target.with_file_name(&self.temporary));
+        }
+    }
+}
+
+/// Removes a file or a whole directory, whatever modes its directories have by now.
+fn remove(path: &Path) {
+    let is_directory = path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    if !is_directory {
+        // It may be gone already: nothing was made before an error.
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    if std::fs::remove_dir_all(path).is_err() {
+        make_writable(path);
+        // What still cannot be removed belongs to somebody else by now.
+        let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+fn make_writable(directory: &Path) {
+    let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
+        }
+    }
+}
+
+/// Bytes that an entry's head and name still lack.
+fn missing_of_head(head: &[u8]) -> usize {
+    let name = if head.len() < HEAD_BYTES { 0 } else { usize::from(u16::from_le_bytes([head[2], head[3]])) };
+    (HEAD_BYTES + name).saturating_sub(head.len())
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 2 * blake3::OUT_LEN && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn temporary_name() -> io::Result<OsString> {
+    let mut random = [0; 8];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    Ok(format!("{TEMPORARY}{:016x}", u64::from_ne_bytes(random)).into())
+}
+
+/// Opens the directory that the target goes into, and makes it if it is missing. Links on the way there are the user's
+/// own.
+fn open_parent(target: &Path, in_cache: bool) -> Result<OwnedFd, StoreError> {
+    let parent = target.parent().unwrap_or(Path::new("/"));
+    let failed = |source: io::Error| StoreError::Write { path: parent.to_owned(), source };
+    let mode = if in_cache { 0o700 } else { 0o777 };
+    DirBuilder::new().recursive(true).mode(mode).create(parent).map_err(failed)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(parent, flags, Mode::empty()).map_err(|error| failed(error.into()))
+}

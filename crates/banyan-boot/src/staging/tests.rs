@@ -1,0 +1,232 @@
+//! Packing and storing against each other, and storing against streams that mean harm.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::Offer;
+use super::entry::{EntryKind, Head};
+use super::error::StageError;
+use super::pack::Packer;
+use super::store::{Store, StoreError};
+
+fn stream_of(what: &Path) -> Vec<u8> {
+    let mut packer = Packer::new(what);
+    let mut all = Vec::new();
+    while let Some(piece) = packer.next().unwrap() {
+        all.extend_from_slice(&piece);
+    }
+    all
+}
+
+fn offer(stream: &[u8], to: &Path) -> Offer {
+    let hash = blake3::hash(stream).to_hex().to_string();
+    let path = Some(to.as_os_str().as_encoded_bytes().to_vec());
+    Offer { number: 1, hash, length: stream.len() as u64, directory: false, path }
+}
+
+/// Stores a stream in pieces of a length.
+fn store(stream: &[u8], to: &Path, piece: usize) -> Result<(), StoreError> {
+    let mut store = Store::begin(&offer(stream, to), None, "here")?.expect("paths are never there already");
+    stream.chunks(piece).try_for_each(|piece| store.push(piece))?;
+    store.finish()
+}
+
+fn entry(kind: EntryKind, name: &str, content: &[u8]) -> Vec<u8> {
+    let mode = if kind == EntryKind::Directory { 0o755 } else { 0o644 };
+    let head = Head { kind, mode, name: name.len() as u16, length: content.len() as u64 };
+    [&head.encode()[..], name.as_bytes(), content].concat()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn names(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into()).collect()
+}
+
+#[test]
+fn a_directory_arrives_with_modes_and_links_and_empty_files() {
+    let place = TempDir::new().unwrap();
+    let from = place.path().join("from");
+    fs::create_dir_all(from.join("a/b")).unwrap();
+    fs::write(from.join("a/b/program"), "#!/bin/sh\n").unwrap();
+    fs::write(from.join("empty"), "").unwrap();
+    symlink("../empty", from.join("a/link")).unwrap();
+    fs::set_permissions(from.join("a/b/program"), fs::Permissions::from_mode(0o4755)).unwrap();
+    fs::set_permissions(from.join("a/b"), fs::Permissions::from_mode(0o555)).unwrap();
+    let to = place.path().join("new/to");
+    store(&stream_of(&from), &to, 7).unwrap();
+    assert_eq!(fs::read(to.join("a/b/program")).unwrap(), b"#!/bin/sh\n");
+    assert_eq!(fs::read(to.join("empty")).unwrap(), b"");
+    assert_eq!(fs::read_link(to.join("a/link")).unwrap(), Path::new("../empty"));
+    assert_eq!(mode(&to.join("a/b/program")), 0o755, "rights of the owner are not kept");
+    assert_eq!(mode(&to.join("a/b")), 0o555);
+    assert_eq!(names(&place.path().join("new")), [Path::new("to")]);
+    assert_eq!(stream_of(&to).len(), stream_of(&from).len());
+}
+
+#[test]
+fn a_stream_with_one_wrong_byte_is_refused_and_leaves_nothing() {
+    let place = TempDir::new().unwrap();
+    fs::write(place.path().join("from"), vec![7; 10_000]).unwrap();
+    let stream = stream_of(&place.path().join("from"));
+    let offer = offer(&stream, &place.path().join("to/file"));
+    let mut damaged = stream.clone();
+    damaged[5000] ^= 1;
+    for wrong in [damaged, stream[..9999].to_vec(), [stream.clone(), vec![0]].concat()] {
+        let mut store = Store::begin(&offer, None, "here").unwrap().unwrap();
+        let result = store.push(&wrong).and_then(|()| store.finish());
+        assert!(matches!(result, Err(StoreError::Damaged(_))), "{result:?}");
+        assert!(names(&place.path().join("to")).is_empty());
+    }
+}
+
+#[test]
+fn names_and_links_that_lead_outside_are_refused_and_leave_nothing() {
+    let place = TempDir::new().unwrap();
+    let outside = place.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let top = entry(EntryKind::Directory, "", b"");
+    let absolute = outside.join("x").to_str().unwrap().to_owned();
+    let attacks = [
+        entry(EntryKind::File, "../outside/x", b"harm"),
+        entry(EntryKind::File, &absolute, b"harm"),
+        entry(EntryKind::File, "a/../../outside/x", b"harm"),
+        entry(EntryKind::Directory, "..", b""),
+        entry(EntryKind::Link, "l", b"../outside"),
+        entry(EntryKind::Link, "l", b"/etc"),
+        entry(EntryKind::File, "missing/x", b"harm"),
+        // Through a link that is itself allowed.
+        [
+            entry(EntryKind::Directory, "d", b""),
+            entry(EntryKind::Link, "l", b"d"),
+            entry(EntryKind::File, "l/x", b"harm"),
+        ]
+        .concat(),
+        // Onto a link, and the same name twice.
+        [entry(EntryKind::Link, "l", b"d"), entry(EntryKind::File, "l", b"harm")].concat(),
+        [entry(EntryKind::File, "f", b"1"), entry(EntryKind::File, "f", b"2")].concat(),
+        entry(EntryKind::Directory, "", b""),
+    ];
+    for attack in attacks {
+        let stream = [top.clone(), attack].concat();
+        store(&stream, &place.path().join("to/t"), 64).unwrap_err();
+        assert!(names(&place.path().join("to")).is_empty());
+        assert!(names(&outside).is_empty());
+    }
+    store(&entry(EntryKind::Link, "", b"x"), &place.path().join("to/t"), 64).unwrap_err();
+}
+
+#[test]
+fn a_file_takes_the_place_of_a_link_and_not_of_what_it_points_to() {
+    let place = TempDir::new().unwrap();
+    fs::write(place.path().join("precious"), "precious").unwrap();
+    symlink("precious", place.path().join("to")).unwrap();
+    store(&entry(EntryKind::File, "", b"new"), &place.path().join("to"), 64).unwrap();
+    assert_eq!(fs::read(place.path().join("precious")).unwrap(), b"precious");
+    assert_eq!(fs::read(place.path().join("to")).unwrap(), b"new");
+}
+
+#[test]
+fn an_existing_directory_is_never_replaced() {
+    let place = TempDir::new().unwrap();
+    let to = place.path().join("to");
+    fs::create_dir(&to).unwrap();
+    fs::write(to.join("precious"), "precious").unwrap();
+    for stream in [entry(EntryKind::Directory, "", b""), entry(EntryKind::File, "", b"x")] {
+        assert!(matches!(store(&stream, &to, 64), Err(StoreError::Exists(_))));
+    }
+    assert_eq!(names(place.path()), [Path::new("to")]);
+    assert_eq!(names(&to), [Path::new("precious")]);
+}
+
+#[test]
+fn the_cache_has_what_was_stored_and_is_refused_if_others_may_write_to_it() {
+    let place = TempDir::new().unwrap();
+    let cache = place.path().join("{host}");
+    let chosen = Some(cache.as_os_str().as_encoded_bytes());
+    let stream = entry(EntryKind::File, "", b"content");
+    let offer = Offer { path: None, ..offer(&stream, Path::new("unused")) };
+    let mut store = Store::begin(&offer, chosen, "n1").unwrap().unwrap();
+    store.push(&stream).unwrap();
+    store.finish().unwrap();
+    assert!(Store::begin(&offer, chosen, "n1").unwrap().is_none());
+    assert!(Store::begin(&offer, chosen, "n2").unwrap().is_some());
+    let stored = place.path().join("n1").join(&offer.hash);
+    assert_eq!(fs::read(&stored).unwrap(), b"content");
+    fs::write(&stored, "cut").unwrap();
+    assert!(Store::begin(&offer, chosen, "n1").unwrap().is_some(), "one that was cut short is not there");
+    fs::set_permissions(place.path().join("n1"), fs::Permissions::from_mode(0o770)).unwrap();
+    assert!(matches!(Store::begin(&offer, chosen, "n1"), Err(StoreError::Unsafe(_))));
+}
+
+#[test]
+fn temporary_files_of_killed_agents_are_swept_after_a_day_and_not_before() {
+    let place = TempDir::new().unwrap();
+    let old = place.path().join(".banyan-old");
+    let recent = place.path().join(".banyan-recent");
+    fs::create_dir(&old).unwrap();
+    fs::write(old.join("part"), "").unwrap();
+    fs::write(&recent, "").unwrap();
+    let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(48 * 60 * 60);
+    fs::File::open(&old).unwrap().set_modified(two_days_ago).unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let offer = Offer { path: None, ..offer(&entry(EntryKind::File, "", b""), Path::new("unused")) };
+    drop(Store::begin(&offer, Some(place.path().as_os_str().as_encoded_bytes()), "here").unwrap());
+    assert_eq!(names(place.path()), [Path::new(".banyan-recent")]);
+}
+
+#[test]
+fn more_than_there_is_space_for_is_refused_before_it_is_sent() {
+    let place = TempDir::new().unwrap();
+    let stream = entry(EntryKind::File, "", b"x");
+    let offer = Offer { length: u64::MAX, ..offer(&stream, &place.path().join("to")) };
+    let error = Store::begin(&offer, None, "here").unwrap_err();
+    assert!(error.to_string().contains("bytes free"), "{error}");
+}
+
+#[test]
+fn links_that_leave_and_sockets_are_not_packed() {
+    let place = TempDir::new().unwrap();
+    symlink("/etc/passwd", place.path().join("link")).unwrap();
+    let error = Packer::new(place.path()).measure().unwrap_err();
+    assert!(matches!(error, StageError::Leaves { .. }), "{error}");
+    fs::remove_file(place.path().join("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
+    let error = Packer::new(place.path()).measure().unwrap_err();
+    assert!(matches!(error, StageError::Kind(_)), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_bytes_come_nothing_is_left_of_them_and_nothing_panics(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        piece in 1usize..40,
+    ) {
+        let place = TempDir::new().unwrap();
+        // Right but for its content: also what follows a sound beginning is hostile.
+        let stream = [entry(EntryKind::Directory, "", b""), bytes].concat();
+        let hash = blake3::hash(b"something else").to_hex().to_string();
+        let offer = Offer { hash, ..offer(&stream, &place.path().join("to")) };
+        let mut store = Store::begin(&offer, None, "here").unwrap().unwrap();
+        let pushed = stream.chunks(piece).try_for_each(|piece| store.push(piece));
+        prop_assert!(pushed.and_then(|()| store.finish()).is_err());
+        prop_assert!(names(place.path()).is_empty());
+    }
+
+    #[test]
+    fn a_file_of_any_length_arrives_whatever_the_pieces(length in 0usize..100_000, piece in 1usize..50_000) {
+        let place = TempDir::new().unwrap();
+        let content: Vec<u8> = (0..length).map(|at| ((at * 31) >> 3) as u8).collect();
+        fs::write(place.path().join("from"), &content).unwrap();
+        store(&stream_of(&place.path().join("from")), &place.path().join("to"), piece).unwrap();
+        prop_assert_eq!(fs::read(place.path().join("to")).unwrap(), content);
+    }
+}

@@ -1,0 +1,156 @@
+//! The thread of an agent that stores one staged stream.
+//!
+//! The node hands it pieces and looks, when its bell rings, how far it is. It ends by itself when the stream has ended
+//! or failed, or when the node lets go of it; then nothing of an incomplete stream is left.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::Offer;
+use super::store::{Store, StoreError};
+
+/// Pieces that wait for the disk at most.
+const QUEUE: usize = 8;
+
+/// How long the end of an agent waits until the temporary file is removed: longer only if the disk hangs.
+const REMOVAL: Duration = Duration::from_secs(1);
+
+/// How far a writer is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Progress {
+    /// It looks whether the host has it.
+    #[default]
+    Looking,
+    /// The host has it.
+    Had,
+    /// The host lacks it; pieces may come.
+    Needs,
+    /// It is in place.
+    Stored,
+    /// It could not be stored, and why.
+    Failed(String),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pieces: Option<Sender<(Bytes, bool)>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    bell: OwnedFd,
+    queued: AtomicUsize,
+    state: Mutex<(Progress, bool)>,
+    over: Condvar,
+}
+
+impl Writer {
+    /// Starts a thread that stores what is offered.
+    pub(crate) fn start(offer: Offer, cache: Option<Vec<u8>>, host: String) -> io::Result<Writer> {
+        let (pieces, queue) = channel();
+        let shared = Arc::new(Shared {
+            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            queued: AtomicUsize::new(0),
+            state: Mutex::default(),
+            over: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        let run = move || {
+            let outcome = store(&offer, cache.as_deref(), &host, &queue, &theirs);
+            theirs.end(outcome.unwrap_or_else(|error| Progress::Failed(error.to_string())));
+        };
+        std::thread::Builder::new().name("banyan stage".into()).spawn(run)?;
+        Ok(Writer { pieces: Some(pieces), shared })
+    }
+
+    /// What becomes readable when there is progress, or room again.
+    pub(crate) fn bell(&self) -> &OwnedFd {
+        &self.shared.bell
+    }
+
+    /// How far it is; silences the bell.
+    pub(crate) fn progress(&self) -> Progress {
+        // Nothing to read only means that it did not ring.
+        let _ = rustix::io::read(&self.shared.bell, &mut [0; 8]);
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// Whether it takes another piece.
+    pub(crate) fn has_room(&self) -> bool {
+        self.shared.queued.load(Ordering::Acquire) < QUEUE
+    }
+
+    /// The next piece. After a failure it goes nowhere.
+    pub(crate) fn push(&self, piece: Bytes, last: bool) {
+        self.shared.queued.fetch_add(1, Ordering::AcqRel);
+        if self.pieces.as_ref().is_none_or(|pieces| pieces.send((piece, last)).is_err()) {
+            self.shared.queued.store(0, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.pieces = None;
+        let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whether it was in time or not: there is nothing else to do about it.
+        drop(self.shared.over.wait_timeout_while(state, REMOVAL, |(_, over)| !*over));
+    }
+}
+
+impl Shared {
+    fn tell(&self, progress: Progress) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0 = progress;
+        self.ring();
+    }
+
+    fn end(&self, progress: Progress) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (progress, true);
+        self.queued.store(0, Ordering::Release);
+        self.over.notify_all();
+        self.ring();
+    }
+
+    /// A piece was stored; whoever waits for room hears of it.
+    fn took_one(&self) {
+        let before = self.queued.fetch_update(Ordering::AcqRel, Ordering::Acquire, |queued| queued.checked_sub(1));
+        if before == Ok(QUEUE) {
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        // A bell that rings already is as good.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+}
+
+fn store(
+    offer: &Offer,
+    cache: Option<&[u8]>,
+    host: &str,
+    queue: &Receiver<(Bytes, bool)>,
+    shared: &Shared,
+) -> Result<Progress, StoreError> {
+    let Some(mut store) = Store::begin(offer, cache, host)? else { return Ok(Progress::Had) };
+    shared.tell(Progress::Needs);
+    while let Ok((piece, last)) = queue.recv() {
+        store.push(&piece)?;
+        drop(piece);
+        shared.took_one();
+        if last {
+            store.finish()?;
+            return Ok(Progress::Stored);
+        }
+    }
+    Ok(Progress::Failed(format!("{} was given up", store.target().display())))
+}

@@ -1,0 +1,251 @@
+//! Members that attach: processes that no agent started, among them those of `mpirun`.
+//!
+//! This program is its own agent and its own member, so it has no usual test harness.
+
+#[path = "harness/mod.rs"]
+mod harness;
+
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use banyan_boot::{
+    Event, ExitState, JoinError, Launcher, Member, MemberError, ProblemKind, ProcessDistribution, Session,
+    SessionOptions, Ticket, become_agent_if_asked,
+};
+use bytes::Bytes;
+use tempfile::TempDir;
+
+/// Nothing here takes so long.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Set in members: what they do.
+const ROLE: &str = "BANYAN_TEST_ATTACH";
+
+fn main() -> ExitCode {
+    become_agent_if_asked();
+    match std::env::var(ROLE).as_deref() {
+        Ok("collectives") => collectives(),
+        Ok("outlives") => outlives(),
+        Ok("leaves") => leaves(),
+        Ok("stays") => stays(),
+        Ok(other) => panic!("no role {other}"),
+        Err(_) => return harness::run(TESTS, None),
+    }
+    ExitCode::SUCCESS
+}
+
+const TESTS: &[harness::Test] = &[
+    ("attached_and_started_members_share_collectives", attached_and_started_members_share_collectives),
+    ("processes_of_mpirun_attach", processes_of_mpirun_attach),
+    ("a_rank_is_given_once_and_others_are_sent_away", a_rank_is_given_once),
+    ("a_wrong_secret_changes_nothing", a_wrong_secret_changes_nothing),
+    ("members_that_do_not_come_in_time_are_named", members_that_do_not_come_in_time_are_named),
+    ("an_attached_member_outlives_the_session", an_attached_member_outlives_the_session),
+    ("members_go_on_when_the_front_end_detaches", members_go_on_when_the_front_end_detaches),
+];
+
+/// A member that takes part in every sort of collective and checks what it gets.
+fn collectives() {
+    let mut member = Member::join().unwrap();
+    member.set_timeout(Some(DEADLINE));
+    let word = member.is_master().then(|| member.recv_user_data().unwrap());
+    let word = member.broadcast(word).unwrap();
+    let parts = (0..member.size()).map(|rank| Bytes::copy_from_slice(&rank.to_le_bytes())).collect();
+    let own = member.scatter(member.is_master().then_some(parts)).unwrap();
+    assert_eq!(own[..], member.rank().to_le_bytes());
+    let gathered = member.gather(own).unwrap();
+    member.barrier().unwrap();
+    if let Some(parts) = gathered {
+        let in_order = parts.iter().zip(0u32..).all(|(part, rank)| part[..] == rank.to_le_bytes());
+        let word = String::from_utf8_lossy(&word);
+        member.send_user_data(format!("{} heard {word}, in order: {in_order}", parts.len())).unwrap();
+    }
+}
+
+/// A member that waits for the end of its session and says so.
+fn outlives() {
+    let file = std::env::var_os("BANYAN_TEST_FILE").unwrap();
+    let mut member = Member::join().unwrap();
+    std::fs::write(&file, "attached").unwrap();
+    // Nobody sends anything: only the end of the session ends this.
+    let error = member.recv_user_data().unwrap_err();
+    assert!(matches!(error, MemberError::Ended), "{error}");
+    std::fs::write(&file, "went on").unwrap();
+}
+
+fn options() -> SessionOptions {
+    SessionOptions { launcher: Launcher::Local, ..SessionOptions::default() }
+}
+
+fn deadline() -> Option<Instant> {
+    Some(Instant::now() + DEADLINE)
+}
+
+fn this_program() -> std::path::PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+fn next_problem(session: &Session) -> banyan_boot::Problem {
+    loop {
+        match session.next_event(deadline()).expect("a problem") {
+            Event::Problem(problem) => return problem,
+            Event::Output(_) | Event::Exited { .. } => {}
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn attached_and_started_members_share_collectives() {
+    let started = ProcessDistribution::new(this_program(), [""; 0]).env(ROLE, "collectives").on("n1", 2);
+    // Two hosts: their agents are asked one after the other until all ranks are given.
+    let attached = ProcessDistribution::attached().on("n1", 1).on("n2", 3);
+    let session = Session::launch(&[started, attached], &options()).unwrap();
+    let place = TempDir::new().unwrap();
+    let path = place.path().join("ticket");
+    session.ticket().unwrap().write(&path).unwrap();
+    let by_file =
+        |_| Command::new(this_program()).env(ROLE, "collectives").env("BANYAN_TICKET", &path).spawn().unwrap();
+    let members: Vec<Child> = (0..4).map(by_file).collect();
+    session.send_user_data(b"hello");
+    let answer = session.recv_user_data(deadline()).unwrap();
+    assert_eq!(String::from_utf8(answer).unwrap(), "6 heard hello, in order: true");
+    for mut member in members {
+        assert!(member.wait().unwrap().success());
+    }
+    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+}
+
+fn processes_of_mpirun_attach() {
+    if Command::new("mpirun").arg("--version").output().is_err() {
+        return println!("skipped, since there is no mpirun:");
+    }
+    let session = Session::launch(&[ProcessDistribution::attached().on("localhost", 4)], &options()).unwrap();
+    let (name, value) = session.ticket().unwrap().to_env();
+    let mut mpirun = Command::new("mpirun")
+        .args(["--oversubscribe", "-n", "4"])
+        .arg(this_program())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env(ROLE, "collectives")
+        .env(name, value)
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    session.send_user_data(b"mpirun");
+    let answer = session.recv_user_data(deadline()).unwrap();
+    assert_eq!(String::from_utf8(answer).unwrap(), "4 heard mpirun, in order: true");
+    assert!(mpirun.wait().unwrap().success());
+    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+}
+
+fn a_rank_is_given_once() {
+    let session = Session::launch(&[ProcessDistribution::attached().on("n1", 3)], &options()).unwrap();
+    let ticket = session.ticket().unwrap();
+    let second = Member::attach_as(ticket, 1).unwrap();
+    assert_eq!((second.rank(), second.size()), (1, 3));
+    let error = Member::attach_as(ticket, 1).unwrap_err();
+    assert!(matches!(error, JoinError::NotAdmitted { .. }), "{error}");
+    let problem = next_problem(&session);
+    assert_eq!(problem.kind, ProblemKind::NotAttached);
+    assert!(problem.cause.contains("member 1"), "{problem}");
+    let mut ranks = [Member::attach(ticket).unwrap(), Member::attach(ticket).unwrap()].map(|member| member.rank());
+    ranks.sort_unstable();
+    assert_eq!(ranks, [0, 2]);
+    let error = Member::attach(ticket).unwrap_err();
+    assert!(matches!(error, JoinError::NotAdmitted { .. }), "{error}");
+    drop(second);
+    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+}
+
+fn a_wrong_secret_changes_nothing() {
+    let session = Session::launch(&[ProcessDistribution::attached().on("n1", 1)], &options()).unwrap();
+    let other = Session::launch(&[ProcessDistribution::attached().on("n1", 1)], &options()).unwrap();
+    let place = TempDir::new().unwrap();
+    let path = place.path().join("ticket");
+    let (_, text) = session.ticket().unwrap().to_env();
+    let (_, wrong) = other.ticket().unwrap().to_env();
+    // The right session and address with the secret of another session.
+    let secret = |text: &str| text.split(',').nth(2).unwrap().to_owned();
+    session.ticket().unwrap().write(&path).unwrap();
+    std::fs::write(&path, text.replace(&secret(&text), &secret(&wrong))).unwrap();
+    let error = Member::attach(&Ticket::read(&path).unwrap()).unwrap_err();
+    assert!(matches!(error, JoinError::NotAdmitted { .. }), "{error}");
+    assert_eq!(Member::attach(session.ticket().unwrap()).unwrap().rank(), 0);
+}
+
+fn members_that_do_not_come_in_time_are_named() {
+    let options = SessionOptions { attach_deadline: Duration::from_millis(300), ..options() };
+    let session = Session::launch(&[ProcessDistribution::attached().on("n1", 1).on("n2", 3)], &options).unwrap();
+    let mut member = Member::attach_as(session.ticket().unwrap(), 0).unwrap();
+    let problem = next_problem(&session);
+    assert_eq!((&*problem.host, problem.kind, &*problem.members), ("n2", ProblemKind::NotAttached, "1-3"));
+    member.set_timeout(Some(DEADLINE));
+    let error = member.barrier().unwrap_err();
+    assert!(error.to_string().contains("did not attach in time"), "{error}");
+    drop(member);
+    let outcome = session.wait(deadline()).unwrap();
+    assert_eq!(outcome.states[0], ExitState::Exited(0));
+    assert_eq!(outcome.failures().count(), 3);
+}
+
+fn an_attached_member_outlives_the_session() {
+    let place = TempDir::new().unwrap();
+    let file = place.path().join("file");
+    let session = Session::launch(&[ProcessDistribution::attached().on("n1", 1)], &options()).unwrap();
+    let ticket = session.ticket().unwrap().clone();
+    let (name, value) = ticket.to_env();
+    let member =
+        Command::new(this_program()).env(ROLE, "outlives").env("BANYAN_TEST_FILE", &file).env(name, value).spawn();
+    let mut member = member.unwrap();
+    wait_until("the member has attached", || file.exists());
+    session.kill().unwrap();
+    assert!(member.wait().unwrap().success());
+    assert_eq!(std::fs::read(&file).unwrap(), b"went on");
+    assert!(matches!(Member::attach(&ticket), Err(JoinError::NotAdmitted { .. })), "the session is over");
+}
+
+/// A front-end that leaves at once.
+fn leaves() {
+    let place = std::env::var_os("BANYAN_TEST_FILE").unwrap();
+    let members = ProcessDistribution::new(this_program(), [""; 0]).env(ROLE, "stays").env("BANYAN_TEST_FILE", place);
+    let hosts = (0..5).fold(members, |all, host| all.on(format!("n{host}"), 1));
+    let options = SessionOptions { fanout: 2, ..options() };
+    Session::launch(&[hosts], &options).unwrap().detach().unwrap();
+}
+
+/// A member that goes on until it is told to end, by a file.
+fn stays() {
+    let place = std::path::PathBuf::from(std::env::var_os("BANYAN_TEST_FILE").unwrap());
+    let mut member = Member::join().unwrap();
+    let rank = member.rank();
+    wait_until("told to go on", || place.join("go").exists());
+    member.set_timeout(Some(DEADLINE));
+    let error = member.barrier().unwrap_err();
+    assert!(error.to_string().contains("detached"), "{error}");
+    let agent = std::os::unix::process::parent_id();
+    println!("what nobody reads any more");
+    std::fs::write(place.join(format!("{rank}.part")), agent.to_string()).unwrap();
+    std::fs::rename(place.join(format!("{rank}.part")), place.join(rank.to_string())).unwrap();
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn members_go_on_when_the_front_end_detaches() {
+    let place = TempDir::new().unwrap();
+    let mut front_end = Command::new(this_program());
+    let front_end = front_end.env(ROLE, "leaves").env("BANYAN_TEST_FILE", place.path()).status().unwrap();
+    assert!(front_end.success());
+    std::fs::write(place.path().join("go"), "").unwrap();
+    for rank in 0..5 {
+        let file = place.path().join(rank.to_string());
+        wait_until("a member ended", || file.exists());
+        let agent = std::fs::read_to_string(file).unwrap();
+        wait_until("its agent ended", || !std::path::Path::new("/proc").join(&agent).exists());
+    }
+}

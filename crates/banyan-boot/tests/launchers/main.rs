@@ -1,0 +1,46 @@
+//! Agents that are started together by one command, on test hosts with Slurm: by `srun` inside and outside of an
+//! allocation, by `pdsh` and by `mpirun`.
+//!
+//! ```text
+//! cargo xtask hosts up 8 --slurm --name NAME
+//! BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-boot --test launchers -- --ignored
+//! ```
+//!
+//! This program is the tests, and when it is started as such the agent, the member and the front-end of a session: a
+//! front-end is a process of its own since it lives in an allocation.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod cluster;
+#[expect(clippy::print_stdout, reason = "a front-end speaks to its test by its output")]
+mod programs;
+mod tests;
+
+use std::process::ExitCode;
+
+/// What is tested, by the words of its name.
+const TESTS: &[harness::Test] = &[
+    ("a_step_inside_an_allocation_starts_all_agents", tests::a_step_inside_an_allocation_starts_all_agents),
+    ("an_allocation_gives_the_hosts_if_none_are_named", tests::an_allocation_gives_the_hosts_if_none_are_named),
+    ("without_an_allocation_one_is_made", tests::without_an_allocation_one_is_made),
+    ("pdsh_starts_agents", tests::pdsh_starts_agents),
+    ("mpirun_starts_agents", tests::mpirun_starts_agents),
+    ("a_command_that_fails_is_named_with_what_to_check", tests::a_command_that_fails_is_named_with_what_to_check),
+    ("a_host_whose_agent_never_comes_is_named", tests::a_host_whose_agent_never_comes_is_named),
+    ("hosts_that_only_miss_their_parents_are_not_blamed", tests::hosts_that_only_miss_their_parents_are_not_blamed),
+    ("a_node_that_slurm_does_not_know_is_named", tests::a_node_that_slurm_does_not_know_is_named),
+    ("a_cancelled_allocation_leaves_nothing", tests::a_cancelled_allocation_leaves_nothing),
+    ("a_killed_front_end_leaves_nothing", tests::a_killed_front_end_leaves_nothing),
+];
+
+fn main() -> ExitCode {
+    banyan_boot::become_agent_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["member", what] => programs::member(what),
+        ["front-end", launcher, fanout, hosts, what] => programs::front_end(launcher, fanout, hosts, what),
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
+    }
+}

@@ -1,0 +1,54 @@
+//! The front-end and the member of the tests' sessions.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use banyan_boot::{HostSet, Launcher, Member, ProcessDistribution, Session, SessionOptions};
+use bytes::Bytes;
+
+/// Members on each host.
+pub(crate) const PROCESSES: u32 = 4;
+
+/// `slurm`, `auto`, or the template of a command; hosts may be `-` for those of the allocation.
+pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -> ExitCode {
+    let launcher = match launcher {
+        "slurm" => Launcher::Slurm { arguments: Vec::new() },
+        "auto" => Launcher::Auto,
+        template => Launcher::Command { template: template.into() },
+    };
+    let host_deadline = if what == "impatient" { Duration::from_secs(5) } else { Duration::from_secs(30) };
+    let options =
+        SessionOptions { launcher, fanout: fanout.parse().unwrap(), host_deadline, ..SessionOptions::default() };
+    let mut members = ProcessDistribution::new(std::env::current_exe().unwrap(), ["member", what]);
+    if hosts != "-" {
+        members = HostSet::parse(hosts).unwrap().iter().fold(members, |members, host| members.on(host, PROCESSES));
+    }
+    match Session::launch(&[members], &options) {
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+        Ok(session) => {
+            println!("{}", String::from_utf8_lossy(&session.recv_user_data(None).unwrap()));
+            let outcome = session.wait(None).unwrap();
+            ExitCode::from(outcome.exit_status())
+        }
+    }
+}
+
+/// Gathers ranks and hosts at the master, which tells the front-end; then ends, or waits to be ended.
+pub(crate) fn member(what: &str) -> ExitCode {
+    let mut member = Member::join().unwrap();
+    let gathered = member.gather(Bytes::copy_from_slice(&member.rank().to_le_bytes())).unwrap();
+    if let Some(parts) = gathered {
+        let in_order = parts.iter().zip(0u32..).all(|(part, rank)| part[..] == rank.to_le_bytes());
+        member.send_user_data(format!("{} members in order: {in_order}", parts.len())).unwrap();
+    }
+    member.barrier().unwrap();
+    if what == "wait" {
+        loop {
+            std::thread::park();
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,111 @@
+//! What holds for agents that are started together.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::cluster::{assert_clean, command, said};
+
+const HOSTS: &str = "h[1-4]";
+
+fn this_program() -> String {
+    std::env::current_exe().unwrap().to_str().unwrap().to_owned()
+}
+
+fn front_end(words: [&str; 4]) -> Command {
+    let mut front_end = command(&this_program());
+    front_end.arg("front-end").args(words);
+    front_end
+}
+
+fn in_allocation(words: [&str; 4]) -> Command {
+    let mut salloc = command("salloc");
+    let allocation = ["--quiet", "--nodes=4", "--ntasks-per-node=4", "--nodelist=h[1-4]"];
+    salloc.args(allocation).arg(this_program()).arg("front-end").args(words);
+    salloc
+}
+
+fn assert_all_in_order(mut front_end: Command) {
+    let output = front_end.output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success() && said.contains("16 members in order: true"), "{said}");
+    assert_clean();
+}
+
+fn assert_fails(mut front_end: Command, parts: &[&str]) {
+    let output = front_end.output().unwrap();
+    let said = said(&output);
+    assert!(!output.status.success(), "{said}");
+    parts.iter().for_each(|part| assert!(said.contains(part), "{part:?} is missing in: {said}"));
+    assert_clean();
+}
+
+pub(crate) fn a_step_inside_an_allocation_starts_all_agents() {
+    assert_all_in_order(in_allocation(["auto", "32", HOSTS, "meet"]));
+    // With one child each the tree is a chain: agents find other agents.
+    assert_all_in_order(in_allocation(["auto", "1", HOSTS, "meet"]));
+}
+
+pub(crate) fn an_allocation_gives_the_hosts_if_none_are_named() {
+    assert_all_in_order(in_allocation(["slurm", "2", "-", "meet"]));
+}
+
+pub(crate) fn without_an_allocation_one_is_made() {
+    assert_all_in_order(front_end(["slurm", "2", HOSTS, "meet"]));
+}
+
+pub(crate) fn pdsh_starts_agents() {
+    assert_all_in_order(front_end(["pdsh -R ssh -w {hosts} {agent}", "2", HOSTS, "meet"]));
+}
+
+pub(crate) fn mpirun_starts_agents() {
+    let template = "mpirun -host {hosts} -np {count} --map-by ppr:1:node {agent}";
+    assert_all_in_order(front_end([template, "2", HOSTS, "meet"]));
+}
+
+pub(crate) fn a_command_that_fails_is_named_with_what_to_check() {
+    let parts = ["host h1: no agent came: the command that starts them", "check with: false h1,h2,h3,h4 hostname"];
+    assert_fails(front_end(["false {hosts} {agent}", "32", HOSTS, "meet"]), &parts);
+}
+
+pub(crate) fn a_host_whose_agent_never_comes_is_named() {
+    // The last host is left out of what is started.
+    let template = "pdsh -R ssh -w h1,h2,h3 {agent}";
+    let parts = ["1 of 4 hosts", "host h4: no agent answered within 5 s", "(members 12-15)"];
+    assert_fails(front_end([template, "32", HOSTS, "impatient"]), &parts);
+}
+
+pub(crate) fn hosts_that_only_miss_their_parents_are_not_blamed() {
+    // A chain: the front-end, h1, h2, h3, h4.
+    let template = "pdsh -R ssh -w h1,h4 {agent}";
+    let parts = ["2 of 4 hosts", "host h2: no agent answered", "host h3: no agent answered"];
+    assert_fails(front_end([template, "1", HOSTS, "impatient"]), &parts);
+}
+
+pub(crate) fn a_node_that_slurm_does_not_know_is_named() {
+    assert_fails(front_end(["slurm", "32", "nowhere", "meet"]), &["nowhere", "check with: "]);
+}
+
+/// A front-end whose members wait to be ended, at work.
+fn at_work(mut front_end: Command) -> std::process::Child {
+    let mut child = front_end.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "16 members in order: true\n");
+    child
+}
+
+pub(crate) fn a_cancelled_allocation_leaves_nothing() {
+    let mut salloc = at_work(in_allocation(["auto", "2", HOSTS, "wait"]));
+    let jobs = command("squeue").args(["--noheader", "--states=R", "--nodelist=h1", "--format=%i"]).output().unwrap();
+    let jobs = said(&jobs);
+    assert!(command("scancel").args(jobs.split_whitespace()).status().unwrap().success(), "{jobs}");
+    salloc.wait().unwrap();
+    assert_clean();
+}
+
+pub(crate) fn a_killed_front_end_leaves_nothing() {
+    let mut child = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_clean();
+}

@@ -1,0 +1,107 @@
+//! `banyan bench launch` and `banyan bench collectives`: starting members, and talking to all of them.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use banyan_bench::Environment;
+use banyan_bench::launch::{self, LaunchBenchError, LaunchRow, Plan, Program, QUICK_SIZES, SIZES};
+use clap::Args;
+
+use super::{check_plot, write_plot};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+#[derive(Args)]
+pub(crate) struct LaunchBench {
+    /// Three sizes instead of six, and no other starters
+    #[arg(long)]
+    quick: bool,
+    /// How many members; may be given several times (1, 8, 64, 256, 1024 and 2800 if not)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    members: Vec<u32>,
+    /// A member program as LABEL=PATH; may be given several times
+    #[arg(long, value_name = "LABEL=PATH")]
+    member: Vec<String>,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Where to draw the figure as SVG; `none` for nowhere
+    #[arg(long, value_name = "FILE")]
+    plot: Option<String>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Launch,
+    Collectives,
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            What::Launch => "launch",
+            What::Collectives => "collectives",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            What::Launch => "Launching members, until all have passed a barrier",
+            What::Collectives => "128 bytes to and from every member",
+        }
+    }
+
+    /// What the others are compared with.
+    fn base(self) -> &'static str {
+        match self {
+            What::Launch => "floor",
+            What::Collectives => "point-to-point",
+        }
+    }
+
+    fn run(self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
+        match self {
+            What::Launch => launch::launch(plan, progress),
+            What::Collectives => launch::collectives(plan, progress),
+        }
+    }
+}
+
+impl LaunchBench {
+    pub(super) fn run(self, what: What) -> Outcome {
+        let plot = self.plot.clone().unwrap_or_else(|| format!("banyan-bench-{}.svg", what.name()));
+        let plan = self.plan()?;
+        check_plot(&plot)?;
+        let mut environment = Environment::observe();
+        let mut progress = Progress::new();
+        let rows = what
+            .run(&plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
+            .map_err(|error| Failure::new(format!("bench {}: {error}", what.name())))?;
+        drop(progress);
+        environment.finish();
+        let mut out = output::stdout();
+        if self.json {
+            writeln!(out, "{}", launch::launch_json(what.name(), &rows, &environment))?;
+        } else {
+            writeln!(out, "{environment}\n\n{}", launch::launch_table(&rows, what.base()))?;
+        }
+        out.flush()?;
+        write_plot(&plot, &launch::draw(what.title(), &rows), self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn plan(&self) -> Result<Plan, Failure> {
+        let programs = match &self.member[..] {
+            [] => Program::beside_this().map(|program| vec![program]),
+            named => named.iter().map(|text| Program::named(text)).collect(),
+        };
+        let sizes = match (&self.members[..], self.quick) {
+            ([], true) => QUICK_SIZES.to_vec(),
+            ([], false) => SIZES.to_vec(),
+            (chosen, _) => chosen.to_vec(),
+        };
+        Ok(Plan { sizes, programs: programs.map_err(Failure::usage)?, rivals: !self.quick })
+    }
+}

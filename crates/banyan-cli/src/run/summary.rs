@@ -1,0 +1,172 @@
+//! How it went: who failed, why, and the exit status for all.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use banyan_boot::{Event, ExitState, HostSet, LaunchError, Problem, RankSet, Session};
+use serde_json::{Value, json};
+
+use super::show::problem_json;
+use super::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE, is_loss};
+use crate::failure::warn;
+
+/// Ways to fail that are shown; more are counted.
+const SHOWN: usize = 20;
+
+/// What is known of a session when it has ended.
+pub(super) struct Summary {
+    begin: Instant,
+    hosts: Vec<String>,
+    missing: Vec<Problem>,
+    ended: usize,
+    failures: Vec<(u32, ExitState)>,
+    a_host_was_lost: bool,
+    timed_out: bool,
+}
+
+/// Members that failed in the same way.
+struct Class {
+    members: RankSet,
+    state: ExitState,
+}
+
+impl Summary {
+    pub(super) fn new(session: &Session, begin: Instant) -> Summary {
+        Summary {
+            begin,
+            hosts: session.hosts().map(str::to_owned).collect(),
+            missing: session.missing().to_vec(),
+            ended: 0,
+            failures: Vec::new(),
+            a_host_was_lost: false,
+            timed_out: false,
+        }
+    }
+
+    pub(super) fn note(&mut self, event: &Event) {
+        self.a_host_was_lost |= is_loss(event);
+        if let Event::Exited { rank, state, .. } = event {
+            self.ended += 1;
+            if !state.is_success() {
+                self.failures.push((*rank, state.clone()));
+            }
+        }
+    }
+
+    pub(super) fn timed_out(&mut self) {
+        self.timed_out = true;
+    }
+
+    pub(super) fn all_ended(&self) -> bool {
+        self.ended >= self.hosts.len()
+    }
+
+    /// Members of which nothing was heard.
+    fn unknown(&self) -> usize {
+        self.hosts.len().saturating_sub(self.ended)
+    }
+
+    pub(super) fn exit_status(&self, worst: bool) -> u8 {
+        if self.timed_out {
+            return TIME_LIMIT;
+        }
+        if self.a_host_was_lost {
+            return UNREACHABLE;
+        }
+        let states = self.failures.iter().map(|(_, state)| state.clone());
+        match states.reduce(ExitState::worst) {
+            Some(state) if worst => state.status(),
+            None if self.unknown() == 0 => 0,
+            _ => MEMBER_FAILED,
+        }
+    }
+
+    /// Tells people, if there is anything to tell.
+    pub(super) fn tell(&self) {
+        for problem in &self.missing {
+            warn(format!("left out: {problem}"));
+        }
+        if self.timed_out {
+            warn("the time limit has passed; the members were ended (--timeout sets it)");
+        }
+        let failed = self.failures.len() + self.unknown();
+        if failed == 0 {
+            return;
+        }
+        let mut text = format!("{failed} of {} members failed", self.hosts.len());
+        let classes = self.classes();
+        for class in classes.iter().take(SHOWN) {
+            let _ = write!(text, "\n  {} on {}: {}", class.members, self.hosts_of(&class.members), class.state);
+        }
+        if classes.len() > SHOWN {
+            let _ = write!(text, "\n  and in {} other ways; --json tells all", classes.len() - SHOWN);
+        }
+        if self.unknown() > 0 {
+            let _ = write!(text, "\n  {} members: nothing is known of their end", self.unknown());
+        }
+        warn(text);
+    }
+
+    pub(super) fn to_json(&self, status: u8) -> Value {
+        let failed: Vec<Value> = self
+            .classes()
+            .iter()
+            .map(|class| {
+                json!({
+                    "members": class.members.to_string(),
+                    "hosts": self.hosts_of(&class.members),
+                    "status": class.state.status(),
+                    "state": class.state.to_string(),
+                })
+            })
+            .collect();
+        json!({
+            "event": "summary",
+            "members": self.hosts.len(),
+            "succeeded": self.ended - self.failures.len(),
+            "failed": failed,
+            "unknown": self.unknown(),
+            "left_out": self.missing.iter().map(problem_json).collect::<Vec<_>>(),
+            "timed_out": self.timed_out,
+            "seconds": self.begin.elapsed().as_secs_f64(),
+            "exit_status": status,
+        })
+    }
+
+    /// The failures, those of the same kind together, by lowest rank.
+    fn classes(&self) -> Vec<Class> {
+        let mut ranks: HashMap<&ExitState, Vec<u32>> = HashMap::new();
+        for (rank, state) in &self.failures {
+            ranks.entry(state).or_default().push(*rank);
+        }
+        let mut classes: Vec<Class> = ranks
+            .into_iter()
+            .map(|(state, ranks)| Class { members: ranks.into_iter().collect(), state: state.clone() })
+            .collect();
+        classes.sort_by_key(|class| class.members.first());
+        classes
+    }
+
+    /// The hosts of members, folded.
+    fn hosts_of(&self, members: &RankSet) -> String {
+        let names = members.iter().filter_map(|rank| self.hosts.get(rank as usize));
+        HostSet::from_names(names).map(|hosts| hosts.to_string()).unwrap_or_default()
+    }
+}
+
+/// The summary of a session that never ran.
+pub(super) fn not_launched(error: &LaunchError, status: u8) -> Value {
+    let problems: &[Problem] = match error {
+        LaunchError::Problems { problems, .. } | LaunchError::TooSlow { problems, .. } => problems,
+        _ => &[],
+    };
+    json!({
+        "event": "summary",
+        "members": 0,
+        "error": error.to_string(),
+        "problems": problems.iter().map(problem_json).collect::<Vec<_>>(),
+        "timed_out": status == TIME_LIMIT,
+        "exit_status": status,
+    })
+}

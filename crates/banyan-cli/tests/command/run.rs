@@ -1,0 +1,159 @@
+//! `run`: what a person at a terminal and a program at a pipe get from it, with members on this machine.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::workshop::{Ran, Workshop};
+
+fn run(arguments: &[&str]) -> Ran {
+    Workshop::new().run(&[&["run", "--launcher", "local"], arguments].concat())
+}
+
+fn sorted_lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn every_line_comes_behind_rank_and_host_and_errors_stay_errors() {
+    let ran = run(&["-w", "a,b", "-n", "2", "--", "sh", "-c", "echo out; echo err >&2"]);
+    assert_eq!(sorted_lines(&ran.out), ["0 a: out", "1 a: out", "2 b: out", "3 b: out"]);
+    assert_eq!(sorted_lines(&ran.err), ["0 a: err", "1 a: err", "2 b: err", "3 b: err"]);
+    assert_eq!(ran.status, 0);
+}
+
+#[test]
+fn without_hosts_it_runs_here_and_without_labels_lines_are_as_they_are() {
+    let ran = Workshop::new().run(&["run", "--no-label", "--", "printf", "one\\ntwo"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("one\ntwo\n", "", 0));
+}
+
+#[test]
+fn the_members_get_standard_input_all_of_them_or_the_master_or_nobody() {
+    let shop = Workshop::new();
+    let count = |who: &str| {
+        let ran = shop.run_with_input(&["run", "-n", "2", "--input", who, "--", "wc", "-c"], &[b'x'; 300_000]);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{who}");
+        ran.out
+    };
+    assert_eq!(sorted_lines(&count("all")), ["0 localhost: 300000", "1 localhost: 300000"]);
+    assert_eq!(sorted_lines(&count("master")), ["0 localhost: 300000", "1 localhost: 0"]);
+    assert_eq!(sorted_lines(&count("none")), ["0 localhost: 0", "1 localhost: 0"]);
+}
+
+#[test]
+fn a_summary_says_who_failed_and_why() {
+    let script = "exit 3";
+    let ran = run(&["-w", "n[1-3]", "-n", "2", "--", "sh", "-c", script]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.err, "banyan: 6 of 6 members failed\n  0-5 on n[1-3]: exited with status 3\n");
+    let worst = run(&["-S", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(worst.status, 7);
+    let killed = run(&["--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(killed.err, "banyan: 1 of 1 members failed\n  0 on localhost: killed by signal 9 (SIGKILL)\n");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_named_with_a_remedy() {
+    let ran = run(&["--", "/no/such/command"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("/no/such/command does not exist; install it"), "{}", ran.err);
+}
+
+#[test]
+fn the_time_limit_ends_members_and_has_its_own_status() {
+    let ran = run(&["-n", "2", "--timeout", "1s", "--input", "none", "--", "sleep", "600"]);
+    assert_eq!(ran.status, 4);
+    assert!(ran.err.starts_with("banyan: the time limit has passed; the members were ended"), "{}", ran.err);
+}
+
+#[test]
+fn json_has_one_object_for_each_event_and_one_summary() {
+    let ran = run(&["-w", "a,b", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 5"]);
+    let objects = ran.json();
+    let of = |event: &str| -> Vec<&Value> { objects.iter().filter(|object| object["event"] == event).collect() };
+    assert_eq!((of("output").len(), of("exited").len(), of("summary").len()), (4, 2, 1));
+    assert!(of("output").iter().all(|line| line["line"] == if line["stream"] == "stdout" { "out" } else { "err" }));
+    assert!(of("exited").iter().all(|exited| exited["status"] == 5));
+    let summary = objects.last().expect("a summary");
+    assert_eq!((&summary["members"], &summary["succeeded"]), (&2.into(), &0.into()));
+    assert_eq!(summary["failed"][0]["members"], "0-1");
+    assert_eq!((summary["exit_status"].as_u64(), ran.status), (Some(1), 1));
+}
+
+#[test]
+fn lines_that_are_no_text_keep_their_bytes_in_json() {
+    let ran = run(&["--json", "--", "printf", "\\377\\n"]);
+    assert_eq!(ran.json()[0]["hex"], "ff");
+}
+
+#[test]
+fn wrong_usage_ends_with_status_2_and_says_what_to_write() {
+    for (arguments, says) in [
+        (&["-w", "a[", "--", "true"][..], "-w: "),
+        (&["-w", "a", "-x", "a", "--", "true"], "no host is left"),
+        (&["--launcher", "carrier-pigeon", "--", "true"], "there are auto, local, ssh, slurm"),
+        (&["--timeout", "soon", "--", "true"], "write for example"),
+        (&["--limit", "love=1", "--", "true"], "there is no limit called"),
+        (&["--hostfile", "/no/such/file", "--", "true"], "/no/such/file"),
+        (&["-n", "2"], "COMMAND"),
+    ] {
+        let ran = Workshop::new().run(&[&["run"], arguments].concat());
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(says), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn an_agent_explains_itself_and_refuses_to_be_started_by_hand() {
+    let shop = Workshop::new();
+    assert!(shop.well(&["agent", "--help"]).contains("starts the members of its host"));
+    let ran = shop.run(&["agent"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("banyan run -w HOSTS"), "{}", ran.err);
+}
+
+/// The command in the background, with members that say when they are ready.
+fn start(script: &str) -> (Child, BufReader<impl Read>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["run", "-n", "2", "--input", "none", "--", "sh", "-c", script]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    for _ in 0..2 {
+        let mut line = String::new();
+        out.read_line(&mut line).expect("text");
+        assert!(line.ends_with("ready\n"), "{line}");
+    }
+    (child, out)
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("a shell's tools");
+    assert!(sent.success());
+}
+
+#[test]
+fn the_first_interrupt_is_forwarded_and_members_may_answer_it() {
+    let (mut child, mut out) = start("trap 'echo caught; exit 0' INT; echo ready; while :; do sleep 0.1; done");
+    interrupt(&child);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    assert_eq!(sorted_lines(&rest), ["0 localhost: caught", "1 localhost: caught"]);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn the_second_interrupt_ends_members_that_will_not_listen() {
+    let (mut child, mut out) = start("trap 'echo no' INT; trap '' TERM; echo ready; while :; do sleep 0.1; done");
+    interrupt(&child);
+    let mut line = String::new();
+    out.read_line(&mut line).expect("text");
+    assert!(line.ends_with("no\n"), "{line}");
+    interrupt(&child);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+}
