@@ -1,5 +1,6 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -40,6 +41,8 @@ pub struct Session {
     /// By rank.
     hosts: Vec<Arc<str>>,
     pub(crate) agents: usize,
+    /// Hosts that were asked for; one may have several agents.
+    host_count: usize,
     missing: Vec<Problem>,
     grace: Duration,
     /// How many files were staged; held while one is.
@@ -105,6 +108,7 @@ impl Session {
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);
         let agent_count = agents.len();
+        let host_count = agents.iter().map(|agent| agent.host.as_str()).collect::<HashSet<_>>().len();
         let assignment = Assignment {
             session: random_id().map_err(LaunchError::System)?,
             node: 0,
@@ -130,6 +134,7 @@ impl Session {
             root: Some(root),
             hosts,
             agents: agent_count,
+            host_count,
             missing: Vec::new(),
             grace: options.grace,
             stagings: Mutex::default(),
@@ -158,10 +163,11 @@ impl Session {
             }
             return Ok(Vec::new());
         }
-        let left = self.agents.saturating_sub(unreachable.len());
+        let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
+        let left = self.host_count.saturating_sub(lost.len());
         match options.min_hosts {
             Some(least) if left >= least && !unreachable.is_empty() => Ok(unreachable),
-            _ => Err(LaunchError::Problems { problems, hosts: self.agents, least: options.min_hosts }),
+            _ => Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts }),
         }
     }
 
@@ -173,7 +179,7 @@ impl Session {
         });
         match up {
             Some(problems) if problems.is_empty() => Ok(()),
-            Some(problems) => Err(LaunchError::Problems { problems, hosts: self.agents, least: None }),
+            Some(problems) => Err(LaunchError::Problems { problems, hosts: self.host_count, least: None }),
             None => Err(self.too_slow(size)),
         }
     }

@@ -1,9 +1,8 @@
 //! Agents, keepers and front-ends that are gone without a word.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
@@ -13,8 +12,7 @@ use crate::harness::processes::{describe, wait_until_gone, words};
 use crate::one_host::launch;
 use crate::relatives::{agents, assert_alone, others, parent};
 use crate::setup::{
-    assert_says, deadline, listen, listen_on, listen_until_problem, members, options, outcome, shell, this_program,
-    wait_for_line, wait_for_problem,
+    assert_says, deadline, listen, members, options, outcome, shell, this_program, wait_for_line, wait_for_problem,
 };
 
 /// A member with a daemon, both deaf to requests.
@@ -60,16 +58,9 @@ pub(crate) fn a_killed_keeper_takes_the_agent_and_its_members_along() {
     session.kill().unwrap();
 }
 
-fn three_levels(behaviour: &str) -> Session {
-    let distribution = (0..8).fold(members(&[behaviour]), |members, host| members.on(format!("host{host}"), 2));
-    let session = Session::launch(&[distribution], &SessionOptions { fanout: 2, ..options() }).unwrap();
-    wait_for_line(&session, "all are here");
-    session
-}
-
-/// The worker that starts the members of a rank: their parent.
-fn worker_of(rank_variable: &str) -> Pid {
-    let member = others().into_iter().find(|pid| words(*pid).contains(&rank_variable.to_owned()));
+/// The worker that started the member with this argument.
+fn worker_of(argument: &str) -> Pid {
+    let member = others().into_iter().find(|pid| words(*pid).contains(&argument.to_owned()));
     parent(member.expect("the member runs")).unwrap()
 }
 
@@ -99,31 +90,27 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
 }
 
 pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
-    let session = three_levels("wait");
-    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
-    let lost = parent(member).unwrap();
-    kill_process(lost, Signal::KILL).unwrap();
-    let mut heard = listen_until_problem(&session);
-    // It waits for nothing, and would for ever.
-    session.signal(libc::SIGKILL, Some([0].into_iter().collect()));
-    listen_on(&session, &mut heard);
-    let gone: Vec<u32> =
-        (0..16).filter(|rank| matches!(outcome(&session).states[*rank as usize], ExitState::Lost(_))).collect();
-    assert!(!gone.is_empty() && gone.len() < 16, "{gone:?}");
-    for rank in (0..16).filter(|rank| !gone.contains(rank) && *rank != 0) {
-        assert_says(&heard.text(rank), &["was lost with the agent of host host"]);
+    // Member 0 never enters the barrier in which the others wait.
+    let master = members(&["wait", "master"]).on("host0", 1);
+    let others = (0..8).fold(members(&["wait"]), |members, host| members.on(format!("host{host}"), 2));
+    let session = Session::launch(&[master, others], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    wait_for_line(&session, "all are here");
+    kill_process(worker_of("master"), Signal::KILL).unwrap();
+    let heard = listen(&session);
+    let states = outcome(&session).states;
+    let is_lost = |rank: &u32| matches!(states[*rank as usize], ExitState::Lost(_));
+    let (lost, rest): (Vec<u32>, Vec<u32>) = (0..17).partition(is_lost);
+    assert!(lost.contains(&0) && !rest.is_empty(), "{states:?}");
+    for rank in rest {
+        assert_says(&heard.text(rank), &["was lost with the agent of host host0"]);
     }
     session.kill().unwrap();
 }
 
 /// A front-end in a process of its own, with members on seven hosts, three levels deep.
-fn front_end(change: impl FnOnce(&mut Command)) -> (Child, BufReader<Box<dyn Read>>) {
-    let mut command = Command::new(this_program());
-    command.args(["front-end", "7"]).stdin(Stdio::null()).stdout(Stdio::piped());
-    change(&mut command);
-    let mut child = command.spawn().unwrap();
-    let output: Box<dyn Read> = Box::new(child.stdout.take().unwrap());
-    let mut output = BufReader::new(output);
+fn front_end(mut command: Command) -> (Child, BufReader<ChildStdout>) {
+    let mut child = command.args(["front-end", "7"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
@@ -132,14 +119,14 @@ fn front_end(change: impl FnOnce(&mut Command)) -> (Child, BufReader<Box<dyn Rea
 }
 
 pub(crate) fn a_killed_front_end_leaves_nothing() {
-    let (mut child, _) = front_end(|_| ());
+    let (mut child, _) = front_end(Command::new(this_program()));
     child.kill().unwrap();
     child.wait().unwrap();
     assert_alone(SPARE);
 }
 
 pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
-    let (mut child, _) = front_end(|_| ());
+    let (mut child, _) = front_end(Command::new(this_program()));
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::STOP).unwrap();
     // Its own children, the keepers that have ended, wait for it to take note.
@@ -152,18 +139,10 @@ pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
 
 pub(crate) fn a_front_end_whose_terminal_is_closed_leaves_nothing() {
     let (terminal, other_end) = terminal();
-    let (mut child, _) = front_end(|command| {
-        let theirs = other_end.try_clone().unwrap();
-        command.stdin(other_end);
-        // SAFETY: only system calls between fork and execve: a session of its own, and the terminal to control it.
-        unsafe {
-            command.pre_exec(move || {
-                rustix::process::setsid()?;
-                rustix::process::ioctl_tiocsctty(&theirs)?;
-                Ok(())
-            });
-        }
-    });
+    let program = this_program();
+    let mut command = Command::new("setsid");
+    command.arg("--ctty").arg(program).stdin(other_end);
+    let (mut child, _) = front_end(command);
     drop(terminal);
     let status = child.wait().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGHUP));

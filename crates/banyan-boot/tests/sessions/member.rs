@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
         ["records"] => records(),
         ["mismatch"] => mismatch(),
         ["leave", rank] => leave(rank.parse().unwrap()),
-        ["wait"] => wait(),
+        ["wait", ..] => wait(),
         ["meet"] => join().barrier().unwrap(),
         ["echo"] => echo(),
         ["numbers", bytes] => write_numbers(bytes.parse().unwrap()),

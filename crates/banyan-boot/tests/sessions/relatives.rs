@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use crate::harness::processes::{LOOK, MARKER, describe, marked, status, wait_until_gone, words};
+use crate::harness::processes::{MARKER, describe, marked, status, wait_until_gone, words};
+
+/// Between two looks at what no event tells of.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Processes of this test other than itself.
 pub(crate) fn others() -> Vec<Pid> {
@@ -40,7 +43,7 @@ pub(crate) fn wait_until<R>(what: &str, deadline: Instant, look: impl Fn() -> Op
             return found;
         }
         assert!(Instant::now() < deadline, "did not happen in time: {what}");
-        std::thread::sleep(LOOK);
+        std::thread::park_timeout(LOOK);
     }
 }
 

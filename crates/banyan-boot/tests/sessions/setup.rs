@@ -61,27 +61,11 @@ impl Heard {
 /// Listens until all members have ended.
 pub(crate) fn listen(session: &Session) -> Heard {
     let mut heard = Heard::default();
-    listen_on(session, &mut heard);
-    heard
-}
-
-/// Listens on until all members have ended.
-pub(crate) fn listen_on(session: &Session, heard: &mut Heard) {
     while let Some(event) = session.next_event(deadline()) {
-        hear(heard, session, event);
+        hear(&mut heard, session, event);
     }
     let outcome = session.wait(Some(Instant::now()));
     assert!(outcome.is_ok(), "events ended before all members had: {heard:?}");
-}
-
-/// Listens until something goes wrong at a host.
-pub(crate) fn listen_until_problem(session: &Session) -> Heard {
-    let mut heard = Heard::default();
-    let deadline = deadline();
-    while heard.problems.is_empty() {
-        let event = session.next_event(deadline).expect("something should go wrong");
-        hear(&mut heard, session, event);
-    }
     heard
 }
 
@@ -117,7 +101,12 @@ pub(crate) fn wait_for_line(session: &Session, line: &str) {
 
 /// Listens until something goes wrong at a host.
 pub(crate) fn wait_for_problem(session: &Session) -> Problem {
-    listen_until_problem(session).problems.remove(0)
+    let deadline = deadline();
+    loop {
+        if let Event::Problem(problem) = session.next_event(deadline).expect("something should go wrong") {
+            return problem;
+        }
+    }
 }
 
 /// Listens to the end; every member succeeded.

@@ -163,6 +163,13 @@ pub(crate) fn enough_hosts_are_enough() {
     let error = launch_error(std::slice::from_ref(&distribution), &too_few);
     assert_says(&error, &["1 of 4 hosts", "at least 4 hosts are needed", "no room here"]);
 
+    // Two agents on each of two hosts: one that fails is half a host, and half a host is none.
+    fs::remove_dir(marks.join("1")).unwrap();
+    let halves = members(&["meet"]).on("host1", 2).on("host2", 2);
+    let both = SessionOptions { min_hosts: Some(2), members_per_agent: 1, ..with_agent(&some) };
+    let error = launch_error(&[halves], &both);
+    assert_says(&error, &["1 of 2 hosts", "at least 2 hosts are needed", "no room here"]);
+
     fs::remove_dir(marks.join("1")).unwrap();
     let error = launch_error(&[distribution], &with_agent(some));
     assert_says(&error, &["1 of 4 hosts", "no room here"]);
