@@ -65,7 +65,7 @@ pub fn launch_table(rows: &[LaunchRow], base: &str) -> String {
     sizes.iter().for_each(|size| out += &format!("{size:>CELL$}"));
     out += "\n";
     let mut lines: Vec<(&str, &str, &str)> = Vec::new();
-    for row in rows.iter().filter(|row| row.ms.is_some() && !lines.contains(&row.line())) {
+    for row in rows.iter().filter(|row| row.ms.is_some()) {
         // Few lines: a search through all of them is nothing.
         if !lines.contains(&row.line()) {
             lines.push(row.line());

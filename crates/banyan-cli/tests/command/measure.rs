@@ -45,6 +45,21 @@ fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
 }
 
 #[test]
+fn a_member_program_that_is_not_there_is_refused_with_the_command_that_builds_it() {
+    let shop = Workshop::new();
+    for bench in ["launch", "collectives"] {
+        let ran = shop.run(&["bench", bench, "--member", "mine=no/such/member"]);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{bench}");
+        assert!(
+            ran.err.starts_with("banyan: no/such/member: no such program; build it with `cargo build"),
+            "{}",
+            ran.err
+        );
+    }
+    assert!(shop.files().is_empty(), "nothing was left behind");
+}
+
+#[test]
 fn the_demo_fits_a_terminal() {
     let shop = Workshop::new();
     let story = shop.well(&["demo"]);
