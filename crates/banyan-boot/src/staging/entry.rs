@@ -88,9 +88,8 @@ pub(crate) fn is_sound_name(name: &Path) -> bool {
 pub(crate) fn stays_inside(name: &Path, target: &Path) -> bool {
     let depth = name.components().count().saturating_sub(1);
     let ups = target.components().take_while(|component| *component == Component::ParentDir).count();
-    let rest = target.components().skip(ups);
-    let plain =
-        rest.fold(true, |plain, component| plain && matches!(component, Component::Normal(_) | Component::CurDir));
+    let mut rest = target.components().skip(ups);
+    let plain = rest.all(|component| matches!(component, Component::Normal(_) | Component::CurDir));
     let text = target.as_os_str().as_encoded_bytes();
     ups <= depth && plain && !text.is_empty() && !text.contains(&0)
 }

@@ -224,7 +224,7 @@ proptest! {
     #[test]
     fn a_file_of_any_length_arrives_whatever_the_pieces(length in 0usize..100_000, piece in 1usize..50_000) {
         let place = TempDir::new().unwrap();
-        let content: Vec<u8> = (0..length).map(|at| (at * 31 >> 3) as u8).collect();
+        let content: Vec<u8> = (0..length).map(|at| ((at * 31) >> 3) as u8).collect();
         fs::write(place.path().join("from"), &content).unwrap();
         store(&stream_of(&place.path().join("from")), &place.path().join("to"), piece).unwrap();
         prop_assert_eq!(fs::read(place.path().join("to")).unwrap(), content);
