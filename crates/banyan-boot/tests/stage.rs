@@ -2,6 +2,8 @@
 //!
 //! This program is its own agent, so it has no usual test harness.
 
+#![expect(clippy::print_stdout, reason = "a test that cannot run says so")]
+
 #[path = "harness/mod.rs"]
 mod harness;
 
@@ -74,7 +76,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !holds() {
         assert!(Instant::now() < end, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn assert_clean() {
             return;
         }
         assert!(Instant::now() < deadline, "left over: {left:?}");
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::park_timeout(Duration::from_millis(20));
     }
 }
 
