@@ -19,6 +19,9 @@ use super::{DEADLINE, LaunchBenchError};
 /// Spawner processes; more do not help on few cores.
 const SPAWNERS: u32 = 3;
 
+/// Connections that may wait to be accepted: as many as Linux allows by default.
+const WAITING: i32 = 4096;
+
 /// Members that are started, connected and have said hello.
 pub(super) struct Floor {
     members: u32,
@@ -37,6 +40,8 @@ impl Meeting {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("banyan-bench-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        // The standard library lets few wait; members that come at once must not queue for that.
+        rustix::net::listen(&listener, WAITING)?;
         Ok(Meeting { name, listener })
     }
 

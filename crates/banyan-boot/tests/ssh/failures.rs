@@ -34,7 +34,7 @@ pub(crate) fn hosts_that_stay_silent_are_given_up() {
 }
 
 pub(crate) fn an_unreachable_host_below_another_is_named() {
-    // With two children each, h2 starts h3 or the host that refuses: the front-end starts h1 and the second half.
+    // With one child each, the hosts are a chain: h2 starts the host that refuses, and with it h3 is lost.
     let options = SessionOptions { fanout: 1, ..on(&name()) };
     let error = launch_error(&[each(shell("true"), &["h1", "h2", REFUSES_KEYS, "h3"], 1)], &options);
     let parts = [&format!("host {REFUSES_KEYS}: "), "Permission denied (publickey)", "members 2-3", "check with: "];
