@@ -73,6 +73,9 @@ fn scatter(member: &mut Member) -> Result<(), Box<dyn Error>> {
 }
 
 fn floor(socket: &str) -> Result<(), Box<dyn Error>> {
+    // As members of a session are: on a busy machine the scheduler shares processors between such groups, and the floor
+    // would otherwise get one share for all its members.
+    let _ = rustix::process::setsid();
     let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(socket)?)?;
     stream.write_all(&[HELLO])?;
     let mut message = [0; MESSAGE];

@@ -17,6 +17,9 @@ const KIB_IN_MB: f64 = 1024.0;
 
 /// The memory of one session, in KiB.
 struct Held {
+    /// Resident in one agent, with the program's text and libraries, which it may share with others.
+    agent: f64,
+    /// Of all agents, what is theirs alone.
     agents: f64,
     /// Proportional share of one member: what it shares with the others counts once.
     member: f64,
@@ -27,12 +30,12 @@ pub(super) fn rows(program: &Program, members: u32) -> Result<Vec<LaunchRow>, La
     let alone = of_session(program, 1)?;
     let many = of_session(program, members)?;
     let floor = Floor::start(program, members)?;
-    let bare = mean(&sample(&descendants(), &program.path.to_string_lossy()), "Pss:");
+    let bare = mean(&sample(&descendants(true), &program.path.to_string_lossy()), "Pss:");
     drop(floor);
     let row = |op, kib: f64| LaunchRow::memory("banyan", op, &program.label, members, kib / KIB_IN_MB);
     let more = f64::from(members.max(2) - 1);
     Ok(vec![
-        row("agent, one member", alone.agents),
+        row("agent, one member", alone.agent),
         row("agents, each further member", (many.agents - alone.agents) / more),
         row("member", many.member),
         row("member without the library", bare),
@@ -41,11 +44,13 @@ pub(super) fn rows(program: &Program, members: u32) -> Result<Vec<LaunchRow>, La
 
 fn of_session(program: &Program, members: u32) -> Result<Held, LaunchBenchError> {
     let tree = Tree::start(program, members)?;
-    let processes = descendants();
-    let agents: f64 = processes.iter().filter(|id| is_agent(**id)).map(|id| field(*id, "Pss:")).sum();
+    let processes = descendants(false);
+    let agents: Vec<u32> = processes.iter().copied().filter(|id| is_agent(*id)).collect();
+    let agent = agents.iter().map(|id| field(*id, "Rss:")).fold(0.0, f64::max);
+    let agents = agents.iter().map(|id| field(*id, "Anonymous:")).sum();
     let member = mean(&sample(&processes, &program.path.to_string_lossy()), "Pss:");
     tree.ended()?;
-    Ok(Held { agents, member })
+    Ok(Held { agent, agents, member })
 }
 
 /// Some of those that run this program and are no agents.
@@ -73,9 +78,9 @@ fn field(id: u32, name: &str) -> f64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
 }
 
-/// The processes below this one. Those whose parent has ended went to the nearest reaper above, so members of the floor
-/// are found as children of the first process as well: by the program they run.
-fn descendants() -> Vec<u32> {
+/// The processes below this one. The spawners of the floor have ended, so their children belong to the first process by
+/// now: with `orphans` all of its children count too, and the caller chooses by the program they run.
+fn descendants(orphans: bool) -> Vec<u32> {
     let ids: Vec<u32> = fs::read_dir("/proc")
         .into_iter()
         .flatten()
@@ -91,7 +96,7 @@ fn descendants() -> Vec<u32> {
             }
             at = *parent;
         }
-        parents.get(id) == Some(&1)
+        orphans && parents.get(id) == Some(&1)
     };
     ids.into_iter().filter(is_below).collect()
 }
