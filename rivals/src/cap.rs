@@ -22,41 +22,49 @@ fn write_mesh(mesh: &Mesh, message: &mut Builder<HeapAllocator>) {
     root.set_mesh_id(mesh.mesh_id);
     let mut elements = root.init_e(mesh.e.len() as u32);
     for (i, elem) in mesh.e.iter().enumerate() {
-        let mut out = elements.reborrow().get(i as u32);
-        out.set_id(elem.id);
-        out.set_material(elem.material);
-        out.set_coord(&elem.coord[..]).expect("fits");
-        out.set_disp(&elem.disp[..]).expect("fits");
-        out.set_stress(&elem.stress[..]).expect("fits");
-        out.set_energy(elem.energy);
-        out.set_flags(elem.flags);
-        out.set_node_count(elem.node_count);
-        out.set_temp(elem.temp);
+        put_elem(elem, elements.reborrow().get(i as u32));
     }
 }
 
+fn write_elem(elem: &Elem, message: &mut Builder<HeapAllocator>) {
+    put_elem(elem, message.init_root::<schema::elem::Builder<'_>>());
+}
+
+fn put_elem(elem: &Elem, mut out: schema::elem::Builder<'_>) {
+    out.set_id(elem.id);
+    out.set_material(elem.material);
+    out.set_coord(&elem.coord[..]).expect("fits");
+    out.set_disp(&elem.disp[..]).expect("fits");
+    out.set_stress(&elem.stress[..]).expect("fits");
+    out.set_energy(elem.energy);
+    out.set_flags(elem.flags);
+    out.set_node_count(elem.node_count);
+    out.set_temp(elem.temp);
+}
+
+fn read_elem(elem: schema::elem::Reader<'_>) -> capnp::Result<Elem> {
+    let (coord, disp, stress) = (elem.get_coord()?, elem.get_disp()?, elem.get_stress()?);
+    Ok(Elem {
+        id: elem.get_id(),
+        material: elem.get_material(),
+        coord: std::array::from_fn(|i| coord.get(i as u32)),
+        disp: std::array::from_fn(|i| disp.get(i as u32)),
+        stress: std::array::from_fn(|i| stress.get(i as u32)),
+        energy: elem.get_energy(),
+        flags: elem.get_flags(),
+        node_count: elem.get_node_count(),
+        temp: elem.get_temp(),
+    })
+}
+
 fn read_mesh(root: schema::mesh::Reader<'_>) -> capnp::Result<Mesh> {
-    let elem = |elem: schema::elem::Reader<'_>| -> capnp::Result<Elem> {
-        let (coord, disp, stress) = (elem.get_coord()?, elem.get_disp()?, elem.get_stress()?);
-        Ok(Elem {
-            id: elem.get_id(),
-            material: elem.get_material(),
-            coord: std::array::from_fn(|i| coord.get(i as u32)),
-            disp: std::array::from_fn(|i| disp.get(i as u32)),
-            stress: std::array::from_fn(|i| stress.get(i as u32)),
-            energy: elem.get_energy(),
-            flags: elem.get_flags(),
-            node_count: elem.get_node_count(),
-            temp: elem.get_temp(),
-        })
-    };
     Ok(Mesh {
         step: root.get_step(),
         rank: root.get_rank(),
         time: root.get_time(),
         dt: root.get_dt(),
         mesh_id: root.get_mesh_id(),
-        e: root.get_e()?.iter().map(elem).collect::<capnp::Result<_>>()?,
+        e: root.get_e()?.iter().map(read_elem).collect::<capnp::Result<_>>()?,
     })
 }
 
@@ -159,5 +167,6 @@ macro_rules! cap_rival {
     };
 }
 
+cap_rival!(Elem, elem, write_elem, read_elem);
 cap_rival!(Mesh, mesh, write_mesh, read_mesh);
 cap_rival!(Report, report, write_report, read_report);

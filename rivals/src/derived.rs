@@ -5,7 +5,7 @@
 
 use rkyv::rancor;
 
-use crate::records::{Mesh, Report, XmlReport};
+use crate::records::{Elem, Mesh, Report, XmlReport};
 use crate::rival::Rival;
 
 /// Room for the longest text that a rival makes of a record.
@@ -36,6 +36,7 @@ macro_rules! derived {
             }
         }
 
+        derived!(@for $name, $system, Elem, $encode, $decode);
         derived!(@for $name, $system, Mesh, $encode, $decode);
         derived!(@for $name, $system, $report, $encode, $decode);
     };
@@ -151,5 +152,6 @@ macro_rules! rkyv_rival {
     };
 }
 
+rkyv_rival!(Elem, crate::records::ArchivedElem);
 rkyv_rival!(Mesh, crate::records::ArchivedMesh);
 rkyv_rival!(Report, crate::records::ArchivedReport);

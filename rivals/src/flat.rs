@@ -119,6 +119,7 @@ flat_struct!(
 );
 
 /// A table that can be verified and read to its record.
+struct FlatOne<'a>(Table<'a>);
 struct FlatMesh<'a>(Table<'a>);
 struct FlatReport<'a>(Table<'a>);
 
@@ -141,6 +142,7 @@ macro_rules! flat_table {
     };
 }
 
+flat_table!(FlatOne, "elem", 0, FlatElem, true);
 flat_table!(FlatMesh,
     "step", 0, i32, false; "rank", 1, i32, false; "time", 2, f64, false; "dt", 3, f64, false;
     "mesh_id", 4, i64, false; "e", 5, ForwardsUOffset<Vector<'_, FlatElem>>, true);
@@ -154,6 +156,12 @@ macro_rules! get {
         // SAFETY: the verifier checked this field and its type.
         unsafe { $table.get::<$ty>(slot($slot), None) }
     };
+}
+
+impl FlatOne<'_> {
+    fn to_elem(&self) -> Elem {
+        get!(self.0, 0, FlatElem).expect("required").get()
+    }
 }
 
 impl FlatMesh<'_> {
@@ -232,6 +240,13 @@ macro_rules! flat_rival {
         }
     };
 }
+
+flat_rival!(Elem, FlatOne, to_elem, |elem, builder| {
+    let table = builder.start_table();
+    builder.push_slot_always(slot(0), FlatElem::put(elem));
+    let root = builder.end_table(table);
+    builder.finish(root, None);
+});
 
 flat_rival!(Mesh, FlatMesh, to_mesh, |mesh, builder| {
     let e = builder.create_vector_from_iter(mesh.e.iter().map(FlatElem::put));

@@ -15,9 +15,9 @@ mod rival;
 
 use std::io::Write as _;
 
-use banyan_bench::records::MIXED_SAMPLES;
+use banyan_bench::records::{MIXED_SAMPLES, mesh};
 use banyan_bench::{Contestant, Effort, Environment, Row, compare, table, to_json};
-use records::{Mesh, Report, XmlReport};
+use records::{Elem, Mesh, Report, XmlReport};
 use rival::Rival;
 
 /// Where the figures are drawn.
@@ -25,8 +25,8 @@ const PLOT: &str = "banyan-bench-records.svg";
 
 const NOTES: &str = "\
 Ratios are to a memory copy of the record's bytes as Banyan lays them out. `decode_same` of a rival is to the struct, of
-banyan to a checked view or to a value that borrows; `decode_owned` is to a struct. Rivals have no record of 96 B. Matching of fields by name at run time, so that
-sender and receiver may differ in fields, order, width, layout and byte order:
+banyan to a checked view or to a value that borrows; `decode_owned` is to a struct. Matching of fields by name at
+run time, so that sender and receiver may differ in fields, order, width, layout and byte order:
   banyan        yes
   rkyv          no (both sides must be compiled from the same types)
   bincode       no (positional)
@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let effort = if has("--quick") { Effort::QUICK } else { Effort::FULL };
     let mut environment = Environment::observe();
     let mut rows = banyan_bench::records::run(effort, &mut |what| eprintln!("banyan: {what}"));
+    measure(effort, smallest_rivals(), "plain", 96, &mut rows);
     for elements in [10, 104, 1040] {
         measure(effort, plain_rivals(elements), "plain", 32 + 96 * elements, &mut rows);
     }
@@ -66,6 +67,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(out, "{environment}\n\n{}\n{NOTES}", table(&rows))?;
     }
     Ok(())
+}
+
+fn smallest_rivals() -> Vec<Box<dyn Rival>> {
+    let elem = Elem::from(mesh::Elem::sample(1));
+    let mut rivals: Vec<Box<dyn Rival>> = vec![
+        Box::new(derived::Rkyv::<Elem>::new(&elem)),
+        Box::new(derived::Bincode::new(&elem)),
+        Box::new(derived::Postcard::new(&elem)),
+        Box::new(protobuf::Prost::<protobuf::Elem>::new((&elem).into())),
+        Box::new(flat::Flat::<Elem>::new(&elem)),
+        Box::new(derived::SerdeJson::new(&elem)),
+        Box::new(derived::QuickXml::new(&elem)),
+    ];
+    #[cfg(has_capnp)]
+    rivals.insert(5, Box::new(cap::Cap::<Elem>::new(&elem)));
+    rivals
 }
 
 fn plain_rivals(elements: usize) -> Vec<Box<dyn Rival>> {

@@ -75,9 +75,9 @@ pub struct Report {
     pub samples: Vec<Sample>,
 }
 
-impl From<&records::Mesh> for Mesh {
-    fn from(mesh: &records::Mesh) -> Mesh {
-        let elem = |elem: &records::Elem| Elem {
+impl From<&records::Elem> for Elem {
+    fn from(elem: &records::Elem) -> Elem {
+        Elem {
             id: elem.id,
             material: elem.material,
             coord: elem.coord.into(),
@@ -87,14 +87,19 @@ impl From<&records::Mesh> for Mesh {
             flags: elem.flags.into(),
             node_count: elem.node_count.into(),
             temp: elem.temp,
-        };
+        }
+    }
+}
+
+impl From<&records::Mesh> for Mesh {
+    fn from(mesh: &records::Mesh) -> Mesh {
         Mesh {
             step: mesh.step,
             rank: mesh.rank,
             time: mesh.time,
             dt: mesh.dt,
             mesh_id: mesh.mesh_id,
-            e: mesh.e.iter().map(elem).collect(),
+            e: mesh.e.iter().map(Elem::from).collect(),
         }
     }
 }
