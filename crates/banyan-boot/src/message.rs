@@ -20,7 +20,7 @@
 //! | [`USER`] | between front-end and master | 0 | 0 | bytes |
 //! | [`OUTPUT`] | up | rank | 0 | whole lines |
 //! | [`INPUT`] | down | 0 | 0 | bytes |
-//! | [`EXITED`] | up | 0 | 0 | for each member: rank, how it ended, collectives it entered: three numbers of 32 bits |
+//! | [`EXITED`] | up | 0 | 0 | for each member: rank, and how it ended: two numbers of 32 bits |
 //! | [`ASSIGN`] | down | 0 | 0 | record [`Assignment`](crate::assignment::Assignment) |
 //! | [`PROGRESS`] | up | 0 | 0 | four numbers of 32 bits: agents, started, failed, joined |
 //! | [`PROBLEM`] | up | 0 | 0 | record [`Problem`](crate::Problem) |
