@@ -39,7 +39,8 @@ pub enum Launcher {
         /// Further arguments of `srun`, such as `--partition=debug`.
         arguments: Vec<String>,
     },
-    /// Any command that runs one process per host; see [`command`].
+    /// Any command that runs one process per host. The agents read their roster from a file that only its owner can read,
+    /// so the hosts must share the directory it is in (`BANYAN_ROSTER_DIR`, or the temporary directory).
     Command {
         /// The command line with `{hosts}`, `{count}` and `{agent}` in it.
         template: String,
