@@ -10,7 +10,8 @@ use crate::relatives::{agents, assert_alone, others, wait_until};
 use crate::setup::{PATIENCE, all_succeed, listen, options, outcome, shell, wait_for_line};
 
 pub(crate) fn signals_reach_those_they_are_meant_for() {
-    let session = launch(shell("trap 'echo caught; exit 7' USR1; echo set; while :; do sleep 0.05; done"), 3);
+    let session =
+        launch(shell("trap 'trap \"\" TERM; echo caught; exit 7' USR1; echo set; while :; do sleep 0.05; done"), 3);
     for _ in 0..3 {
         wait_for_line(&session, "set");
     }
@@ -59,11 +60,12 @@ pub(crate) fn members_that_ignore_the_request_to_end_are_killed() {
 }
 
 pub(crate) fn daemons_of_members_are_ended_with_the_session() {
-    let daemon =
-        "(setsid sh -c 'trap \"\" TERM HUP; echo daemon >&2; while :; do sleep 1000; done' &); sleep 0.2; exit 0";
+    let daemon = "(setsid sh -c 'trap \"\" TERM HUP; echo daemon >&2; while :; do sleep 1000; done' &); exit 0";
     let session = launch(shell(daemon), 3);
     listen(&session);
-    assert!(others().iter().any(|pid| words(*pid).contains(&"1000".to_owned())), "there are daemons");
+    wait_until("there are daemons", Instant::now() + PATIENCE, || {
+        others().iter().any(|pid| words(*pid).contains(&"1000".to_owned())).then_some(())
+    });
     session.kill().unwrap();
     assert_alone(Duration::ZERO);
 }
