@@ -60,7 +60,7 @@ pub(crate) fn members_that_ignore_the_request_to_end_are_killed() {
 }
 
 pub(crate) fn daemons_of_members_are_ended_with_the_session() {
-    let daemon = "(setsid sh -c 'trap \"\" TERM HUP; echo daemon >&2; while :; do sleep 1000; done' &); exit 0";
+    let daemon = "(setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 1000; done' &); exit 0";
     let session = launch(shell(daemon), 3);
     listen(&session);
     wait_until("there are daemons", Instant::now() + PATIENCE, || {
