@@ -67,7 +67,7 @@ impl Node {
             }
         }
         if let Some(error) = results.into_iter().find_map(Result::err) {
-            self.end(&format!("descriptors cannot be watched: {error}"));
+            self.give_up(&format!("descriptors cannot be watched: {error}"));
         }
     }
 

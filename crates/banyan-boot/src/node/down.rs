@@ -22,7 +22,7 @@ impl Node {
                 self.outgoing = outgoing;
                 match result {
                     Ok(()) => self.deliver(),
-                    Err(broken) => self.end(&format!("the parent sent {broken}")),
+                    Err(broken) => self.give_up(&broken.to_string()),
                 }
             }
             message::USER => self.to_master(frame),
@@ -32,9 +32,9 @@ impl Node {
             message::STAGE_BEGIN => self.take_offer(&frame),
             message::STAGE_CANCEL => self.stage_cancel(frame.stream),
             message::RELEASE => self.release_members(),
-            message::END => self.end("the front-end ended the session"),
+            message::END => self.end(),
             message::DETACH => self.detach(),
-            _ => self.end("the parent sent a frame that does not go down"),
+            _ => self.give_up("the parent sent a frame that does not go down"),
         }
     }
 
@@ -51,7 +51,7 @@ impl Node {
                 Order::Stage(offer) => self.stage_begin(&offer),
                 Order::StageCancel(number) => self.stage_cancel(number),
                 Order::Release => self.release_members(),
-                Order::End => self.end("the front-end ended the session"),
+                Order::End => self.end(),
                 Order::Detach => self.detach(),
             }
         }

@@ -37,8 +37,22 @@ pub(super) struct Ending {
 }
 
 impl Node {
+    /// This node cannot go on: says why, and ends everything below.
+    pub(super) fn give_up(&mut self, cause: &str) {
+        if self.ending.is_none() {
+            self.problem(Problem {
+                host: self.host.to_string(),
+                kind: ProblemKind::AgentLost,
+                cause: format!("its agent cannot go on: {cause}"),
+                remedy: "check the limits there (ulimit -n), and that all programs are of one release".into(),
+                members: ranks_of(&self.assignment.agents).to_string(),
+            });
+        }
+        self.end();
+    }
+
     /// Ends everything below: members are asked first.
-    pub(super) fn end(&mut self, _why: &str) {
+    pub(super) fn end(&mut self) {
         if self.ending.is_some() {
             return;
         }
@@ -214,7 +228,7 @@ impl Node {
             remedy: "look into the host's log for the reason (out of memory, a signal)".into(),
             members: ranks_of(&self.assignment.agents).to_string(),
         });
-        self.end("the keeper is gone");
+        self.end();
     }
 
     /// A link broke.
@@ -223,7 +237,7 @@ impl Node {
             Token::Parent if self.detached => self.front_end_left(),
             Token::Parent => {
                 self.parent_is_gone();
-                self.end(&format!("the link to the parent was lost: {error}"));
+                self.end();
             }
             Token::Agent(index) => self.agent_gone(index as usize, error),
             Token::Member(index) if self.attaches(index as usize) => {
@@ -254,7 +268,7 @@ impl Node {
             Token::Parent if self.detached => self.front_end_left(),
             Token::Parent => {
                 self.parent_is_gone();
-                self.end("the parent is gone");
+                self.end();
             }
             Token::Agent(index) => self.agent_gone(index as usize, "it said goodbye"),
             Token::Member(index) if self.attaches(index as usize) => {

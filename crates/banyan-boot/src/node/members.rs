@@ -88,7 +88,7 @@ impl Node {
             results.push(self.poller.register(&process.pidfd, Token::Exit(number).number(), Interest::READ));
         }
         if let Some(error) = results.into_iter().find_map(Result::err) {
-            self.end(&format!("descriptors cannot be watched: {error}"));
+            self.give_up(&format!("descriptors cannot be watched: {error}"));
         }
     }
 

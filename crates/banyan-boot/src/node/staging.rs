@@ -100,7 +100,7 @@ impl Node {
         let decoded = self.wire(Token::Parent).map(|wire| wire.link.decode::<Offer>(frame));
         match decoded {
             Some(Ok(offer)) => self.stage_begin(&offer),
-            _ => self.end("the parent offered something that cannot be read"),
+            _ => self.give_up("the parent offered something that cannot be read"),
         }
     }
 

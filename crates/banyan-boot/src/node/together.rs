@@ -123,7 +123,7 @@ impl Node {
                 let watching = watched.into_iter().try_for_each(watch);
                 (together.starter, together.input) = (Some(starter), input);
                 if let Err(error) = watching {
-                    self.end(&format!("descriptors cannot be watched: {error}"));
+                    self.give_up(&format!("descriptors cannot be watched: {error}"));
                 }
             }
         }
