@@ -166,3 +166,25 @@ impl FromIterator<u32> for RankSet {
         set
     }
 }
+
+// Stands in until the sets of the other branch come.
+impl RankSet {
+    pub fn is_subset(&self, other: &RankSet) -> bool {
+        self.runs.iter().all(|run| {
+            let at = other.runs.partition_point(|o| o.last < run.first);
+            other.runs.get(at).is_some_and(|o| o.first <= run.first && run.last <= o.last)
+        })
+    }
+    pub fn is_disjoint(&self, other: &RankSet) -> bool {
+        self.runs.iter().all(|run| {
+            let at = other.runs.partition_point(|o| o.last < run.first);
+            other.runs.get(at).is_none_or(|o| o.first > run.last)
+        })
+    }
+    pub fn difference(&self, other: &RankSet) -> RankSet {
+        self.iter().filter(|rank| !other.contains(*rank)).collect()
+    }
+    pub fn intersection(&self, other: &RankSet) -> RankSet {
+        self.iter().filter(|rank| other.contains(*rank)).collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! The small numbers by which things of the tree are known.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A process of the tree: the front-end, an agent or a member. Ids are given once and never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The front-end.
+    pub const ROOT: NodeId = NodeId(0);
+}
+
+/// How far below the root a node was when it first joined. It never changes, and a node is only ever adopted by one of
+/// a smaller level: whoever moves wherever, parents cannot form a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level(pub u16);
+
+/// How often a node has looked for a parent. Of two reports about one node, the one with the larger epoch is true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Epoch(pub u32);
+
+/// A link of one node, as its driver and the node call it between themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u64);
+
+/// A stream of one network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u32);
+
+impl StreamId {
+    /// What the front-end tells every node: which streams there are.
+    pub const CONTROL: StreamId = StreamId(0);
+}
+
+/// The number of a wave of a stream: the packets that all members sent as their so-manieth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Wave(pub u64);
+
+impl Wave {
+    /// The wave so many later.
+    pub fn after(self, waves: u32) -> Wave {
+        Wave(self.0 + u64::from(waves))
+    }
+
+    /// How many waves lie between this one and a later one.
+    pub fn until(self, later: Wave) -> u64 {
+        later.0.saturating_sub(self.0)
+    }
+}
+
+/// A point in time, on whatever clock the driver has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// This point and so much later.
+    pub fn after(self, duration: Duration) -> Time {
+        Time(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == NodeId::ROOT { f.write_str("the front-end") } else { write!(f, "node {}", self.0) }
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stream {}", self.0)
+    }
+}
+
+impl fmt::Display for Wave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wave {}", self.0)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06} s", self.0 / 1_000_000_000, self.0 / 1_000 % 1_000_000)
+    }
+}

@@ -1,0 +1,197 @@
+//! What nodes tell each other. Links keep the order of what is sent on them, and lose nothing until they end.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::FormatId;
+use bytes::Bytes;
+
+use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::run::Run;
+
+/// A message between a node and its parent.
+#[derive(Debug, Clone)]
+pub enum Message {
+    /// Upwards, first on a link: take me as your child.
+    Attach(Attach),
+    /// Downwards: you are my child; the ancestry is yours.
+    Welcome(Ancestry),
+    /// Downwards: not here; try these instead.
+    Refuse(Vec<Candidate>),
+    /// Downwards: your ancestry has changed.
+    Ancestry(Ancestry),
+
+    /// Upwards: a node is below me now.
+    Placed {
+        /// The node first, then all below it, each after its parent.
+        places: Vec<Place>,
+        /// What it has of the streams.
+        resumes: Vec<Resume>,
+    },
+    /// Upwards: this node is not below me any more.
+    Gone(Gone),
+
+    /// Upwards: contributions to waves.
+    Run(Run),
+    /// Upwards: wait for me from this wave on; of earlier waves I send nothing that could be combined.
+    Participate {
+        /// The stream.
+        stream: StreamId,
+        /// The wave.
+        next: Wave,
+    },
+    /// Upwards: do not wait for me.
+    Withdraw(StreamId),
+    /// Upwards: my window is full; acknowledge each wave.
+    Hurry(StreamId),
+    /// Downwards: the front-end has taken all waves before this one.
+    Acknowledge {
+        /// The stream.
+        stream: StreamId,
+        /// The first wave it has not taken.
+        until: Wave,
+    },
+
+    /// Downwards: a packet of a stream.
+    Packet {
+        /// The stream.
+        stream: StreamId,
+        /// Its number there.
+        sequence: u64,
+        /// What it is.
+        packet: Packet,
+    },
+    /// Upwards: all members below me have taken the packets before this one.
+    Received {
+        /// The stream.
+        stream: StreamId,
+        /// The first packet that someone has not taken.
+        until: u64,
+    },
+    /// Upwards: send me the packets from this one on.
+    Resend {
+        /// The stream.
+        stream: StreamId,
+        /// The first packet.
+        from: u64,
+    },
+    /// Downwards: packets before this one are no longer to be had.
+    Skipped {
+        /// The stream.
+        stream: StreamId,
+        /// The first packet that is there.
+        until: u64,
+    },
+}
+
+/// A node that asks to be taken as a child.
+#[derive(Debug, Clone)]
+pub struct Attach {
+    /// Itself; whoever takes it is its parent.
+    pub place: Place,
+    /// Whether everyone refused already: take it although you are full.
+    pub is_urgent: bool,
+    /// Who is below it, each after its parent.
+    pub below: Vec<Place>,
+    /// What it has of the streams it knows.
+    pub resumes: Vec<Resume>,
+}
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The node.
+    pub node: NodeId,
+    /// Its parent.
+    pub parent: NodeId,
+    /// How often it has looked for one.
+    pub epoch: Epoch,
+    /// Its level.
+    pub level: Level,
+    /// Its rank, if it is a member.
+    pub rank: Option<u32>,
+}
+
+/// How far a node and all below it have got with what comes down a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resume {
+    /// The stream.
+    pub stream: StreamId,
+    /// The packet that the node needs next.
+    pub next: u64,
+    /// The first packet that someone at or below it has not taken.
+    pub received: u64,
+}
+
+/// A node that has lost its parent, or its life.
+#[derive(Debug, Clone)]
+pub struct Gone {
+    /// The node.
+    pub node: NodeId,
+    /// The epoch in which it was there.
+    pub epoch: Epoch,
+    /// Whether it is known to have ended, so that nobody needs to wait for it to come back.
+    pub is_certain: bool,
+    /// How far those below it had got at least.
+    pub resumes: Vec<Resume>,
+}
+
+/// A node that may become someone's parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// The node.
+    pub node: NodeId,
+    /// Its level.
+    pub level: Level,
+}
+
+/// The ancestors of a node, nearest first, each with some of its other children.
+pub type Ancestry = Arc<[Ancestor]>;
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ancestor {
+    /// The ancestor.
+    pub itself: Candidate,
+    /// Some of its children that could be parents.
+    pub children: Vec<Candidate>,
+}
+
+/// What comes down a stream.
+#[derive(Debug, Clone)]
+pub enum Packet {
+    /// On the control stream: there is a new stream.
+    Open(Arc<Opening>),
+    /// On the control stream: this stream has ended.
+    Close(StreamId),
+    /// On any other: a record for its members.
+    Record {
+        /// The caller's tag.
+        tag: u32,
+        /// The record's format.
+        format: FormatId,
+        /// Its body.
+        body: Bytes,
+    },
+}
+
+impl Packet {
+    /// Bytes it keeps in memory, about.
+    pub fn size(&self) -> usize {
+        match self {
+            Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
+            Packet::Open(_) | Packet::Close(_) => size_of::<Packet>(),
+        }
+    }
+}
+
+/// A stream, as everyone is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// Its number.
+    pub stream: StreamId,
+    /// Its members.
+    pub members: Arc<RankSet>,
+    /// What nodes do with the packets of a wave, in the words of whoever makes transformations.
+    pub transformation: String,
+}

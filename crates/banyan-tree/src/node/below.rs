@@ -1,0 +1,154 @@
+//! Who is below a node: every node keeps the map of its own subtree, the front-end that of the whole tree.
+//!
+//! Nodes move, and reports of their moves come by different ways and in any order. Each report says where one node is
+//! *by its parent* and carries that node's epoch, and the larger epoch wins; everything else follows from the chain of
+//! parents.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use banyan_boot::RankSet;
+
+use crate::ids::{Epoch, LinkId, NodeId};
+use crate::message::Place;
+
+#[derive(Debug, Default)]
+pub(super) struct Below {
+    places: HashMap<NodeId, Place>,
+    children: HashMap<NodeId, BTreeSet<NodeId>>,
+    /// Links of this node's own children.
+    links: BTreeMap<NodeId, LinkId>,
+    /// The members below each link; made again when something has moved.
+    members: Option<BTreeMap<LinkId, RankSet>>,
+}
+
+impl Below {
+    /// Takes a report; false if it is out of date, or says nothing new.
+    pub(super) fn place(&mut self, place: Place) -> bool {
+        let known = self.places.get(&place.node);
+        if known.is_some_and(|known| known.epoch > place.epoch || *known == place) {
+            return false;
+        }
+        if let Some(known) = self.places.insert(place.node, place) {
+            self.unlink(known);
+        }
+        self.children.entry(place.parent).or_default().insert(place.node);
+        self.members = None;
+        true
+    }
+
+    /// This node's own child, and its link. A child that comes again has a new one.
+    pub(super) fn link(&mut self, node: NodeId, link: LinkId) -> Option<LinkId> {
+        self.members = None;
+        self.links.insert(node, link)
+    }
+
+    /// A link has ended: the child that it was the link of.
+    pub(super) fn unlink_child(&mut self, link: LinkId) -> Option<NodeId> {
+        let node = self.links.iter().find(|(_, known)| **known == link).map(|(node, _)| *node)?;
+        self.links.remove(&node);
+        self.members = None;
+        Some(node)
+    }
+
+    pub(super) fn links(&self) -> impl Iterator<Item = (NodeId, LinkId)> {
+        self.links.iter().map(|(node, link)| (*node, *link))
+    }
+
+    pub(super) fn link_of(&self, node: NodeId) -> Option<LinkId> {
+        self.links.get(&node).copied()
+    }
+
+    pub(super) fn node_of(&self, link: LinkId) -> Option<NodeId> {
+        self.links.iter().find(|(_, known)| **known == link).map(|(node, _)| *node)
+    }
+
+    /// How many children this node has.
+    pub(super) fn degree(&self) -> usize {
+        self.links.len()
+    }
+
+    /// How many children a node below has.
+    pub(super) fn degree_of(&self, node: NodeId) -> usize {
+        self.children.get(&node).map_or(0, BTreeSet::len)
+    }
+
+    pub(super) fn get(&self, node: NodeId) -> Option<Place> {
+        self.places.get(&node).copied()
+    }
+
+    /// The epoch of the last report of a node.
+    pub(super) fn epoch(&self, node: NodeId) -> Option<Epoch> {
+        self.places.get(&node).map(|place| place.epoch)
+    }
+
+    /// A node and all below it, each after its parent.
+    pub(super) fn subtree(&self, node: NodeId) -> Vec<Place> {
+        let mut found: Vec<Place> = self.places.get(&node).copied().into_iter().collect();
+        let mut at = 0;
+        while at < found.len() {
+            let children = self.children.get(&found[at].node).into_iter().flatten();
+            found.extend(children.filter_map(|child| self.places.get(child)));
+            at += 1;
+        }
+        found
+    }
+
+    /// All below this node's own children, each after its parent.
+    pub(super) fn everyone(&self) -> Vec<Place> {
+        self.links.keys().flat_map(|child| self.subtree(*child)).collect()
+    }
+
+    /// The members at and below a node.
+    pub(super) fn members_below(&self, node: NodeId) -> RankSet {
+        self.subtree(node).iter().filter_map(|place| place.rank).collect()
+    }
+
+    /// The link of this node's own child that a node is at or below.
+    pub(super) fn link_towards(&self, node: NodeId) -> Option<LinkId> {
+        let mut node = node;
+        // No chain of parents is longer than there are nodes.
+        for _ in 0..=self.places.len() {
+            match self.links.get(&node) {
+                Some(link) => return Some(*link),
+                None => node = self.places.get(&node)?.parent,
+            }
+        }
+        None
+    }
+
+    /// The ranks of all members that are known, in no order.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = u32> {
+        self.places.values().filter_map(|place| place.rank)
+    }
+
+    /// Forgets a node and all below it.
+    pub(super) fn remove(&mut self, node: NodeId) {
+        for place in self.subtree(node) {
+            self.places.remove(&place.node);
+            self.unlink(place);
+        }
+        self.members = None;
+    }
+
+    /// The members below each link.
+    pub(super) fn members(&mut self) -> &BTreeMap<LinkId, RankSet> {
+        if self.members.is_none() {
+            let members = self.links.iter().map(|(node, link)| (*link, self.members_below(*node))).collect();
+            self.members = Some(members);
+        }
+        self.members.get_or_insert_default()
+    }
+
+    fn unlink(&mut self, place: Place) {
+        if let Some(children) = self.children.get_mut(&place.parent) {
+            children.remove(&place.node);
+            if children.is_empty() {
+                self.children.remove(&place.parent);
+            }
+        }
+        // A node may be known by its old place when it is placed again.
+        if let Some(now) = self.places.get(&place.node) {
+            self.children.entry(now.parent).or_default().insert(place.node);
+        }
+    }
+}

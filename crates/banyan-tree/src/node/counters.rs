@@ -1,0 +1,45 @@
+//! What a node holds and has seen, for those who watch it.
+
+use super::Node;
+use super::stream::Stream;
+
+/// Figures of one node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeCounters {
+    /// Children.
+    pub children: usize,
+    /// Bytes of waves that went up and that the front-end has not taken.
+    pub kept_bytes: usize,
+    /// Bytes of waves that wait for other children.
+    pub gathered_bytes: usize,
+    /// Bytes of packets that someone below has not taken.
+    pub log_bytes: usize,
+    /// At the front-end: contributions to waves that were delivered already, once more or too late.
+    pub late: u64,
+    /// At the front-end: contributions that were refused because some, but not all, of their members were in the wave.
+    /// There are none unless a node is broken.
+    pub conflicts: u64,
+}
+
+impl Node {
+    /// The figures of this moment.
+    pub fn counters(&self) -> NodeCounters {
+        let start = NodeCounters { children: self.degree(), log_bytes: self.control.bytes(), ..NodeCounters::default() };
+        self.streams.values().fold(start, |sum, stream| sum.plus(stream))
+    }
+}
+
+impl NodeCounters {
+    fn plus(self, stream: &Stream) -> NodeCounters {
+        let (late, conflicts) = stream.ledger.as_ref().map_or((0, 0), |ledger| (ledger.late(), ledger.conflicts()));
+        NodeCounters {
+            children: self.children,
+            kept_bytes: self.kept_bytes + stream.kept.bytes(),
+            gathered_bytes: self.gathered_bytes + stream.gathering.bytes(),
+            log_bytes: self.log_bytes + stream.log.bytes(),
+            late: self.late + late,
+            conflicts: self.conflicts + conflicts,
+        }
+    }
+}

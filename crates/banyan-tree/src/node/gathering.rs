@@ -1,0 +1,132 @@
+//! The contributions of a node's children to the waves of one stream, until those of a wave are all there.
+//!
+//! Runs of different children overlap in any way. What is [`ready`](Gathering::ready) is cut so that all parts are of the
+//! same waves; several waves are ready at once when children are ahead.
+//!
+//! Whom a node waits for is no question of correctness: the front-end knows who is missing in a wave. Waiting is what makes
+//! one packet of many.
+
+use std::collections::VecDeque;
+
+use crate::ids::{LinkId, Wave};
+use crate::run::Run;
+
+/// A child said what no child says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Violation {
+    #[error("sent {first} when {expected} was next")]
+    OutOfOrder { first: Wave, expected: Wave },
+    #[error("sent {last}, which is {ahead} waves ahead of what was acknowledged; {allowed} are allowed")]
+    TooFarAhead { last: Wave, ahead: u64, allowed: u64 },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Gathering {
+    /// The first wave that was not given out.
+    out: Wave,
+    sources: Vec<Source>,
+}
+
+#[derive(Debug)]
+struct Source {
+    link: LinkId,
+    /// The first wave it has not sent.
+    next: Wave,
+    is_waited_for: bool,
+    runs: VecDeque<Run>,
+}
+
+impl Gathering {
+    /// The first wave that was not given out.
+    pub(super) fn out(&self) -> Wave {
+        self.out
+    }
+
+    /// Whether some child is waited for.
+    pub(super) fn has_participants(&self) -> bool {
+        self.sources.iter().any(|source| source.is_waited_for)
+    }
+
+    /// Bytes that wait for others.
+    pub(super) fn bytes(&self) -> usize {
+        self.sources.iter().flat_map(|source| &source.runs).map(|run| run.bodies.size()).sum()
+    }
+
+    /// From now on this child is waited for, from this wave on.
+    pub(super) fn participate(&mut self, link: LinkId, next: Wave) {
+        if !self.has_participants() && self.sources.is_empty() {
+            // Nobody will send the waves before.
+            self.out = self.out.max(next);
+        }
+        match self.sources.iter_mut().find(|source| source.link == link) {
+            Some(source) => {
+                source.next = source.next.max(next);
+                source.is_waited_for = true;
+            }
+            None => self.sources.push(Source { link, next, is_waited_for: true, runs: VecDeque::new() }),
+        }
+    }
+
+    /// This child is not waited for any more. What it has sent stays part of its waves.
+    pub(super) fn withdraw(&mut self, link: LinkId) {
+        if let Some(source) = self.sources.iter_mut().find(|source| source.link == link) {
+            source.is_waited_for = false;
+        }
+        self.forget_drained();
+    }
+
+    /// Takes what a child sent. What comes too late to be combined is given back.
+    pub(super) fn push(&mut self, link: LinkId, run: Run) -> Result<Option<Run>, Violation> {
+        let Some(source) = self.sources.iter_mut().find(|source| source.link == link) else {
+            // It has withdrawn, or was never asked: whatever it sends goes on by itself.
+            return Ok(Some(run));
+        };
+        if run.first != source.next {
+            return Err(Violation::OutOfOrder { first: run.first, expected: source.next });
+        }
+        source.next = run.end();
+        let late = run.within(Wave(0)..self.out);
+        if let Some(in_time) = run.within(self.out..run.end()) {
+            source.runs.push_back(in_time);
+        }
+        Ok(late)
+    }
+
+    /// The parts of the next waves of which everything is there, in the order of their lowest members.
+    pub(super) fn ready(&mut self) -> Option<Vec<Run>> {
+        let horizon = self.horizon();
+        let first = self.fronts().map(|run| run.first).min()?;
+        if first >= horizon {
+            return None;
+        }
+        let ends = self.fronts().map(|run| if run.first > first { run.first } else { run.end() });
+        let end = ends.min()?.min(horizon);
+        let mut parts = Vec::new();
+        for source in &mut self.sources {
+            let Some(front) = source.runs.front_mut() else { continue };
+            parts.extend(front.within(first..end));
+            match front.within(end..front.end()) {
+                Some(rest) => *front = rest,
+                None => drop(source.runs.pop_front()),
+            }
+        }
+        self.out = end;
+        self.forget_drained();
+        parts.sort_by_key(|part| part.members.first());
+        Some(parts)
+    }
+
+    fn fronts(&self) -> impl Iterator<Item = &Run> {
+        self.sources.iter().filter_map(|source| source.runs.front())
+    }
+
+    /// The first wave that someone may still contribute to.
+    fn horizon(&self) -> Wave {
+        let waited_for = self.sources.iter().filter(|source| source.is_waited_for);
+        waited_for.map(|source| source.next).min().unwrap_or(Wave(u64::MAX))
+    }
+
+    fn forget_drained(&mut self) {
+        self.sources.retain(|source| source.is_waited_for || !source.runs.is_empty());
+    }
+}

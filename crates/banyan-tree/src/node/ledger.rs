@@ -1,0 +1,160 @@
+//! The front-end's book of a stream: which members are in which wave, and when a wave is whole.
+//!
+//! Contributions to a wave come as *parts*, each with its set of members. After failures a part may come twice, or once
+//! by itself and once within a larger part. Any two parts of a wave are disjoint, or one holds all of the other, because
+//! a node sends what it combined once to be combined further, and never again to be combined: so the book only has to
+//! keep the largest.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+
+use crate::ids::Wave;
+use crate::run::Run;
+
+/// Parts of one wave.
+#[derive(Debug, Default)]
+struct Page {
+    /// Of one wave each; disjoint.
+    parts: Vec<Run>,
+}
+
+/// Waves that are whole.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// All of the same waves, in the order of their lowest members.
+    pub(super) parts: Vec<Run>,
+    /// Who is in them.
+    pub(super) members: Arc<RankSet>,
+}
+
+#[derive(Debug)]
+pub(super) struct Ledger {
+    /// Whose contributions are waited for.
+    expected: Arc<RankSet>,
+    /// The first wave that is not whole.
+    next: Wave,
+    /// From `next` on.
+    pages: VecDeque<Page>,
+    whole: VecDeque<Whole>,
+    /// The last set that was found to hold all who are expected.
+    sufficient: Option<Arc<RankSet>>,
+    /// Contributions that came after their wave was delivered without them, or twice.
+    late: u64,
+    conflicts: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(expected: Arc<RankSet>) -> Ledger {
+        Ledger {
+            expected,
+            next: Wave(0),
+            pages: VecDeque::new(),
+            whole: VecDeque::new(),
+            sufficient: None,
+            late: 0,
+            conflicts: 0,
+        }
+    }
+
+    /// From now on these are waited for.
+    pub(super) fn expect(&mut self, expected: Arc<RankSet>) {
+        self.expected = expected;
+        self.sufficient = None;
+        self.turn_pages();
+    }
+
+    /// Takes parts, all of the same waves, with all who are in them.
+    pub(super) fn add(&mut self, parts: Vec<Run>, members: &Arc<RankSet>) {
+        let Some(first) = parts.first() else { return };
+        if first.first == self.next && self.pages.is_empty() && self.suffices(members) {
+            self.next = first.end();
+            self.whole.push_back(Whole { members: Arc::clone(members), parts });
+            return;
+        }
+        parts.into_iter().for_each(|part| self.note(part));
+        self.turn_pages();
+    }
+
+    /// Parts that were refused because another part holds some, but not all, of their members.
+    pub(super) fn conflicts(&self) -> u64 {
+        self.conflicts
+    }
+
+    fn note(&mut self, run: Run) {
+        let Some(run) = run.within(self.next..run.end()) else {
+            self.late += u64::from(run.bodies.len());
+            return;
+        };
+        for wave in run.first.0..run.end().0 {
+            let at = self.next.until(Wave(wave)) as usize;
+            if self.pages.len() <= at {
+                self.pages.resize_with(at + 1, Page::default);
+            }
+            if let Some(part) = run.within(Wave(wave)..Wave(wave + 1)) {
+                self.conflicts += u64::from(!self.pages[at].add(part));
+            }
+        }
+    }
+
+    /// The next waves that are whole.
+    pub(super) fn take(&mut self) -> Option<Whole> {
+        self.whole.pop_front()
+    }
+
+    /// Contributions that came after their wave was delivered, or twice.
+    pub(super) fn late(&self) -> u64 {
+        self.late
+    }
+
+    fn turn_pages(&mut self) {
+        while let Some(page) = self.pages.front() {
+            let members = page.members();
+            if page.parts.is_empty() || !self.suffices(&members) {
+                return;
+            }
+            if let Some(Page { mut parts }) = self.pages.pop_front() {
+                parts.sort_by_key(|part| part.members.first());
+                self.whole.push_back(Whole { parts, members });
+                self.next = self.next.after(1);
+            }
+        }
+    }
+
+    fn suffices(&mut self, members: &Arc<RankSet>) -> bool {
+        if self.sufficient.as_ref().is_some_and(|known| Arc::ptr_eq(known, members)) {
+            return true;
+        }
+        let suffices = self.expected.is_subset(members);
+        if suffices {
+            self.sufficient = Some(Arc::clone(members));
+        }
+        suffices
+    }
+}
+
+impl Page {
+    /// False if the part is refused.
+    fn add(&mut self, part: Run) -> bool {
+        if self.parts.iter().any(|known| part.members.is_subset(&known.members)) {
+            return true;
+        }
+        let is_apart = |known: &Run| {
+            known.members.is_subset(&part.members) || known.members.is_disjoint(&part.members)
+        };
+        if !self.parts.iter().all(is_apart) {
+            return false;
+        }
+        self.parts.retain(|known| !known.members.is_subset(&part.members));
+        self.parts.push(part);
+        true
+    }
+
+    fn members(&self) -> Arc<RankSet> {
+        match &self.parts[..] {
+            [one] => Arc::clone(&one.members),
+            parts => Arc::new(parts.iter().fold(RankSet::new(), |all, part| all.union(&part.members))),
+        }
+    }
+}

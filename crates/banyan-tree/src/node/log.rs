@@ -1,0 +1,210 @@
+//! The packets of a stream on their way down: kept until everyone below has taken them, so that a child that comes from
+//! elsewhere goes on where it was.
+//!
+//! A node sends each child the packets in order from where that child is. What a newcomer needs and this node has not got
+//! any more it asks its own parent for; the front-end keeps a packet until every member that may come back has taken it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::ids::LinkId;
+use crate::message::Packet;
+
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// The number of the first packet that is kept.
+    start: u64,
+    packets: VecDeque<Packet>,
+    bytes: usize,
+    children: BTreeMap<LinkId, Cursor>,
+    /// Packets from here on were asked for, and have not come.
+    asked: Option<u64>,
+    /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
+    is_started: bool,
+}
+
+/// Where a child is.
+#[derive(Debug, Clone, Copy)]
+struct Cursor {
+    /// The packet to send next.
+    sent: u64,
+    /// The first packet that someone below has not taken.
+    received: u64,
+}
+
+impl Log {
+    /// The number of the packet to come next.
+    pub(super) fn next(&self) -> u64 {
+        self.start + self.packets.len() as u64
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub(super) fn children(&self) -> impl Iterator<Item = LinkId> {
+        self.children.keys().copied()
+    }
+
+    pub(super) fn has_child(&self, link: LinkId) -> bool {
+        self.children.contains_key(&link)
+    }
+
+    /// A child takes part, from this packet on.
+    pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
+        self.children.insert(link, Cursor { sent: next, received });
+    }
+
+    pub(super) fn remove_child(&mut self, link: LinkId) {
+        self.children.remove(&link);
+    }
+
+    /// Where a child said to be, at least.
+    pub(super) fn received_by(&self, link: LinkId) -> Option<u64> {
+        self.children.get(&link).map(|cursor| cursor.received)
+    }
+
+    /// A child and all below it are as far as this.
+    pub(super) fn set_received(&mut self, link: LinkId, until: u64) {
+        if let Some(cursor) = self.children.get_mut(&link) {
+            cursor.received = until.min(cursor.sent);
+        }
+    }
+
+    /// Someone has come below a child who is only as far as this.
+    pub(super) fn lower_received(&mut self, link: LinkId, until: u64) {
+        if let Some(cursor) = self.children.get_mut(&link) {
+            cursor.received = cursor.received.min(until);
+        }
+    }
+
+    /// A child needs packets from here on.
+    pub(super) fn rewind(&mut self, link: LinkId, from: u64) {
+        if let Some(cursor) = self.children.get_mut(&link) {
+            cursor.sent = from;
+            cursor.received = cursor.received.min(from);
+        }
+    }
+
+    /// The first packet will be this one.
+    pub(super) fn start_at(&mut self, sequence: u64) {
+        if !self.is_started {
+            self.is_started = true;
+            self.start = sequence;
+        }
+    }
+
+    /// Appends the front-end's own packet.
+    pub(super) fn append(&mut self, packet: Packet) {
+        self.bytes += packet.size();
+        self.packets.push_back(packet);
+    }
+
+    /// Takes a packet from the parent: the children that need just this one, and whether it is new here.
+    pub(super) fn take(&mut self, sequence: u64, packet: &Packet) -> Taken {
+        self.start_at(sequence);
+        if self.asked.is_some_and(|asked| asked == sequence) {
+            self.asked = Some(sequence + 1);
+        }
+        match sequence {
+            new if new == self.next() => {
+                self.append(packet.clone());
+                Taken::New
+            }
+            old if old < self.start => Taken::For(self.advance(old)),
+            old if old < self.next() => Taken::Known,
+            _ => Taken::TooEarly,
+        }
+    }
+
+    /// Packets before this one are gone: whoever needs them goes on here.
+    pub(super) fn skip(&mut self, until: u64) -> Vec<LinkId> {
+        self.asked = None;
+        self.is_started = true;
+        if until > self.next() {
+            self.packets.clear();
+            self.bytes = 0;
+            self.start = until;
+        }
+        let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < until.min(self.start));
+        behind
+            .map(|(link, cursor)| {
+                *cursor = Cursor { sent: until, received: until };
+                *link
+            })
+            .collect()
+    }
+
+    /// What can be sent now: child, number, packet.
+    pub(super) fn to_send(&mut self) -> Vec<(LinkId, u64, Packet)> {
+        let (start, next) = (self.start, self.next());
+        let mut sends = Vec::new();
+        for (link, cursor) in &mut self.children {
+            while (start..next).contains(&cursor.sent) {
+                sends.push((*link, cursor.sent, self.packets[(cursor.sent - start) as usize].clone()));
+                cursor.sent += 1;
+            }
+        }
+        sends
+    }
+
+    /// The packet to ask the parent for, if some child needs one that is not here and was not asked for.
+    pub(super) fn to_ask(&mut self) -> Option<u64> {
+        let needed = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min()?;
+        if self.asked.is_some_and(|asked| asked <= needed) {
+            return None;
+        }
+        self.asked = Some(needed);
+        Some(needed)
+    }
+
+    /// There is a new parent, which was not asked for anything.
+    pub(super) fn forget_asking(&mut self) {
+        self.asked = None;
+    }
+
+    /// The first packet that some child has not taken.
+    pub(super) fn received_by_children(&self) -> Option<u64> {
+        self.children.values().map(|cursor| cursor.received).min()
+    }
+
+    /// Drops the packets before this one.
+    pub(super) fn drop_before(&mut self, until: u64) {
+        while self.start < until {
+            let Some(packet) = self.packets.pop_front() else { return };
+            self.bytes -= packet.size();
+            self.start += 1;
+        }
+    }
+
+    /// The number of the first packet that is kept.
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
+    fn advance(&mut self, sequence: u64) -> Vec<LinkId> {
+        let waiting = self.children.iter_mut().filter(|(_, cursor)| cursor.sent == sequence);
+        waiting
+            .map(|(link, cursor)| {
+                cursor.sent += 1;
+                *link
+            })
+            .collect()
+    }
+}
+
+/// What became of a packet.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is the next one.
+    New,
+    /// It was here before.
+    Known,
+    /// It was here before and is not kept any more: it goes to these children.
+    For(Vec<LinkId>),
+    /// One before it is missing.
+    TooEarly,
+}

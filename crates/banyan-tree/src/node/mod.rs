@@ -1,0 +1,354 @@
+//! A node of the tree as a state machine: events in, actions out, no clock, no socket.
+//!
+//! The front-end, agents and members are the same machine in different places. Its driver tells it what happened
+//! ([`accepted`](Node::accepted), [`linked`](Node::linked), [`message`](Node::message), [`closed`](Node::closed),
+//! [`wake`](Node::wake)) and then does what [`action`](Node::action) says until there is nothing left to do.
+//!
+//! # How nothing is lost
+//!
+//! *Upwards.* The so-manieth packets of all members form a wave. A node combines what its children send for a wave and
+//! sends one packet on; it keeps what it sent until the front-end has taken that wave. An orphan sends everything it
+//! keeps to its new parent, marked as not to be combined, and goes on with waves that it has never sent. So of two
+//! contributions to a wave that hold the same member, one holds all of the other, and the front-end's [`ledger`] can
+//! tell what it has. A wave is delivered when everyone is in it who is not known to be lost: exactly once, with exactly
+//! those who are in it.
+//!
+//! *Downwards.* Packets of a stream are numbered, and every node keeps them until all below it have taken them ([`log`]).
+//! An orphan says how far it is.
+//!
+//! *Who is where.* Every node knows its subtree ([`below`]). A node that has lost its parent is adrift; the front-end
+//! waits for it for some time, and then goes on without it.
+
+mod ascent;
+mod below;
+mod chance;
+mod children;
+mod counters;
+mod gathering;
+mod kept;
+mod ledger;
+mod log;
+mod packets;
+mod parent;
+mod root;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod waves;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use banyan_boot::RankSet;
+
+use ascent::{Ascent, State};
+use below::Below;
+use log::Log;
+use root::Root;
+use stream::Stream;
+
+pub use chance::Chance;
+pub use counters::NodeCounters;
+pub use packets::{Received, SendError};
+pub use waves::Delivery;
+
+use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
+use crate::message::{Ancestry, Candidate, Message};
+use crate::transformation::Transformations;
+
+/// Bounds and patience.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NodeOptions {
+    /// Children that a node takes, unless there is nobody else.
+    pub capacity: usize,
+    /// Waves that a member may be ahead of the front-end.
+    pub window_waves: u64,
+    /// Bytes of waves that a member may be ahead of the front-end; one packet may be larger.
+    pub window_bytes: usize,
+    /// Packets that the front-end may be ahead of the slowest member.
+    pub ahead_packets: usize,
+    /// Bytes of packets that the front-end may be ahead of the slowest member; one packet may be larger.
+    pub ahead_bytes: usize,
+    /// How long the front-end waits for a node that has lost its parent.
+    pub adrift: Duration,
+    /// How long a node without a parent keeps its children waiting.
+    pub orphan: Duration,
+}
+
+impl Default for NodeOptions {
+    fn default() -> NodeOptions {
+        NodeOptions {
+            capacity: 128,
+            window_waves: 4096,
+            window_bytes: 4 << 20,
+            ahead_packets: 4096,
+            ahead_bytes: 4 << 20,
+            adrift: Duration::from_secs(10),
+            orphan: Duration::from_secs(4),
+        }
+    }
+}
+
+/// What the driver has to do.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Open a link to this node. [`Node::linked`] or [`Node::closed`] says what became of it.
+    Dial {
+        /// The link's name from now on.
+        link: LinkId,
+        /// Whom to dial.
+        to: NodeId,
+    },
+    /// Send a message.
+    Send {
+        /// On this link.
+        link: LinkId,
+        /// The message.
+        message: Message,
+    },
+    /// Close a link when what was sent on it has gone; [`Node::closed`] is not called for it.
+    Close(LinkId),
+    /// Tell the user.
+    Report(Report),
+}
+
+/// What users may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// At the front-end: these members are there, for the first time or again.
+    Joined(RankSet),
+    /// At the front-end: a node has found another parent.
+    Moved {
+        /// The node.
+        node: NodeId,
+        /// Its parent.
+        parent: NodeId,
+    },
+    /// At the front-end: a node has lost its parent, or ended.
+    Adrift(NodeId),
+    /// At the front-end: these members are not waited for any more.
+    Lost(RankSet),
+    /// At a member: packets of a stream were skipped, because the front-end had given this member up.
+    Skipped {
+        /// The stream.
+        stream: StreamId,
+        /// How many.
+        packets: u64,
+    },
+    /// A child broke the rules; its link was closed.
+    Violation {
+        /// The child.
+        child: NodeId,
+        /// What it did.
+        cause: String,
+    },
+    /// Contributions could not be combined here; they go on one by one.
+    Uncombined {
+        /// The stream.
+        stream: StreamId,
+        /// The first wave.
+        wave: Wave,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// A node; see the module.
+pub struct Node {
+    id: NodeId,
+    rank: Option<u32>,
+    epoch: Epoch,
+    options: NodeOptions,
+    transformations: Arc<dyn Transformations + Sync>,
+    ascent: Ascent,
+    below: Below,
+    /// Whether someone below has come or gone since this node last asked for a parent.
+    is_below_changed: bool,
+    /// The control stream: the same packets for all, taken at once.
+    control: Log,
+    /// What the parent was last told of it.
+    control_reported: u64,
+    streams: BTreeMap<StreamId, Stream>,
+    /// Streams of which packets came before this node heard that they are open: the first such packet.
+    early: BTreeMap<StreamId, u64>,
+    root: Option<Root>,
+    links: u64,
+    actions: VecDeque<Action>,
+}
+
+/// Streams that may send packets before they are open here; more are told to send again anyway.
+const EARLY_STREAMS: usize = 1024;
+
+/// Children of a node that its grandchildren may turn to, at most.
+const NAMED: usize = 8;
+
+impl Node {
+    /// The front-end.
+    pub fn front_end(options: NodeOptions, transformations: Arc<dyn Transformations + Sync>) -> Node {
+        let mut node = Node::new(NodeId::ROOT, None, options, transformations, Ascent::root());
+        node.root = Some(Root::default());
+        node
+    }
+
+    /// An agent, or with a rank a member. The first of its ancestors is the one it should become a child of.
+    pub fn below(
+        id: NodeId,
+        rank: Option<u32>,
+        level: Level,
+        ancestry: Ancestry,
+        options: NodeOptions,
+        transformations: Arc<dyn Transformations + Sync>,
+    ) -> Node {
+        let ascent = Ascent::seeking(level, ancestry, Chance::new(u64::from(id.0)));
+        Node::new(id, rank, options, transformations, ascent)
+    }
+
+    fn new(
+        id: NodeId,
+        rank: Option<u32>,
+        options: NodeOptions,
+        transformations: Arc<dyn Transformations + Sync>,
+        ascent: Ascent,
+    ) -> Node {
+        Node {
+            id,
+            rank,
+            epoch: Epoch(0),
+            options,
+            transformations,
+            ascent,
+            below: Below::default(),
+            is_below_changed: false,
+            control: Log::default(),
+            control_reported: 0,
+            streams: BTreeMap::new(),
+            early: BTreeMap::new(),
+            root: None,
+            links: 0,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// Its parent, while it has one.
+    pub fn parent(&self) -> Option<NodeId> {
+        match self.ascent.state() {
+            State::Attached { parent, .. } => Some(parent),
+            _ => None,
+        }
+    }
+
+    /// How many children it has.
+    pub fn degree(&self) -> usize {
+        self.below.degree()
+    }
+
+    /// The next thing to do.
+    pub fn action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When to call [`wake`](Self::wake), if nothing happens before.
+    pub fn deadline(&self) -> Option<Time> {
+        let release = self.release_at();
+        let root = self.root.as_ref().and_then(Root::deadline);
+        [self.ascent.deadline(), release, root].into_iter().flatten().min()
+    }
+
+    /// Time has passed.
+    pub fn wake(&mut self, now: Time) {
+        self.seek(now);
+        if self.release_at().is_some_and(|at| at <= now) {
+            self.release_children(now);
+        }
+        self.give_up_lost(now);
+    }
+
+    /// Someone has linked to this node: the link's name from now on.
+    pub fn accepted(&mut self) -> LinkId {
+        self.new_link()
+    }
+
+    /// A link that was dialled is there.
+    pub fn linked(&mut self, link: LinkId) {
+        if matches!(self.ascent.state(), State::Asking { link: asked, .. } if asked == link) {
+            self.send_attach(link);
+        }
+    }
+
+    /// A message has come.
+    pub fn message(&mut self, link: LinkId, message: Message, now: Time) {
+        let is_parents = match self.ascent.state() {
+            State::Attached { link: parent, .. } | State::Asking { link: parent, .. } => parent == link,
+            State::Root | State::Pausing { .. } => false,
+        };
+        if is_parents { self.parents_message(link, message, now) } else { self.childs_message(link, message, now) }
+    }
+
+    /// A link has ended, or could not be opened.
+    pub fn closed(&mut self, link: LinkId, now: Time) {
+        match self.ascent.state() {
+            State::Attached { link: parent, .. } if parent == link => self.orphaned(now),
+            State::Asking { link: asked, .. } if asked == link => self.ask_next(now),
+            _ => self.child_closed(link, false, now),
+        }
+    }
+
+    /// The child of this link is known to have ended: nobody needs to wait for it to come back.
+    pub fn ended(&mut self, link: LinkId, now: Time) {
+        self.child_closed(link, true, now);
+    }
+
+    fn new_link(&mut self) -> LinkId {
+        self.links += 1;
+        LinkId(self.links)
+    }
+
+    fn send(&mut self, link: LinkId, message: Message) {
+        self.actions.push_back(Action::Send { link, message });
+    }
+
+    /// Sends to the parent, if there is one.
+    fn send_up(&mut self, message: Message) {
+        if let Some(link) = self.ascent.link() {
+            self.send(link, message);
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        self.actions.push_back(Action::Report(report));
+    }
+
+    fn log_mut(&mut self, stream: StreamId) -> Option<&mut Log> {
+        match stream {
+            StreamId::CONTROL => Some(&mut self.control),
+            _ => self.streams.get_mut(&stream).map(|stream| &mut stream.log),
+        }
+    }
+
+    /// The streams there are, and the control stream first.
+    fn stream_ids(&self) -> Vec<StreamId> {
+        std::iter::once(StreamId::CONTROL).chain(self.streams.keys().copied()).collect()
+    }
+
+    fn itself(&self) -> Candidate {
+        Candidate { node: self.id, level: self.ascent.level() }
+    }
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node")
+            .field("id", &self.id)
+            .field("ascent", &self.ascent)
+            .field("below", &self.below)
+            .field("streams", &self.streams)
+            .finish_non_exhaustive()
+    }
+}

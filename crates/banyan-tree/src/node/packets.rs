@@ -1,0 +1,293 @@
+//! What goes down: packets, from the front-end to the members of a stream.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::FormatId;
+use bytes::Bytes;
+
+use super::ledger::Ledger;
+use super::log::Taken;
+use super::stream::Stream;
+use super::{EARLY_STREAMS, Node, Report};
+use crate::ids::{LinkId, StreamId, Wave};
+use crate::message::{Message, Opening, Packet, Resume};
+use crate::transformation::TransformationError;
+
+/// Why something cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// There is no such stream here.
+    #[error("{0} is not open here, or this process is none of its members")]
+    NoStream(StreamId),
+    /// Others have to catch up first.
+    #[error("the other side is too far behind; take what has come, and try again")]
+    Full,
+}
+
+/// A record that a member has received.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// The stream.
+    pub stream: StreamId,
+    /// The sender's tag.
+    pub tag: u32,
+    /// The record's format.
+    pub format: FormatId,
+    /// Its body.
+    pub body: Bytes,
+}
+
+impl Node {
+    /// At the front-end: opens a stream.
+    ///
+    /// # Errors
+    /// If the transformation is not known here.
+    pub fn open(&mut self, members: Arc<RankSet>, transformation: &str) -> Result<StreamId, TransformationError> {
+        self.transformations.make(transformation)?;
+        let stream = self.root.as_mut().map_or(StreamId::CONTROL, super::Root::new_stream);
+        let opening = Arc::new(Opening { stream, members, transformation: transformation.to_owned() });
+        self.control.append(Packet::Open(Arc::clone(&opening)));
+        self.open_here(&opening);
+        self.pump(StreamId::CONTROL);
+        Ok(stream)
+    }
+
+    /// At the front-end: ends a stream. What is on its way is dropped.
+    pub fn close(&mut self, stream: StreamId) {
+        if self.streams.remove(&stream).is_some() {
+            self.control.append(Packet::Close(stream));
+            self.pump(StreamId::CONTROL);
+        }
+    }
+
+    /// At the front-end: sends a record to all members of a stream.
+    ///
+    /// # Errors
+    /// If the stream is not there, or a member is too far behind.
+    pub fn multicast(&mut self, stream: StreamId, tag: u32, format: FormatId, body: Bytes) -> Result<(), SendError> {
+        let (packets, bytes) = (self.options.ahead_packets, self.options.ahead_bytes);
+        let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
+        let is_full = known.log.len() >= packets || (known.log.len() > 0 && known.log.bytes() + body.len() > bytes);
+        if is_full {
+            return Err(SendError::Full);
+        }
+        known.log.append(Packet::Record { tag, format, body });
+        self.pump_down(stream);
+        Ok(())
+    }
+
+    /// At a member: the next record of a stream.
+    pub fn take_packet(&mut self, id: StreamId) -> Option<Received> {
+        let stream = self.streams.get_mut(&id)?;
+        let packet = stream.inbox.pop_front()?;
+        self.report_received(id);
+        match packet {
+            Packet::Record { tag, format, body } => Some(Received { stream: id, tag, format, body }),
+            Packet::Open(_) | Packet::Close(_) => None,
+        }
+    }
+
+    /// The streams that are open here.
+    pub fn streams(&self) -> impl Iterator<Item = &Arc<Opening>> {
+        self.streams.values().map(|stream| &stream.opening)
+    }
+
+    /// A packet from the parent.
+    pub(super) fn packet(&mut self, id: StreamId, sequence: u64, packet: Packet) {
+        let Some(log) = self.log_mut(id) else {
+            if self.early.len() < EARLY_STREAMS {
+                self.early.entry(id).or_insert(sequence);
+            }
+            return;
+        };
+        match log.take(sequence, &packet) {
+            Taken::New => self.take_new(id, packet),
+            Taken::Known => {}
+            Taken::For(links) => {
+                for link in links {
+                    self.send(link, Message::Packet { stream: id, sequence, packet: packet.clone() });
+                }
+            }
+            Taken::TooEarly => {
+                let from = log.next();
+                return self.send_up(Message::Resend { stream: id, from });
+            }
+        }
+        self.pump_down(id);
+    }
+
+    fn take_new(&mut self, id: StreamId, packet: Packet) {
+        match packet {
+            Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
+            Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
+            Packet::Record { .. } if self.rank.is_some() => {
+                if let Some(stream) = self.streams.get_mut(&id) {
+                    stream.inbox.push_back(packet);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A stream begins here.
+    fn open_here(&mut self, opening: &Arc<Opening>) {
+        let id = opening.stream;
+        let transformation = match self.transformations.make(&opening.transformation) {
+            Ok(transformation) => transformation,
+            Err(error) => {
+                self.report(Report::Uncombined { stream: id, wave: Wave(0), cause: error.to_string() });
+                Box::new(super::waves::Uncombinable(error))
+            }
+        };
+        let mut stream = Stream::new(Arc::clone(opening), transformation);
+        if self.root.is_some() {
+            let expected = opening.members.intersection(&self.members());
+            stream.ledger = Some(Ledger::new(Arc::new(expected)));
+        }
+        let concerned = self.below.members().iter().filter(|(_, members)| !members.is_disjoint(&opening.members));
+        for link in concerned.map(|(link, _)| *link) {
+            stream.gathering.participate(link, Wave(0));
+            stream.log.add_child(link, 0, 0);
+        }
+        let early = self.early.remove(&id);
+        if let Some(first) = early {
+            stream.log.start_at(first);
+        }
+        self.streams.insert(id, stream);
+        if let Some(from) = early {
+            self.send_up(Message::Resend { stream: id, from });
+        }
+        self.tell_participation(id);
+        let is_idle = self.streams.get(&id).is_some_and(|stream| !stream.is_participating);
+        if is_idle {
+            // The parent waits for this node unless it hears otherwise.
+            self.send_up(Message::Withdraw(id));
+        }
+    }
+
+    /// The parent has no packets before this one.
+    pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
+        let is_member = self.rank.is_some();
+        let Some(log) = self.log_mut(id) else { return };
+        let lost = until.saturating_sub(log.next());
+        let behind = log.skip(until);
+        for link in behind {
+            self.send(link, Message::Skipped { stream: id, until });
+        }
+        if lost > 0 && is_member {
+            self.report(Report::Skipped { stream: id, packets: lost });
+        }
+        self.pump_down(id);
+    }
+
+    /// A child, or someone below it, goes on from where it is.
+    pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume]) {
+        let members = self.below.members().get(&link).cloned().unwrap_or_default();
+        for id in self.stream_ids() {
+            let is_concerned =
+                self.streams.get(&id).is_none_or(|stream| !stream.opening.members.is_disjoint(&members));
+            let resume = resumes.iter().find(|resume| resume.stream == id);
+            let acknowledged = self.streams.get(&id).map(|stream| stream.kept.acknowledged());
+            let Some(log) = self.log_mut(id) else { continue };
+            if !log.has_child(link) {
+                if !is_concerned {
+                    continue;
+                }
+                log.add_child(link, resume.map_or(0, |resume| resume.next), resume.map_or(0, |resume| resume.received));
+            } else if let Some(resume) = resume {
+                log.lower_received(link, resume.received);
+            }
+            self.pump_down(id);
+            if let Some(until) = acknowledged.filter(|until| *until > Wave(0)) {
+                self.send(link, Message::Acknowledge { stream: id, until });
+            }
+        }
+    }
+
+    /// A child and all below it have taken packets.
+    pub(super) fn received_until(&mut self, link: LinkId, id: StreamId, until: u64) {
+        if let Some(log) = self.log_mut(id) {
+            log.set_received(link, until);
+            self.pump_down(id);
+        }
+    }
+
+    /// A child needs packets again.
+    pub(super) fn resend(&mut self, link: LinkId, id: StreamId, from: u64) {
+        if let Some(log) = self.log_mut(id) {
+            log.rewind(link, from);
+            self.pump_down(id);
+        }
+    }
+
+    /// Does whatever can be done for a stream.
+    pub(super) fn pump(&mut self, id: StreamId) {
+        self.pump_up(id);
+        self.tell_participation(id);
+        self.pump_down(id);
+    }
+
+    /// Sends the children what they need and drops what nobody needs any more.
+    fn pump_down(&mut self, id: StreamId) {
+        let is_root = self.root.is_some();
+        let Some(log) = self.log_mut(id) else { return };
+        let sends = log.to_send();
+        let ask = log.to_ask();
+        for (link, sequence, packet) in sends {
+            self.send(link, Message::Packet { stream: id, sequence, packet });
+        }
+        match ask {
+            Some(_) if is_root => {
+                let Some(log) = self.log_mut(id) else { return };
+                let start = log.start();
+                for link in log.skip(start) {
+                    self.send(link, Message::Skipped { stream: id, until: start });
+                }
+                return self.pump_down(id);
+            }
+            Some(from) => self.send_up(Message::Resend { stream: id, from }),
+            None => {}
+        }
+        self.report_received(id);
+    }
+
+    /// Drops what all have taken, and tells the parent.
+    fn report_received(&mut self, id: StreamId) {
+        let needed = self.root.as_ref().and_then(|root| root.needed_by_adrift(id));
+        let (is_member, is_root) = (self.rank.is_some(), self.root.is_some());
+        let step = if is_member { self.options.ahead_packets as u64 / 8 } else { 1 };
+        let bytes = self.options.ahead_bytes / 8;
+        if id == StreamId::CONTROL {
+            let taken = self.control.received_by_children().unwrap_or(self.control.next());
+            self.control.drop_before(needed.unwrap_or(taken).min(taken));
+            if !is_root && taken != self.control_reported {
+                self.control_reported = taken;
+                self.send_up(Message::Received { stream: id, until: taken });
+            }
+            return;
+        }
+        let Some(stream) = self.streams.get(&id) else { return };
+        let taken = self.received(stream);
+        let untaken: usize = stream.inbox.iter().map(Packet::size).sum();
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let is_due = taken > stream.reported
+            && (taken - stream.reported >= step.max(1) || stream.log.bytes().saturating_sub(untaken) >= bytes);
+        if is_root || !is_member || is_due {
+            stream.log.drop_before(needed.unwrap_or(taken).min(taken));
+        }
+        if !is_root && (is_due || taken < stream.reported) {
+            stream.reported = taken;
+            self.send_up(Message::Received { stream: id, until: taken });
+        }
+    }
+
+    /// The first packet that someone at or below this node has not taken.
+    pub(super) fn received(&self, stream: &Stream) -> u64 {
+        match self.rank {
+            Some(_) => stream.log.next() - stream.inbox.len() as u64,
+            None => stream.log.received_by_children().unwrap_or(stream.log.next()),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a node and its parent say to each other about each other.
+
+use std::sync::Arc;
+
+use super::ascent::State;
+use super::{NAMED, Node};
+use crate::ids::{Epoch, LinkId, NodeId, StreamId, Time};
+use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, Place, Resume};
+
+impl Node {
+    /// Asks the next candidate if it is time.
+    pub(super) fn seek(&mut self, now: Time) {
+        match self.ascent.state() {
+            State::Pausing { until } if until <= now => self.ask_next(now),
+            State::Asking { link, until, .. } if until <= now => {
+                self.actions.push_back(super::Action::Close(link));
+                self.ask_next(now);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn ask_next(&mut self, now: Time) {
+        let link = self.new_link();
+        if let Some(to) = self.ascent.ask(now, link) {
+            self.actions.push_back(super::Action::Dial { link, to });
+        }
+    }
+
+    pub(super) fn send_attach(&mut self, link: LinkId) {
+        // The epoch is of this very request, so that whoever hears of two knows which was the later.
+        self.epoch = Epoch(self.epoch.0 + 1);
+        let State::Asking { candidate, .. } = self.ascent.state() else { return };
+        self.is_below_changed = false;
+        let attach = Attach {
+            place: self.place(candidate.node),
+            is_urgent: self.ascent.is_urgent(),
+            below: self.below.everyone(),
+            resumes: self.resumes(),
+        };
+        self.send(link, Message::Attach(attach));
+    }
+
+    fn place(&self, parent: NodeId) -> Place {
+        Place { node: self.id, parent, epoch: self.epoch, level: self.ascent.level(), rank: self.rank }
+    }
+
+    /// How far this node and all below it are.
+    fn resumes(&self) -> Vec<Resume> {
+        let control = Resume {
+            stream: StreamId::CONTROL,
+            next: self.control.next(),
+            received: self.control.received_by_children().unwrap_or(self.control.next()),
+        };
+        let others = self.streams.iter().map(|(id, stream)| Resume {
+            stream: *id,
+            next: stream.log.next(),
+            received: self.received(stream),
+        });
+        std::iter::once(control).chain(others).collect()
+    }
+
+    pub(super) fn parents_message(&mut self, link: LinkId, message: Message, now: Time) {
+        match message {
+            Message::Welcome(ancestry) => self.welcomed(link, ancestry),
+            Message::Refuse(others) => {
+                self.actions.push_back(super::Action::Close(link));
+                self.ascent.named(others);
+                self.ask_next(now);
+            }
+            Message::Ancestry(ancestry) => {
+                self.ascent.set_ancestry(&ancestry);
+                self.tell_ancestry();
+            }
+            Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
+            Message::Skipped { stream, until } => self.skipped(stream, until),
+            Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
+            // A parent says nothing else; one that does is of a newer version, whose words we may ignore.
+            _ => {}
+        }
+    }
+
+    fn welcomed(&mut self, link: LinkId, ancestry: Ancestry) {
+        let State::Asking { candidate, .. } = self.ascent.state() else { return };
+        self.ascent.attached(link, candidate.node, &ancestry);
+        self.tell_ancestry();
+        if std::mem::take(&mut self.is_below_changed) {
+            // Children have come or gone while the parent made up its mind.
+            let places = std::iter::once(self.place(candidate.node)).chain(self.below.everyone()).collect();
+            self.send_up(Message::Placed { places, resumes: self.resumes() });
+        }
+        for id in self.stream_ids() {
+            if let Some(log) = self.log_mut(id) {
+                log.forget_asking();
+            }
+            self.resume_upwards(id);
+            self.pump(id);
+        }
+    }
+
+    /// There is no parent any more.
+    pub(super) fn orphaned(&mut self, now: Time) {
+        self.ascent.orphan(now);
+        for stream in self.streams.values_mut() {
+            stream.is_participating = false;
+        }
+        self.seek(now);
+    }
+
+    /// When the children are let go, because there has been no parent for too long.
+    pub(super) fn release_at(&self) -> Option<Time> {
+        let is_stranded = self.ascent.is_orphan() && self.below.degree() > 0;
+        is_stranded.then(|| self.ascent.orphaned().after(self.options.orphan))
+    }
+
+    /// Lets the children look for someone better.
+    pub(super) fn release_children(&mut self, now: Time) {
+        let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
+        for link in links {
+            self.actions.push_back(super::Action::Close(link));
+            self.child_closed(link, false, now);
+        }
+    }
+
+    fn tell_ancestry(&mut self) {
+        let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
+        let ancestry = self.childrens_ancestry();
+        for link in links {
+            self.send(link, Message::Ancestry(Arc::clone(&ancestry)));
+        }
+    }
+
+    /// The ancestry of a child: this node with some of its children, then this node's own.
+    pub(super) fn childrens_ancestry(&self) -> Ancestry {
+        let own = Ancestor { itself: self.itself(), children: self.least_busy_children() };
+        std::iter::once(own).chain(self.ascent.ancestry().iter().cloned()).collect()
+    }
+
+    /// Some of the children that could be parents, those with the fewest children first.
+    pub(super) fn least_busy_children(&self) -> Vec<Candidate> {
+        let places = self.below.links().filter_map(|(node, _)| self.below.get(node));
+        let mut agents: Vec<Place> = places.filter(|place| place.rank.is_none()).collect();
+        agents.sort_by_key(|place| self.below.degree_of(place.node));
+        agents.iter().take(NAMED).map(|place| Candidate { node: place.node, level: place.level }).collect()
+    }
+}

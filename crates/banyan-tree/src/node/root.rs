@@ -1,0 +1,128 @@
+//! What only the front-end knows: who is adrift, who is lost, and whom each stream waits for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+
+use super::{Node, Report};
+use crate::ids::{NodeId, StreamId, Time};
+use crate::message::{Gone, Place, Resume};
+
+#[derive(Debug, Default)]
+pub(super) struct Root {
+    adrift: BTreeMap<NodeId, Adrift>,
+    /// Members that are not waited for, although they are known.
+    lost: RankSet,
+    next_stream: u32,
+}
+
+/// A node without a parent.
+#[derive(Debug)]
+struct Adrift {
+    until: Time,
+    resumes: Vec<Resume>,
+}
+
+impl Root {
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.adrift.values().map(|adrift| adrift.until).min()
+    }
+
+    /// The first packet of a stream that someone who may come back has not taken.
+    pub(super) fn needed_by_adrift(&self, stream: StreamId) -> Option<u64> {
+        let resumes = self.adrift.values().flat_map(|adrift| &adrift.resumes);
+        resumes.filter(|resume| resume.stream == stream).map(|resume| resume.received).min()
+    }
+
+    pub(super) fn new_stream(&mut self) -> StreamId {
+        self.next_stream += 1;
+        StreamId(self.next_stream)
+    }
+}
+
+impl Node {
+    /// A node has lost its parent.
+    pub(super) fn adrift(&mut self, gone: Gone, now: Time) {
+        let until = now.after(self.options.adrift);
+        self.report(Report::Adrift(gone.node));
+        if gone.is_certain {
+            self.lose(gone.node);
+            self.below.remove(gone.node);
+        } else if let Some(root) = &mut self.root {
+            root.adrift.insert(gone.node, Adrift { until, resumes: gone.resumes });
+        }
+        self.expect();
+    }
+
+    /// These nodes have a parent, and those below them are there as well.
+    pub(super) fn welcome_back(&mut self, places: &[Place]) {
+        let Some(first) = places.first() else { return };
+        let Some(root) = &mut self.root else { return };
+        // Those that have moved on since are not.
+        let there = places.iter().filter(|place| self.below.get(place.node) == Some(**place));
+        let mut members = RankSet::new();
+        for place in there {
+            root.adrift.remove(&place.node);
+            members.extend(place.rank);
+        }
+        root.lost = root.lost.difference(&members);
+        if first.epoch.0 > 1 {
+            self.report(Report::Moved { node: first.node, parent: first.parent });
+        }
+        if !members.is_empty() && first.epoch.0 == 1 {
+            self.report(Report::Joined(members));
+        }
+    }
+
+    /// Goes on without those who have been adrift for too long.
+    pub(super) fn give_up_lost(&mut self, now: Time) {
+        let Some(root) = &mut self.root else { return };
+        let late: Vec<NodeId> =
+            root.adrift.iter().filter(|(_, adrift)| adrift.until <= now).map(|(node, _)| *node).collect();
+        if late.is_empty() {
+            return;
+        }
+        for node in late {
+            self.lose(node);
+        }
+        self.expect();
+        for id in self.stream_ids() {
+            self.pump(id);
+        }
+    }
+
+    /// The members at and below this node are not waited for any more.
+    fn lose(&mut self, node: NodeId) {
+        let members = self.below.members_below(node);
+        let Some(root) = &mut self.root else { return };
+        root.adrift.remove(&node);
+        let members = members.difference(&root.lost);
+        root.lost = root.lost.union(&members);
+        if !members.is_empty() {
+            self.report(Report::Lost(members));
+        }
+    }
+
+    /// Tells every stream whom to wait for.
+    pub(super) fn expect(&mut self) {
+        if self.root.is_none() || self.streams.is_empty() {
+            return;
+        }
+        let present = self.members();
+        for id in self.stream_ids() {
+            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            let expected = stream.opening.members.intersection(&present);
+            if let Some(ledger) = &mut stream.ledger {
+                ledger.expect(Arc::new(expected));
+            }
+        }
+    }
+
+    /// At the front-end: the members that are there, or may come back.
+    pub fn members(&self) -> RankSet {
+        let lost = self.root.as_ref().map(|root| &root.lost);
+        let ranks = self.below.ranks().filter(|rank| lost.is_none_or(|lost| !lost.contains(*rank)));
+        ranks.collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! One stream at one node.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+
+use super::gathering::Gathering;
+use super::kept::Kept;
+use super::ledger::Ledger;
+use super::log::Log;
+use crate::ids::Wave;
+use crate::message::{Opening, Packet};
+use crate::run::Run;
+use crate::transformation::Transformation;
+
+pub(super) struct Stream {
+    pub(super) opening: Arc<Opening>,
+    pub(super) transformation: Box<dyn Transformation>,
+
+    /// What goes down.
+    pub(super) log: Log,
+    /// At a member: packets it has not taken. Their numbers end where the log's do.
+    pub(super) inbox: VecDeque<Packet>,
+    /// What the parent was last told of [`Received`](crate::Message::Received).
+    pub(super) reported: u64,
+
+    /// What comes up from the children.
+    pub(super) gathering: Gathering,
+    /// What went up.
+    pub(super) kept: Kept,
+    /// At a member: the wave of its next packet. Elsewhere: the wave that the parent expects to be combined next.
+    pub(super) sent: Wave,
+    /// Whether the parent waits for this node.
+    pub(super) is_participating: bool,
+    /// Whether someone below has asked for quick acknowledgement, and got none since.
+    pub(super) is_hurried: bool,
+    /// The last parts that were combined, and who is in them.
+    union: (Vec<Arc<RankSet>>, Arc<RankSet>),
+
+    /// At the front-end.
+    pub(super) ledger: Option<Ledger>,
+    /// At the front-end: acknowledge each wave.
+    pub(super) is_eager: bool,
+    /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
+    pub(super) taken: Wave,
+    pub(super) taken_bytes: usize,
+    /// At a member: the set of itself alone.
+    pub(super) own: Option<Arc<RankSet>>,
+}
+
+impl Stream {
+    pub(super) fn new(opening: Arc<Opening>, transformation: Box<dyn Transformation>) -> Stream {
+        Stream {
+            opening,
+            transformation,
+            log: Log::default(),
+            inbox: VecDeque::new(),
+            reported: 0,
+            gathering: Gathering::default(),
+            kept: Kept::default(),
+            sent: Wave(0),
+            is_participating: false,
+            is_hurried: false,
+            union: (Vec::new(), Arc::default()),
+            ledger: None,
+            is_eager: false,
+            taken: Wave(0),
+            taken_bytes: 0,
+            own: None,
+        }
+    }
+
+    /// Who is in these parts. The same parts in one wave after another share one set.
+    pub(super) fn union_of(&mut self, parts: &[Run]) -> Arc<RankSet> {
+        let (known, union) = &self.union;
+        let is_same = known.len() == parts.len()
+            && known.iter().zip(parts).all(|(known, part)| Arc::ptr_eq(known, &part.members));
+        if is_same {
+            return Arc::clone(union);
+        }
+        let union = match parts {
+            [one] => Arc::clone(&one.members),
+            _ => Arc::new(parts.iter().fold(RankSet::new(), |all, part| all.union(&part.members))),
+        };
+        self.union = (parts.iter().map(|part| Arc::clone(&part.members)).collect(), Arc::clone(&union));
+        union
+    }
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stream")
+            .field("opening", &self.opening)
+            .field("gathering", &self.gathering)
+            .field("kept", &self.kept.bytes())
+            .field("log", &self.log.len())
+            .finish_non_exhaustive()
+    }
+}

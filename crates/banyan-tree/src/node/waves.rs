@@ -1,0 +1,253 @@
+//! What comes up: waves, from members to the front-end.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+
+use super::packets::SendError;
+use super::stream::Stream;
+use super::{Node, Report};
+use crate::ids::{LinkId, StreamId, Wave};
+use crate::message::Message;
+use crate::run::{Bodies, Run};
+use crate::transformation::{Transformation, TransformationError};
+
+/// Waves at the front-end, whole.
+#[derive(Debug)]
+pub struct Delivery {
+    /// The stream.
+    pub stream: StreamId,
+    /// The first of them.
+    pub first: Wave,
+    /// How many they are.
+    pub count: u32,
+    /// Who is in them.
+    pub members: Arc<RankSet>,
+    /// One body each, or why they could not be combined.
+    pub bodies: Result<Bodies, TransformationError>,
+}
+
+impl Node {
+    /// At a member: contributes to the next waves of a stream.
+    ///
+    /// # Errors
+    /// If the stream is not there, or this member is too far ahead.
+    pub fn contribute(&mut self, stream: StreamId, bodies: Bodies) -> Result<Wave, SendError> {
+        let (waves, bytes) = (self.options.window_waves, self.options.window_bytes);
+        let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
+        let Some(rank) = self.rank.filter(|rank| known.opening.members.contains(*rank)) else {
+            return Err(SendError::NoStream(stream));
+        };
+        let ahead = known.kept.acknowledged().until(known.sent.after(bodies.len()));
+        if ahead > waves || (known.kept.bytes() > 0 && known.kept.bytes() + bodies.size() > bytes) {
+            self.hurry(stream);
+            return Err(SendError::Full);
+        }
+        let members = known.own_members(rank);
+        let run = Run { stream, first: known.sent, members, is_fresh: true, bodies };
+        let wave = run.first;
+        self.emit(run);
+        Ok(wave)
+    }
+
+    /// At a member: the wave that its next packet of a stream is part of.
+    pub fn next_wave(&self, stream: StreamId) -> Option<Wave> {
+        let rank = self.rank?;
+        let stream = self.streams.get(&stream)?;
+        stream.opening.members.contains(rank).then_some(stream.sent)
+    }
+
+    /// At the front-end: the next waves of a stream that are whole.
+    pub fn take_waves(&mut self, stream: StreamId) -> Option<Delivery> {
+        let known = self.streams.get_mut(&stream)?;
+        let whole = known.ledger.as_mut()?.take()?;
+        let bodies = known.transformation.combine(&whole.parts);
+        let first = whole.parts.first()?;
+        let delivery = Delivery { stream, first: first.first, count: first.bodies.len(), members: whole.members, bodies };
+        let taken = first.end();
+        known.taken_bytes += whole.parts.iter().map(|part| part.bodies.size()).sum::<usize>();
+        let waves = known.kept.acknowledged().until(taken);
+        let is_due = known.is_eager
+            || waves >= self.options.window_waves / 4
+            || known.taken_bytes >= self.options.window_bytes / 8;
+        if is_due {
+            self.acknowledge(stream, taken);
+        } else {
+            known.taken = taken;
+        }
+        Some(delivery)
+    }
+
+    /// A child's contributions.
+    pub(super) fn run(&mut self, link: LinkId, run: Run) -> Result<(), String> {
+        let window = self.options.window_waves;
+        // A stream that was closed meanwhile, or is not open here yet.
+        let Some(stream) = self.streams.get_mut(&run.stream) else { return Ok(()) };
+        stream.check(&run, window).map_err(|cause| cause.to_string())?;
+        let id = run.stream;
+        let alone =
+            if run.is_fresh { stream.gathering.push(link, run).map_err(|cause| cause.to_string())? } else { Some(run) };
+        if let Some(run) = alone {
+            self.emit(Run { is_fresh: false, ..run });
+        }
+        self.pump_up(id);
+        Ok(())
+    }
+
+    /// Combines what is there of all who are waited for, and sends it on.
+    pub(super) fn pump_up(&mut self, id: StreamId) {
+        loop {
+            let Some(stream) = self.streams.get_mut(&id) else { return };
+            let Some(parts) = stream.gathering.ready() else { return };
+            let members = stream.union_of(&parts);
+            if let Some(ledger) = &mut stream.ledger {
+                ledger.add(parts, &members);
+                continue;
+            }
+            match stream.transformation.combine(&parts) {
+                Ok(bodies) => {
+                    let first = parts.first().map_or(Wave(0), |part| part.first);
+                    self.emit(Run { stream: id, first, members, is_fresh: true, bodies });
+                }
+                Err(error) => self.emit_uncombined(id, parts, &error),
+            }
+        }
+    }
+
+    fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, error: &TransformationError) {
+        let wave = parts.first().map_or(Wave(0), |part| part.first);
+        self.report(Report::Uncombined { stream: id, wave, cause: error.to_string() });
+        for part in parts {
+            self.emit(Run { is_fresh: false, ..part });
+        }
+    }
+
+    /// Sends on, and keeps. At the front-end: enters into the book.
+    fn emit(&mut self, run: Run) {
+        let Some(stream) = self.streams.get_mut(&run.stream) else { return };
+        if let Some(ledger) = &mut stream.ledger {
+            let members = Arc::clone(&run.members);
+            return ledger.add(vec![run], &members);
+        }
+        stream.kept.keep(&run);
+        let gap = run.is_fresh && run.first != stream.sent;
+        if run.is_fresh {
+            stream.sent = run.end();
+        }
+        if gap {
+            self.send_up(Message::Participate { stream: run.stream, next: run.first });
+        }
+        self.send_up(Message::Run(run));
+    }
+
+    /// A child is waited for from this wave on.
+    pub(super) fn participate(&mut self, link: LinkId, id: StreamId, next: Wave) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.gathering.participate(link, next);
+        self.tell_participation(id);
+        self.pump_up(id);
+    }
+
+    /// A child is not waited for.
+    pub(super) fn withdraw(&mut self, link: LinkId, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.gathering.withdraw(link);
+        self.pump(id);
+    }
+
+    /// Tells the parent whether to wait for this node, if that has changed.
+    pub(super) fn tell_participation(&mut self, id: StreamId) {
+        let (rank, is_attached) = (self.rank, self.ascent.link().is_some());
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let is_member = rank.is_some_and(|rank| stream.opening.members.contains(rank));
+        let participates = is_member || stream.gathering.has_participants();
+        if !is_attached || participates == stream.is_participating {
+            return;
+        }
+        stream.is_participating = participates;
+        if !is_member {
+            stream.sent = stream.sent.max(stream.gathering.out());
+        }
+        let message = match participates {
+            true => Message::Participate { stream: id, next: stream.sent },
+            false => Message::Withdraw(id),
+        };
+        self.send_up(message);
+    }
+
+    /// After the parent has changed: sends again what the front-end has not taken, and asks to be waited for.
+    pub(super) fn resume_upwards(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let again: Vec<Run> = stream.kept.again().collect();
+        let is_hurried = stream.is_hurried;
+        stream.is_participating = false;
+        for run in again {
+            self.send_up(Message::Run(run));
+        }
+        self.tell_participation(id);
+        if is_hurried {
+            self.send_up(Message::Hurry(id));
+        }
+    }
+
+    /// Someone below waits for an acknowledgement.
+    pub(super) fn hurry(&mut self, id: StreamId) {
+        let is_root = self.root.is_some();
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if is_root {
+            stream.is_eager = true;
+            let taken = stream.taken;
+            self.acknowledge(id, taken);
+        } else if !stream.is_hurried {
+            stream.is_hurried = true;
+            self.send_up(Message::Hurry(id));
+        }
+    }
+
+    /// The front-end has taken all waves before this one.
+    pub(super) fn acknowledge(&mut self, id: StreamId, until: Wave) {
+        let rank = self.rank;
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if until <= stream.kept.acknowledged() {
+            return;
+        }
+        stream.kept.acknowledge(until);
+        stream.taken = stream.taken.max(until);
+        stream.taken_bytes = 0;
+        stream.is_hurried = false;
+        if rank.is_some() && stream.sent < until {
+            // It joined late, or was given up: waves before this one are over.
+            stream.sent = until;
+            stream.is_participating = false;
+        }
+        for link in stream.log.children().collect::<Vec<_>>() {
+            self.send(link, Message::Acknowledge { stream: id, until });
+        }
+        self.tell_participation(id);
+    }
+}
+
+impl Stream {
+    fn own_members(&mut self, rank: u32) -> Arc<RankSet> {
+        Arc::clone(self.own.get_or_insert_with(|| Arc::new(RankSet::from_iter([rank]))))
+    }
+
+    /// What a child may not do.
+    fn check(&self, run: &Run, window: u64) -> Result<(), super::gathering::Violation> {
+        let ahead = self.kept.acknowledged().until(run.end());
+        if ahead > window {
+            let last = Wave(run.end().0 - 1);
+            return Err(super::gathering::Violation::TooFarAhead { last, ahead, allowed: window });
+        }
+        Ok(())
+    }
+}
+
+/// Stands for a transformation that this node does not know: everything goes on one by one.
+pub(super) struct Uncombinable(pub(super) TransformationError);
+
+impl Transformation for Uncombinable {
+    fn combine(&mut self, _: &[Run]) -> Result<Bodies, TransformationError> {
+        Err(self.0.clone())
+    }
+}

@@ -1,0 +1,211 @@
+//! What travels upwards: a run of consecutive waves of one stream.
+//!
+//! Small packets are sent many at a time, so a run is the unit of everything: of sending, keeping, combining. Its bytes
+//! are shared; cutting a run into two copies nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::FormatId;
+use bytes::Bytes;
+
+use crate::ids::{StreamId, Wave};
+
+/// The contributions of some members to some consecutive waves.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The stream.
+    pub stream: StreamId,
+    /// The first wave; there is at least one.
+    pub first: Wave,
+    /// Who contributed, to each of these waves.
+    pub members: Arc<RankSet>,
+    /// Whether this is sent for the first time, so that the receiver may combine it with others. What is sent again, or
+    /// came too late to be combined, goes on to the root by itself.
+    pub is_fresh: bool,
+    /// One body a wave.
+    pub bodies: Bodies,
+}
+
+impl Run {
+    /// The wave behind the last one.
+    pub fn end(&self) -> Wave {
+        self.first.after(self.bodies.len())
+    }
+
+    /// The part of this run within some waves, if there is any.
+    pub fn within(&self, waves: Range<Wave>) -> Option<Run> {
+        let (start, end) = (self.first.max(waves.start), self.end().min(waves.end));
+        if start >= end {
+            return None;
+        }
+        // Both lie within this run, whose length is a `u32`.
+        let cut = self.first.until(start) as u32..self.first.until(end) as u32;
+        Some(Run { first: start, bodies: self.bodies.slice(cut), members: Arc::clone(&self.members), ..*self })
+    }
+}
+
+/// Bodies of records of one format, one behind the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bodies {
+    format: FormatId,
+    bytes: Bytes,
+    ends: Ends,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Ends {
+    /// All are of this size.
+    Every { size: u32, count: u32 },
+    /// Where each ends in what the bytes were before they were cut; `start` is where they begin now.
+    At { ends: Arc<[u32]>, cut: Range<u32>, start: u32 },
+}
+
+/// Bodies whose lengths do not add up to the bytes there are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{count} bodies do not fill {bytes} bytes; the sender is broken")]
+pub struct BadBodies {
+    count: usize,
+    bytes: usize,
+}
+
+impl Bodies {
+    /// Bodies that are all of one size.
+    ///
+    /// # Errors
+    /// If they do not fill the bytes, or there is none.
+    pub fn of_size(format: FormatId, size: u32, count: u32, bytes: Bytes) -> Result<Bodies, BadBodies> {
+        let expected = u64::from(size) * u64::from(count);
+        if count == 0 || expected != bytes.len() as u64 {
+            return Err(BadBodies { count: count as usize, bytes: bytes.len() });
+        }
+        Ok(Bodies { format, bytes, ends: Ends::Every { size, count } })
+    }
+
+    /// Bodies of any sizes, by where each ends.
+    ///
+    /// # Errors
+    /// If the ends are not ascending up to the last byte, or there is none.
+    pub fn by_ends(format: FormatId, ends: Arc<[u32]>, bytes: Bytes) -> Result<Bodies, BadBodies> {
+        let bad = BadBodies { count: ends.len(), bytes: bytes.len() };
+        let Ok(count) = u32::try_from(ends.len()) else { return Err(bad) };
+        if ends.last().is_none_or(|last| *last as usize != bytes.len()) || !ends.is_sorted() {
+            return Err(bad);
+        }
+        Ok(Bodies { format, bytes, ends: Ends::At { ends, cut: 0..count, start: 0 } })
+    }
+
+    /// One body.
+    pub fn one(format: FormatId, bytes: Bytes) -> Bodies {
+        // A body is at most as long as a frame, which is far below 4 GiB.
+        let size = bytes.len() as u32;
+        Bodies { format, bytes, ends: Ends::Every { size, count: 1 } }
+    }
+
+    /// The format of each.
+    pub fn format(&self) -> FormatId {
+        self.format
+    }
+
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> u32 {
+        match &self.ends {
+            Ends::Every { count, .. } => *count,
+            Ends::At { cut, .. } => cut.end - cut.start,
+        }
+    }
+
+    /// Bytes of all.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The body of one wave, counted from the first.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn get(&self, index: u32) -> &[u8] {
+        &self.bytes[self.offset(index)..self.offset(index + 1)]
+    }
+
+    /// All bodies in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    fn offset(&self, index: u32) -> usize {
+        match &self.ends {
+            Ends::Every { size, .. } => *size as usize * index as usize,
+            Ends::At { ends, cut, start } => match cut.start + index {
+                0 => 0,
+                at => (ends[at as usize - 1] - start) as usize,
+            },
+        }
+    }
+
+    fn slice(&self, range: Range<u32>) -> Bodies {
+        let bytes = self.bytes.slice(self.offset(range.start)..self.offset(range.end));
+        let ends = match &self.ends {
+            Ends::Every { size, .. } => Ends::Every { size: *size, count: range.end - range.start },
+            Ends::At { ends, cut, start } => Ends::At {
+                ends: Arc::clone(ends),
+                cut: cut.start + range.start..cut.start + range.end,
+                start: start + self.offset(range.start) as u32,
+            },
+        };
+        Bodies { format: self.format, bytes, ends }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run(lengths: &[u8]) -> Run {
+        let mut bytes = Vec::new();
+        let mut ends = Vec::new();
+        for (at, length) in lengths.iter().enumerate() {
+            bytes.extend(std::iter::repeat_n(at as u8, *length as usize));
+            ends.push(bytes.len() as u32);
+        }
+        let format = FormatId::from_bytes([1; 16]);
+        let bodies = Bodies::by_ends(format, ends.into(), bytes.into()).unwrap();
+        Run { stream: StreamId(1), first: Wave(10), members: Arc::default(), is_fresh: true, bodies }
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_that_is_cut_twice_holds_the_bodies_of_its_waves(
+            lengths in prop::collection::vec(0u8..9, 1..20), first in 0u64..40, second in 0u64..40, then in 0u64..40,
+        ) {
+            let whole = run(&lengths);
+            let cut = whole.within(Wave(first)..Wave(40)).and_then(|run| run.within(Wave(second)..Wave(then)));
+            let from = first.max(second).max(10);
+            let until = then.min(10 + lengths.len() as u64);
+            prop_assert_eq!(cut.is_some(), from < until);
+            if let Some(cut) = cut {
+                prop_assert_eq!((cut.first, cut.end()), (Wave(from), Wave(until)));
+                for (wave, body) in (from..until).zip(cut.bodies.iter()) {
+                    let at = (wave - 10) as usize;
+                    prop_assert_eq!(body, vec![at as u8; lengths[at] as usize]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_that_do_not_fill_their_bytes_are_refused() {
+        let format = FormatId::from_bytes([1; 16]);
+        let bytes = Bytes::from_static(&[0; 8]);
+        assert!(Bodies::of_size(format, 3, 3, bytes.clone()).is_err());
+        assert!(Bodies::of_size(format, 8, 0, Bytes::new()).is_err());
+        assert!(Bodies::by_ends(format, [4, 2, 8].into(), bytes.clone()).is_err());
+        assert!(Bodies::by_ends(format, [4, 7].into(), bytes.clone()).is_err());
+        assert!(Bodies::by_ends(format, [].into(), Bytes::new()).is_err());
+        assert_eq!(Bodies::by_ends(format, [4, 8].into(), bytes).unwrap().len(), 2);
+    }
+}

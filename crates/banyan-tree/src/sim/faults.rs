@@ -1,0 +1,75 @@
+//! What goes wrong in a simulation, and when.
+
+use std::time::Duration;
+
+use crate::ids::Time;
+use crate::node::Chance;
+
+/// Something that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A process is killed: its links are closed by its system.
+    Kill(usize),
+    /// A host loses power: nobody is told.
+    PowerOff(usize),
+    /// A process is stopped for some time.
+    Stop(usize, Duration),
+    /// Nothing comes from one node to another for some time.
+    CutOneWay(usize, usize, Duration),
+    /// Nothing passes between a node and everyone else for some time.
+    Isolate(usize, Duration),
+    /// A node's clock jumps forward: all its waits seem over.
+    ClockJump(usize, Duration),
+}
+
+/// How much goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FaultPlan {
+    /// How many faults there are.
+    pub count: usize,
+    /// They happen between the start and this time.
+    pub within: Duration,
+    /// Whether members are hit too, or only inner nodes.
+    pub hits_members: bool,
+    /// Whether nodes only die, or are also stopped, cut off and so on.
+    pub only_deaths: bool,
+}
+
+impl FaultPlan {
+    /// Nothing goes wrong.
+    pub const NONE: FaultPlan =
+        FaultPlan { count: 0, within: Duration::ZERO, hits_members: false, only_deaths: true };
+
+    /// The faults of a seed, in the order of time. Node 0 is the front-end, which does not fail; inner nodes come next.
+    pub(super) fn draw(&self, inner: usize, nodes: usize, chance: &mut Chance) -> Vec<(Time, Fault)> {
+        let victims = if self.hits_members { nodes } else { inner };
+        if victims == 0 {
+            return Vec::new();
+        }
+        let mut faults: Vec<(Time, Fault)> = Vec::new();
+        let mut at = Time(0).after(chance.up_to(self.within));
+        while faults.len() < self.count {
+            // Faults come in bursts: one right after the other, while the tree is healing.
+            if chance.one_in(2) {
+                at = Time(0).after(chance.up_to(self.within));
+            }
+            let victim = 1 + chance.below(victims);
+            faults.push((at, self.fault(victim, nodes, chance)));
+            at = at.after(chance.up_to(Duration::from_millis(20)));
+        }
+        faults.sort_by_key(|(at, _)| *at);
+        faults
+    }
+
+    fn fault(&self, victim: usize, nodes: usize, chance: &mut Chance) -> Fault {
+        let long = chance.up_to(Duration::from_secs(6));
+        match chance.below(if self.only_deaths { 2 } else { 7 }) {
+            0 => Fault::Kill(victim),
+            1 => Fault::PowerOff(victim),
+            2 | 3 => Fault::Stop(victim, long),
+            4 => Fault::CutOneWay(victim, chance.below(nodes + 1), long),
+            5 => Fault::Isolate(victim, long),
+            _ => Fault::ClockJump(victim, long),
+        }
+    }
+}

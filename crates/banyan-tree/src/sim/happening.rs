@@ -1,0 +1,60 @@
+//! What happens in a simulation, in the order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::faults::Fault;
+use super::network::{End, WireId};
+use crate::ids::Time;
+
+/// Something that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Happening {
+    /// Something arrives at an end of a wire.
+    Arrival(WireId, End),
+    /// A dial reaches the one that was dialled.
+    Dialled(WireId),
+    /// A dial fails.
+    Refused(WireId),
+    /// An end that may have heard nothing for too long looks whether that is so.
+    Silence(WireId, End),
+    /// A node's deadline.
+    Wake(usize),
+    /// A node's program goes on.
+    Program(usize),
+    /// Something goes wrong.
+    Fault(Fault),
+}
+
+/// What is still to happen.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    happenings: Vec<Happening>,
+    free: Vec<usize>,
+    count: u64,
+}
+
+impl Agenda {
+    pub(super) fn add(&mut self, at: Time, happening: Happening) {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.happenings[slot] = happening;
+                slot
+            }
+            None => {
+                self.happenings.push(happening);
+                self.happenings.len() - 1
+            }
+        };
+        self.count += 1;
+        // Of things at the same time, what was planned first happens first.
+        self.heap.push(Reverse((at, self.count, slot)));
+    }
+
+    pub(super) fn next(&mut self) -> Option<(Time, Happening)> {
+        let Reverse((at, _, slot)) = self.heap.pop()?;
+        self.free.push(slot);
+        Some((at, self.happenings[slot]))
+    }
+}

@@ -1,0 +1,129 @@
+//! Whole trees in one process, from a seed: virtual time, and everything that can go wrong between machines.
+//!
+//! The nodes are the real ones; only links, clocks and programs are played. While a simulation runs, and at its end, it is
+//! checked against a model: every wave exactly once, in order, the sum of exactly those who are in it, with everyone who
+//! was never given up; every packet once and in order; memory within its bounds; and no standstill. The same seed gives
+//! the same run on every machine.
+//!
+//! ```
+//! use banyan_tree::sim::{FaultPlan, Plan, simulate};
+//!
+//! let plan = Plan { shape: vec![4, 4], seed: 7, waves: 20, ..Plan::default() };
+//! let outcome = simulate(&plan, &mut |_| {})?;
+//! assert_eq!(outcome.waves, 20);
+//! # Ok::<(), banyan_tree::sim::Failure>(())
+//! ```
+
+mod faults;
+mod happening;
+mod model;
+mod network;
+mod programs;
+mod sum;
+mod world;
+
+use std::time::Duration;
+
+pub use faults::{Fault, FaultPlan};
+pub use model::Broken;
+
+use world::World;
+
+/// What to simulate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Children of the front-end, children of each of these, and so on; the last are members.
+    pub shape: Vec<usize>,
+    /// Everything that is left to chance follows from this.
+    pub seed: u64,
+    /// Waves of each stream.
+    pub waves: u64,
+    /// Packets that the front-end sends on each stream.
+    pub packets: u64,
+    /// Streams; the first has all members, others have some.
+    pub streams: usize,
+    /// What goes wrong.
+    pub faults: FaultPlan,
+    /// Waves that a member may be ahead of the front-end.
+    pub window_waves: u64,
+    /// Children that a node takes, unless there is nobody else.
+    pub capacity: usize,
+    /// The front-end takes what has come only once in this time.
+    pub front_end_pause: Duration,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            shape: vec![4, 16],
+            seed: 0,
+            waves: 50,
+            packets: 10,
+            streams: 1,
+            faults: FaultPlan::NONE,
+            window_waves: 64,
+            capacity: 32,
+            front_end_pause: Duration::ZERO,
+        }
+    }
+}
+
+impl Plan {
+    /// Inner nodes and members.
+    pub fn size(&self) -> (usize, usize) {
+        let mut level = 1;
+        let mut all = 0;
+        for children in &self.shape {
+            level *= children;
+            all += level;
+        }
+        (all - level, level)
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Members there were.
+    pub members: usize,
+    /// Inner nodes there were.
+    pub inner: usize,
+    /// Waves delivered, of all streams.
+    pub waves: u64,
+    /// Messages between nodes.
+    pub messages: u64,
+    /// How often a node found another parent.
+    pub moves: u64,
+    /// Members that were given up.
+    pub lost: u64,
+    /// Contributions that came twice or too late.
+    pub late: u64,
+    /// The most children a node had.
+    pub degree: usize,
+    /// The most bytes a node held.
+    pub held: usize,
+    /// Virtual time.
+    pub time: Duration,
+}
+
+/// A rule was broken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("seed {seed}, at {at:?}: {broken}")]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// When.
+    pub at: Duration,
+    /// Which rule.
+    pub broken: Broken,
+}
+
+/// Runs a simulation; `trace` gets a line for everything that happens.
+///
+/// # Errors
+/// If a rule was broken.
+pub fn simulate(plan: &Plan, trace: &mut dyn FnMut(&dyn Fn() -> String)) -> Result<Outcome, Failure> {
+    let mut world = World::new(plan, trace);
+    world.run().map_err(|broken| Failure { seed: plan.seed, at: Duration::from_nanos(world.now().0), broken })
+}

@@ -1,0 +1,88 @@
+//! What the programs of a simulation do: members contribute to waves, the front-end sends packets, both take what comes.
+
+use std::time::Duration;
+
+use super::happening::Happening;
+use super::model::{Broken, contribution};
+use super::sum::{bodies, format};
+use super::world::World;
+use crate::ids::StreamId;
+use crate::node::SendError;
+
+/// A program rests for at most so long.
+const REST: Duration = Duration::from_millis(2);
+/// Waves a member contributes to at once, at most.
+const BATCH: usize = 4;
+
+impl World<'_, '_> {
+    /// A node's program goes on.
+    pub(super) fn program(&mut self, node: usize) -> Result<(), Broken> {
+        let is_done = if node == 0 { self.front_end()? } else { self.member(node)? };
+        if !is_done {
+            let pause = if node == 0 { self.plan.front_end_pause } else { Duration::ZERO };
+            let rest = pause + self.chance.up_to(REST);
+            self.agenda.add(self.now.after(rest), Happening::Program(node));
+        }
+        self.act(node)
+    }
+
+    fn front_end(&mut self) -> Result<bool, Broken> {
+        let streams = self.streams.clone();
+        for (at, (stream, _)) in streams.iter().enumerate() {
+            if self.packets_sent[at] < self.plan.packets {
+                let body = self.packets_sent[at].to_le_bytes().to_vec();
+                match self.nodes[0].node.multicast(*stream, 0, format(), body.into()) {
+                    Ok(()) => self.packets_sent[at] += 1,
+                    Err(SendError::Full) => {}
+                    Err(error) => return Err(Broken::Stuck(error.to_string())),
+                }
+            }
+        }
+        self.take_waves(&streams.iter().map(|(stream, _)| *stream).collect::<Vec<_>>())?;
+        self.watch_memory(0)?;
+        Ok(false)
+    }
+
+    pub(super) fn take_waves(&mut self, streams: &[StreamId]) -> Result<(), Broken> {
+        for stream in streams {
+            while let Some(delivery) = self.nodes[0].node.take_waves(*stream) {
+                self.model.delivered(&delivery)?;
+                (self.trace)(&|| {
+                    let last = delivery.first.0 + u64::from(delivery.count) - 1;
+                    format!("delivered {} {}-{last} of {}", delivery.stream, delivery.first.0, delivery.members)
+                });
+                self.outcome.waves += u64::from(delivery.count);
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, at: usize) -> Result<bool, Broken> {
+        let Some(rank) = self.nodes[at].rank else { return Ok(true) };
+        let streams: Vec<StreamId> = self.nodes[at].node.streams().map(|opening| opening.stream).collect();
+        for stream in streams {
+            self.take_packets(at, rank, stream)?;
+            let count = 1 + self.chance.below(BATCH) as u64;
+            let Some(next) = self.nodes[at].node.next_wave(stream) else { continue };
+            let until = (next.0 + count).min(self.plan.waves);
+            if next.0 >= until {
+                continue;
+            }
+            let numbers = (next.0..until).map(|wave| contribution(stream, rank, crate::ids::Wave(wave)));
+            let Ok(bodies) = bodies(numbers) else { continue };
+            match self.nodes[at].node.contribute(stream, bodies) {
+                Ok(_) | Err(SendError::Full | SendError::NoStream(_)) => {}
+            }
+        }
+        self.watch_memory(at)?;
+        Ok(false)
+    }
+
+    fn take_packets(&mut self, at: usize, rank: u32, stream: StreamId) -> Result<(), Broken> {
+        while let Some(received) = self.nodes[at].node.take_packet(stream) {
+            let number = super::sum::number(&received.body);
+            self.model.packet(stream, rank, number)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,597 @@
+//! The world of a simulation: nodes, wires, time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use banyan_boot::RankSet;
+
+use super::faults::Fault;
+use super::happening::{Agenda, Happening};
+use super::model::{Broken, Model};
+use super::network::{Arrival, End, SILENCE, Wire, WireId};
+use super::sum::Sums;
+use super::{Outcome, Plan};
+use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
+use crate::message::{Ancestor, Ancestry, Candidate};
+use crate::node::{Action, Chance, Node, NodeOptions, Report};
+
+/// How long a message takes, and how much longer it may take.
+const LATENCY: Duration = Duration::from_micros(100);
+const JITTER: Duration = Duration::from_micros(400);
+/// How long a dial into nowhere takes to fail.
+const DIAL: Duration = Duration::from_secs(5);
+/// Once nothing goes wrong any more, everything is done within this time.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Children that are told of as candidates, as nodes do it themselves.
+const NAMED: usize = 8;
+
+/// A node and what the world knows of it.
+pub(super) struct Inhabitant {
+    pub(super) node: Node,
+    pub(super) rank: Option<u32>,
+    is_alive: bool,
+    stopped_until: Time,
+    /// How far its clock is ahead.
+    clock: Duration,
+    wires: Vec<WireId>,
+    /// The earliest wake that is planned.
+    wake_at: Option<Time>,
+}
+
+/// Nothing passes from one node to another; `None` is everyone.
+struct Cut {
+    from: Option<usize>,
+    to: Option<usize>,
+    until: Time,
+}
+
+pub(super) struct World<'p, 't> {
+    pub(super) plan: &'p Plan,
+    pub(super) chance: Chance,
+    pub(super) now: Time,
+    pub(super) agenda: Agenda,
+    pub(super) nodes: Vec<Inhabitant>,
+    wires: Vec<Wire>,
+    cuts: Vec<Cut>,
+    pub(super) model: Model,
+    pub(super) streams: Vec<(StreamId, RankSet)>,
+    pub(super) packets_sent: Vec<u64>,
+    died: RankSet,
+    last_fault: Time,
+    pub(super) outcome: Outcome,
+    pub(super) trace: &'t mut dyn FnMut(&dyn Fn() -> String),
+}
+
+impl<'p, 't> World<'p, 't> {
+    pub(super) fn new(plan: &'p Plan, trace: &'t mut dyn FnMut(&dyn Fn() -> String)) -> World<'p, 't> {
+        let (inner, members) = plan.size();
+        let outcome = Outcome {
+            members,
+            inner,
+            waves: 0,
+            messages: 0,
+            moves: 0,
+            lost: 0,
+            late: 0,
+            degree: 0,
+            held: 0,
+            time: Duration::ZERO,
+        };
+        let mut world = World {
+            plan,
+            chance: Chance::new(plan.seed),
+            now: Time(0),
+            agenda: Agenda::default(),
+            nodes: grow(plan),
+            wires: Vec::new(),
+            cuts: Vec::new(),
+            model: Model::default(),
+            streams: Vec::new(),
+            packets_sent: vec![0; plan.streams],
+            died: RankSet::new(),
+            last_fault: Time(0),
+            outcome,
+            trace,
+        };
+        for node in 0..world.nodes.len() {
+            world.plan_wake(node);
+            if node == 0 || world.nodes[node].rank.is_some() {
+                world.agenda.add(Time(0), Happening::Program(node));
+            }
+        }
+        world
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Runs until everything is done.
+    pub(super) fn run(&mut self) -> Result<Outcome, Broken> {
+        self.grow_up()?;
+        self.open_streams()?;
+        let (inner, members) = self.plan.size();
+        for (at, fault) in self.plan.faults.draw(inner, inner + members, &mut self.chance) {
+            let at = Time(self.now.0 + at.0);
+            self.last_fault = at;
+            self.agenda.add(at, Happening::Fault(fault));
+        }
+        while !self.is_done() {
+            self.steps()?;
+            if self.now > self.last_fault.after(PATIENCE) {
+                return Err(Broken::Stuck(self.whereabouts()));
+            }
+        }
+        self.check_end()?;
+        self.outcome.time = Duration::from_nanos(self.now.0);
+        self.outcome.late = self.nodes[0].node.counters().late;
+        Ok(self.outcome.clone())
+    }
+
+    /// Lets the tree grow until every member is there.
+    fn grow_up(&mut self) -> Result<(), Broken> {
+        let (_, members) = self.plan.size();
+        while self.nodes[0].node.members().len() < members as u64 {
+            self.steps()?;
+            if self.now > Time(0).after(PATIENCE) {
+                return Err(Broken::Stuck("the tree does not grow".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn open_streams(&mut self) -> Result<(), Broken> {
+        let (_, members) = self.plan.size();
+        for at in 0..self.plan.streams {
+            let all = 0..members as u32;
+            let set: RankSet = match at {
+                0 => all.collect(),
+                _ => all.filter(|_| self.chance.one_in(3)).collect(),
+            };
+            if set.is_empty() {
+                continue;
+            }
+            let opened = self.nodes[0].node.open(Arc::new(set.clone()), "sum");
+            let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
+            self.streams.push((stream, set));
+        }
+        self.act(0)
+    }
+
+    /// So many steps that looking whether it is over costs little beside them.
+    fn steps(&mut self) -> Result<(), Broken> {
+        (0..=self.nodes.len()).try_for_each(|_| self.step())
+    }
+
+    fn step(&mut self) -> Result<(), Broken> {
+        let Some((at, happening)) = self.agenda.next() else {
+            return Err(Broken::Stuck(self.whereabouts()));
+        };
+        self.now = self.now.max(at);
+        match happening {
+            Happening::Arrival(wire, end) => self.arrival(wire, end),
+            Happening::Dialled(wire) => self.dialled(wire),
+            Happening::Refused(wire) => self.end_closes(wire, 0),
+            Happening::Silence(wire, end) => self.silence(wire, end),
+            Happening::Wake(node) => self.wake(node),
+            Happening::Program(node) => match self.delayed(node) {
+                Some(until) => {
+                    self.agenda.add(until, happening);
+                    Ok(())
+                }
+                None if self.nodes[node].is_alive => self.program(node),
+                None => Ok(()),
+            },
+            Happening::Fault(fault) => self.fault(fault),
+        }
+    }
+
+    /// Does what a node wants done.
+    pub(super) fn act(&mut self, node: usize) -> Result<(), Broken> {
+        while let Some(action) = self.nodes[node].node.action() {
+            match action {
+                Action::Dial { link, to } => self.dial(node, link, to),
+                Action::Send { link, message } => {
+                    self.outcome.messages += 1;
+                    self.put(node, link, Arrival::Message(message));
+                }
+                Action::Close(link) => self.put(node, link, Arrival::Closed),
+                Action::Report(report) => self.reported(node, report)?,
+            }
+        }
+        self.outcome.degree = self.outcome.degree.max(self.nodes[node].node.degree());
+        self.plan_wake(node);
+        if node == 0 && self.plan.front_end_pause.is_zero() && !self.streams.is_empty() {
+            let streams: Vec<StreamId> = self.streams.iter().map(|(stream, _)| *stream).collect();
+            let before = self.outcome.waves;
+            self.take_waves(&streams)?;
+            if self.outcome.waves != before {
+                return self.act(0);
+            }
+        }
+        Ok(())
+    }
+
+    fn reported(&mut self, node: usize, report: Report) -> Result<(), Broken> {
+        let now = self.now;
+        (self.trace)(&|| format!("{now} {node}: {report:?}"));
+        match report {
+            Report::Lost(members) => {
+                self.outcome.lost += members.len();
+                self.model.lost(&members);
+            }
+            Report::Moved { .. } => self.outcome.moves += 1,
+            Report::Skipped { stream, packets } => {
+                if let Some(rank) = self.nodes[node].rank {
+                    self.model.skipped(stream, rank, packets);
+                }
+            }
+            Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
+            Report::Joined(_) | Report::Adrift(_) | Report::Uncombined { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn dial(&mut self, from: usize, link: LinkId, to: NodeId) {
+        let to = to.0 as usize;
+        let wire = self.wires.len();
+        self.wires.push(Wire::new(from, to, link));
+        self.nodes[from].wires.push(wire);
+        let now = self.now;
+        (self.trace)(&|| format!("{now} {from} dials {to}"));
+        let is_cut = self.cut_until(from, to).or(self.cut_until(to, from)).is_some();
+        let (is_off, is_dead) = (self.nodes[to].is_off(), !self.nodes[to].is_alive);
+        let latency = self.latency();
+        let (after, happening) = match (is_cut || is_off, is_dead) {
+            (true, _) => (DIAL, Happening::Refused(wire)),
+            (false, true) => (latency, Happening::Refused(wire)),
+            (false, false) => (latency, Happening::Dialled(wire)),
+        };
+        self.agenda.add(self.now.after(after), happening);
+    }
+
+    fn dialled(&mut self, wire: WireId) -> Result<(), Broken> {
+        let [from, to] = self.wires[wire].nodes;
+        if !self.nodes[to].is_alive {
+            self.agenda.add(self.now, Happening::Refused(wire));
+            return Ok(());
+        }
+        if let Some(until) = self.delayed(to) {
+            self.agenda.add(until, Happening::Dialled(wire));
+            return Ok(());
+        }
+        self.wires[wire].names[1] = Some(self.nodes[to].node.accepted());
+        self.nodes[to].wires.push(wire);
+        let name = self.wires[wire].names[0];
+        // The system has connected the two whether or not the one that was dialled has looked.
+        if let (true, Some(name)) = (self.wires[wire].is_open[0] && self.nodes[from].is_alive, name) {
+            self.nodes[from].node.linked(name);
+        }
+        self.act(from)
+    }
+
+    /// Puts something on the wire that a node knows by this name.
+    fn put(&mut self, node: usize, link: LinkId, arrival: Arrival) {
+        let Some((wire, end)) = self.wire_of(node, link) else { return };
+        if !self.wires[wire].is_open[end] {
+            return;
+        }
+        let other = 1 - end;
+        let is_close = matches!(arrival, Arrival::Closed);
+        let at = self.now.after(self.latency());
+        let at = self.wires[wire].put(other, at, arrival);
+        self.agenda.add(at, Happening::Arrival(wire, other));
+        if is_close {
+            self.wires[wire].is_open[end] = false;
+            self.forget_wire(node, wire);
+        }
+    }
+
+    fn wire_of(&self, node: usize, link: LinkId) -> Option<(WireId, End)> {
+        self.nodes[node].wires.iter().find_map(|wire| {
+            let end = (0..2).find(|end| self.wires[*wire].nodes[*end] == node && self.wires[*wire].names[*end] == Some(link));
+            end.map(|end| (*wire, end))
+        })
+    }
+
+    fn arrival(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+        let node = self.wires[wire].nodes[end];
+        let Some((at, _)) = self.wires[wire].arriving[end].front() else { return Ok(()) };
+        if *at > self.now {
+            let at = *at;
+            self.agenda.add(at, Happening::Arrival(wire, end));
+            return Ok(());
+        }
+        if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
+            self.wires[wire].arriving[end].clear();
+            return Ok(());
+        }
+        let from = self.wires[wire].nodes[1 - end];
+        let not_accepted = self.wires[wire].names[end].is_none().then(|| self.now.after(self.latency()));
+        if let Some(until) = self.cut_until(from, node).or(self.delayed(node)).or(not_accepted) {
+            let at = until.after(self.latency());
+            self.agenda.add(at, Happening::Arrival(wire, end));
+            return Ok(());
+        }
+        let arrived = self.wires[wire].arriving[end].pop_front();
+        let (Some((_, arrival)), Some(link)) = (arrived, self.wires[wire].names[end]) else { return Ok(()) };
+        let now = self.time_of(node);
+        match arrival {
+            Arrival::Message(message) => {
+                (self.trace)(&|| format!("{now} {from} -> {node}: {message:?}"));
+                self.nodes[node].node.message(link, message, now);
+            }
+            Arrival::Closed => return self.end_closes(wire, end),
+        }
+        self.act(node)
+    }
+
+    /// An end learns that the wire is closed.
+    fn end_closes(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+        let node = self.wires[wire].nodes[end];
+        if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
+            return Ok(());
+        }
+        self.wires[wire].is_open[end] = false;
+        self.wires[wire].arriving[end].clear();
+        self.forget_wire(node, wire);
+        let now = self.time_of(node);
+        if let Some(link) = self.wires[wire].names[end] {
+            self.nodes[node].node.closed(link, now);
+        }
+        self.act(node)
+    }
+
+    fn forget_wire(&mut self, node: usize, wire: WireId) {
+        self.nodes[node].wires.retain(|known| *known != wire);
+    }
+
+    /// An end looks whether it still hears the other.
+    fn silence(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+        let (node, other) = (self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]);
+        if let Some(until) = self.delayed(node) {
+            // It hears everything that has waited for it before it looks again.
+            self.agenda.add(until.after(LATENCY + JITTER), Happening::Silence(wire, end));
+            return Ok(());
+        }
+        let is_silent = self.cut_until(other, node).is_some()
+            || self.delayed(other).is_some()
+            || self.nodes[other].is_off()
+            || !self.wires[wire].is_open[1 - end];
+        if is_silent && self.wires[wire].is_open[end] {
+            self.put_close_back(wire, end);
+            return self.end_closes(wire, end);
+        }
+        Ok(())
+    }
+
+    /// The other end hears of it, if anything can be heard there.
+    fn put_close_back(&mut self, wire: WireId, end: End) {
+        let at = self.now.after(self.latency());
+        let at = self.wires[wire].put(1 - end, at, Arrival::Closed);
+        self.agenda.add(at, Happening::Arrival(wire, 1 - end));
+    }
+
+    fn wake(&mut self, node: usize) -> Result<(), Broken> {
+        if !self.nodes[node].is_alive {
+            return Ok(());
+        }
+        if let Some(until) = self.delayed(node) {
+            self.agenda.add(until, Happening::Wake(node));
+            return Ok(());
+        }
+        self.nodes[node].wake_at = None;
+        let now = self.time_of(node);
+        self.nodes[node].node.wake(now);
+        self.act(node)
+    }
+
+    fn plan_wake(&mut self, node: usize) {
+        let inhabitant = &mut self.nodes[node];
+        let Some(deadline) = inhabitant.node.deadline() else { return };
+        let at = Time(deadline.0.saturating_sub(inhabitant.clock.as_nanos() as u64)).max(self.now);
+        if inhabitant.wake_at.is_none_or(|planned| at < planned) {
+            inhabitant.wake_at = Some(at);
+            self.agenda.add(at, Happening::Wake(node));
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
+        let now = self.now;
+        (self.trace)(&|| format!("{now} fault: {fault:?}"));
+        match fault {
+            Fault::Kill(node) => self.kill(node),
+            Fault::PowerOff(node) => self.power_off(node),
+            Fault::Stop(node, long) => {
+                self.nodes[node].stopped_until = self.nodes[node].stopped_until.max(now.after(long));
+                self.watch_silence(node);
+            }
+            Fault::CutOneWay(from, to, long) => {
+                self.cuts.push(Cut { from: Some(from), to: Some(to), until: now.after(long) });
+                self.watch_silence(from);
+            }
+            Fault::Isolate(node, long) => {
+                self.cuts.push(Cut { from: Some(node), to: None, until: now.after(long) });
+                self.cuts.push(Cut { from: None, to: Some(node), until: now.after(long) });
+                self.watch_silence(node);
+            }
+            Fault::ClockJump(node, long) => {
+                self.nodes[node].clock += long;
+                return self.wake(node);
+            }
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, node: usize) {
+        self.die(node);
+        for wire in std::mem::take(&mut self.nodes[node].wires) {
+            let end = usize::from(self.wires[wire].nodes[1] == node);
+            self.lose_some(wire, 1 - end);
+            self.wires[wire].is_open[end] = false;
+            self.put_close_back(wire, end);
+            self.plan_silence(wire);
+        }
+    }
+
+    fn power_off(&mut self, node: usize) {
+        self.die(node);
+        self.nodes[node].clock = Duration::MAX;
+        for wire in self.nodes[node].wires.clone() {
+            let end = usize::from(self.wires[wire].nodes[1] == node);
+            self.lose_some(wire, 1 - end);
+            self.plan_silence(wire);
+        }
+    }
+
+    fn die(&mut self, node: usize) {
+        self.nodes[node].is_alive = false;
+        self.died.extend(self.nodes[node].rank);
+    }
+
+    /// Of what is on its way to an end, the last part may never come.
+    fn lose_some(&mut self, wire: WireId, end: End) {
+        let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
+        self.wires[wire].arriving[end].truncate(keep);
+    }
+
+    fn watch_silence(&mut self, node: usize) {
+        for wire in self.nodes[node].wires.clone() {
+            self.plan_silence(wire);
+        }
+    }
+
+    fn plan_silence(&mut self, wire: WireId) {
+        for end in 0..2 {
+            let at = self.now.after(SILENCE + self.chance.up_to(JITTER));
+            self.agenda.add(at, Happening::Silence(wire, end));
+        }
+    }
+
+    /// Until when nothing passes from one node to another.
+    fn cut_until(&mut self, from: usize, to: usize) -> Option<Time> {
+        let now = self.now;
+        self.cuts.retain(|cut| cut.until > now);
+        let concerns = |cut: &&Cut| cut.from.is_none_or(|node| node == from) && cut.to.is_none_or(|node| node == to);
+        self.cuts.iter().filter(concerns).map(|cut| cut.until).max()
+    }
+
+    /// Until when a node does nothing, because it is stopped.
+    fn delayed(&self, node: usize) -> Option<Time> {
+        Some(self.nodes[node].stopped_until).filter(|until| *until > self.now && self.nodes[node].is_alive)
+    }
+
+    fn latency(&mut self) -> Duration {
+        LATENCY + self.chance.up_to(JITTER)
+    }
+
+    fn time_of(&self, node: usize) -> Time {
+        self.now.after(self.nodes[node].clock)
+    }
+
+    pub(super) fn watch_memory(&mut self, node: usize) -> Result<(), Broken> {
+        let counters = self.nodes[node].node.counters();
+        self.outcome.held = self.outcome.held.max(counters.kept_bytes + counters.gathered_bytes + counters.log_bytes);
+        Ok(())
+    }
+
+    /// Whether all waves and packets have come that can come.
+    fn is_done(&self) -> bool {
+        let alive = self.alive();
+        let is_past = self.now > self.last_fault;
+        is_past
+            && self.streams.iter().all(|(stream, members)| {
+                let anyone = !members.is_disjoint(&alive);
+                !anyone || self.model.next(*stream).0 >= self.plan.waves
+            })
+            && self.streams.iter().all(|(stream, members)| {
+                members.intersection(&alive).iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)
+            })
+    }
+
+    fn alive(&self) -> RankSet {
+        self.nodes.iter().filter(|node| node.is_alive).filter_map(|node| node.rank).collect()
+    }
+
+    fn check_end(&self) -> Result<(), Broken> {
+        for (_, members) in &self.streams {
+            self.model.check_contributors(members, &self.died)?;
+        }
+        let conflicts = self.nodes[0].node.counters().conflicts;
+        if conflicts > 0 {
+            return Err(Broken::Conflicts(conflicts));
+        }
+        let wronged = self.model.all_lost().difference(&self.died);
+        if self.plan.faults.only_deaths && !wronged.is_empty() {
+            return Err(Broken::GivenUp(wronged));
+        }
+        Ok(())
+    }
+
+    fn whereabouts(&self) -> String {
+        let waves: Vec<String> =
+            self.streams.iter().map(|(stream, _)| format!("{stream} at {}", self.model.next(*stream))).collect();
+        let orphans: Vec<usize> = (1..self.nodes.len())
+            .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
+            .take(8)
+            .collect();
+        format!("{}; without parent: {orphans:?}", waves.join(", "))
+    }
+}
+
+impl Inhabitant {
+    /// Whether it lost power.
+    fn is_off(&self) -> bool {
+        !self.is_alive && self.clock == Duration::MAX
+    }
+}
+
+/// The nodes of a plan: the front-end, then level by level.
+fn grow(plan: &Plan) -> Vec<Inhabitant> {
+    let options = NodeOptions {
+        capacity: plan.capacity,
+        window_waves: plan.window_waves,
+        ahead_packets: 16,
+        ..NodeOptions::default()
+    };
+    let inhabitant = |node, rank| Inhabitant {
+        node,
+        rank,
+        is_alive: true,
+        stopped_until: Time(0),
+        clock: Duration::ZERO,
+        wires: Vec::new(),
+        wake_at: None,
+    };
+    let transformations = Arc::new(Sums);
+    let mut nodes = vec![inhabitant(Node::front_end(options.clone(), transformations.clone()), None)];
+    // The ancestry that the children of each node of the level have.
+    let mut parents: Vec<(usize, Ancestry)> = vec![(0, Ancestry::default())];
+    let mut rank = 0;
+    for (level, children) in plan.shape.iter().enumerate() {
+        let is_last = level + 1 == plan.shape.len();
+        let first = nodes.len();
+        let mut next = Vec::new();
+        for (at, (parent, above)) in parents.iter().enumerate() {
+            let of_parent = first + at * children;
+            let named = (of_parent..of_parent + children).take(if is_last { 0 } else { NAMED });
+            let candidate = |node: usize, level: usize| Candidate { node: NodeId(node as u32), level: Level(level as u16) };
+            let own = Ancestor {
+                itself: candidate(*parent, level),
+                children: named.map(|node| candidate(node, level + 1)).collect(),
+            };
+            let ancestry: Ancestry = std::iter::once(own).chain(above.iter().cloned()).collect();
+            for child in 0..*children {
+                let id = NodeId((of_parent + child) as u32);
+                let own_rank = is_last.then_some(rank);
+                rank += u32::from(is_last);
+                let level = Level(level as u16 + 1);
+                let node = Node::below(id, own_rank, level, ancestry.clone(), options.clone(), transformations.clone());
+                nodes.push(inhabitant(node, own_rank));
+                next.push((of_parent + child, ancestry.clone()));
+            }
+        }
+        parents = next;
+    }
+    nodes
+}
