@@ -48,7 +48,8 @@ impl Node {
         }
         if let Some(old) = self.below.link_of(place.node).filter(|old| *old != link) {
             self.actions.push_back(Action::Close(old));
-            self.forget_link(old);
+            self.forget_upwards(old);
+            self.forget_downwards(old);
         }
         self.below.link(place.node, link);
         self.send(link, Message::Welcome(self.childrens_ancestry()));
@@ -117,20 +118,30 @@ impl Node {
         let control = received(StreamId::CONTROL, &self.control);
         let others = self.streams.iter().filter_map(|(id, stream)| received(*id, &stream.log));
         let resumes = control.into_iter().chain(others).collect();
-        // First what it has sent goes on its way, then the news that there will be no more.
-        self.forget_link(link);
+        // First what it has sent goes on its way, then the news that there will be no more, and only then is anything
+        // dropped that it, or someone below it, may ask for again.
+        self.forget_upwards(link);
         self.gone(Gone { node, epoch, is_certain, resumes }, now);
+        self.forget_downwards(link);
     }
 
-    fn forget_link(&mut self, link: LinkId) {
+    fn forget_upwards(&mut self, link: LinkId) {
         self.below.unlink_child(link);
-        self.control.remove_child(link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.gathering.withdraw(link);
-                stream.log.remove_child(link);
             }
-            self.pump(id);
+            self.pump_up(id);
+            self.tell_participation(id);
+        }
+    }
+
+    fn forget_downwards(&mut self, link: LinkId) {
+        for id in self.stream_ids() {
+            if let Some(log) = self.log_mut(id) {
+                log.remove_child(link);
+            }
+            self.pump_down(id);
         }
     }
 }

@@ -47,6 +47,13 @@ impl Gathering {
         self.sources.iter().any(|source| source.is_waited_for)
     }
 
+    /// The children that the next wave waits for.
+    pub(super) fn waits_for(&self) -> impl Iterator<Item = LinkId> {
+        let horizon = self.horizon();
+        let slowest = self.sources.iter().filter(move |source| source.is_waited_for && source.next == horizon);
+        slowest.map(|source| source.link)
+    }
+
     /// Bytes that wait for others.
     pub(super) fn bytes(&self) -> usize {
         self.sources.iter().flat_map(|source| &source.runs).map(|run| run.bodies.size()).sum()
@@ -114,6 +121,17 @@ impl Gathering {
         self.forget_drained();
         parts.sort_by_key(|part| part.members.first());
         Some(parts)
+    }
+
+    /// Moves on over waves of which nothing will come that could be combined: true if there were any.
+    pub(super) fn skip_empty(&mut self) -> bool {
+        let first = self.fronts().map(|run| run.first).min();
+        let until = self.horizon().min(first.unwrap_or(Wave(u64::MAX)));
+        let skips = self.has_participants() && until > self.out;
+        if skips {
+            self.out = until;
+        }
+        skips
     }
 
     fn fronts(&self) -> impl Iterator<Item = &Run> {

@@ -108,6 +108,12 @@ impl Ledger {
         self.late
     }
 
+    /// Who is missing in the first wave that is not whole.
+    pub(super) fn missing(&self) -> RankSet {
+        let there = self.pages.front().map(Page::members).unwrap_or_default();
+        self.expected.difference(&there)
+    }
+
     fn turn_pages(&mut self) {
         while let Some(page) = self.pages.front() {
             let members = page.members();

@@ -230,7 +230,7 @@ impl Node {
     }
 
     /// Sends the children what they need and drops what nobody needs any more.
-    fn pump_down(&mut self, id: StreamId) {
+    pub(super) fn pump_down(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
         let Some(log) = self.log_mut(id) else { return };
         let sends = log.to_send();
@@ -261,7 +261,10 @@ impl Node {
         let bytes = self.options.ahead_bytes / 8;
         if id == StreamId::CONTROL {
             let taken = self.control.received_by_children().unwrap_or(self.control.next());
-            self.control.drop_before(needed.unwrap_or(taken).min(taken));
+            // The front-end keeps them all: whoever comes late has to hear which streams there are.
+            if !is_root {
+                self.control.drop_before(taken);
+            }
             if !is_root && taken != self.control_reported {
                 self.control_reported = taken;
                 self.send_up(Message::Received { stream: id, until: taken });

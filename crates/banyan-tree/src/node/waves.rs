@@ -7,7 +7,7 @@ use banyan_boot::RankSet;
 use super::packets::SendError;
 use super::stream::Stream;
 use super::{Node, Report};
-use crate::ids::{LinkId, StreamId, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError};
@@ -78,6 +78,19 @@ impl Node {
         Some(delivery)
     }
 
+    /// At the front-end: the members that the next wave of a stream waits for. Some of them may have contributed to it
+    /// already, if others under the same node have not.
+    pub fn missing(&self, stream: StreamId) -> RankSet {
+        let ledger = self.streams.get(&stream).and_then(|stream| stream.ledger.as_ref());
+        ledger.map(super::ledger::Ledger::missing).unwrap_or_default()
+    }
+
+    /// The children of this node that its next wave of a stream waits for.
+    pub fn waits_for(&self, stream: StreamId) -> Vec<NodeId> {
+        let waited_for = self.streams.get(&stream).into_iter().flat_map(|stream| stream.gathering.waits_for());
+        waited_for.filter_map(|link| self.below.node_of(link)).collect()
+    }
+
     /// A child's contributions.
     pub(super) fn run(&mut self, link: LinkId, run: Run) -> Result<(), String> {
         let window = self.options.window_waves;
@@ -98,7 +111,7 @@ impl Node {
     pub(super) fn pump_up(&mut self, id: StreamId) {
         loop {
             let Some(stream) = self.streams.get_mut(&id) else { return };
-            let Some(parts) = stream.gathering.ready() else { return };
+            let Some(parts) = stream.gathering.ready() else { return self.skip_empty(id) };
             let members = stream.union_of(&parts);
             if let Some(ledger) = &mut stream.ledger {
                 ledger.add(parts, &members);
@@ -111,6 +124,16 @@ impl Node {
                 }
                 Err(error) => self.emit_uncombined(id, parts, &error),
             }
+        }
+    }
+
+    /// Tells the parent not to wait for waves that children of this node have sent by another way, or again.
+    fn skip_empty(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if stream.gathering.skip_empty() && stream.is_participating && stream.ledger.is_none() {
+            stream.sent = stream.gathering.out();
+            let next = stream.sent;
+            self.send_up(Message::Participate { stream: id, next });
         }
     }
 

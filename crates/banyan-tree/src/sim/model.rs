@@ -147,15 +147,18 @@ impl Model {
         &self.lost
     }
 
-    /// Every wave has every member that was never given up and did not die.
-    pub(super) fn check_contributors(&self, members: &RankSet, died: &RankSet) -> Result<(), Broken> {
+    /// Every wave has every member of its stream that was never given up and did not die.
+    pub(super) fn check_contributors(
+        &self,
+        stream: StreamId,
+        members: &RankSet,
+        died: &RankSet,
+    ) -> Result<(), Broken> {
         let steady = members.difference(died).difference(&self.lost);
-        for (stream, runs) in &self.contributors {
-            for (wave, contributors) in runs {
-                if !steady.is_subset(contributors) {
-                    let missing = steady.difference(contributors);
-                    return Err(Broken::Missing { stream: *stream, wave: *wave, missing });
-                }
+        for (wave, contributors) in self.contributors.get(&stream).into_iter().flatten() {
+            if !steady.is_subset(contributors) {
+                let missing = steady.difference(contributors);
+                return Err(Broken::Missing { stream, wave: *wave, missing });
             }
         }
         Ok(())

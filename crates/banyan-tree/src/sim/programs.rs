@@ -11,28 +11,32 @@ use crate::node::SendError;
 
 /// A program rests for at most so long.
 const REST: Duration = Duration::from_millis(2);
+/// … unless it could do nothing.
+const LONG_REST: Duration = Duration::from_millis(50);
 /// Waves a member contributes to at once, at most.
 const BATCH: usize = 4;
 
 impl World<'_, '_> {
     /// A node's program goes on.
     pub(super) fn program(&mut self, node: usize) -> Result<(), Broken> {
-        let is_done = if node == 0 { self.front_end()? } else { self.member(node)? };
-        if !is_done {
-            let pause = if node == 0 { self.plan.front_end_pause } else { Duration::ZERO };
-            let rest = pause + self.chance.up_to(REST);
-            self.agenda.add(self.now.after(rest), Happening::Program(node));
-        }
+        let did_something = if node == 0 { self.front_end()? } else { self.member(node)? };
+        let pause = if node == 0 { self.plan.front_end_pause } else { Duration::ZERO };
+        let rest = pause + self.chance.up_to(if did_something { REST } else { LONG_REST });
+        self.agenda.add(self.now.after(rest), Happening::Program(node));
         self.act(node)
     }
 
     fn front_end(&mut self) -> Result<bool, Broken> {
         let streams = self.streams.clone();
+        let mut did_something = false;
         for (at, (stream, _)) in streams.iter().enumerate() {
             if self.packets_sent[at] < self.plan.packets {
                 let body = self.packets_sent[at].to_le_bytes().to_vec();
                 match self.nodes[0].node.multicast(*stream, 0, format(), body.into()) {
-                    Ok(()) => self.packets_sent[at] += 1,
+                    Ok(()) => {
+                        self.packets_sent[at] += 1;
+                        did_something = true;
+                    }
                     Err(SendError::Full) => {}
                     Err(error) => return Err(Broken::Stuck(error.to_string())),
                 }
@@ -40,7 +44,7 @@ impl World<'_, '_> {
         }
         self.take_waves(&streams.iter().map(|(stream, _)| *stream).collect::<Vec<_>>())?;
         self.watch_memory(0)?;
-        Ok(false)
+        Ok(did_something)
     }
 
     pub(super) fn take_waves(&mut self, streams: &[StreamId]) -> Result<(), Broken> {
@@ -58,7 +62,8 @@ impl World<'_, '_> {
     }
 
     fn member(&mut self, at: usize) -> Result<bool, Broken> {
-        let Some(rank) = self.nodes[at].rank else { return Ok(true) };
+        let Some(rank) = self.nodes[at].rank else { return Ok(false) };
+        let mut did_something = false;
         let streams: Vec<StreamId> = self.nodes[at].node.streams().map(|opening| opening.stream).collect();
         for stream in streams {
             self.take_packets(at, rank, stream)?;
@@ -71,11 +76,12 @@ impl World<'_, '_> {
             let numbers = (next.0..until).map(|wave| contribution(stream, rank, crate::ids::Wave(wave)));
             let Ok(bodies) = bodies(numbers) else { continue };
             match self.nodes[at].node.contribute(stream, bodies) {
-                Ok(_) | Err(SendError::Full | SendError::NoStream(_)) => {}
+                Ok(_) => did_something = true,
+                Err(SendError::Full | SendError::NoStream(_)) => {}
             }
         }
         self.watch_memory(at)?;
-        Ok(false)
+        Ok(did_something)
     }
 
     fn take_packets(&mut self, at: usize, rank: u32, stream: StreamId) -> Result<(), Broken> {

@@ -30,6 +30,8 @@ pub(super) struct Inhabitant {
     pub(super) node: Node,
     pub(super) rank: Option<u32>,
     is_alive: bool,
+    /// Whether its host lost power, so that nobody is told of its end.
+    is_off: bool,
     stopped_until: Time,
     /// How far its clock is ahead.
     clock: Duration,
@@ -240,7 +242,7 @@ impl<'p, 't> World<'p, 't> {
         let now = self.now;
         (self.trace)(&|| format!("{now} {from} dials {to}"));
         let is_cut = self.cut_until(from, to).or(self.cut_until(to, from)).is_some();
-        let (is_off, is_dead) = (self.nodes[to].is_off(), !self.nodes[to].is_alive);
+        let (is_off, is_dead) = (self.nodes[to].is_off, !self.nodes[to].is_alive);
         let latency = self.latency();
         let (after, happening) = match (is_cut || is_off, is_dead) {
             (true, _) => (DIAL, Happening::Refused(wire)),
@@ -356,7 +358,7 @@ impl<'p, 't> World<'p, 't> {
         }
         let is_silent = self.cut_until(other, node).is_some()
             || self.delayed(other).is_some()
-            || self.nodes[other].is_off()
+            || self.nodes[other].is_off
             || !self.wires[wire].is_open[1 - end];
         if is_silent && self.wires[wire].is_open[end] {
             self.put_close_back(wire, end);
@@ -436,7 +438,7 @@ impl<'p, 't> World<'p, 't> {
 
     fn power_off(&mut self, node: usize) {
         self.die(node);
-        self.nodes[node].clock = Duration::MAX;
+        self.nodes[node].is_off = true;
         for wire in self.nodes[node].wires.clone() {
             let end = usize::from(self.wires[wire].nodes[1] == node);
             self.lose_some(wire, 1 - end);
@@ -514,8 +516,8 @@ impl<'p, 't> World<'p, 't> {
     }
 
     fn check_end(&self) -> Result<(), Broken> {
-        for (_, members) in &self.streams {
-            self.model.check_contributors(members, &self.died)?;
+        for (stream, members) in &self.streams {
+            self.model.check_contributors(*stream, members, &self.died)?;
         }
         let conflicts = self.nodes[0].node.counters().conflicts;
         if conflicts > 0 {
@@ -528,21 +530,25 @@ impl<'p, 't> World<'p, 't> {
         Ok(())
     }
 
+    fn whereabouts_of(&self, stream: StreamId) -> String {
+        let missing = self.nodes[0].node.missing(stream);
+        let mut way = String::from("0");
+        let mut at = 0;
+        while let Some(next) = self.nodes[at].node.waits_for(stream).first() {
+            at = next.0 as usize;
+            way.push_str(&format!(" > {at}"));
+        }
+        format!("{stream} waits in {} for {missing} by way of {way}", self.model.next(stream))
+    }
+
     fn whereabouts(&self) -> String {
         let waves: Vec<String> =
-            self.streams.iter().map(|(stream, _)| format!("{stream} at {}", self.model.next(*stream))).collect();
+            self.streams.iter().map(|(stream, _)| self.whereabouts_of(*stream)).collect();
         let orphans: Vec<usize> = (1..self.nodes.len())
             .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
             .take(8)
             .collect();
         format!("{}; without parent: {orphans:?}", waves.join(", "))
-    }
-}
-
-impl Inhabitant {
-    /// Whether it lost power.
-    fn is_off(&self) -> bool {
-        !self.is_alive && self.clock == Duration::MAX
     }
 }
 
@@ -558,6 +564,7 @@ fn grow(plan: &Plan) -> Vec<Inhabitant> {
         node,
         rank,
         is_alive: true,
+        is_off: false,
         stopped_until: Time(0),
         clock: Duration::ZERO,
         wires: Vec::new(),
