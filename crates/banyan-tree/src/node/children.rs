@@ -77,13 +77,14 @@ impl Node {
         if is_outdated || is_elsewhere {
             return;
         }
-        // Whoever was below it and is not any more has gone, and the report of that may have been lost on its way.
-        let listed: HashSet<NodeId> = places.iter().map(|place| place.node).collect();
-        let mut missing = self.below.subtree(first.node);
-        missing.retain(|known| !listed.contains(&known.node));
         for place in &places {
             self.below.place(*place);
         }
+        // Whoever was below it, or below one that came along, and is not any more has gone; the report of that may have
+        // been lost on its way.
+        let listed: HashSet<NodeId> = places.iter().map(|place| place.node).collect();
+        let mut missing = self.below.subtree(first.node);
+        missing.retain(|known| !listed.contains(&known.node));
         self.is_below_changed = true;
         self.welcome_back(&places);
         self.send_up(Message::Placed { places, resumes: resumes.clone() });
