@@ -17,8 +17,9 @@ pub(super) struct Below {
     children: HashMap<NodeId, BTreeSet<NodeId>>,
     /// Links of this node's own children.
     links: BTreeMap<NodeId, LinkId>,
-    /// The members below each link; made again when something has moved.
-    members: Option<BTreeMap<LinkId, RankSet>>,
+    nodes: HashMap<LinkId, NodeId>,
+    /// The members below links; found again when someone has moved there.
+    members: HashMap<LinkId, RankSet>,
 }
 
 impl Below {
@@ -28,25 +29,26 @@ impl Below {
         if known.is_some_and(|known| known.epoch > place.epoch || *known == place) {
             return false;
         }
+        self.forget_members(place.node);
         if let Some(known) = self.places.insert(place.node, place) {
             self.unlink(known);
         }
         self.children.entry(place.parent).or_default().insert(place.node);
-        self.members = None;
+        self.forget_members(place.node);
         true
     }
 
-    /// This node's own child, and its link. A child that comes again has a new one.
-    pub(super) fn link(&mut self, node: NodeId, link: LinkId) -> Option<LinkId> {
-        self.members = None;
-        self.links.insert(node, link)
+    /// This node's own child, and its link.
+    pub(super) fn link(&mut self, node: NodeId, link: LinkId) {
+        self.nodes.insert(link, node);
+        self.links.insert(node, link);
     }
 
     /// A link has ended: the child that it was the link of.
     pub(super) fn unlink_child(&mut self, link: LinkId) -> Option<NodeId> {
-        let node = self.links.iter().find(|(_, known)| **known == link).map(|(node, _)| *node)?;
+        let node = self.nodes.remove(&link)?;
         self.links.remove(&node);
-        self.members = None;
+        self.members.remove(&link);
         Some(node)
     }
 
@@ -59,7 +61,7 @@ impl Below {
     }
 
     pub(super) fn node_of(&self, link: LinkId) -> Option<NodeId> {
-        self.links.iter().find(|(_, known)| **known == link).map(|(node, _)| *node)
+        self.nodes.get(&link).copied()
     }
 
     /// How many children this node has.
@@ -123,20 +125,26 @@ impl Below {
 
     /// Forgets a node and all below it.
     pub(super) fn remove(&mut self, node: NodeId) {
+        self.forget_members(node);
         for place in self.subtree(node) {
             self.places.remove(&place.node);
             self.unlink(place);
         }
-        self.members = None;
     }
 
-    /// The members below each link.
-    pub(super) fn members(&mut self) -> &BTreeMap<LinkId, RankSet> {
-        if self.members.is_none() {
-            let members = self.links.iter().map(|(node, link)| (*link, self.members_below(*node))).collect();
-            self.members = Some(members);
+    /// The members below a link.
+    pub(super) fn members(&mut self, link: LinkId) -> &RankSet {
+        if !self.members.contains_key(&link) {
+            let members = self.node_of(link).map(|node| self.members_below(node)).unwrap_or_default();
+            self.members.insert(link, members);
         }
-        self.members.get_or_insert_default()
+        self.members.entry(link).or_default()
+    }
+
+    fn forget_members(&mut self, node: NodeId) {
+        if let Some(link) = self.link_towards(node) {
+            self.members.remove(&link);
+        }
     }
 
     fn unlink(&mut self, place: Place) {

@@ -6,7 +6,7 @@
 //! Whom a node waits for is no question of correctness: the front-end knows who is missing in a wave. Waiting is what makes
 //! one packet of many.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::ids::{LinkId, Wave};
 use crate::run::Run;
@@ -24,12 +24,15 @@ pub(super) enum Violation {
 pub(super) struct Gathering {
     /// The first wave that was not given out.
     out: Wave,
-    sources: Vec<Source>,
+    sources: BTreeMap<LinkId, Source>,
+    /// The first wave that someone who is waited for may still contribute to, if anyone is.
+    horizon: Option<Wave>,
+    /// How many of those who are waited for have not contributed to that wave.
+    missing: usize,
 }
 
 #[derive(Debug)]
 struct Source {
-    link: LinkId,
     /// The first wave it has not sent.
     next: Wave,
     is_waited_for: bool,
@@ -44,72 +47,81 @@ impl Gathering {
 
     /// Whether some child is waited for.
     pub(super) fn has_participants(&self) -> bool {
-        self.sources.iter().any(|source| source.is_waited_for)
+        self.horizon.is_some()
     }
 
     /// The children that the next wave waits for.
     pub(super) fn waits_for(&self) -> impl Iterator<Item = LinkId> {
-        let horizon = self.horizon();
-        let slowest = self.sources.iter().filter(move |source| source.is_waited_for && source.next == horizon);
-        slowest.map(|source| source.link)
+        let slowest =
+            self.sources.iter().filter(|(_, source)| source.is_waited_for && Some(source.next) == self.horizon);
+        slowest.map(|(link, _)| *link)
     }
 
     /// Bytes that wait for others.
     pub(super) fn bytes(&self) -> usize {
-        self.sources.iter().flat_map(|source| &source.runs).map(|run| run.bodies.size()).sum()
+        self.sources.values().flat_map(|source| &source.runs).map(|run| run.bodies.size()).sum()
     }
 
     /// From now on this child is waited for, from this wave on.
     pub(super) fn participate(&mut self, link: LinkId, next: Wave) {
-        if !self.has_participants() && self.sources.is_empty() {
+        if self.sources.is_empty() {
             // Nobody will send the waves before.
             self.out = self.out.max(next);
         }
-        match self.sources.iter_mut().find(|source| source.link == link) {
-            Some(source) => {
-                source.next = source.next.max(next);
-                source.is_waited_for = true;
-            }
-            None => self.sources.push(Source { link, next, is_waited_for: true, runs: VecDeque::new() }),
-        }
+        let new = Source { next, is_waited_for: true, runs: VecDeque::new() };
+        let source = self.sources.entry(link).or_insert(new);
+        source.next = source.next.max(next);
+        source.is_waited_for = true;
+        self.find_horizon();
     }
 
     /// This child is not waited for any more. What it has sent stays part of its waves.
     pub(super) fn withdraw(&mut self, link: LinkId) {
-        if let Some(source) = self.sources.iter_mut().find(|source| source.link == link) {
+        if let Some(source) = self.sources.get_mut(&link) {
             source.is_waited_for = false;
         }
         self.forget_drained();
+        self.find_horizon();
     }
 
     /// Takes what a child sent. What comes too late to be combined is given back.
     pub(super) fn push(&mut self, link: LinkId, run: Run) -> Result<Option<Run>, Violation> {
-        let Some(source) = self.sources.iter_mut().find(|source| source.link == link) else {
+        let Some(source) = self.sources.get_mut(&link) else {
             // It has withdrawn, or was never asked: whatever it sends goes on by itself.
             return Ok(Some(run));
         };
         if run.first != source.next {
             return Err(Violation::OutOfOrder { first: run.first, expected: source.next });
         }
+        let was_missing = source.is_waited_for && Some(source.next) == self.horizon;
         source.next = run.end();
         let late = run.within(Wave(0)..self.out);
         if let Some(in_time) = run.within(self.out..run.end()) {
             source.runs.push_back(in_time);
+        }
+        if was_missing {
+            self.missing -= 1;
+            if self.missing == 0 {
+                self.find_horizon();
+            }
         }
         Ok(late)
     }
 
     /// The parts of the next waves of which everything is there, in the order of their lowest members.
     pub(super) fn ready(&mut self) -> Option<Vec<Run>> {
-        let horizon = self.horizon();
+        let horizon = self.horizon.unwrap_or(Wave(u64::MAX));
+        if self.out >= horizon {
+            return None;
+        }
         let first = self.fronts().map(|run| run.first).min()?;
         if first >= horizon {
             return None;
         }
         let ends = self.fronts().map(|run| if run.first > first { run.first } else { run.end() });
         let end = ends.min()?.min(horizon);
-        let mut parts = Vec::new();
-        for source in &mut self.sources {
+        let mut parts = Vec::with_capacity(self.sources.len());
+        for source in self.sources.values_mut() {
             let Some(front) = source.runs.front_mut() else { continue };
             parts.extend(front.within(first..end));
             match front.within(end..front.end()) {
@@ -125,26 +137,25 @@ impl Gathering {
 
     /// Moves on over waves of which nothing will come that could be combined: true if there were any.
     pub(super) fn skip_empty(&mut self) -> bool {
-        let first = self.fronts().map(|run| run.first).min();
-        let until = self.horizon().min(first.unwrap_or(Wave(u64::MAX)));
-        let skips = self.has_participants() && until > self.out;
-        if skips {
-            self.out = until;
-        }
+        let Some(horizon) = self.horizon.filter(|horizon| *horizon > self.out) else { return false };
+        let first = self.fronts().map(|run| run.first).min().unwrap_or(horizon);
+        let until = horizon.min(first);
+        let skips = until > self.out;
+        self.out = self.out.max(until);
         skips
     }
 
     fn fronts(&self) -> impl Iterator<Item = &Run> {
-        self.sources.iter().filter_map(|source| source.runs.front())
+        self.sources.values().filter_map(|source| source.runs.front())
     }
 
-    /// The first wave that someone may still contribute to.
-    fn horizon(&self) -> Wave {
-        let waited_for = self.sources.iter().filter(|source| source.is_waited_for);
-        waited_for.map(|source| source.next).min().unwrap_or(Wave(u64::MAX))
+    fn find_horizon(&mut self) {
+        let waited_for = || self.sources.values().filter(|source| source.is_waited_for).map(|source| source.next);
+        self.horizon = waited_for().min();
+        self.missing = waited_for().filter(|next| Some(*next) == self.horizon).count();
     }
 
     fn forget_drained(&mut self) {
-        self.sources.retain(|source| source.is_waited_for || !source.runs.is_empty());
+        self.sources.retain(|_, source| source.is_waited_for || !source.runs.is_empty());
     }
 }

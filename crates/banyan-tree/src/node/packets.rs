@@ -146,8 +146,8 @@ impl Node {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
         }
-        let concerned = self.below.members().iter().filter(|(_, members)| !members.is_disjoint(&opening.members));
-        for link in concerned.map(|(link, _)| *link) {
+        let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
+        for link in links.into_iter().filter(|link| !self.below.members(*link).is_disjoint(&opening.members)) {
             stream.gathering.participate(link, Wave(0));
             stream.log.add_child(link, 0, 0);
         }
@@ -184,10 +184,11 @@ impl Node {
 
     /// A child, or someone below it, goes on from where it is.
     pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume]) {
-        let members = self.below.members().get(&link).cloned().unwrap_or_default();
         for id in self.stream_ids() {
-            let is_concerned =
-                self.streams.get(&id).is_none_or(|stream| !stream.opening.members.is_disjoint(&members));
+            let is_concerned = match self.streams.get(&id) {
+                Some(stream) => !stream.opening.members.is_disjoint(self.below.members(link)),
+                None => true,
+            };
             let resume = resumes.iter().find(|resume| resume.stream == id);
             let acknowledged = self.streams.get(&id).map(|stream| stream.kept.acknowledged());
             let Some(log) = self.log_mut(id) else { continue };

@@ -1,5 +1,6 @@
 //! The world of a simulation: nodes, wires, time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub(super) struct Inhabitant {
     stopped_until: Time,
     /// How far its clock is ahead.
     clock: Duration,
-    wires: Vec<WireId>,
+    /// Wires it has an end of, by its own names for them.
+    wires: BTreeMap<LinkId, (WireId, End)>,
     /// The earliest wake that is planned.
     wake_at: Option<Time>,
 }
@@ -238,7 +240,7 @@ impl<'p, 't> World<'p, 't> {
         let to = to.0 as usize;
         let wire = self.wires.len();
         self.wires.push(Wire::new(from, to, link));
-        self.nodes[from].wires.push(wire);
+        self.nodes[from].wires.insert(link, (wire, 0));
         let now = self.now;
         (self.trace)(&|| format!("{now} {from} dials {to}"));
         let is_cut = self.cut_until(from, to).or(self.cut_until(to, from)).is_some();
@@ -262,8 +264,9 @@ impl<'p, 't> World<'p, 't> {
             self.agenda.add(until, Happening::Dialled(wire));
             return Ok(());
         }
-        self.wires[wire].names[1] = Some(self.nodes[to].node.accepted());
-        self.nodes[to].wires.push(wire);
+        let accepted = self.nodes[to].node.accepted();
+        self.wires[wire].names[1] = Some(accepted);
+        self.nodes[to].wires.insert(accepted, (wire, 1));
         let name = self.wires[wire].names[0];
         // The system has connected the two whether or not the one that was dialled has looked.
         if let (true, Some(name)) = (self.wires[wire].is_open[0] && self.nodes[from].is_alive, name) {
@@ -274,7 +277,7 @@ impl<'p, 't> World<'p, 't> {
 
     /// Puts something on the wire that a node knows by this name.
     fn put(&mut self, node: usize, link: LinkId, arrival: Arrival) {
-        let Some((wire, end)) = self.wire_of(node, link) else { return };
+        let Some((wire, end)) = self.nodes[node].wires.get(&link).copied() else { return };
         if !self.wires[wire].is_open[end] {
             return;
         }
@@ -285,15 +288,8 @@ impl<'p, 't> World<'p, 't> {
         self.agenda.add(at, Happening::Arrival(wire, other));
         if is_close {
             self.wires[wire].is_open[end] = false;
-            self.forget_wire(node, wire);
+            self.nodes[node].wires.remove(&link);
         }
-    }
-
-    fn wire_of(&self, node: usize, link: LinkId) -> Option<(WireId, End)> {
-        self.nodes[node].wires.iter().find_map(|wire| {
-            let end = (0..2).find(|end| self.wires[*wire].nodes[*end] == node && self.wires[*wire].names[*end] == Some(link));
-            end.map(|end| (*wire, end))
-        })
     }
 
     fn arrival(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
@@ -336,16 +332,12 @@ impl<'p, 't> World<'p, 't> {
         }
         self.wires[wire].is_open[end] = false;
         self.wires[wire].arriving[end].clear();
-        self.forget_wire(node, wire);
         let now = self.time_of(node);
         if let Some(link) = self.wires[wire].names[end] {
+            self.nodes[node].wires.remove(&link);
             self.nodes[node].node.closed(link, now);
         }
         self.act(node)
-    }
-
-    fn forget_wire(&mut self, node: usize, wire: WireId) {
-        self.nodes[node].wires.retain(|known| *known != wire);
     }
 
     /// An end looks whether it still hears the other.
@@ -427,8 +419,7 @@ impl<'p, 't> World<'p, 't> {
 
     fn kill(&mut self, node: usize) {
         self.die(node);
-        for wire in std::mem::take(&mut self.nodes[node].wires) {
-            let end = usize::from(self.wires[wire].nodes[1] == node);
+        for (wire, end) in std::mem::take(&mut self.nodes[node].wires).into_values() {
             self.lose_some(wire, 1 - end);
             self.wires[wire].is_open[end] = false;
             self.put_close_back(wire, end);
@@ -439,8 +430,7 @@ impl<'p, 't> World<'p, 't> {
     fn power_off(&mut self, node: usize) {
         self.die(node);
         self.nodes[node].is_off = true;
-        for wire in self.nodes[node].wires.clone() {
-            let end = usize::from(self.wires[wire].nodes[1] == node);
+        for (wire, end) in self.nodes[node].wires.clone().into_values() {
             self.lose_some(wire, 1 - end);
             self.plan_silence(wire);
         }
@@ -458,7 +448,7 @@ impl<'p, 't> World<'p, 't> {
     }
 
     fn watch_silence(&mut self, node: usize) {
-        for wire in self.nodes[node].wires.clone() {
+        for (wire, _) in self.nodes[node].wires.clone().into_values() {
             self.plan_silence(wire);
         }
     }
@@ -555,7 +545,7 @@ impl<'p, 't> World<'p, 't> {
 /// The nodes of a plan: the front-end, then level by level.
 fn grow(plan: &Plan) -> Vec<Inhabitant> {
     let options = NodeOptions {
-        capacity: plan.capacity,
+        capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
         ahead_packets: 16,
         ..NodeOptions::default()
@@ -567,7 +557,7 @@ fn grow(plan: &Plan) -> Vec<Inhabitant> {
         is_off: false,
         stopped_until: Time(0),
         clock: Duration::ZERO,
-        wires: Vec::new(),
+        wires: BTreeMap::new(),
         wake_at: None,
     };
     let transformations = Arc::new(Sums);
