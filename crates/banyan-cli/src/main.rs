@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod records;
 mod run;
+mod sim;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,7 @@ enum Banyan {
     /// Measure, side by side with what Banyan is compared with
     #[command(subcommand)]
     Bench(bench::Bench),
+    Sim(sim::Sim),
     #[command(hide = true)]
     Agent(agent::Agent),
 }
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Banyan::Run(run) => run.run(),
         Banyan::Records(records) => records.run(),
         Banyan::Bench(bench) => bench.run(),
+        Banyan::Sim(sim) => sim.run(),
         Banyan::Agent(agent) => agent.run(),
     };
     outcome.unwrap_or_else(|failure| failure.report())

@@ -1,15 +1,25 @@
-//! Trees from seeds, with everything that can go wrong.
+//! Whole trees from seeds, with everything that can go wrong between machines.
 
 use std::time::Duration;
 
-use banyan_tree::sim::{FaultPlan, Plan, simulate};
+use banyan_tree::Chance;
+use banyan_tree::sim::{FaultPlan, Outcome, Plan, simulate};
 
 #[track_caller]
-fn holds(plan: &Plan) -> banyan_tree::sim::Outcome {
+fn holds(plan: &Plan) -> Outcome {
     match simulate(plan, &mut |_| {}) {
         Ok(outcome) => outcome,
-        Err(failure) => panic!("{failure}\n{plan:?}"),
+        Err(failure) => panic!(
+            "{failure}\nsee what happened with: banyan sim --shape {} --seed {} --trace, and: {:?}",
+            plan.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x"),
+            plan.seed,
+            plan.faults
+        ),
     }
+}
+
+fn deaths(count: usize) -> FaultPlan {
+    FaultPlan { count, within: Duration::from_millis(40), hits_members: false, only_deaths: true }
 }
 
 #[test]
@@ -19,9 +29,74 @@ fn a_tree_grows_and_delivers_every_wave() {
 }
 
 #[test]
-fn inner_nodes_die_and_no_wave_is_lost() {
-    for seed in 0..200 {
-        let faults = FaultPlan { count: 3, within: Duration::from_millis(40), hits_members: false, only_deaths: true };
-        holds(&Plan { shape: vec![3, 4, 5], seed, waves: 60, streams: 2, faults, ..Plan::default() });
+fn the_same_seed_gives_the_same_run() {
+    let plan = Plan { shape: vec![3, 4, 5], seed: 9, faults: deaths(4), ..Plan::default() };
+    assert_eq!(holds(&plan), holds(&plan));
+}
+
+#[test]
+fn inner_nodes_die_and_no_member_is_missing_in_any_wave() {
+    let mut moves = 0;
+    for seed in 0..100 {
+        let outcome = holds(&Plan { shape: vec![3, 4, 5], seed, streams: 2, faults: deaths(4), ..Plan::default() });
+        assert_eq!(outcome.lost, 0, "seed {seed}");
+        moves += outcome.moves;
     }
+    assert!(moves > 100, "nobody moved");
+}
+
+#[test]
+fn the_whole_level_under_the_front_end_dies_and_no_wave_is_lost() {
+    for seed in 0..20 {
+        // All faults hit the only inner nodes there are.
+        let outcome = holds(&Plan { shape: vec![3, 20], seed, faults: deaths(12), ..Plan::default() });
+        assert_eq!(outcome.lost, 0, "seed {seed}");
+    }
+}
+
+/// A fixed set of seeds, trees of about 200 nodes, every kind of fault.
+fn thousand(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let mut chance = Chance::new(seed);
+        let shapes: [&[usize]; 6] = [&[4, 48], &[10, 18], &[3, 8, 7], &[5, 5, 7], &[3, 3, 4, 5], &[2, 3, 3, 3, 3]];
+        let faults = FaultPlan {
+            count: chance.below(12),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(2),
+            only_deaths: chance.one_in(3),
+        };
+        let shape = shapes[chance.below(shapes.len())].to_vec();
+        let streams = 1 + chance.below(2);
+        holds(&Plan { shape, seed, waves: 30, packets: 6, streams, faults, ..Plan::default() });
+    }
+}
+
+#[test]
+fn a_thousand_seeds_hold_first_quarter() {
+    thousand(0..250);
+}
+
+#[test]
+fn a_thousand_seeds_hold_second_quarter() {
+    thousand(250..500);
+}
+
+#[test]
+fn a_thousand_seeds_hold_third_quarter() {
+    thousand(500..750);
+}
+
+#[test]
+fn a_thousand_seeds_hold_fourth_quarter() {
+    thousand(750..1000);
+}
+
+#[test]
+fn a_slow_front_end_slows_members_and_no_node_holds_more_than_the_window_allows() {
+    let pause = Duration::from_millis(500);
+    let outcome = holds(&Plan { shape: vec![4, 8], waves: 600, front_end_pause: pause, ..Plan::default() });
+    assert_eq!(outcome.waves, 600);
+    // A node keeps at most a window of its own, and gathers at most a window of each child; a number has 8 bytes.
+    let window = 64 * 8;
+    assert!(outcome.held <= window * (1 + 8 + 1) + 16 * 1024, "a node held {} bytes", outcome.held);
 }

@@ -1,0 +1,248 @@
+//! `banyan sim`: trees of any size in one process, from a seed, with faults, checked against a model.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use banyan_tree::sim::{Failure as Broken, FaultPlan, Outcome as Ran, Plan, simulate};
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+/// Try a tree of any size without machines: virtual time, real nodes, faults from a seed
+///
+/// Members send waves of numbers, the front-end sends packets, and nodes are killed, stopped and cut off meanwhile. Every
+/// wave has to come exactly once, in order, as the sum of exactly those who are in it, and with everyone who was not lost;
+/// otherwise the command fails, and says how to see what happened. The same seed gives the same run everywhere.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan sim                                        64 members, three faults
+  banyan sim --nodes 100000 --seed 7                a hundred thousand members in one process
+  banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs; the first that fails is told
+  banyan sim --shape 2x2 --faults 1 --trace         everything that happens")]
+pub(crate) struct Sim {
+    /// About so many members, in a tree as deep as the fan-out asks for
+    #[arg(long, value_name = "N", conflicts_with = "shape", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    nodes: Option<u32>,
+    /// Children of a node, with --nodes
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    fanout: u32,
+    /// Children of the front-end, of each of these, and so on: 4x16
+    #[arg(long, value_name = "AxBxC", default_value = "4x16")]
+    shape: String,
+    /// The seed that everything follows from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// So many runs, each with the next seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seeds: u64,
+    /// So many faults, in the first tenths of a second
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    faults: usize,
+    /// Members fail too, not only the nodes between them and the front-end
+    #[arg(long)]
+    members_fail: bool,
+    /// Nodes only die; otherwise they are also stopped, cut off one way or both ways, and their clocks jump
+    #[arg(long)]
+    only_deaths: bool,
+    /// Waves of each stream
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    waves: u64,
+    /// Streams; the first has all members, others have some
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    streams: usize,
+    /// Print everything that happens
+    #[arg(long)]
+    trace: bool,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl Sim {
+    pub(crate) fn run(self) -> Outcome {
+        let shape = self.shape()?;
+        let begin = Instant::now();
+        let mut progress = Progress::new();
+        let mut sum: Option<Ran> = None;
+        let mut broken = None;
+        for seed in self.seed..self.seed.saturating_add(self.seeds) {
+            progress.tell(|| format!("seed {seed}, {:.0} s", begin.elapsed().as_secs_f64()));
+            match self.one(&shape, seed)? {
+                Ok(ran) => sum = Some(sum.map_or(ran.clone(), |sum| add(&sum, &ran))),
+                Err(failure) => {
+                    broken = Some(failure);
+                    break;
+                }
+            }
+        }
+        drop(progress);
+        self.tell(&shape, sum.as_ref(), broken.as_ref(), begin.elapsed())?;
+        Ok(if broken.is_some() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    fn shape(&self) -> Result<Vec<usize>, Failure> {
+        match self.nodes {
+            Some(nodes) => Ok(balanced(nodes as usize, self.fanout as usize)),
+            None => parse_shape(&self.shape),
+        }
+    }
+
+    fn one(&self, shape: &[usize], seed: u64) -> Result<Result<Ran, Broken>, Failure> {
+        let faults = FaultPlan {
+            count: self.faults,
+            within: Duration::from_millis(100),
+            hits_members: self.members_fail,
+            only_deaths: self.only_deaths,
+        };
+        let plan = Plan {
+            shape: shape.to_vec(),
+            seed,
+            waves: self.waves,
+            streams: self.streams,
+            faults,
+            ..Plan::default()
+        };
+        let mut out = output::stdout();
+        let mut written = Ok(());
+        let ran = simulate(&plan, &mut |line| {
+            if self.trace && written.is_ok() {
+                written = writeln!(out, "{}", line());
+            }
+        });
+        written?;
+        out.flush()?;
+        Ok(ran)
+    }
+
+    fn tell(&self, shape: &[usize], sum: Option<&Ran>, broken: Option<&Broken>, took: Duration) -> Result<(), Failure> {
+        let mut out = output::stdout();
+        let shape = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        let replay = broken.map(|broken| self.replay(&shape, broken.seed));
+        if self.json {
+            writeln!(out, "{}", self.as_json(&shape, sum, broken, replay.as_deref(), took))?;
+        } else {
+            if let Some(ran) = sum {
+                writeln!(out, "{}", table(&shape, ran, took))?;
+            }
+            if let (Some(broken), Some(replay)) = (broken, replay) {
+                writeln!(out, "FAILED: {broken}\nsee what happened with: {replay}")?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+
+    fn replay(&self, shape: &str, seed: u64) -> String {
+        let flags = [(self.members_fail, " --members-fail"), (self.only_deaths, " --only-deaths")];
+        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+        let (faults, waves, streams) = (self.faults, self.waves, self.streams);
+        format!(
+            "banyan sim --shape {shape} --seed {seed} --faults {faults} --waves {waves} --streams {streams}{flags} --trace"
+        )
+    }
+
+    fn as_json(
+        &self,
+        shape: &str,
+        sum: Option<&Ran>,
+        broken: Option<&Broken>,
+        replay: Option<&str>,
+        took: Duration,
+    ) -> serde_json::Value {
+        json!({
+            "sim": {
+                "shape": shape, "seed": self.seed, "seeds": self.seeds, "faults": self.faults,
+                "members": sum.map(|ran| ran.members), "inner": sum.map(|ran| ran.inner),
+                "waves": sum.map(|ran| ran.waves), "messages": sum.map(|ran| ran.messages),
+                "moves": sum.map(|ran| ran.moves), "lost": sum.map(|ran| ran.lost),
+                "late": sum.map(|ran| ran.late), "degree": sum.map(|ran| ran.degree),
+                "held_bytes": sum.map(|ran| ran.held),
+                "virtual_seconds": sum.map(|ran| ran.time.as_secs_f64()),
+                "seconds": took.as_secs_f64(),
+                "failure": broken.map(ToString::to_string), "replay": replay,
+            }
+        })
+    }
+}
+
+fn table(shape: &str, ran: &Ran, took: Duration) -> String {
+    let Ran { members, inner, waves, messages, moves, lost, late, degree, held, time, .. } = ran;
+    format!(
+        "{shape}: {members} members under {inner} inner nodes\n\
+         waves delivered   {waves:>10}   each exactly once, with exactly those who are in it\n\
+         new parents found {moves:>10}   the most children of a node: {degree}\n\
+         members given up  {lost:>10}\n\
+         came twice, late  {late:>10}   and were not counted again\n\
+         messages          {messages:>10}   the most bytes a node held: {held}\n\
+         virtual time      {:>10.3} s in {:.2} s",
+        time.as_secs_f64(),
+        took.as_secs_f64()
+    )
+}
+
+/// Both runs together.
+fn add(sum: &Ran, ran: &Ran) -> Ran {
+    let mut both = ran.clone();
+    both.waves += sum.waves;
+    both.messages += sum.messages;
+    both.moves += sum.moves;
+    both.lost += sum.lost;
+    both.late += sum.late;
+    both.degree = both.degree.max(sum.degree);
+    both.held = both.held.max(sum.held);
+    both.time += sum.time;
+    both
+}
+
+/// At least so many members, with this fan-out but at the top.
+fn balanced(members: usize, fanout: usize) -> Vec<usize> {
+    let mut below = 1;
+    let mut shape = Vec::new();
+    while below * fanout < members {
+        below *= fanout;
+        shape.push(fanout);
+    }
+    shape.insert(0, members.div_ceil(below));
+    shape
+}
+
+/// The most nodes a simulation may have: each takes some kilobytes.
+const NODES: usize = 4_000_000;
+
+fn parse_shape(text: &str) -> Result<Vec<usize>, Failure> {
+    let bad = || Failure::usage(format!("--shape {text}: write numbers from 1 with x between them, such as 4x16"));
+    let shape: Vec<usize> = text.split('x').map(|part| part.parse().map_err(|_| bad())).collect::<Result<_, _>>()?;
+    let mut level: usize = 1;
+    for children in &shape {
+        level = level.checked_mul(*children).filter(|level| *level > 0).ok_or_else(bad)?;
+        if level > NODES {
+            return Err(Failure::usage(format!("--shape {text}: more than {NODES} nodes do not fit into one process")));
+        }
+    }
+    Ok(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_balanced_shape_has_at_least_the_members_asked_for() {
+        assert_eq!(balanced(100_000, 50), [40, 50, 50]);
+        assert_eq!(balanced(1, 50), [1]);
+        assert_eq!(balanced(50, 50), [50]);
+        assert_eq!(balanced(51, 50), [2, 50]);
+    }
+
+    #[test]
+    fn shapes_that_are_none_are_refused() {
+        assert_eq!(parse_shape("4x16").ok(), Some(vec![4, 16]));
+        for text in ["", "x", "4x", "0", "4x0", "-1", "99999999x99999999", "4x16 "] {
+            assert!(parse_shape(text).is_err(), "{text}");
+        }
+    }
+}
