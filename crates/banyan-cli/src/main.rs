@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod records;
 mod run;
+mod topo;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ Examples:
   banyan demo                            what records can do, in a second
   banyan run -w node[1-8] -- uptime      a command on many hosts
   banyan records dump FILE               the records in a file, whoever wrote it
+  banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
 )]
 enum Banyan {
@@ -40,6 +42,9 @@ enum Banyan {
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
+    /// Make, check and draw trees of processes
+    #[command(subcommand)]
+    Topo(topo::Topo),
     /// Measure, side by side with what Banyan is compared with
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         Banyan::Demo(demo) => demo.run(),
         Banyan::Run(run) => run.run(),
         Banyan::Records(records) => records.run(),
+        Banyan::Topo(topo) => topo.run(),
         Banyan::Bench(bench) => bench.run(),
         Banyan::Agent(agent) => agent.run(),
     };

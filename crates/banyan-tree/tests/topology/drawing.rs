@@ -33,7 +33,7 @@ fn hosts_of_folded_nodes_are_folded_too() {
         topology.view(Folding::default()).to_string(),
         "front-end: 4 agents, 8 members below\n\
          └─ 4 agents on node[1-4], each with\n   \
-            └─ 2 members on node1\n"
+            └─ 2 members on node[1-4]\n"
     );
     let apart = Folding { apart: 4, ..Folding::default() };
     let text = topology.view(apart).to_string();
@@ -50,6 +50,17 @@ fn dot_and_svg_hold_every_branch_once() {
     assert_eq!(svg.matches("<path class=\"edge\"").count(), view.branches().len() - 1);
     assert_eq!(svg.matches("class=\"name\"").count(), view.branches().len());
     assert!(svg.starts_with("<svg xmlns") && svg.ends_with("</svg>\n"));
+}
+
+#[test]
+fn a_picture_of_many_siblings_that_differ_is_drawn_in_one_pass() {
+    let mut text = String::from("r:0 =>");
+    (0..60_000).for_each(|node| text += &format!(" n:{node}"));
+    text += " ;\n";
+    (0..60_000).step_by(2).for_each(|node| text += &format!("n:{node} => m:{node} ;\n"));
+    let topology = Topology::parse(&text, None).unwrap();
+    let view = topology.view(Folding::default()).to_string();
+    assert_eq!(view.lines().last(), Some("└─ 59961 nodes with their trees: 29980 agents, 59961 members, not shown"));
 }
 
 /// Agents and members that a branch and all below it show or tell of.

@@ -6,7 +6,7 @@ use super::super::Role;
 use super::view::{Branch, View};
 
 /// A letter's width at the size used, rather too wide than too narrow.
-const LETTER: usize = 7;
+const LETTER: usize = 8;
 const MARGIN: usize = 20;
 const BOX_HEIGHT: usize = 24;
 /// A box with a second line.
@@ -96,6 +96,10 @@ impl Sheet<'_> {
 
     fn draw(&self, out: &mut String) {
         for (branch, from) in self.branches.iter().zip(&self.spots) {
+            if branch.count > 1 && !branch.children.is_empty() {
+                let (x, y) = (from.x + from.width + BEHIND + 4, from.y + from.height / 2 - 4);
+                let _ = writeln!(out, "<text class=\"note\" x=\"{x}\" y=\"{y}\">each</text>");
+            }
             for child in &branch.children {
                 let to = self.spots[*child];
                 let (x1, y1) = (from.x + from.width, from.y + from.height / 2);
@@ -142,7 +146,6 @@ fn note(branch: &Branch) -> String {
         (_, _, below) if below.is_empty() => String::new(),
         (Some(Role::FrontEnd), _, below) => below,
         (_, true, below) => format!("{below} below"),
-        (_, false, _) if branch.count > 1 => "each with".into(),
         _ => String::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use banyan_boot::HostSet;
 
 use super::super::fold::{Alike, Siblings};
-use super::super::{Role, Topology};
+use super::super::{NodeId, Role, Topology, span};
 
 /// Characters of a set of hosts that a label shows.
 const HOST_CHARACTERS: usize = 48;
@@ -24,14 +24,14 @@ pub struct Folding {
 impl Default for Folding {
     /// As text on a screen.
     fn default() -> Folding {
-        Folding { apart: 1, branches: 400, siblings: 40 }
+        Folding { apart: 1, branches: 80, siblings: 40 }
     }
 }
 
 impl Folding {
     /// As a picture that still fits a page.
     pub fn for_pictures() -> Folding {
-        Folding { apart: 4, branches: 120, siblings: 24 }
+        Folding { apart: 4, branches: 64, siblings: 24 }
     }
 }
 
@@ -42,7 +42,9 @@ pub struct Branch {
     pub role: Option<Role>,
     /// How many nodes they are.
     pub count: u32,
-    /// Their hosts: `node1:0` for one node, folded for several, and empty if nothing is known of them.
+    /// How many nodes the branch stands for: those below each of the nodes that the branch above stands for.
+    pub stands_for: u32,
+    /// Where these are: `node1:0` for one node, `node[1-4]` for several; empty if nothing is known of them.
     pub hosts: String,
     /// Agents among them and below all of them.
     pub agents: u64,
@@ -65,27 +67,27 @@ impl<'a> View<'a> {
     pub(in super::super) fn new(topology: &'a Topology, folding: Folding) -> View<'a> {
         let alike = Alike::new(topology, |_| 0);
         let agents = agents_of(topology);
-        let branch = |siblings: &Siblings| branch(topology, &agents, siblings);
-        let mut view = View { topology, branches: vec![branch(&Siblings { first: topology.root(), count: 1 })] };
-        let mut waiting = VecDeque::from([(0, topology.root())]);
-        while let Some((at, node)) = waiting.pop_front() {
-            let below = shown(alike.siblings(topology, node, |_, _| true), folding.apart);
+        let branch = |copies: &Copies| branch(topology, &agents, copies);
+        let front_end = Copies { nodes: vec![topology.root()], count: 1 };
+        let mut view = View { topology, branches: vec![branch(&front_end)] };
+        let mut waiting = VecDeque::from([(0, front_end)]);
+        while let Some((at, above)) = waiting.pop_front() {
+            let groups = alike.siblings(topology, above.nodes[0], |_, _| true);
+            let mut below: VecDeque<Copies> = above.below(topology, &shown(groups, folding.apart)).into();
             let room = folding.siblings.min(folding.branches.saturating_sub(view.branches.len()));
             // The last place is for all that have none.
             let kept = if below.len() <= room { below.len() } else { room.saturating_sub(1) };
-            if kept == 0 {
-                view.branches[at].is_cut = true;
-                continue;
-            }
-            for siblings in &below[..kept] {
+            let rest = below.split_off(kept);
+            view.branches[at].is_cut = kept == 0 && !rest.is_empty();
+            for copies in below {
                 let child = view.branches.len();
-                view.branches.push(branch(siblings));
+                view.branches.push(branch(&copies));
                 view.branches[at].children.push(child);
-                if topology.degree(siblings.first) > 0 {
-                    waiting.push_back((child, siblings.first));
+                if topology.degree(copies.nodes[0]) > 0 {
+                    waiting.push_back((child, copies));
                 }
             }
-            if let Some(rest) = rest(&below[kept..], branch) {
+            if let Some(rest) = together(rest.iter().map(branch)).filter(|_| kept > 0) {
                 let child = view.branches.len();
                 view.branches.push(rest);
                 view.branches[at].children.push(child);
@@ -102,6 +104,29 @@ impl<'a> View<'a> {
     /// All branches; the first is the front-end.
     pub fn branches(&self) -> &[Branch] {
         &self.branches
+    }
+}
+
+/// The nodes that a branch stands for: so many siblings, below each of the nodes that the branch above stands for.
+struct Copies {
+    nodes: Vec<NodeId>,
+    count: u32,
+}
+
+impl Copies {
+    /// What all of the nodes have below them. `groups` are the children of the first, and the others have the like.
+    fn below(&self, topology: &Topology, groups: &[Siblings]) -> Vec<Copies> {
+        let mut start = 0;
+        let mut below = Vec::with_capacity(groups.len());
+        for Siblings { count, .. } in groups {
+            let children = |node: &NodeId| {
+                let first = topology.children[node.index()] + start;
+                span(first..first + count)
+            };
+            below.push(Copies { nodes: self.nodes.iter().flat_map(children).collect(), count: *count });
+            start += count;
+        }
+        below
     }
 }
 
@@ -128,27 +153,27 @@ fn agents_of(topology: &Topology) -> Vec<u32> {
     counts
 }
 
-fn branch(topology: &Topology, agents: &[u32], siblings: &Siblings) -> Branch {
-    let count = u64::from(siblings.count);
-    let role = topology.role(siblings.first);
-    let members = topology.members_below(siblings.first);
+fn branch(topology: &Topology, agents: &[u32], copies: &Copies) -> Branch {
+    let (first, count) = (copies.nodes[0], u64::from(copies.count));
+    let members = topology.members_below(first);
     Branch {
-        role: Some(role),
-        count: siblings.count,
-        hosts: hosts(topology, siblings),
-        agents: count * u64::from(agents[siblings.first.index()]),
+        role: Some(topology.role(first)),
+        count: copies.count,
+        stands_for: copies.nodes.len() as u32,
+        hosts: hosts(topology, &copies.nodes),
+        agents: count * u64::from(agents[first.index()]),
         members: count * u64::from(members.end - members.start),
         children: Vec::new(),
         is_cut: false,
     }
 }
 
-fn hosts(topology: &Topology, siblings: &Siblings) -> String {
-    if siblings.count == 1 {
-        return topology.place(siblings.first).map(|place| place.to_string()).unwrap_or_default();
+fn hosts(topology: &Topology, nodes: &[NodeId]) -> String {
+    if let [node] = nodes {
+        return topology.place(*node).map(|place| place.to_string()).unwrap_or_default();
     }
-    // Siblings next to each other are mostly on the same host: each is looked at once.
-    let mut names: Vec<&str> = siblings.nodes().filter_map(|node| topology.host(node)).collect();
+    // Nodes next to each other are mostly on the same host, which is looked at once.
+    let mut names: Vec<&str> = nodes.iter().filter_map(|node| topology.host(*node)).collect();
     names.dedup();
     let folded = HostSet::from_names(names).map(|set| set.to_string()).unwrap_or_default();
     if folded.chars().count() <= HOST_CHARACTERS {
@@ -158,19 +183,17 @@ fn hosts(topology: &Topology, siblings: &Siblings) -> String {
 }
 
 /// One branch for siblings that there is no room for.
-fn rest(siblings: &[Siblings], branch: impl Fn(&Siblings) -> Branch) -> Option<Branch> {
-    let add = |one: Branch, other: Branch| Branch {
+fn together(siblings: impl Iterator<Item = Branch>) -> Option<Branch> {
+    siblings.reduce(|one, other| Branch {
         role: one.role.filter(|role| other.role == Some(*role)),
         count: one.count + other.count,
+        stands_for: one.stands_for + other.stands_for,
         hosts: String::new(),
         agents: one.agents + other.agents,
         members: one.members + other.members,
         children: Vec::new(),
         is_cut: true,
-    };
-    let mut all = siblings.iter().map(branch);
-    let first = all.next()?;
-    Some(all.fold(first, add))
+    })
 }
 
 impl Branch {
@@ -182,11 +205,11 @@ impl Branch {
             Some(Role::Member) => ("member", "members"),
             None => ("node", "nodes"),
         };
-        match (self.count, self.hosts.as_str()) {
-            (1, "") => one.into(),
-            (1, place) => format!("{one} {place}"),
-            (count, "") => format!("{count} {several}"),
-            (count, hosts) => format!("{count} {several} on {hosts}"),
+        let what = if self.count == 1 { one.into() } else { format!("{} {several}", self.count) };
+        match (self.hosts.as_str(), self.stands_for) {
+            ("", _) => what,
+            (place, 1) => format!("{what} {place}"),
+            (hosts, _) => format!("{what} on {hosts}"),
         }
     }
 

@@ -16,6 +16,8 @@ struct Line {
     count: u32,
     /// As numbers of names; empty if the nodes are where their parent is.
     hosts: Vec<u32>,
+    /// Nodes it stands for, below all nodes of its parent.
+    nodes: u64,
     /// The line that it is indented below; the first line has none.
     parent: Option<usize>,
     indent: usize,
@@ -31,6 +33,8 @@ struct Reader<'a> {
     /// The only hosts that may occur, if any are given.
     known: Option<&'a HostSet>,
     lines: Vec<Line>,
+    /// Nodes of all lines.
+    total: u64,
     /// The last line and those it is below, the nearest last.
     open: Vec<usize>,
     names: Vec<String>,
@@ -38,8 +42,15 @@ struct Reader<'a> {
 }
 
 pub(in super::super) fn parse(text: &str, known: Option<&HostSet>) -> Result<Topology, TopologyError> {
-    let mut reader =
-        Reader { text, known, lines: Vec::new(), open: Vec::new(), names: Vec::new(), numbers: HashMap::new() };
+    let mut reader = Reader {
+        text,
+        known,
+        lines: Vec::new(),
+        total: 0,
+        open: Vec::new(),
+        names: Vec::new(),
+        numbers: HashMap::new(),
+    };
     let mut offset = 0;
     for (number, line) in (1..).zip(text.split('\n')) {
         let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();
@@ -77,8 +88,15 @@ impl Reader<'_> {
         if role == Role::FrontEnd && (count > 1 || hosts.len() > 1) {
             return self.fail(offset, TopologyProblem::SecondRoot);
         }
+        // Counted line by line: the hosts of lines that are too many are not even read.
+        let above = parent.map_or(1, |parent| self.lines[parent].nodes);
+        let nodes = above.saturating_mul(count.into()).saturating_mul(hosts.len().max(1) as u64);
+        self.total = self.total.saturating_add(nodes);
+        if self.total > MAX_NODES.into() {
+            return self.fail(offset, TopologyProblem::TooManyNodes);
+        }
         self.open.push(self.lines.len());
-        self.lines.push(Line { role, count, hosts, parent, indent, offset, number, has_children: false });
+        self.lines.push(Line { role, count, hosts, nodes, parent, indent, offset, number, has_children: false });
         Ok(())
     }
 
@@ -173,23 +191,7 @@ impl Reader<'_> {
             return self.fail(root.offset, TopologyProblem::Empty);
         }
         let idle = self.lines.iter().find(|line| line.role == Role::Agent && !line.has_children);
-        if let Some(idle) = idle {
-            return self.fail(idle.offset, TopologyProblem::IdleAgent);
-        }
-        let mut copies: Vec<u64> = Vec::with_capacity(self.lines.len());
-        let mut total = 0;
-        for line in &self.lines {
-            let above = line.parent.map_or(1, |parent| copies[parent]);
-            // Neither factor is above 2^32: the product of two fits, and only what is below the bound is multiplied on.
-            let nodes = above * u64::from(line.count);
-            let nodes = nodes.min(MAX_NODES.into()) * line.hosts.len().max(1) as u64;
-            total += nodes;
-            if total > MAX_NODES.into() || above * u64::from(line.count) > MAX_NODES.into() {
-                return self.fail(line.offset, TopologyProblem::TooManyNodes);
-            }
-            copies.push(nodes);
-        }
-        Ok(())
+        idle.map_or(Ok(()), |idle| self.fail(idle.offset, TopologyProblem::IdleAgent))
     }
 
     /// Makes the nodes, line by line; those of a line follow each other.
@@ -197,7 +199,8 @@ impl Reader<'_> {
         let mut sketch = Sketch::default();
         let mut starts = Vec::with_capacity(self.lines.len());
         for line in &self.lines {
-            let above = line.parent.map_or(0..1, |parent| starts[parent]..next_start(&starts, parent, &sketch));
+            let nodes_of = |parent: usize| starts[parent]..starts[parent] + self.lines[parent].nodes as u32;
+            let above = line.parent.map_or(0..1, nodes_of);
             starts.push(sketch.parents.len() as u32);
             for parent in above {
                 let inherited = sketch.on.get(parent as usize).copied().unwrap_or(Placing::NOWHERE);
@@ -218,11 +221,6 @@ impl Reader<'_> {
         })?;
         Ok(Sketch { hosts: checked, ..sketch }.assemble_tree()?)
     }
-}
-
-/// Where the nodes of a line end.
-fn next_start(starts: &[u32], line: usize, sketch: &Sketch) -> u32 {
-    starts.get(line + 1).copied().unwrap_or(sketch.parents.len() as u32)
 }
 
 /// A word, and what stands behind it and the spaces.
