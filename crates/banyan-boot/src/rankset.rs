@@ -76,7 +76,7 @@ impl RankSet {
             folder.push(new);
             self.pieces = folder.finish();
         } else {
-            *self = self.union(&vec![new].into());
+            *self = self.union(&RankSet { pieces: vec![new] });
         }
     }
 
@@ -122,13 +122,6 @@ impl RankSet {
     }
 }
 
-impl From<Vec<Progression>> for RankSet {
-    /// Of what [`Folder`] gave.
-    fn from(pieces: Vec<Progression>) -> RankSet {
-        RankSet { pieces }
-    }
-}
-
 impl Extend<u32> for RankSet {
     fn extend<I: IntoIterator<Item = u32>>(&mut self, ranks: I) {
         *self = self.union(&ranks.into_iter().collect());
@@ -141,6 +134,6 @@ impl FromIterator<u32> for RankSet {
         ranks.sort_unstable();
         let mut folder = Folder::default();
         ranks.into_iter().for_each(|rank| folder.push(Progression::run(rank, rank)));
-        folder.finish().into()
+        RankSet { pieces: folder.finish() }
     }
 }

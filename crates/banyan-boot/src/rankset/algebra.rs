@@ -45,7 +45,7 @@ impl RankSet {
         loop {
             let (one, two) = match (low.next, high.next) {
                 (Some(one), Some(two)) => (one, two),
-                (None, None) => return union.finish().into(),
+                (None, None) => return RankSet { pieces: union.finish() },
                 (one, two) => {
                     one.or(two).into_iter().for_each(|piece| union.push(piece));
                     low.advance();
@@ -76,7 +76,7 @@ impl RankSet {
     pub fn intersection(&self, other: &RankSet) -> RankSet {
         let mut intersection = Folder::default();
         self.meetings(other).for_each(|piece| intersection.push(piece));
-        intersection.finish().into()
+        RankSet { pieces: intersection.finish() }
     }
 
     /// The ranks of this set that `other` does not have.
@@ -96,7 +96,7 @@ impl RankSet {
             }
             left.into_iter().for_each(|ranks| difference.push(ranks));
         }
-        difference.finish().into()
+        RankSet { pieces: difference.finish() }
     }
 
     /// True if `other` has all ranks of this set.

@@ -161,7 +161,7 @@ impl Reader<'_> {
             next = u64::from(piece.last) + 2;
         }
         // What folds otherwise was not written by us.
-        if folder.finish() == pieces { Ok(pieces.into()) } else { Err(RankSetError::Malformed(0)) }
+        if folder.finish() == pieces { Ok(RankSet { pieces }) } else { Err(RankSetError::Malformed(0)) }
     }
 
     /// Reads a piece behind the ranks below `next`; `None` if its ranks are none.
@@ -208,6 +208,6 @@ impl Reader<'_> {
                 left = left.checked_shr(low + length).map_or(0, |rest| rest.unbounded_shl(low + length));
             }
         }
-        Ok(folder.finish().into())
+        Ok(RankSet { pieces: folder.finish() })
     }
 }

@@ -71,7 +71,7 @@ fn together(items: &[(Progression, usize)]) -> RankSet {
         [(ranks, _)] => {
             let mut folder = super::Folder::default();
             folder.push(*ranks);
-            folder.finish().into()
+            RankSet { pieces: folder.finish() }
         }
         _ => {
             let (one, other) = items.split_at(items.len() / 2);
