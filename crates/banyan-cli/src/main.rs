@@ -14,6 +14,7 @@ mod progress;
 mod records;
 mod run;
 mod sim;
+mod topo;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ Examples:
   banyan demo                            what records can do, in a second
   banyan run -w node[1-8] -- uptime      a command on many hosts
   banyan records dump FILE               the records in a file, whoever wrote it
+  banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
 )]
 enum Banyan {
@@ -41,6 +43,9 @@ enum Banyan {
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
+    /// Make, check and draw trees of processes
+    #[command(subcommand)]
+    Topo(topo::Topo),
     /// Measure, side by side with what Banyan is compared with
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -56,6 +61,7 @@ fn main() -> ExitCode {
         Banyan::Demo(demo) => demo.run(),
         Banyan::Run(run) => run.run(),
         Banyan::Records(records) => records.run(),
+        Banyan::Topo(topo) => topo.run(),
         Banyan::Bench(bench) => bench.run(),
         Banyan::Sim(sim) => sim.run(),
         Banyan::Agent(agent) => agent.run(),

@@ -1,7 +1,18 @@
 //! A tree of processes that multicasts downwards and reduces upwards.
 //!
-//! One program talks to thousands of processes as if they were one. This crate knows topologies, streams, filters and
-//! recovery; it does not know how processes are started (`banyan-boot`) or what the records mean (`banyan-ndr`).
+//! One program talks to thousands of processes as if they were one: packets go down to the members of a stream, and what
+//! the members send comes up as *waves*, combined on the way. This crate knows topologies, streams and recovery; it does
+//! not know how processes are started (`banyan-boot`) or what the records mean (`banyan-ndr`).
+//!
+//! # Where things are
+//!
+//! | | |
+//! | --- | --- |
+//! | module [`topology`] | shapes of trees: made, read, checked, drawn |
+//! | [`Node`] | a node as a state machine without clock or socket; its module tells how nothing is lost |
+//! | [`Message`], [`Run`], [`Bodies`] | what nodes tell each other |
+//! | [`Transformation`] | what a node does with the contributions to a wave |
+//! | module [`sim`] | a hundred thousand nodes in one process, with faults from a seed, checked against a model |
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +21,7 @@ mod message;
 mod node;
 mod run;
 pub mod sim;
+pub mod topology;
 mod transformation;
 
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};

@@ -13,6 +13,8 @@ mod source;
 mod stat;
 mod walk;
 
+pub(crate) use source::input;
+
 use crate::failure::Outcome;
 
 /// The verbs. A file is a Banyan record file, or a file or stream written by FFS or PBIO; `-` is standard input.

@@ -1,4 +1,5 @@
-//! `docs/command-records.md` is true: its files are made, its commands run, and what they print is what it shows.
+//! The documents of the command are true: their files are made, their commands run, and what these print is what they
+//! show.
 //!
 //! A fenced block whose first line has a second word is a file of that name; one of `console` holds commands after `$`
 //! and what they print. With `BANYAN_REWRITE_DOCS=1` in the environment the outputs are written anew.
@@ -10,22 +11,32 @@ use crate::workshop::{Workshop, golden};
 /// The examples show formats as they lie on a 64-bit little-endian machine.
 #[cfg(all(target_endian = "little", target_pointer_width = "64"))]
 #[test]
-fn the_commands_in_the_documentation_print_what_it_shows() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-records.md");
-    let text = std::fs::read_to_string(&path).expect("the document");
+fn the_commands_in_the_documentation_of_records_print_what_it_shows() {
     let shop = Workshop::new();
     for (name, machine) in [("sparc.bin", "sun8"), ("x86-64.bin", "ub12-64")] {
         std::fs::copy(golden(&format!("file_output.{machine}")), shop.path(name)).expect("room");
     }
-    let found = run(&text, &shop);
+    is_true("command-records.md", &shop);
+}
+
+#[test]
+fn the_commands_in_the_documentation_of_topologies_print_what_it_shows() {
+    is_true("command-topo.md", &Workshop::new());
+    is_true("topologies.md", &Workshop::new());
+}
+
+fn is_true(document: &str, shop: &Workshop) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
+    let text = std::fs::read_to_string(&path).expect("the document");
+    let found = run(&text, shop);
     if std::env::var_os("BANYAN_REWRITE_DOCS").is_some() {
         std::fs::write(&path, &found).expect("the document can be written");
         return;
     }
     for (shown, printed) in text.lines().zip(found.lines()) {
-        assert_eq!(shown, printed, "write it anew with BANYAN_REWRITE_DOCS=1");
+        assert_eq!(shown, printed, "{document}: write it anew with BANYAN_REWRITE_DOCS=1");
     }
-    assert_eq!(text.len(), found.len(), "write it anew with BANYAN_REWRITE_DOCS=1");
+    assert_eq!(text.len(), found.len(), "{document}: write it anew with BANYAN_REWRITE_DOCS=1");
 }
 
 /// The document with what its commands print now.

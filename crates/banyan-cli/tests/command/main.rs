@@ -9,4 +9,5 @@ mod refusals;
 mod run;
 mod schema;
 mod stat;
+mod topo;
 mod workshop;

@@ -32,8 +32,6 @@ mod packets;
 mod parent;
 mod root;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod waves;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -1,0 +1,98 @@
+//! `banyan topo draw`: a topology as text or as a picture.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use banyan_tree::topology::{Folding, Role, View};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::facts;
+use super::source::{Hosts, of_spec_or_file};
+use crate::failure::Outcome;
+use crate::output::Output;
+
+/// Draw a topology: as text, for Graphviz, or as SVG
+///
+/// Siblings with the same below them are drawn as one, with their number; what there is no room for is told in numbers.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan topo draw fanout:16:1000
+  banyan topo draw cluster.topo --as svg -o cluster.svg
+  banyan topo draw binomial:32 --as dot | dot -Tpdf > tree.pdf
+  banyan topo gen 8x8 -w node[1-8] | banyan topo draw - --unfold 8")]
+pub(crate) struct Draw {
+    /// A word such as 4x16, or a topology file; `-` for standard input
+    #[arg(value_name = "SPEC|FILE")]
+    topology: String,
+    #[command(flatten)]
+    hosts: Hosts,
+    /// What to draw it as
+    #[arg(long = "as", value_name = "FORM", default_value = "text")]
+    form: Form,
+    /// Siblings with the same below them that are still drawn one by one; by default 1, and 4 in pictures
+    #[arg(long, value_name = "N")]
+    unfold: Option<usize>,
+    /// Where to write it; `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: String,
+    /// One JSON object with the numbers of the tree and its branches
+    #[arg(long, conflicts_with = "form")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Lines that hang below each other
+    Text,
+    /// For Graphviz
+    Dot,
+    /// A picture on a light background
+    Svg,
+}
+
+impl Draw {
+    pub(crate) fn run(self) -> Outcome {
+        let topology = of_spec_or_file(&self.topology, self.hosts.named()?.as_ref())?;
+        let folding = if self.form == Form::Text { Folding::default() } else { Folding::for_pictures() };
+        let view = topology.view(Folding { apart: self.unfold.unwrap_or(folding.apart), ..folding });
+        let mut out = Output::create(&self.output)?;
+        if self.json {
+            let mut object = facts::json(&topology);
+            object["branches"] = as_json(&view);
+            writeln!(out, "{object}")?;
+        } else {
+            match self.form {
+                Form::Text => write!(out, "{view}")?,
+                Form::Dot => write!(out, "{}", view.to_dot())?,
+                Form::Svg => write!(out, "{}", view.to_svg())?,
+            }
+        }
+        out.keep()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// All branches; the first is the front-end, and children are numbers of others.
+fn as_json(view: &View<'_>) -> Value {
+    let branch = |branch: &banyan_tree::topology::Branch| {
+        let role = match branch.role {
+            Some(Role::FrontEnd) => Some("front-end"),
+            Some(Role::Agent) => Some("agent"),
+            Some(Role::Member) => Some("member"),
+            None => None,
+        };
+        json!({
+            "role": role,
+            "count": branch.count,
+            "stands_for": branch.stands_for,
+            "hosts": branch.hosts,
+            "agents": branch.agents,
+            "members": branch.members,
+            "children": branch.children,
+            "cut": branch.is_cut,
+        })
+    };
+    view.branches().iter().map(branch).collect()
+}

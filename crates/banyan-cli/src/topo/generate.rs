@@ -1,0 +1,70 @@
+//! `banyan topo gen`: a topology file from a word.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use banyan_tree::topology::Spec;
+use clap::{Args, ValueEnum};
+
+use super::facts;
+use super::source::{Hosts, of_spec};
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+/// Make a topology file
+///
+/// SPEC is level widths (4x16: 4 agents with 16 members each), flat:MEMBERS, fanout:FANOUT:MEMBERS, depth:DEPTH:MEMBERS,
+/// knomial:K:MEMBERS, binomial:MEMBERS, or with -w hosts:FANOUT:MEMBERS[:PER-AGENT], so many members on each host below
+/// its own agents.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan topo gen 4x16
+  banyan topo gen hosts:16:8 -w node[1-128] -o cluster.topo
+  banyan topo gen fanout:16:1000 -w node[1-20] --notation mrnet -o mrnet.top")]
+pub(crate) struct Generate {
+    /// The topology in a word, such as 4x16 or fanout:16:1000
+    #[arg(value_name = "SPEC")]
+    spec: String,
+    #[command(flatten)]
+    hosts: Hosts,
+    /// The notation of the file
+    #[arg(long, value_name = "NOTATION", default_value = "banyan")]
+    notation: Notation,
+    /// Where to write it; `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: String,
+    /// One JSON object with the numbers of the tree and the text of the file
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Notation {
+    /// Lines of roles and hosts, indented below each other
+    Banyan,
+    /// parent:0 => child:0 child:1 ;
+    Mrnet,
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> Outcome {
+        let spec: Spec = self.spec.parse().map_err(|error| Failure::usage(format!("{}: {error}", self.spec)))?;
+        let topology = of_spec(&spec, self.hosts.named()?.as_ref())?;
+        let mut out = Output::create(&self.output)?;
+        let text = match self.notation {
+            Notation::Banyan => topology.outline().to_string(),
+            Notation::Mrnet => topology.mrnet().to_string(),
+        };
+        if self.json {
+            let mut object = facts::json(&topology);
+            object["spec"] = spec.to_string().into();
+            object["text"] = text.into();
+            writeln!(out, "{object}")?;
+        } else {
+            write!(out, "{text}")?;
+        }
+        out.keep()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
