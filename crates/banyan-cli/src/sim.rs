@@ -99,14 +99,8 @@ impl Sim {
             hits_members: self.members_fail,
             only_deaths: self.only_deaths,
         };
-        let plan = Plan {
-            shape: shape.to_vec(),
-            seed,
-            waves: self.waves,
-            streams: self.streams,
-            faults,
-            ..Plan::default()
-        };
+        let plan =
+            Plan { shape: shape.to_vec(), seed, waves: self.waves, streams: self.streams, faults, ..Plan::default() };
         let mut out = output::stdout();
         let mut written = Ok(());
         let ran = simulate(&plan, &mut |line| {

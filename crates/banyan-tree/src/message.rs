@@ -42,6 +42,8 @@ pub enum Message {
     },
     /// Upwards: do not wait for me.
     Withdraw(StreamId),
+    /// Downwards: I have only now heard of this stream; send again what the front-end has not taken.
+    Again(StreamId),
     /// Upwards: my window is full; acknowledge each wave.
     Hurry(StreamId),
     /// Downwards: the front-end has taken all waves before this one.

@@ -61,7 +61,17 @@ impl Ascent {
     }
 
     fn new(state: State, level: Level, ancestry: Ancestry, chance: Chance) -> Ascent {
-        Ascent { state, level, ancestry, queue: VecDeque::new(), asked: 0, passes: 0, orphaned: Time(0), had_parent: false, chance }
+        Ascent {
+            state,
+            level,
+            ancestry,
+            queue: VecDeque::new(),
+            asked: 0,
+            passes: 0,
+            orphaned: Time(0),
+            had_parent: false,
+            chance,
+        }
     }
 
     pub(super) fn state(&self) -> State {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{Action, Node, Report};
+use super::{Action, EARLY_STREAMS, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, Place, Resume};
+use crate::run::Run;
 
 impl Node {
     pub(super) fn childs_message(&mut self, link: LinkId, message: Message, now: Time) {
@@ -15,6 +16,7 @@ impl Node {
             // It is not a child any more, or never was.
             return self.actions.push_back(Action::Close(link));
         };
+        self.note_early(link, &message);
         match message {
             Message::Placed { places, resumes } => self.placed(link, places, resumes, now),
             Message::Gone(gone) => self.gone(gone, now),
@@ -32,6 +34,15 @@ impl Node {
             Message::Resend { stream, from } => self.resend(link, stream, from),
             // A child says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
+        }
+    }
+
+    /// Remembers a child that speaks of a stream this node has not heard of: it will be asked again.
+    fn note_early(&mut self, link: LinkId, message: &Message) {
+        let (Message::Participate { stream, .. } | Message::Run(Run { stream, .. })) = message else { return };
+        let bound = EARLY_STREAMS * (1 + self.below.degree());
+        if *stream > self.last_opened && self.early_children.len() < bound {
+            self.early_children.insert((*stream, link));
         }
     }
 
@@ -127,6 +138,7 @@ impl Node {
     }
 
     fn forget_upwards(&mut self, link: LinkId) {
+        self.early_children.retain(|(_, early)| *early != link);
         self.below.unlink_child(link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {

@@ -25,7 +25,8 @@ pub struct NodeCounters {
 impl Node {
     /// The figures of this moment.
     pub fn counters(&self) -> NodeCounters {
-        let start = NodeCounters { children: self.degree(), log_bytes: self.control.bytes(), ..NodeCounters::default() };
+        let start =
+            NodeCounters { children: self.degree(), log_bytes: self.control.bytes(), ..NodeCounters::default() };
         self.streams.values().fold(start, |sum, stream| sum.plus(stream))
     }
 }

@@ -146,9 +146,7 @@ impl Page {
         if self.parts.iter().any(|known| part.members.is_subset(&known.members)) {
             return true;
         }
-        let is_apart = |known: &Run| {
-            known.members.is_subset(&part.members) || known.members.is_disjoint(&part.members)
-        };
+        let is_apart = |known: &Run| known.members.is_subset(&part.members) || known.members.is_disjoint(&part.members);
         if !self.parts.iter().all(is_apart) {
             return false;
         }

@@ -139,7 +139,7 @@ impl Log {
     }
 
     /// What can be sent now: child, number, packet.
-    pub(super) fn to_send(&mut self) -> Vec<(LinkId, u64, Packet)> {
+    pub(super) fn take_due(&mut self) -> Vec<(LinkId, u64, Packet)> {
         let (start, next) = (self.start, self.next());
         let mut sends = Vec::new();
         for (link, cursor) in &mut self.children {
@@ -152,7 +152,7 @@ impl Log {
     }
 
     /// The packet to ask the parent for, if some child needs one that is not here and was not asked for.
-    pub(super) fn to_ask(&mut self) -> Option<u64> {
+    pub(super) fn take_question(&mut self) -> Option<u64> {
         let needed = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min()?;
         if self.asked.is_some_and(|asked| asked <= needed) {
             return None;

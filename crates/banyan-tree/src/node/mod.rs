@@ -34,7 +34,7 @@ mod root;
 mod stream;
 mod waves;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,14 +169,18 @@ pub struct Node {
     /// What the parent was last told of it.
     control_reported: u64,
     streams: BTreeMap<StreamId, Stream>,
+    /// The last stream that was opened here.
+    last_opened: StreamId,
     /// Streams of which packets came before this node heard that they are open: the first such packet.
     early: BTreeMap<StreamId, u64>,
+    /// Children that sent something for a stream before this node heard of it.
+    early_children: BTreeSet<(StreamId, LinkId)>,
     root: Option<Root>,
     links: u64,
     actions: VecDeque<Action>,
 }
 
-/// Streams that may send packets before they are open here; more are told to send again anyway.
+/// Streams of which packets may come before they are open here.
 const EARLY_STREAMS: usize = 1024;
 
 /// Children of a node that its grandchildren may turn to, at most.
@@ -222,7 +226,9 @@ impl Node {
             control: Log::default(),
             control_reported: 0,
             streams: BTreeMap::new(),
+            last_opened: StreamId::CONTROL,
             early: BTreeMap::new(),
+            early_children: BTreeSet::new(),
             root: None,
             links: 0,
             actions: VecDeque::new(),

@@ -97,7 +97,7 @@ impl Node {
     /// A packet from the parent.
     pub(super) fn packet(&mut self, id: StreamId, sequence: u64, packet: Packet) {
         let Some(log) = self.log_mut(id) else {
-            if self.early.len() < EARLY_STREAMS {
+            if id > self.last_opened && self.early.len() < EARLY_STREAMS {
                 self.early.entry(id).or_insert(sequence);
             }
             return;
@@ -146,11 +146,18 @@ impl Node {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
         }
-        let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
-        for link in links.into_iter().filter(|link| !self.below.members(*link).is_disjoint(&opening.members)) {
-            stream.gathering.participate(link, Wave(0));
+        let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
+        links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
+        for link in links {
+            if self.early_children.remove(&(id, link)) {
+                self.send(link, Message::Again(id));
+            } else {
+                stream.gathering.participate(link, Wave(0));
+            }
             stream.log.add_child(link, 0, 0);
         }
+        self.last_opened = self.last_opened.max(id);
+        self.early_children.retain(|(early, _)| *early > id);
         let early = self.early.remove(&id);
         if let Some(first) = early {
             stream.log.start_at(first);
@@ -234,8 +241,8 @@ impl Node {
     pub(super) fn pump_down(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
         let Some(log) = self.log_mut(id) else { return };
-        let sends = log.to_send();
-        let ask = log.to_ask();
+        let sends = log.take_due();
+        let ask = log.take_question();
         for (link, sequence, packet) in sends {
             self.send(link, Message::Packet { stream: id, sequence, packet });
         }

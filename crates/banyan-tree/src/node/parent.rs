@@ -75,6 +75,7 @@ impl Node {
             Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
+            Message::Again(stream) => self.resume_upwards(stream),
             // A parent says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
         }

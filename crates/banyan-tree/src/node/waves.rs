@@ -63,7 +63,8 @@ impl Node {
         let whole = known.ledger.as_mut()?.take()?;
         let bodies = known.transformation.combine(&whole.parts);
         let first = whole.parts.first()?;
-        let delivery = Delivery { stream, first: first.first, count: first.bodies.len(), members: whole.members, bodies };
+        let delivery =
+            Delivery { stream, first: first.first, count: first.bodies.len(), members: whole.members, bodies };
         let taken = first.end();
         known.taken_bytes += whole.parts.iter().map(|part| part.bodies.size()).sum::<usize>();
         let waves = known.kept.acknowledged().until(taken);

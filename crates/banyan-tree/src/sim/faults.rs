@@ -37,8 +37,7 @@ pub struct FaultPlan {
 
 impl FaultPlan {
     /// Nothing goes wrong.
-    pub const NONE: FaultPlan =
-        FaultPlan { count: 0, within: Duration::ZERO, hits_members: false, only_deaths: true };
+    pub const NONE: FaultPlan = FaultPlan { count: 0, within: Duration::ZERO, hits_members: false, only_deaths: true };
 
     /// The faults of a seed, in the order of time. Node 0 is the front-end, which does not fail; inner nodes come next.
     pub(super) fn draw(&self, inner: usize, nodes: usize, chance: &mut Chance) -> Vec<(Time, Fault)> {

@@ -148,12 +148,7 @@ impl Model {
     }
 
     /// Every wave has every member of its stream that was never given up and did not die.
-    pub(super) fn check_contributors(
-        &self,
-        stream: StreamId,
-        members: &RankSet,
-        died: &RankSet,
-    ) -> Result<(), Broken> {
+    pub(super) fn check_contributors(&self, stream: StreamId, members: &RankSet, died: &RankSet) -> Result<(), Broken> {
         let steady = members.difference(died).difference(&self.lost);
         for (wave, contributors) in self.contributors.get(&stream).into_iter().flatten() {
             if !steady.is_subset(contributors) {

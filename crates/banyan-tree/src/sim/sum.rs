@@ -26,7 +26,8 @@ struct Sum;
 impl Transformation for Sum {
     fn combine(&mut self, parts: &[Run]) -> Result<Bodies, TransformationError> {
         let count = parts.first().map_or(0, |part| part.bodies.len());
-        let sums = (0..count).map(|wave| parts.iter().map(|part| number(part.bodies.get(wave))).fold(0, u64::wrapping_add));
+        let sums =
+            (0..count).map(|wave| parts.iter().map(|part| number(part.bodies.get(wave))).fold(0, u64::wrapping_add));
         bodies(sums)
     }
 }

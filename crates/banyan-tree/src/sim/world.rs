@@ -532,8 +532,7 @@ impl<'p, 't> World<'p, 't> {
     }
 
     fn whereabouts(&self) -> String {
-        let waves: Vec<String> =
-            self.streams.iter().map(|(stream, _)| self.whereabouts_of(*stream)).collect();
+        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.whereabouts_of(*stream)).collect();
         let orphans: Vec<usize> = (1..self.nodes.len())
             .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
             .take(8)
@@ -572,7 +571,8 @@ fn grow(plan: &Plan) -> Vec<Inhabitant> {
         for (at, (parent, above)) in parents.iter().enumerate() {
             let of_parent = first + at * children;
             let named = (of_parent..of_parent + children).take(if is_last { 0 } else { NAMED });
-            let candidate = |node: usize, level: usize| Candidate { node: NodeId(node as u32), level: Level(level as u16) };
+            let candidate =
+                |node: usize, level: usize| Candidate { node: NodeId(node as u32), level: Level(level as u16) };
             let own = Ancestor {
                 itself: candidate(*parent, level),
                 children: named.map(|node| candidate(node, level + 1)).collect(),
