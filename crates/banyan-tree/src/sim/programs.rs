@@ -12,7 +12,7 @@ use crate::node::SendError;
 /// A program rests for at most so long.
 const REST: Duration = Duration::from_millis(2);
 /// … unless it could do nothing.
-const LONG_REST: Duration = Duration::from_millis(50);
+const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
 const BATCH: usize = 4;
 
