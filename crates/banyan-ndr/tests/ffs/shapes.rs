@@ -1,6 +1,6 @@
 //! Shapes of fields that the golden files do not hold, on made-up machines.
 
-use banyan_ndr::ffs::{Entry, ErrorKind, Reader, is_ffs};
+use banyan_ndr::ffs::{Entry, ErrorKind, LongDouble, Reader, is_ffs};
 use banyan_ndr::wire::Slots;
 use banyan_ndr::{ByteOrder, DecodeError, Value};
 
@@ -198,11 +198,103 @@ fn floats_are_read_from_machines_that_order_them_unlike_integers() {
     }
 }
 
+/// 1.5 and a third as an x87 number of ten bytes, and what is nearest to a third.
+const X87_ONE_AND_A_HALF: [u8; 10] = [0, 0, 0, 0, 0, 0, 0, 0xc0, 0xff, 0x3f];
+const X87_THIRD: [u8; 10] = [0xab, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xfd, 0x3f];
+const THIRD: f64 = 1.0 / 3.0;
+
+fn padded(number: [u8; 10], width: usize) -> Vec<u8> {
+    // Padding holds what happened to be in memory.
+    [&number[..], &[0xee; 6][..width - 10]].concat()
+}
+
 #[test]
-fn a_long_double_is_refused_by_name() {
-    let stream = LITTLE.stream(&[("physics", 16, &[("energy", "float", 16, 0)])], &[0; 16]);
-    let message = error(&stream).to_string();
-    assert!(message.contains("physics.energy") && message.contains("long double"), "{message}");
+fn long_doubles_of_ten_and_twelve_bytes_are_x87_numbers() {
+    for (width, machine) in [(10, LITTLE), (12, Machine { pointer: 4, version: 1, ..LITTLE })] {
+        let fields =
+            [("one", "float", width, 0), ("many", "float[2]", width, width), ("last", "integer", 4, 3 * width)];
+        let width = width as usize;
+        let numbers = [X87_ONE_AND_A_HALF, X87_THIRD, X87_ONE_AND_A_HALF].map(|number| padded(number, width));
+        let contents = bytes(&[numbers.concat(), machine.number(4, -7)]);
+        let value = value_of(&records(&machine.stream(&[("r", contents.len() as u32, &fields)], &contents))[0]);
+        assert_eq!((get(&value, "one"), get(&value, "last")), (&Value::F64(1.5), &Value::Int(-7)));
+        assert_eq!(*get(&value, "many"), Value::List(vec![Value::F64(THIRD), Value::F64(1.5)]));
+    }
+}
+
+#[test]
+fn long_doubles_of_sixteen_bytes_are_read_as_the_reader_is_told() {
+    let third: u128 = 0x3ffd_5555_5555_5555_5555_5555_5555_5555;
+    let (first, second) = (THIRD, 1.850_371_707_708_594e-17_f64);
+    let cases = [
+        (LITTLE, LongDouble::X87, padded(X87_THIRD, 16)),
+        (LITTLE, LongDouble::Binary128, third.to_le_bytes().to_vec()),
+        (BIG, LongDouble::Binary128, third.to_be_bytes().to_vec()),
+        (LITTLE, LongDouble::DoubleDouble, [first.to_le_bytes(), second.to_le_bytes()].concat()),
+        (BIG, LongDouble::DoubleDouble, [first.to_be_bytes(), second.to_be_bytes()].concat()),
+    ];
+    for (machine, form, number) in cases {
+        let fields = [
+            ("n", "integer", 4, 0),
+            ("one", "float", 16, 16),
+            ("square", "float[2][2]", 16, 32),
+            ("many", "float[n]", 16, 96),
+            ("pointed", "*float", 16, 96 + u32::from(machine.pointer)),
+        ];
+        let pad = |mut bytes: Vec<u8>, len| {
+            bytes.resize(len, 0xee);
+            bytes
+        };
+        let contents = bytes(&[
+            pad(machine.number(4, 3), 16),
+            number.repeat(5),
+            pad(bytes(&[machine.reference(112), machine.reference(160)]), 16),
+            number.repeat(4),
+        ]);
+        let stream = machine.stream(&[("r", 112, &fields)], &contents);
+        let mut entries = Reader::from_bytes(&stream).expect("a stream").assume_long_doubles(form);
+        let record = entries.find_map(|entry| match entry.expect("a good stream") {
+            Entry::Record(record) => Some(record),
+            _ => None,
+        });
+        let value = value_of(&record.expect("a record"));
+        let numbers = |count| Value::List(vec![Value::F64(THIRD); count]);
+        assert_eq!((get(&value, "one"), get(&value, "pointed")), (&Value::F64(THIRD), &Value::F64(THIRD)), "{form:?}");
+        let square = Value::List(vec![numbers(2); 2]);
+        assert_eq!((get(&value, "square"), get(&value, "many")), (&square, &numbers(3)), "{form:?}");
+    }
+}
+
+#[test]
+fn a_long_double_whose_meaning_is_not_known_is_refused_with_a_remedy() {
+    for (machine, width, remedy) in [
+        (LITTLE, 16, "--long-double"),
+        (BIG, 16, "--long-double"),
+        (BIG, 12, "doubles"),
+        (Machine { floats: 3, ..LITTLE }, 12, "doubles"),
+    ] {
+        let stream = machine.stream(&[("physics", width, &[("energy", "float", width, 0)])], &[0; 16]);
+        let message = error(&stream).to_string();
+        assert!(message.contains("physics.energy") && message.contains("long double"), "{message}");
+        assert!(message.contains(remedy), "{message}");
+    }
+}
+
+#[test]
+fn a_long_double_that_was_told_wrong_is_refused() {
+    let stream = BIG.stream(&[("physics", 16, &[("energy", "float", 16, 0)])], &[0; 16]);
+    let mut entries = Reader::from_bytes(&stream).expect("a stream").assume_long_doubles(LongDouble::X87);
+    let message = entries.next().expect("a format").expect_err("x87 is little-endian").to_string();
+    assert!(message.contains("physics.energy") && message.contains("binary128"), "{message}");
+}
+
+#[test]
+fn long_doubles_that_reach_out_of_their_record_are_refused() {
+    for (ty, size, offset) in [("float", 12, 4), ("float[2]", 12, 0), ("float[4000000000]", 12, 0)] {
+        let stream = LITTLE.stream(&[("r", 12, &[("long", ty, size, offset)])], &[0; 12]);
+        let message = error(&stream).to_string();
+        assert!(message.contains("r.long"), "{message}");
+    }
 }
 
 #[test]
