@@ -24,8 +24,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
-use crate::report::{self, Outcome, Problem, Report};
-use crate::run::{Failure, Runner};
+use crate::report::{self, Cost, Outcome, Problem, Report};
+use crate::run::{Failure, Runner, processor_time};
 
 /// A step.
 pub(crate) struct Step {
@@ -121,11 +121,12 @@ impl Job<'_> {
             return false;
         }
         report::doing(self.step, name);
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), processor_time());
         let runner = Runner { verbose: self.options.verbose, limit: LIMIT };
         let outcome = run(&Tools { root: self.root, runner });
         let passed = outcome.is_ok();
-        self.report().add(self.step, name, start.elapsed(), outcome);
+        let cost = Cost { time: start.elapsed(), processor: processor_time() - before };
+        self.report().add(self.step, name, cost, outcome);
         passed
     }
 
