@@ -44,8 +44,11 @@ pub(crate) struct Step {
 enum Lane {
     /// Takes seconds, and comes before all others.
     First,
-    /// Builds in `target/debug`, for this machine and for emulated ones.
+    /// Builds in `target/debug` for this machine.
     Debug,
+    /// Builds for emulated machines, each in a directory of its own. Cargo lets it and the lane before build in turn,
+    /// because both need what runs while building; the tests of one run while the other builds.
+    Emulated,
     /// Builds in `target/miri`.
     Miri,
     /// Builds in `target/fuzz` and `target/release`.
@@ -53,7 +56,7 @@ enum Lane {
 }
 
 /// The lanes behind the first.
-const SIDE_BY_SIDE: [Lane; 3] = [Lane::Debug, Lane::Miri, Lane::Optimized];
+const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Miri, Lane::Optimized];
 
 /// All steps.
 pub(crate) const STEPS: &[Step] = &[
@@ -69,8 +72,8 @@ pub(crate) const STEPS: &[Step] = &[
         "Sessions over test hosts start, fail as they should, and leave nothing",
         sessions::run,
     ),
-    step("cross", Lane::Debug, "banyan-ndr's tests on emulated machines of other architectures", cross::run),
-    step("corpus", Lane::Debug, "Every architecture reads what every other one wrote", corpus::run),
+    step("cross", Lane::Emulated, "The tests on emulated machines of other architectures", cross::run),
+    step("corpus", Lane::Emulated, "Every architecture reads what every other one wrote", corpus::run),
     step("miri", Lane::Miri, "The unsafe modules under Miri, little- and big-endian", miri::run),
     step("readme", Lane::Optimized, "The commands in README.md and in docs do what they say", readme::run),
     step("fuzz", Lane::Optimized, "Each fuzz target for a few seconds", fuzz::run),
@@ -163,10 +166,15 @@ impl Tools<'_> {
     }
 }
 
+/// The arguments that choose all crates with all their features. Without Arrow, which is off by default, everything is
+/// built and checked too, but only what depends on it is tested twice.
+const EVERYTHING: &[&str] = &["--workspace", "--features", "banyan-cli/arrow"];
+
 /// `cargo` with these arguments, by the tool-chain in use.
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new("cargo");
     command.args(arguments);
+    build_once(&mut command);
     command
 }
 
@@ -180,7 +188,16 @@ fn has_nextest() -> bool {
 fn nightly_cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments);
+    build_once(&mut command);
     command
+}
+
+/// What Cargo writes down to build faster after the next change costs a tenth of every build and is of no use to one
+/// that is not followed by changes. Who makes changes between runs sets the variable.
+fn build_once(command: &mut Command) {
+    if std::env::var_os("CARGO_INCREMENTAL").is_none() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
 }
 
 /// The closing lines of test runners: one for each test program that ran any test.

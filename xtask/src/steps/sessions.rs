@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Job, Tools, cargo};
+use super::{EVERYTHING, Job, Tools, cargo};
 use crate::report::{Outcome, Problem};
 use crate::{hosts, install};
 
@@ -53,8 +53,9 @@ fn by_launchers(tools: &Tools<'_>) -> Outcome {
 
 /// The tests of a program that are ignored unless there are hosts.
 fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
-    let mut tests = cargo(["test", "--package", "banyan-boot", "--test", program, "--", "--ignored"]);
-    tests.arg("--test-threads=1").env("BANYAN_TEST_CLUSTER", &hosts.name);
+    // With the features of step `tests`, which has built these programs.
+    let mut tests = cargo(["test", "--test", program]);
+    tests.args(EVERYTHING).args(["--", "--ignored", "--test-threads=1"]).env("BANYAN_TEST_CLUSTER", &hosts.name);
     tests
 }
 
