@@ -5,17 +5,18 @@ use std::sync::mpsc;
 use banyan_ndr::file::{ReadError, Reader, Writer};
 
 use super::samples::{Sample, all, numbered, small_blocks, tick_at};
+use crate::support::effort::share;
 
 #[test]
 fn a_reader_sees_what_a_writer_has_flushed_and_nothing_half_written() {
-    const ROUNDS: i64 = 50;
+    let rounds = i64::from(share(50).max(5));
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("records");
     let (flushed, arrivals) = mpsc::channel();
     let writing = path.clone();
     let writer = std::thread::spawn(move || {
         let mut writer = Writer::create(&writing, small_blocks()).unwrap();
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             for i in 0..37 {
                 let sample = tick_at(round * 37 + i);
                 writer.write_body(&sample.format, &sample.body).unwrap();
@@ -39,7 +40,7 @@ fn a_reader_sees_what_a_writer_has_flushed_and_nothing_half_written() {
     writer.join().unwrap();
     reader.refresh().unwrap();
     assert!(reader.is_finished());
-    assert_eq!(reader.len(), 37 * ROUNDS as u64);
+    assert_eq!(reader.len(), 37 * rounds as u64);
     assert_eq!(reader.verify(), []);
 }
 
