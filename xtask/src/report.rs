@@ -1,8 +1,11 @@
 //! What is told to the person at the terminal: a line for each part of a step as it ends, then a table of the steps,
-//! then what was left out and why, then the count. Steps run side by side, so their times add up to more than the total.
+//! then what was left out and why, then the count. Steps run side by side, so their times add up to more than the
+//! total; the processor time of a step is the same whatever runs beside it, so it is the one to compare.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "telling the user is what this module is for")]
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::iter::Sum;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -26,10 +29,34 @@ impl From<Failure> for Problem {
 /// How a part ended. What passed can say something about itself: how many tests, say; further lines stand below.
 pub(crate) type Outcome = Result<String, Problem>;
 
+/// What a part took.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cost {
+    /// By the clock.
+    pub(crate) time: Duration,
+    /// Of processors, by its commands.
+    pub(crate) processor: Duration,
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
+        costs.fold(Cost::default(), |sum, cost| Cost {
+            time: sum.time + cost.time,
+            processor: sum.processor + cost.processor,
+        })
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>9} {:>9}", seconds(self.time), seconds(self.processor))
+    }
+}
+
 struct Part {
     step: &'static str,
     name: String,
-    time: Duration,
+    cost: Cost,
     outcome: Outcome,
 }
 
@@ -41,20 +68,20 @@ pub(crate) struct Report {
 
 impl Report {
     /// Adds a part, and tells of it.
-    pub(crate) fn add(&mut self, step: &'static str, name: &str, time: Duration, outcome: Outcome) {
+    pub(crate) fn add(&mut self, step: &'static str, name: &str, cost: Cost, outcome: Outcome) {
         let title = format!("{step} {name}");
         let told = match &outcome {
             Ok(note) => format!("ok        {}", note.lines().next().unwrap_or_default()),
             Err(Problem::Failed(_)) => "FAILED".to_owned(),
             Err(Problem::LeftOut(why)) => format!("left out  {why}"),
         };
-        show(&format!("{title:<44} {:>9}  {}", seconds(time), told.trim_end()));
+        show(&format!("{title:<44} {cost}  {}", told.trim_end()));
         match &outcome {
             Ok(note) => note.lines().skip(1).for_each(|line| show(&format!("  {line}"))),
             Err(Problem::Failed(output)) => output.lines().for_each(|line| show(&format!("  | {line}"))),
             Err(Problem::LeftOut(_)) => {}
         }
-        self.parts.push(Part { step, name: name.to_owned(), time, outcome });
+        self.parts.push(Part { step, name: name.to_owned(), cost, outcome });
     }
 
     /// Whether any part failed.
@@ -69,7 +96,7 @@ impl Report {
     }
 
     fn summary(&self, total: Duration) -> String {
-        let mut lines = vec![format!("{:<10} {:>9}  result", "step", "time")];
+        let mut lines = vec![format!("{:<10} {:>9} {:>9}  result", "step", "time", "processor")];
         let (mut passed, mut failed) = (0, 0);
         for step in self.steps() {
             let parts: Vec<&Part> = self.parts.iter().filter(|part| part.step == step).collect();
@@ -83,10 +110,11 @@ impl Report {
             };
             failed += usize::from(!bad.is_empty());
             passed += usize::from(bad.is_empty() && out.len() < parts.len());
-            let time = parts.iter().map(|part| part.time).sum();
-            lines.push(format!("{step:<10} {:>9}  {result}", seconds(time)));
+            let cost: Cost = parts.iter().map(|part| part.cost).sum();
+            lines.push(format!("{step:<10} {cost}  {result}"));
         }
-        lines.push(format!("{:<10} {:>9}", "total", seconds(total)));
+        let all: Cost = self.parts.iter().map(|part| part.cost).sum();
+        lines.push(format!("{:<10} {}", "total", Cost { time: total, ..all }));
         lines.extend(self.left_out());
         lines.push(format!("\n{passed} passed, {failed} failed"));
         lines.join("\n")
@@ -162,7 +190,8 @@ mod tests {
     fn report(outcomes: Vec<(&'static str, &str, Outcome)>) -> Report {
         let mut report = Report::default();
         for (step, name, outcome) in outcomes {
-            report.add(step, name, Duration::from_millis(1500), outcome);
+            let cost = Cost { time: Duration::from_millis(1500), processor: Duration::from_millis(2250) };
+            report.add(step, name, cost, outcome);
         }
         report
     }
@@ -176,8 +205,9 @@ mod tests {
             ("cross", "powerpc", Err(Problem::LeftOut("no compiler".into()))),
         ]);
         let text = report.summary(Duration::from_secs(9));
-        assert!(text.contains("cross          3.0 s  passed, but for powerpc\n"), "{text}");
-        assert!(text.contains("fuzz           1.5 s  left out\n"), "{text}");
+        assert!(text.contains("cross          3.0 s     4.5 s  passed, but for powerpc\n"), "{text}");
+        assert!(text.contains("fuzz           1.5 s     2.2 s  left out\n"), "{text}");
+        assert!(text.contains("total          9.0 s     9.0 s\n"), "{text}");
         assert!(text.contains("Left out:\n  fuzz targets: no nightly\n  cross powerpc: no compiler\n"), "{text}");
         assert!(text.ends_with("\n2 passed, 0 failed"), "{text}");
         assert!(!report.has_failure());

@@ -1,16 +1,34 @@
-//! Running a command: its output captured in the order in which it came, its time bounded, and nothing of it left
-//! running when the time is over.
+//! Running a command: its output captured in the order in which it came, its time bounded, nothing of it left running
+//! when the time is over, and the processor time it took counted.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What `cargo run` puts into the environment of this program and the commands it runs must not inherit.
 const INHERITED: &[&str] = &["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "LD_LIBRARY_PATH"];
+
+/// The unit in which Linux tells processor time, on every architecture that it runs on today.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Between two looks at a process that has closed its output and is about to end.
+const PAUSE: Duration = Duration::from_millis(2);
+
+thread_local! {
+    static PROCESSOR_TIME: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// The processor time of all commands that this thread has run so far, with all that they started and waited for. Steps
+/// run side by side, each in one thread: the difference of two calls is what the commands between them took. Services
+/// that outlive the command which started them are not in it.
+pub(crate) fn processor_time() -> Duration {
+    PROCESSOR_TIME.get()
+}
 
 /// How commands are run.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +87,7 @@ impl Runner {
             end_with_descendants(&mut child);
         }
         let written = output.reader.join().unwrap_or_default();
+        PROCESSOR_TIME.set(PROCESSOR_TIME.get() + processor_time_of(child.id(), self.limit));
         let status = child.wait().map_err(|error| failure(format!("is lost: {error}"), written.clone()))?;
         match ended {
             Err(_) => Err(failure(format!("was ended after its {} s", self.limit.as_secs()), written)),
@@ -135,12 +154,31 @@ fn parents() -> Vec<(u32, u32)> {
     entries
         .filter_map(|entry| {
             let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-            // "pid (name) state parent …"; the name can hold anything, so look behind its last parenthesis.
-            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-            Some((process, parent))
+            Some((process, status(process)?.get(1)?.parse().ok()?))
         })
         .collect()
+}
+
+/// What a child of ours took in all, once it has ended and before it is waited for: from then on nobody can know.
+fn processor_time_of(child: u32, limit: Duration) -> Duration {
+    let deadline = Instant::now() + limit;
+    while let Some(status) = status(child) {
+        let has_ended = status.first().is_some_and(|state| state == "Z");
+        if has_ended || Instant::now() > deadline {
+            // Its own in user and system mode, and the same of the processes it waited for.
+            let ticks = status.iter().skip(11).take(4).filter_map(|ticks| ticks.parse::<u32>().ok()).sum::<u32>();
+            return TICK * ticks;
+        }
+        thread::sleep(PAUSE);
+    }
+    Duration::ZERO
+}
+
+/// What the kernel tells of a process behind its name: state, parent and so on, as proc(5) lists them.
+fn status(process: u32) -> Option<Vec<String>> {
+    let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // "pid (name) state parent …"; the name can hold anything, so look behind its last parenthesis.
+    Some(line.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Where a program lies, if it can be run by its name alone.
@@ -178,6 +216,16 @@ mod tests {
     fn a_missing_program_is_a_failure_that_names_it() {
         let failure = RUNNER.run(&mut Command::new("no-such-program")).expect_err("fails");
         assert!(failure.to_string().contains("$ no-such-program\ncannot be started: "));
+    }
+
+    #[test]
+    fn the_processor_time_of_a_command_includes_what_it_started() {
+        let before = processor_time();
+        RUNNER.run(&mut shell("sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; true")).expect("succeeds");
+        let counted = processor_time();
+        assert!(counted > before);
+        RUNNER.run(&mut shell("sleep 0.2")).expect("succeeds");
+        assert!(processor_time() - counted < Duration::from_millis(200));
     }
 
     #[test]

@@ -64,6 +64,19 @@ pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
     out + "</svg>\n"
 }
 
+/// Draws plots one below the other.
+pub fn stacked(plots: &[(Axes<'_>, Vec<Series>)]) -> String {
+    let width = plots.iter().map(|(_, series)| size(series).0).fold(0.0, f64::max);
+    let mut height = 0.0;
+    let mut drawn = String::new();
+    for (axes, series) in plots {
+        drawn += &svg(*axes, series).replacen("<svg ", &format!(r#"<svg y="{height:.0}" "#), 1);
+        height += size(series).1;
+    }
+    let size = format!(r#"viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}""#);
+    format!("<svg xmlns=\"http://www.w3.org/2000/svg\" {size}>\n{drawn}</svg>\n")
+}
+
 /// How a line is drawn. When the colours have run out, lines are dashed.
 #[derive(Clone, Copy)]
 struct Pen {
@@ -202,6 +215,18 @@ mod tests {
         assert!(series[0].points.iter().all(|point| (LEFT..=RIGHT).contains(&x.place(point.0))));
         let drawing = svg(Axes { title: "t", x: "bytes", y: "ns" }, &series);
         assert!(drawing.contains("a &lt; b") && drawing.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn stacked_plots_do_not_overlap() {
+        let axes = Axes { title: "t", x: "bytes", y: "ns" };
+        let few = vec![Series { name: "a".into(), points: vec![(1.0, 1.0)] }];
+        let many = vec![Series { name: "a longer name".into(), points: vec![(1.0, 1.0)] }; 40];
+        let ((narrow, short), (wide, tall)) = (size(&few), size(&many));
+        assert!(narrow < wide && short < tall);
+        let drawing = stacked(&[(axes, many), (axes, few)]);
+        assert!(drawing.contains(&format!(r#"viewBox="0 0 {wide:.0} {:.0}""#, tall + short)), "{drawing}");
+        assert!(drawing.contains(r#"<svg y="0" "#) && drawing.contains(&format!(r#"<svg y="{tall:.0}" "#)));
     }
 
     #[test]

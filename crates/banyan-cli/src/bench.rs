@@ -19,8 +19,13 @@ pub(crate) enum Bench {
     /// What it costs to send and to receive a record, against copying its bytes
     ///
     /// Thread CPU time, best of many batches, on the record of the PBIO papers (plain, 96 B to 100 KB) and on one with
-    /// strings, optional values, an enumeration and a list of records (mixed). `cargo xtask bench records` measures
-    /// other record formats in the same run.
+    /// strings, optional values, an enumeration and a list of records (mixed, 160 B to 32 KB). `cargo xtask bench
+    /// records` measures other record formats in the same run.
+    ///
+    /// encode: ready to be sent; decode_same: from the receiver's own layout; decode_owned: to a struct that borrows
+    /// nothing; decode_extra_field: with a field the receiver does not know; decode_foreign: from the other byte order;
+    /// decode_foreign_layout: and with longer nested records; decode_foreign_interpreted: without generated code;
+    /// lookup_1000: finding one of 1,000 formats; compile: generating the code for one.
     #[command(after_help = "\
 Examples:
   banyan bench records

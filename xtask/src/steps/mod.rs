@@ -24,8 +24,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
-use crate::report::{self, Outcome, Problem, Report};
-use crate::run::{Failure, Runner};
+use crate::report::{self, Cost, Outcome, Problem, Report};
+use crate::run::{Failure, Runner, processor_time};
 
 /// A step.
 pub(crate) struct Step {
@@ -44,8 +44,11 @@ pub(crate) struct Step {
 enum Lane {
     /// Takes seconds, and comes before all others.
     First,
-    /// Builds in `target/debug`, for this machine and for emulated ones.
+    /// Builds in `target/debug` for this machine.
     Debug,
+    /// Builds for emulated machines, each in a directory of its own. Cargo lets it and the lane before build in turn,
+    /// because both need what runs while building; the tests of one run while the other builds.
+    Emulated,
     /// Builds in `target/miri`.
     Miri,
     /// Builds in `target/fuzz` and `target/release`.
@@ -53,7 +56,7 @@ enum Lane {
 }
 
 /// The lanes behind the first.
-const SIDE_BY_SIDE: [Lane; 3] = [Lane::Debug, Lane::Miri, Lane::Optimized];
+const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Miri, Lane::Optimized];
 
 /// All steps.
 pub(crate) const STEPS: &[Step] = &[
@@ -69,8 +72,8 @@ pub(crate) const STEPS: &[Step] = &[
         "Sessions over test hosts start, fail as they should, and leave nothing",
         sessions::run,
     ),
-    step("cross", Lane::Debug, "banyan-ndr's tests on emulated machines of other architectures", cross::run),
-    step("corpus", Lane::Debug, "Every architecture reads what every other one wrote", corpus::run),
+    step("cross", Lane::Emulated, "The tests on emulated machines of other architectures", cross::run),
+    step("corpus", Lane::Emulated, "Every architecture reads what every other one wrote", corpus::run),
     step("miri", Lane::Miri, "The unsafe modules under Miri, little- and big-endian", miri::run),
     step("readme", Lane::Optimized, "The commands in README.md and in docs do what they say", readme::run),
     step("fuzz", Lane::Optimized, "Each fuzz target for a few seconds", fuzz::run),
@@ -121,11 +124,12 @@ impl Job<'_> {
             return false;
         }
         report::doing(self.step, name);
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), processor_time());
         let runner = Runner { verbose: self.options.verbose, limit: LIMIT };
         let outcome = run(&Tools { root: self.root, runner });
         let passed = outcome.is_ok();
-        self.report().add(self.step, name, start.elapsed(), outcome);
+        let cost = Cost { time: start.elapsed(), processor: processor_time() - before };
+        self.report().add(self.step, name, cost, outcome);
         passed
     }
 
@@ -162,10 +166,15 @@ impl Tools<'_> {
     }
 }
 
+/// The arguments that choose all crates with all their features, in one build for most steps: Arrow, which is off by
+/// default, takes nothing away. Without it the lints and `without jit` see the same code.
+const EVERYTHING: &[&str] = &["--workspace", "--features", "banyan-cli/arrow"];
+
 /// `cargo` with these arguments, by the tool-chain in use.
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new("cargo");
     command.args(arguments);
+    build_once(&mut command);
     command
 }
 
@@ -179,7 +188,16 @@ fn has_nextest() -> bool {
 fn nightly_cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments);
+    build_once(&mut command);
     command
+}
+
+/// What Cargo writes down to build faster after the next change costs every build time, and is of no use to one that no
+/// change follows. Who makes changes between runs sets the variable.
+fn build_once(command: &mut Command) {
+    if std::env::var_os("CARGO_INCREMENTAL").is_none() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
 }
 
 /// The closing lines of test runners: one for each test program that ran any test.

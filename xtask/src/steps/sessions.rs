@@ -1,14 +1,15 @@
-//! `sessions`: sessions through ssh, with test hosts. Needs root; elsewhere it is left out.
+//! `sessions`: sessions through ssh and through commands that start all agents together, with test hosts. Needs root;
+//! elsewhere it is left out.
 //!
 //! The tests are those of `banyan-boot` that are ignored otherwise; this step makes the hosts for them, tells them where
-//! they are, and removes the hosts in any case.
+//! they are, looks for what they left, and removes the hosts in any case.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Job, Tools, cargo};
-use crate::hosts;
+use super::{EVERYTHING, Job, Tools, cargo};
 use crate::report::{Outcome, Problem};
+use crate::{hosts, install};
 
 /// Eight good hosts, then one of each kind that misbehaves, in the order the tests know.
 const ALL_KINDS: &[&str] =
@@ -17,22 +18,49 @@ const ALL_KINDS: &[&str] =
 /// A host without room for an agent program.
 const SMALL: &[&str] = &["1", "--home-size", "1m"];
 
+/// Good hosts that are Slurm's nodes too.
+const SLURM: &[&str] = &["8", "--slurm"];
+
+/// The commands besides Slurm's that start agents, and the packages that have them.
+const LAUNCHERS: (&[&str], &[&str]) = (&["pdsh", "mpirun"], &["pdsh", "openmpi-bin"]);
+
 pub(super) fn run(job: &Job<'_>) {
     job.part("ssh", |tools| {
         hosts::possible(tools.runner, false)?;
         over_ssh(tools)
+    });
+    job.part("Slurm, pdsh, mpirun", |tools| {
+        hosts::possible(tools.runner, true)?;
+        install::programs(tools.runner, LAUNCHERS.0, &[], LAUNCHERS.1)?;
+        by_launchers(tools)
     });
 }
 
 fn over_ssh(tools: &Tools<'_>) -> Outcome {
     let all_kinds = Hosts::up(tools, "sessions", ALL_KINDS)?;
     let small = Hosts::up(tools, "small", SMALL)?;
-    let mut tests = cargo(["test", "--package", "banyan-boot", "--test", "ssh", "--", "--ignored", "--test-threads=1"]);
+    let mut tests = tests("ssh", &all_kinds);
+    tests.env("BANYAN_TEST_SMALL_CLUSTER", &small.name).env("BANYAN_TEST_XTASK", this_program());
+    result_of(tools, &mut tests)
+}
+
+fn by_launchers(tools: &Tools<'_>) -> Outcome {
+    let hosts = Hosts::up(tools, "launchers", SLURM)?;
+    let result = result_of(tools, &mut tests("launchers", &hosts))?;
+    tools.run(hosts.command("leftovers").args(["--within", "10"]))?;
+    Ok(result)
+}
+
+/// The tests of a program that are ignored unless there are hosts.
+fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
+    // With the features of step `tests`, which has built these programs.
+    let mut tests = cargo(["test", "--test", program]);
+    tests.args(EVERYTHING).args(["--", "--ignored", "--test-threads=1"]).env("BANYAN_TEST_CLUSTER", &hosts.name);
     tests
-        .env("BANYAN_TEST_CLUSTER", &all_kinds.name)
-        .env("BANYAN_TEST_SMALL_CLUSTER", &small.name)
-        .env("BANYAN_TEST_XTASK", this_program());
-    let output = tools.run(&mut tests)?;
+}
+
+fn result_of(tools: &Tools<'_>, tests: &mut Command) -> Outcome {
+    let output = tools.run(tests)?;
     let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
     result.map(str::to_owned).ok_or_else(|| Problem::Failed(format!("no test ran:\n{output}")))
 }

@@ -25,8 +25,8 @@ const UNSAFE: &[&str] = &[
     "crates/banyan-ndr/src/file/store.rs",
     "crates/banyan-ndr/src/kernel/",
     "crates/banyan-ndr/src/typed/",
-    "crates/banyan-ndr/tests/cstruct.rs",
-    "crates/banyan-ndr/tests/typed_memory.rs",
+    "crates/banyan-ndr/tests/typed/cstruct.rs",
+    "crates/banyan-ndr/tests/typed/memory.rs",
     // Follows pointers that C code would follow.
     "fuzz/src/bin/cstruct.rs",
     // Asks a rival for what it does not check.

@@ -9,7 +9,7 @@ use banyan_ndr::{
     Buffer, ConvertOptions, DecodeOptions, Decoder, Format, Generate, Message, Plan, Record, RecordDef, Scratch, encode,
 };
 
-use crate::plot::{Axes, Series, svg};
+use crate::plot::{Axes, Series, stacked};
 use crate::stopwatch::thread_cpu_nanoseconds;
 use crate::{Contestant, Effort, Row, Timing, compare};
 pub use foreign::{Foreign, Sender};
@@ -72,9 +72,11 @@ impl Receiver {
     }
 }
 
-/// The length of a message, all of which must be there: the compiler would leave out the header, which nobody reads.
-fn message_len(message: &Message<'_>) -> usize {
-    std::hint::black_box(message).body_len()
+/// Encodes a record; all of the message must be there: the compiler would leave out the header, which nobody reads.
+#[inline]
+fn encoded_len<T: Record>(record: &T, scratch: &mut Scratch) -> usize {
+    let message: Message<'_> = encode(std::hint::black_box(record), scratch).expect("the sample can be encoded");
+    std::hint::black_box(&message).body_len()
 }
 
 fn plain<T: Record + PartialEq + std::fmt::Debug>(effort: Effort, record: &T, rows: &mut Vec<Row>) {
@@ -93,7 +95,7 @@ fn plain<T: Record + PartialEq + std::fmt::Debug>(effort: Effort, record: &T, ro
     }
     let mut contestants = [
         Contestant::new(|| std::hint::black_box(&mut target[..]).copy_from_slice(std::hint::black_box(&source.body))),
-        Contestant::new(|| encode(std::hint::black_box(record), &mut scratch).map(|message| message_len(&message))),
+        Contestant::new(|| encoded_len(record, &mut scratch)),
         Contestant::new(|| std::ptr::from_ref(same.view::<T>())),
         Contestant::new(|| std::ptr::from_ref(extra.view::<T>())),
         Contestant::new(|| std::ptr::from_ref(swapped.view::<T>())),
@@ -123,17 +125,19 @@ fn mixed(effort: Effort, samples: usize, rows: &mut Vec<Row>) {
     let mut owned = Receiver::of(Sender::default(), &report, Generate::AtOnce);
     let mut extra = Receiver::of(EXTRA_FIELD, &report, Generate::AtOnce);
     let mut swapped = Receiver::of(SWAPPED, &report, Generate::AtOnce);
+    let mut longer = Receiver::of(SWAPPED_AND_LONGER, &report, Generate::AtOnce);
     let mut interpreted = Receiver::of(SWAPPED, &report, Generate::Never);
-    for receiver in [&mut owned, &mut extra, &mut swapped, &mut interpreted] {
+    for receiver in [&mut owned, &mut extra, &mut swapped, &mut longer, &mut interpreted] {
         assert_eq!(receiver.decode::<Report>(), report, "a bench must measure right answers");
     }
     let mut contestants = [
         Contestant::new(|| std::hint::black_box(&mut target[..]).copy_from_slice(std::hint::black_box(&source.body))),
-        Contestant::new(|| encode(std::hint::black_box(&report), &mut scratch).map(|message| message_len(&message))),
+        Contestant::new(|| encoded_len(&report, &mut scratch)),
         Contestant::new(|| std::hint::black_box(&borrowed.decode::<ReportRef<'_>>()).samples.len()),
         Contestant::new(|| owned.decode::<Report>()),
         Contestant::new(|| std::hint::black_box(&extra.decode::<ReportRef<'_>>()).samples.len()),
         Contestant::new(|| std::hint::black_box(&swapped.decode::<ReportRef<'_>>()).samples.len()),
+        Contestant::new(|| std::hint::black_box(&longer.decode::<ReportRef<'_>>()).samples.len()),
         Contestant::new(|| std::hint::black_box(&interpreted.decode::<ReportRef<'_>>()).samples.len()),
     ];
     let names = [
@@ -143,6 +147,7 @@ fn mixed(effort: Effort, samples: usize, rows: &mut Vec<Row>) {
         ("banyan", "decode_owned"),
         ("banyan", "decode_extra_field"),
         ("banyan", "decode_foreign"),
+        ("banyan", "decode_foreign_layout"),
         ("banyan", "decode_foreign_interpreted"),
     ];
     push(rows, "mixed", bytes, &names, &compare(effort, &mut contestants));
@@ -204,10 +209,19 @@ fn compile(effort: Effort, rows: &mut Vec<Row>) {
     }
 }
 
-/// Draws the plain record's figures.
+/// Draws the figures: a plot for each record.
 pub fn draw(rows: &[Row]) -> String {
+    let axes = |title| Axes { title, x: "bytes of the record", y: "nanoseconds" };
+    stacked(&[
+        (axes("Sending and receiving a plain record"), series(rows, "plain")),
+        (axes("Sending and receiving a mixed record"), series(rows, "mixed")),
+    ])
+}
+
+/// A line for each system and operation.
+fn series(rows: &[Row], record: &str) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    for row in rows.iter().filter(|row| row.record == "plain" && row.bytes > 0) {
+    for row in rows.iter().filter(|row| row.record == record && row.bytes > 0) {
         let name = format!("{} {}", row.system, row.op);
         let point = (row.bytes as f64, row.ns);
         match series.iter_mut().find(|series| series.name == name) {
@@ -215,5 +229,5 @@ pub fn draw(rows: &[Row]) -> String {
             None => series.push(Series { name, points: vec![point] }),
         }
     }
-    svg(Axes { title: "Sending and receiving a record", x: "bytes of the record", y: "nanoseconds" }, &series)
+    series
 }

@@ -37,7 +37,8 @@ pub(crate) fn said(output: &Output) -> String {
     [&output.stdout[..], &output.stderr[..]].iter().map(|bytes| String::from_utf8_lossy(bytes)).collect()
 }
 
-/// No process of this program is left, and no roster.
+/// No process of this program is left but for the test and the one that runs the tests, one after the other; and no
+/// roster.
 pub(crate) fn assert_clean() {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -55,7 +56,8 @@ fn leftovers() -> Vec<String> {
     let entries = |directory: &Path| std::fs::read_dir(directory).unwrap().flatten().collect::<Vec<DirEntry>>();
     let number = |entry: &DirEntry| entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
     let is_this = |entry: &DirEntry| std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == this);
-    let others = |entry: &DirEntry| number(entry).is_some_and(|number| number != std::process::id()) && is_this(entry);
+    let own = [std::process::id(), std::os::unix::process::parent_id()];
+    let others = |entry: &DirEntry| number(entry).is_some_and(|number| !own.contains(&number)) && is_this(entry);
     let is_roster = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with("banyan-roster-");
     let processes = entries(Path::new("/proc")).into_iter().filter(others);
     let rosters = entries(this.parent().unwrap()).into_iter().filter(is_roster);

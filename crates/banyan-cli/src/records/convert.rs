@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::choice::Choice;
+use super::foreign::Foreign;
 use super::import::{self, InputKind};
 use super::reshape::{Layout, Reshape};
 use super::sink::{OutputKind, Sink};
@@ -45,6 +46,8 @@ pub(crate) struct Convert {
     /// Format of JSON lines and CSV: a JSON Schema, an XML Schema, or a file of records that has it
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
+    #[command(flatten)]
+    foreign: Foreign,
     /// Only records whose format has this name, or an id that begins with these digits; of JSON lines and CSV, which
     /// format of the --schema file theirs is
     #[arg(long, value_name = "NAME|ID")]
@@ -117,7 +120,7 @@ impl Convert {
 
     /// Converts a file of records. Returns whether it is damaged.
     fn records(&self, converter: &mut Converter) -> Result<bool, Failure> {
-        let mut source = Source::open(&self.input)?;
+        let mut source = Source::open(&self.input, self.foreign)?;
         let mut early = source.comments().into_iter().peekable();
         let mut comments = 0;
         let mut records = source.records(0)?;

@@ -8,6 +8,7 @@ use banyan_ndr::{DynRecord, F16, Limits, Value};
 use clap::Args;
 use serde_json::json;
 
+use super::foreign::Foreign;
 use super::source::Source;
 use super::walk::Seen;
 use crate::failure::{During, Failure, Outcome};
@@ -35,6 +36,8 @@ pub(crate) struct Diff {
     /// One JSON object a difference
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    foreign: Foreign,
 }
 
 /// Differences that a person wants to read.
@@ -53,7 +56,7 @@ impl Diff {
             return Err(Failure::usage("standard input cannot be both files"));
         }
         let mut report = Report { options: &self, out: output::stdout(), found: 0 };
-        let (mut left, mut right) = (Source::open(&self.left)?, Source::open(&self.right)?);
+        let (mut left, mut right) = (Source::open(&self.left, self.foreign)?, Source::open(&self.right, self.foreign)?);
         self.compare_all(&mut left, &mut right, &mut report)?;
         let limit = self.limit();
         if !self.json && report.found > limit {

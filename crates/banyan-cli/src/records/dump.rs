@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::choice::Choice;
+use super::foreign::Foreign;
 use super::reshape::Reshape;
 use super::source::Source;
 use super::walk::Seen;
@@ -52,6 +53,8 @@ pub(crate) struct Dump {
     /// One JSON object a line: `{"file":…,"record":0,"format":…,"id":…,"value":{…}}`
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    foreign: Foreign,
 }
 
 impl Dump {
@@ -76,7 +79,7 @@ impl Dump {
 
     /// Shows the records of one file. Returns whether it is damaged.
     fn dump(&self, name: &str, printer: &mut Printer) -> Result<bool, Failure> {
-        let mut source = Source::open(name)?;
+        let mut source = Source::open(name, self.foreign)?;
         let mut progress = Progress::beside_output();
         let mut left = self.limit;
         printer.label = None;

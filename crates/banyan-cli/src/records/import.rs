@@ -8,6 +8,7 @@ use banyan_ndr::{ByteOrder, DynRecord, Format, Limits, PointerWidth};
 use clap::ValueEnum;
 
 use super::choice::{self, Choice};
+use super::foreign::Foreign;
 use super::source::{self, Source};
 use crate::failure::{During, Failure, cause};
 
@@ -59,7 +60,7 @@ pub(crate) fn format(path: &str, wanted: Option<&Choice>) -> Result<Format, Fail
 }
 
 fn format_of_records(path: &str, wanted: Option<&Choice>) -> Result<Format, Failure> {
-    let mut source = Source::open(path)?;
+    let mut source = Source::open(path, Foreign::default())?;
     // Files that cannot be looked into at any place tell their formats as they are read.
     let mut records = source.records(0)?;
     while records.next()?.is_some() {}

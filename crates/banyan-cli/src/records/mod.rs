@@ -4,6 +4,7 @@ mod choice;
 mod convert;
 mod diff;
 mod dump;
+mod foreign;
 mod harm;
 mod import;
 mod reshape;

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::choice::Choice;
+use super::foreign::Foreign;
 use super::source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -36,6 +37,8 @@ pub(crate) struct Schema {
     /// One JSON object with all formats and their JSON Schemas
     #[arg(long, conflicts_with = "language")]
     json: bool,
+    #[command(flatten)]
+    foreign: Foreign,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -76,7 +79,7 @@ impl Schema {
     }
 
     fn collect(&self, name: &str, found: &mut Found) -> Result<(), Failure> {
-        let mut source = Source::open(name)?;
+        let mut source = Source::open(name, self.foreign)?;
         let mut records = source.records(0)?;
         while let Some(seen) = records.next()? {
             *found.records.entry(seen.format.id()).or_default() += 1;

@@ -11,6 +11,7 @@ use banyan_ndr::file::{ReadError, Reader, StreamReader};
 use banyan_ndr::{Format, ffs};
 
 use super::choice::{self, Choice};
+use super::foreign::Foreign;
 use super::harm::Harm;
 use super::walk::{FfsFile, Walk, Way};
 use crate::failure::{During, Failure, cause, warn};
@@ -32,7 +33,7 @@ enum Kind {
 
 impl Source {
     /// Opens a file, or standard input for `-`.
-    pub(crate) fn open(name: &str) -> Result<Source, Failure> {
+    pub(crate) fn open(name: &str, foreign: Foreign) -> Result<Source, Failure> {
         let mut input = input(name)?;
         let mut first = Vec::new();
         let sniffed = input.by_ref().take(SNIFF).read_to_end(&mut first);
@@ -46,7 +47,7 @@ impl Source {
         let is_ffs = ffs::is_ffs(&first);
         let whole: Box<dyn Read> = Box::new(io::Cursor::new(first).chain(input));
         let kind = if is_ffs {
-            Kind::Ffs(Box::new(FfsFile::new(ffs::Reader::from_read(whole).during(name)?)))
+            Kind::Ffs(Box::new(FfsFile::new(foreign.tell(ffs::Reader::from_read(whole).during(name)?))))
         } else if name != "-" && fs::metadata(name).is_ok_and(|there| there.is_file()) {
             Kind::Mapped(Box::new(Reader::open(name).map_err(|error| unreadable(name, error))?))
         } else {

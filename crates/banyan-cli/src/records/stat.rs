@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::dump::number;
+use super::foreign::Foreign;
 use super::source::Source;
 use crate::failure::{Failure, Outcome, warn};
 use crate::output;
@@ -31,6 +32,8 @@ pub(crate) struct Stat {
     /// One JSON object a file
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    foreign: Foreign,
 }
 
 /// Records of one format.
@@ -53,7 +56,7 @@ impl Stat {
         let mut out = output::stdout();
         let mut damaged = false;
         for name in &self.files {
-            let mut source = Source::open(name)?;
+            let mut source = Source::open(name, self.foreign)?;
             let counts = count(&mut source)?;
             if self.json {
                 writeln!(out, "{}", as_json(&source, &counts))?;

@@ -22,12 +22,13 @@ fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
     assert!(object["environment"]["cpu"].is_string());
     let rows = object["rows"].as_array().expect("rows");
     assert!(rows.iter().all(|row| row["ns"].as_f64().is_some_and(|ns| ns > 0.0)), "{told}");
-    let of = |op: &str| -> BTreeSet<u64> {
-        let rows = rows.iter().filter(|row| row["op"] == op && row["record"] == "plain");
+    let of = |record: &str, op: &str| -> BTreeSet<u64> {
+        let rows = rows.iter().filter(|row| row["op"] == op && row["record"] == record);
         rows.filter_map(|row| row["bytes"].as_u64()).collect()
     };
-    let sizes = of("copy");
-    assert_eq!((sizes.len(), sizes.last()), (4, Some(&99_872)));
+    let (plain, mixed) = (of("plain", "copy"), of("mixed", "copy"));
+    assert_eq!((plain.len(), plain.last()), (4, Some(&99_872)));
+    assert_eq!((mixed.len(), mixed.first()), (3, Some(&160)));
     for op in [
         "encode",
         "decode_same",
@@ -36,12 +37,13 @@ fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
         "decode_foreign_layout",
         "decode_foreign_interpreted",
     ] {
-        assert_eq!(of(op), sizes, "{op}");
+        assert_eq!((of("plain", op), of("mixed", op)), (plain.clone(), mixed.clone()), "{op}");
     }
     for op in ["lookup_1000", "compile"] {
         assert!(rows.iter().any(|row| row["op"] == op && row["bytes"] == 0), "{op}");
     }
-    assert!(shop.read("plot.svg").starts_with(b"<svg "));
+    let plot = String::from_utf8(shop.read("plot.svg")).expect("text");
+    assert!(plot.starts_with("<svg ") && plot.contains("a plain record") && plot.contains("a mixed record"), "{plot}");
 }
 
 #[test]

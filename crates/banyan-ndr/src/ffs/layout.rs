@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::description::{Description, FieldDescription, RecordDescription};
+use super::description::{Description, FieldDescription, FloatForm, RecordDescription};
 use super::error::ErrorKind;
+use super::long_double::LongDouble;
 use super::plan::{Plan, PlanBuilder};
 use super::shape::{Names, Scalar, Shape};
 use crate::{DefId, Definition, Dim, Field, Format, FormatError, Limits, Order, PointerWidth, RecordDef, Type};
@@ -18,11 +19,11 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Layout, ErrorKind> {
+    pub(super) fn read(bytes: &[u8], told: Option<LongDouble>, limits: &Limits) -> Result<Layout, ErrorKind> {
         let description = Description::read(bytes, limits).map_err(ErrorKind::Description)?;
         let shapes = read_shapes(&description, limits).map_err(ErrorKind::Description)?;
-        let format = make_format(&description, &shapes, limits)?;
-        let plan = PlanBuilder::build(&description, &shapes);
+        let format = make_format(&description, &shapes, told, limits)?;
+        let plan = PlanBuilder::build(&description, &shapes, told);
         Ok(Layout { format, plan, long_lengths: description.long_lengths })
     }
 }
@@ -49,17 +50,31 @@ fn record_shapes(
     record.fields.iter().map(shape).collect()
 }
 
-fn make_format(description: &Description, shapes: &[Vec<Shape>], limits: &Limits) -> Result<Format, ErrorKind> {
+fn make_format(
+    description: &Description,
+    shapes: &[Vec<Shape>],
+    told: Option<LongDouble>,
+    limits: &Limits,
+) -> Result<Format, ErrorKind> {
     let records = description.records.iter().zip(shapes);
-    let definitions = records.map(|(record, shapes)| make_record(record, shapes, description.pointer));
+    let definitions = records.map(|(record, shapes)| make_record(record, shapes, description, told));
     let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
     Ok(Format::with_limits(description.order, description.pointer, definitions, limits)?)
 }
 
-fn make_record(record: &RecordDescription, shapes: &[Shape], pointer: PointerWidth) -> Result<Definition, FormatError> {
+fn make_record(
+    record: &RecordDescription,
+    shapes: &[Shape],
+    description: &Description,
+    told: Option<LongDouble>,
+) -> Result<Definition, FormatError> {
     let field = |(field, shape): (&FieldDescription, &Shape)| {
-        let types = Types { size: field.size, order: record.order };
-        let ty = types.of(shape, true).map_err(|reason| FormatError::Field {
+        let types = Types { size: field.size, order: record.order, floats: description.floats, told };
+        let ty = types.of(shape, true).and_then(|ty| {
+            check_long_doubles(record, field, shape)?;
+            Ok(ty)
+        });
+        let ty = ty.map_err(|reason| FormatError::Field {
             definition: record.name.clone(),
             field: field.name.clone(),
             reason,
@@ -67,8 +82,19 @@ fn make_record(record: &RecordDescription, shapes: &[Shape], pointer: PointerWid
         Ok(Field::new(&field.name, field.offset, ty))
     };
     let fields = record.fields.iter().zip(shapes).map(field).collect::<Result<Vec<_>, FormatError>>()?;
-    let align = plausible_align(record, pointer);
+    let align = plausible_align(record, description.pointer);
     Ok(Definition::Record(RecordDef { name: record.name.clone(), size: record.size, align, fields }))
+}
+
+/// Checks that long doubles lie within their record. A format does not: it has doubles in their place, which are
+/// shorter.
+fn check_long_doubles(record: &RecordDescription, field: &FieldDescription, shape: &Shape) -> Result<(), String> {
+    let Some(count) = shape.floats_in_place().filter(|_| field.size > 8) else { return Ok(()) };
+    let end = count.checked_mul(u64::from(field.size)).and_then(|size| size.checked_add(u64::from(field.offset)));
+    match end {
+        Some(end) if end <= u64::from(record.size) => Ok(()),
+        _ => Err(format!("it does not fit its record of {} bytes", record.size)),
+    }
 }
 
 /// What the writer's compiler said, or the pointer width when it said nothing, but never more than the size allows.
@@ -85,6 +111,9 @@ pub(super) fn plausible_align(record: &RecordDescription, pointer: PointerWidth)
 struct Types {
     size: u32,
     order: Order,
+    floats: FloatForm,
+    /// What was said of long doubles.
+    told: Option<LongDouble>,
 }
 
 impl Types {
@@ -132,8 +161,9 @@ impl Types {
             // C's enumerators are of type int, and the description has no names for them.
             (Scalar::Enumeration, 1 | 2 | 4 | 8) => Type::Int { width, signed: true },
             (Scalar::Float, 4 | 8) => Type::Float { width },
-            (Scalar::Float, 10 | 12 | 16) => {
-                return Err(format!("a long double of {width} bytes; only floats of 4 and 8 bytes are supported"));
+            (Scalar::Float, 10..=16) => {
+                LongDouble::find(self.size, self.floats, self.told)?;
+                Type::Float { width: 8 }
             }
             (Scalar::Boolean, 1 | 2 | 4 | 8) => Type::Bool { width },
             (Scalar::Char, 1) => Type::Char { width },

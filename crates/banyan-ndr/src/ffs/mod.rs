@@ -19,8 +19,11 @@
 //! The bytes are not trusted: whatever they are, reading ends, allocates in proportion to them and reports each damage
 //! with its offset. Damage inside one block costs that block only.
 //!
-//! Not done here: writing such files, asking a format server for descriptions that are not in the file, the numbers
-//! of more than 8 bytes that C calls `long double`, and the texts attached to descriptions (XML templates).
+//! The numbers that C calls `long double` become the nearest `f64`. Where a description does not say what their bytes
+//! mean, the reader must be told ([`Reader::assume_long_doubles`]).
+//!
+//! Not done here: writing such files, asking a format server for descriptions that are not in the file, and the texts
+//! attached to descriptions (XML templates).
 
 mod attribute;
 mod bytes;
@@ -28,6 +31,7 @@ mod description;
 mod error;
 mod index;
 mod layout;
+mod long_double;
 mod plan;
 mod reader;
 mod rewrite;
@@ -36,6 +40,7 @@ mod shape;
 pub use attribute::{Attribute, AttributeValue};
 pub use error::{Error, ErrorKind};
 pub use index::{Index, IndexElement, Indexed};
+pub use long_double::LongDouble;
 pub use reader::{Entry, FfsRecord, Reader, is_ffs};
 
 /// The name FFS gives a description: 8, 10 or 12 bytes that only it can make sense of.

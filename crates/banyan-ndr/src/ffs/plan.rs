@@ -1,9 +1,11 @@
 //! How a foreign record is turned into a body: a plan, made once a format, of what to do at which offset.
 //!
 //! The fixed parts of both are laid out alike. What differs is what references hold, what lies in the padding, what a
-//! true boolean looks like and, on a few machines, the order of the bytes of floating-point numbers.
+//! true boolean looks like and, on a few machines, the order of the bytes of floating-point numbers. A long double
+//! becomes a double in its place, and an array of them gets shorter.
 
 use super::description::{Description, FieldDescription, FloatForm};
+use super::long_double::LongDouble;
 use super::shape::{Scalar, Shape};
 use crate::wire::Slots;
 use crate::{ByteOrder, Dim};
@@ -21,7 +23,10 @@ pub(super) struct Plan {
 /// What to do with one item of a type.
 #[derive(Debug)]
 pub(super) struct Block {
+    /// Bytes in the body.
     pub(super) size: usize,
+    /// Bytes in the foreign record; more than in the body when it is made of long doubles.
+    pub(super) foreign_size: usize,
     pub(super) align: usize,
     pub(super) steps: Vec<Step>,
     /// Whether it is a record, so that the lengths in it are its own and not those of the record around it.
@@ -42,6 +47,7 @@ pub(super) enum Step {
     Copy { at: usize, len: usize },
     Bool { at: usize, width: usize },
     Float { at: usize, width: usize },
+    LongDouble { at: usize, width: usize, form: LongDouble },
     Text { at: usize, path: usize },
     Pointer { at: usize, item: usize, path: usize },
     Counted { at: usize, item: usize, lengths: Vec<Length>, as_list: bool, path: usize },
@@ -64,17 +70,19 @@ pub(super) enum Length {
 pub(super) struct PlanBuilder<'d> {
     description: &'d Description,
     shapes: &'d [Vec<Shape>],
+    told: Option<LongDouble>,
     blocks: Vec<Block>,
     paths: Vec<String>,
 }
 
 impl PlanBuilder<'_> {
     /// The plan for a description that has been found to make a valid format.
-    pub(super) fn build(description: &Description, shapes: &[Vec<Shape>]) -> Plan {
-        let mut builder = PlanBuilder { description, shapes, blocks: Vec::new(), paths: Vec::new() };
+    pub(super) fn build(description: &Description, shapes: &[Vec<Shape>], told: Option<LongDouble>) -> Plan {
+        let mut builder = PlanBuilder { description, shapes, told, blocks: Vec::new(), paths: Vec::new() };
         for record in &description.records {
             let align = super::layout::plausible_align(record, description.pointer) as usize;
-            builder.blocks.push(Block { size: record.size as usize, align, steps: Vec::new(), is_record: true });
+            let size = record.size as usize;
+            builder.blocks.push(Block { size, foreign_size: size, align, steps: Vec::new(), is_record: true });
         }
         for record in 0..description.records.len() {
             builder.blocks[record].steps = builder.record_steps(record);
@@ -96,6 +104,16 @@ struct Place<'d> {
     path: usize,
     /// Whether the shape is the field's own.
     direct: bool,
+}
+
+/// Bytes of a double.
+const DOUBLE: usize = 8;
+
+/// What an item takes.
+struct Extent {
+    size: usize,
+    foreign_size: usize,
+    align: usize,
 }
 
 impl<'d> PlanBuilder<'d> {
@@ -141,6 +159,9 @@ impl<'d> PlanBuilder<'d> {
             Scalar::Record(item) => steps.push(Step::Inline { at, item, count: 1 }),
             Scalar::String => steps.push(Step::Text { at, path: place.path }),
             Scalar::Boolean => steps.push(Step::Bool { at, width }),
+            Scalar::Float if let Some(form) = self.long_double(place) => {
+                steps.push(Step::LongDouble { at, width, form });
+            }
             Scalar::Float if self.floats_differ() => steps.push(Step::Float { at, width }),
             _ => copy(steps, at, width),
         }
@@ -153,23 +174,34 @@ impl<'d> PlanBuilder<'d> {
         }
         let mut steps = Vec::new();
         self.add(&mut steps, shape, 0, place);
-        let (size, align) = self.extent(shape, place);
-        self.blocks.push(Block { size, align, steps, is_record: false });
+        let Extent { size, foreign_size, align } = self.extent(shape, place);
+        self.blocks.push(Block { size, foreign_size, align, steps, is_record: false });
         self.blocks.len() - 1
     }
 
-    /// Size and alignment.
-    fn extent(&self, shape: &Shape, place: Place<'d>) -> (usize, usize) {
-        let pointer = self.description.pointer.bytes();
+    fn extent(&self, shape: &Shape, place: Place<'d>) -> Extent {
+        let alike = |size, align| Extent { size, foreign_size: size, align };
+        let (pointer, width) = (self.description.pointer.bytes(), place.field.size as usize);
         match shape {
-            Shape::Scalar(Scalar::Record(record)) => (self.blocks[*record].size, self.blocks[*record].align),
-            Shape::Scalar(Scalar::String) | Shape::Pointer(_) | Shape::Counted { .. } => (pointer, pointer),
-            Shape::Scalar(_) => (place.field.size as usize, place.field.size as usize),
+            Shape::Scalar(Scalar::Record(record)) => alike(self.blocks[*record].size, self.blocks[*record].align),
+            Shape::Scalar(Scalar::String) | Shape::Pointer(_) | Shape::Counted { .. } => alike(pointer, pointer),
+            Shape::Scalar(Scalar::Float) if self.long_double(place).is_some() => {
+                Extent { size: DOUBLE, foreign_size: width, align: DOUBLE }
+            }
+            Shape::Scalar(_) => alike(width, width),
             Shape::Array { dims, item } => {
-                let (size, align) = self.extent(item, place);
-                (dims.iter().fold(size, |size, dim| size * *dim as usize), align)
+                let Extent { size, foreign_size, align } = self.extent(item, place);
+                let all = |size: usize| dims.iter().fold(size, |size, dim| size.saturating_mul(*dim as usize));
+                Extent { size: all(size), foreign_size: all(foreign_size), align }
             }
         }
+    }
+
+    /// What the bytes of a float mean that is longer than a double.
+    fn long_double(&self, place: Place<'d>) -> Option<LongDouble> {
+        let width = place.field.size;
+        let is_long = width as usize > DOUBLE;
+        is_long.then(|| LongDouble::find(width, self.description.floats, self.told).ok()).flatten()
     }
 
     fn length(&self, dim: Dim, record: usize) -> Length {

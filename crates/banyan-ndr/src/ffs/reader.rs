@@ -10,6 +10,7 @@ use super::attribute::Attribute;
 use super::error::{Error, ErrorKind};
 use super::index::{Index, Indexed};
 use super::layout::Layout;
+use super::long_double::LongDouble;
 use super::rewrite::rewrite;
 use crate::wire::read_uint;
 use crate::{Buffer, ByteOrder, DecodeError, Format, Limits};
@@ -70,6 +71,7 @@ pub struct FfsRecord {
 pub struct Reader<R> {
     input: Input<R>,
     limits: Limits,
+    long_doubles: Option<LongDouble>,
     layouts: HashMap<ForeignId, Layout>,
     /// First bytes of the known ids.
     id_starts: HashSet<[u8; 4]>,
@@ -120,6 +122,7 @@ impl<R: Read> Reader<R> {
         Ok(Reader {
             input,
             limits,
+            long_doubles: None,
             layouts: HashMap::new(),
             id_starts: HashSet::new(),
             attributes: HashMap::new(),
@@ -128,6 +131,14 @@ impl<R: Read> Reader<R> {
             ahead: (!is_file).then_some(first),
             ended: false,
         })
+    }
+
+    /// Says what a `long double` of 16 bytes is on the machine that wrote. The descriptions do not say it, and without
+    /// it formats with such fields are refused.
+    #[must_use]
+    pub fn assume_long_doubles(mut self, form: LongDouble) -> Self {
+        self.long_doubles = Some(form);
+        self
     }
 
     /// The block that begins with `head`; `None` for room that a writer has left.
@@ -162,7 +173,7 @@ impl<R: Read> Reader<R> {
         if self.layouts.len() >= self.limits.formats && !self.layouts.contains_key(&id) {
             return Err(DecodeError::TooManyFormats(self.limits.formats).into());
         }
-        let layout = Layout::read(description, &self.limits)?;
+        let layout = Layout::read(description, self.long_doubles, &self.limits)?;
         let format = layout.format.clone();
         self.id_starts.extend(id.as_bytes().first_chunk());
         self.layouts.insert(id, layout);

@@ -84,7 +84,7 @@ impl Rewriting<'_> {
             return Ok(());
         }
         for index in 0..items.count {
-            let (from, to) = (items.from + index * block.size, items.to + index * block.size);
+            let (from, to) = (items.from + index * block.foreign_size, items.to + index * block.size);
             let parent = if block.is_record { from } else { items.parent };
             for step in &block.steps {
                 self.step(step, from, to, parent)?;
@@ -103,6 +103,10 @@ impl Rewriting<'_> {
             Step::Float { at, width } => {
                 self.copy(from + at, to + at, width);
                 reorder(&mut self.body[to + at..][..width], self.plan.floats, self.plan.slots.order);
+            }
+            Step::LongDouble { at, width, form } => {
+                let double = form.to_f64(&self.source[from + at..][..width], self.plan.floats);
+                write_uint(&mut self.body[to + at..][..8], double.to_bits().into(), self.plan.slots.order);
             }
             Step::Text { at, path } => self.text(from + at, to + at, path)?,
             Step::Pointer { at, item, path } => self.pointer(from + at, to + at, item, parent, path)?,
@@ -224,11 +228,11 @@ impl Rewriting<'_> {
 
     /// Checks that the record has `count` items at `from`, and makes room for them.
     fn place(&mut self, block: &Block, from: usize, count: usize, path: usize) -> Result<usize, DecodeError> {
-        let len = block.size.saturating_mul(count);
+        let len = block.foreign_size.saturating_mul(count);
         if len > self.source.len() - from {
             return Err(self.out_of_bounds(from, len, path));
         }
-        self.allocate(block.align, len, path)
+        self.allocate(block.align, block.size * count, path)
     }
 
     /// Makes room at the end of the body, filled with zeros.

@@ -88,6 +88,20 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// How many floating-point numbers lie in the very place of this type; `None` when it is made of something else.
+    pub(super) fn floats_in_place(&self) -> Option<u64> {
+        match self {
+            Shape::Scalar(Scalar::Float) => Some(1),
+            Shape::Array { dims, item } => {
+                let each = item.floats_in_place()?;
+                Some(dims.iter().fold(each, |count, dim| count.saturating_mul(u64::from(*dim))))
+            }
+            _ => None,
+        }
+    }
+}
+
 fn scalar(name: &str, names: &Names<'_>) -> Result<Scalar, String> {
     Ok(match name.to_ascii_lowercase().as_str() {
         "integer" => Scalar::Integer,

@@ -42,7 +42,7 @@ fn run_step(step: &Step, src: &[u8], dst: &mut [u8]) -> Result<(), Failed> {
             for (index, (s, d)) in numbers.enumerate() {
                 let bits = number::convert(number::read(s, *from), *to, *loss);
                 let bits = bits.map_err(|kind| Failed { path: *path, indices: vec![index], kind })?;
-                number::store(d, to.order, bits);
+                write_uint(d, bits, to.order);
             }
         }
         Step::Renumber { src: s, dst: d, count, from, to, table, path } => {

@@ -1,9 +1,10 @@
-//! One number: read, converted, written. The rules are those of [`Loss`].
+//! One number: read and converted. The rules are those of [`Loss`]; records that are built by hand have milder ones
+//! (`dynamic/number.rs`): an integer may lose digits in an `f32`, as decimal fractions do.
 
 use super::StepErrorKind;
 use super::program::{Loss, Number, NumberKind};
-use crate::ByteOrder;
 use crate::half;
+use crate::wire::read_uint;
 
 /// A number apart from its representation. Every float of up to 64 bits is an f64.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,33 +14,9 @@ pub(super) enum Value {
     Float(f64),
 }
 
-/// The bytes, as many as `width` says, as an unsigned integer.
-pub(super) fn load(bytes: &[u8], order: ByteOrder) -> u128 {
-    let mut wide = [0; 16];
-    match order {
-        ByteOrder::Little => {
-            wide[..bytes.len()].copy_from_slice(bytes);
-            u128::from_le_bytes(wide)
-        }
-        ByteOrder::Big => {
-            wide[16 - bytes.len()..].copy_from_slice(bytes);
-            u128::from_be_bytes(wide)
-        }
-    }
-}
-
-/// The low bits of `bits`, as many as `bytes` takes.
-pub(super) fn store(bytes: &mut [u8], order: ByteOrder, bits: u128) {
-    let len = bytes.len();
-    match order {
-        ByteOrder::Little => bytes.copy_from_slice(&bits.to_le_bytes()[..len]),
-        ByteOrder::Big => bytes.copy_from_slice(&bits.to_be_bytes()[16 - len..]),
-    }
-}
-
 /// Reads a number of `from.width` bytes.
 pub(super) fn read(bytes: &[u8], from: Number) -> Value {
-    let bits = load(bytes, from.order);
+    let bits = read_uint(bytes, from.order);
     match from.kind {
         NumberKind::Unsigned => Value::Unsigned(bits),
         NumberKind::Signed => {

@@ -4,7 +4,7 @@
 //! files that have headers of their own.
 
 use super::message::Message;
-use super::write::{Scratch, Writer};
+use super::write::{Scratch, Segment, Writer};
 use super::{Record, memory};
 use crate::EncodeError;
 use crate::wire::{HEADER_BYTES, Header};
@@ -25,9 +25,8 @@ use crate::wire::{HEADER_BYTES, Header};
 /// ```
 #[inline]
 pub fn encode<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Result<Message<'r>, EncodeError> {
-    let EncodedBody { mut message } = encode_body(record, scratch)?;
-    message.header = header::<T>(message.body_len);
-    Ok(message)
+    let Pieces { owned, segments, body_len } = pieces(record, scratch)?;
+    Ok(Message { header: header::<T>(body_len), owned, segments, body_len })
 }
 
 /// The body of a record, in pieces.
@@ -52,20 +51,29 @@ impl<'r> EncodedBody<'r> {
 /// [`encode`] without a header.
 #[inline]
 pub fn encode_body<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Result<EncodedBody<'r>, EncodeError> {
-    let header = [0; HEADER_BYTES];
+    let Pieces { owned, segments, body_len } = pieces(record, scratch)?;
+    Ok(EncodedBody { message: Message { header: [0; HEADER_BYTES], owned, segments, body_len } })
+}
+
+/// What a message is made of, but for the header.
+struct Pieces<'r> {
+    owned: &'r [u8],
+    segments: Vec<Segment<'r>>,
+    body_len: usize,
+}
+
+#[inline]
+fn pieces<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Result<Pieces<'r>, EncodeError> {
     if T::PLAIN {
-        let message = Message { header, owned: memory::bytes_of(record), segments: Vec::new(), body_len: T::SIZE };
-        return Ok(EncodedBody { message });
+        return Ok(Pieces { owned: memory::bytes_of(record), segments: Vec::new(), body_len: T::SIZE });
     }
     scratch.owned.clear();
-    let owned = std::mem::take(&mut scratch.owned);
-    let written = Writer::run(record, owned, scratch.threshold, T::format().is_recursive());
+    let written = Writer::run(record, std::mem::take(&mut scratch.owned), scratch.threshold);
     scratch.owned = written.owned;
-    if let Some(error) = written.error {
-        return Err(*error);
+    match written.error {
+        None => Ok(Pieces { owned: &scratch.owned, segments: written.segments, body_len: written.body_len }),
+        Some(error) => Err(*error),
     }
-    let message = Message { header, owned: &scratch.owned, segments: written.segments, body_len: written.body_len };
-    Ok(EncodedBody { message })
 }
 
 /// Appends header and body to a buffer. After an error the buffer is as before.
@@ -88,7 +96,7 @@ pub fn encode_body_into<T: Record>(record: &T, out: &mut Vec<u8>) -> Result<(), 
         return Ok(());
     }
     let start = out.len();
-    let written = Writer::run(record, std::mem::take(out), usize::MAX, T::format().is_recursive());
+    let written = Writer::run(record, std::mem::take(out), usize::MAX);
     *out = written.owned;
     if let Some(error) = written.error {
         out.truncate(start);

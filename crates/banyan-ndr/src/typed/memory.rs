@@ -111,22 +111,61 @@ pub(super) fn append_padding(out: &mut Vec<u8>, padding: usize, align: usize) {
     }
 }
 
-/// Appends bytes; up to 64 of them, which is most names and small lists, without a call.
+/// Bytes that are appended without a call when there is room: most names and small lists.
+const SHORT: usize = 64;
+
+/// Appends `padding` zeros, fewer than `align`, and up to [`SHORT`] bytes, if that takes no more memory than there is
+/// and no call. Otherwise nothing happens. `align` is a power of two known to the compiler.
 #[inline]
-pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len());
-    // SAFETY: `reserve` has made room for as many bytes, and all of them are written: those of the source, which cannot
-    // overlap what is borrowed exclusively.
+pub(super) fn append_short(out: &mut Vec<u8>, padding: usize, align: usize, bytes: &[u8]) -> bool {
+    let room = out.capacity() - out.len();
+    if align > SHORT_PADDING || padding >= align || bytes.len() > SHORT || room < SHORT_PADDING + SHORT {
+        return false;
+    }
+    // SAFETY: there is room for the longest padding and, behind it, for the most bytes. What becomes part of the list
+    // is written: the padding is among the zeros, and the bytes follow it. They cannot overlap what is borrowed
+    // exclusively.
     unsafe {
         let end = out.as_mut_ptr().add(out.len());
-        match bytes.len() {
-            4..8 => copy_ends::<4>(bytes, end),
-            8..16 => copy_ends::<8>(bytes, end),
-            16..=32 => copy_ends::<16>(bytes, end),
-            33..=64 => copy_ends::<32>(bytes, end),
-            _ => end.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
+        if align > 1 {
+            end.write_bytes(0, SHORT_PADDING);
         }
-        out.set_len(out.len() + bytes.len());
+        copy_short(bytes, end.add(padding));
+        out.set_len(out.len() + padding + bytes.len());
+    }
+    true
+}
+
+/// Appends any number of bytes, and makes room for more: those of the next record are then short ones.
+pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.reserve(bytes.len().saturating_add(SHORT_PADDING + SHORT));
+    out.extend_from_slice(bytes);
+}
+
+/// Copies up to [`SHORT`] bytes.
+///
+/// # Safety
+///
+/// There must be no more, and as much memory to write to at `to`, that does not overlap them.
+#[inline(always)]
+unsafe fn copy_short(bytes: &[u8], to: *mut u8) {
+    let len = bytes.len();
+    // SAFETY: by this function's contract; each class has at least as many bytes as one end, and at most both.
+    unsafe {
+        if len > 32 {
+            copy_ends::<32>(bytes, to);
+        } else if len >= 16 {
+            copy_ends::<16>(bytes, to);
+        } else if len >= 8 {
+            copy_ends::<8>(bytes, to);
+        } else if len >= 4 {
+            copy_ends::<4>(bytes, to);
+        } else if len > 0 {
+            // First, middle and last are all of up to three.
+            to.write(bytes[0]);
+            to.add(len / 2).write(bytes[len / 2]);
+            to.add(len - 1).write(bytes[len - 1]);
+        }
     }
 }
 
@@ -163,16 +202,32 @@ pub(super) fn extend<T: Wire>(values: &mut Vec<T>, bytes: &[u8]) -> Result<(), D
 
 #[cfg(test)]
 mod tests {
-    use super::{append_bytes, append_padding, append_zeros};
+    use super::{SHORT, SHORT_PADDING, append_padding, append_short, append_zeros};
 
     #[test]
-    fn bytes_of_every_length_are_appended_behind_those_that_are_there() {
-        let bytes: Vec<u8> = (1..=130).collect();
-        for length in 0..=bytes.len() {
-            let mut out = vec![0xff; 3];
-            append_bytes(&mut out, &bytes[..length]);
-            assert_eq!(out, [&[0xff; 3], &bytes[..length]].concat());
+    fn short_bytes_are_appended_behind_their_padding_where_there_is_room() {
+        let bytes: Vec<u8> = (1..=65).collect();
+        for align in [1, 2, 4, 8, 16, 32] {
+            for (padding, length) in
+                (0..align).flat_map(|padding| (0..=bytes.len()).map(move |length| (padding, length)))
+            {
+                let mut out = vec![0xff; 200];
+                out.truncate(3);
+                let done = append_short(&mut out, padding, align, &bytes[..length]);
+                assert_eq!(done, align <= SHORT_PADDING && length <= SHORT, "{length} bytes to {align}");
+                let appended = if done { [&vec![0; padding], &bytes[..length]].concat() } else { Vec::new() };
+                assert_eq!(out, [vec![0xff; 3], appended].concat());
+            }
         }
+    }
+
+    #[test]
+    fn short_bytes_are_left_alone_where_there_is_no_room() {
+        let mut out = Vec::with_capacity(SHORT_PADDING + SHORT);
+        out.resize(out.capacity() - SHORT_PADDING - SHORT + 1, 0xff);
+        let before = out.clone();
+        assert!(!append_short(&mut out, 0, 1, &[1]));
+        assert_eq!(out, before);
     }
 
     #[test]

@@ -139,9 +139,8 @@ macro_rules! c_strings {
             }
 
             fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
-                if let Some(target) = out.append(self.to_bytes_with_nul(), 1) {
-                    out.refer(place, target);
-                }
+                let target = out.append(self.to_bytes_with_nul(), 1);
+                out.refer(place, target);
             }
 
             fn check(_: &[u8]) -> Result<(), DecodeError> {

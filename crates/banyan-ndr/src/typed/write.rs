@@ -6,16 +6,17 @@
 
 use std::collections::HashMap;
 
-use super::{Wire, memory};
+use super::{Record, Wire, memory};
 use crate::EncodeError;
-use crate::wire::{ORIGIN, Slots};
-use crate::{ByteOrder, PointerWidth};
+use crate::PointerWidth;
+use crate::wire::ORIGIN;
 
 /// Width of references on this machine.
 pub const POINTER: usize = PointerWidth::NATIVE.bytes();
 
-/// References of this machine.
-const NATIVE: Slots = Slots { order: ByteOrder::NATIVE, pointer: PointerWidth::NATIVE };
+/// The longest body. No longer than one allocation can be on this machine, so that the lengths of two of them, what is
+/// copied and what is passed by reference, can be added without overflow.
+const MOST: usize = usize::MAX / 2 - ORIGIN;
 
 /// Slices of at least this many bytes are passed by reference unless [`Scratch::set_threshold`] says otherwise:
 /// below, one more piece for the system call costs more than the copy.
@@ -90,19 +91,25 @@ pub(super) struct Segment<'r> {
 pub struct Writer<'r> {
     /// Not borrowed: the compiler then knows that it begins empty.
     owned: Vec<u8>,
-    /// Where the body begins in `owned`.
-    start: usize,
+    /// What the body is longer than `owned`: the bytes in all segments, without those that were in `owned` before the
+    /// body. Wraps.
+    longer: usize,
     segments: Vec<Segment<'r>>,
-    /// Bytes in all segments.
-    borrowed: usize,
     threshold: usize,
     /// Whether what is not shallow waits in the work list.
     deferring: bool,
+    /// Apart, because it is looked at for every record and needed for few.
+    rare: Option<Box<Rare<'r>>>,
+}
+
+/// What only recursive, shared or wrong records need.
+#[derive(Default)]
+struct Rare<'r> {
     deferred: Vec<(&'r dyn Deferred, Place, Entry)>,
-    /// Where shared values lie, by their addresses. Made when first needed.
-    shared: Option<HashMap<usize, usize, foldhash::fast::RandomState>>,
-    /// The first. Boxed, because it is looked at for every record and moved for none.
-    error: Option<Box<EncodeError>>,
+    /// Where shared values lie, by their addresses.
+    shared: HashMap<usize, usize, foldhash::fast::RandomState>,
+    /// The first.
+    error: Option<EncodeError>,
 }
 
 /// What a finished writer leaves.
@@ -110,35 +117,45 @@ pub(super) struct Written<'r> {
     pub(super) owned: Vec<u8>,
     pub(super) segments: Vec<Segment<'r>>,
     pub(super) body_len: usize,
+    /// Boxed, because every record carries it and few have one.
     pub(super) error: Option<Box<EncodeError>>,
 }
 
 impl<'r> Writer<'r> {
     /// Writes `record` behind what is in `owned` already.
     #[inline]
-    pub(super) fn run<T: Wire>(record: &'r T, owned: Vec<u8>, threshold: usize, deferring: bool) -> Written<'r> {
+    pub(super) fn run<T: Record>(record: &'r T, owned: Vec<u8>, threshold: usize) -> Written<'r> {
         let mut writer = Writer {
-            start: owned.len(),
+            longer: owned.len().wrapping_neg(),
             owned,
             segments: Vec::new(),
-            borrowed: 0,
             threshold,
-            deferring,
-            deferred: Vec::new(),
-            shared: None,
-            error: None,
+            deferring: !T::SHALLOW && T::format().is_recursive(),
+            rare: None,
         };
         if let Some(place) = writer.reserve(T::SIZE, T::ALIGN) {
             record.write(place, &mut writer);
         }
-        while writer.error.is_none()
-            && let Some((what, slot, entry)) = writer.deferred.pop()
-        {
-            what.write_now(slot, entry, &mut writer);
-        }
+        let error = if writer.rare.is_some() || writer.len() > MOST { writer.finish().map(Box::new) } else { None };
         let body_len = writer.len();
-        let Writer { owned, segments, error, .. } = writer;
+        let Writer { owned, segments, .. } = writer;
         Written { owned, segments, body_len, error }
+    }
+
+    /// Writes what was noted for later, and says what went wrong.
+    #[inline(never)]
+    fn finish(&mut self) -> Option<EncodeError> {
+        while let Some(rare) = &mut self.rare
+            && rare.error.is_none()
+            && let Some((what, slot, entry)) = rare.deferred.pop()
+        {
+            what.write_now(slot, entry, self);
+        }
+        let len = self.len();
+        if len > MOST {
+            self.fail(EncodeError::TooLong(len));
+        }
+        self.rare.take()?.error
     }
 
     /// Puts bytes at a place.
@@ -154,8 +171,9 @@ impl<'r> Writer<'r> {
     }
 
     /// Ends the work with an error, unless there was one before.
+    #[cold]
     pub fn fail(&mut self, error: EncodeError) {
-        self.error.get_or_insert_with(|| Box::new(error));
+        self.rare.get_or_insert_default().error.get_or_insert(error);
     }
 
     #[cold]
@@ -163,9 +181,14 @@ impl<'r> Writer<'r> {
         self.fail(EncodeError::TooLong(end.unwrap_or(usize::MAX)));
     }
 
+    /// Notes work for later.
+    fn defer(&mut self, what: &'r dyn Deferred, slot: Place, entry: Entry) {
+        self.rare.get_or_insert_default().deferred.push((what, slot, entry));
+    }
+
     #[inline]
     fn len(&self) -> usize {
-        self.owned.len() - self.start + self.borrowed
+        self.owned.len().wrapping_add(self.longer)
     }
 
     /// Zeroed bytes at the end of the body. `None` when it gets too long; then the error is noted.
@@ -182,7 +205,7 @@ impl<'r> Writer<'r> {
         let len = self.len();
         let padding = len.wrapping_neg() & (align - 1);
         let end = len.checked_add(padding).and_then(|at| at.checked_add(size));
-        if end.is_none_or(|end| end > NATIVE.most()) {
+        if end.is_none_or(|end| end > MOST) {
             self.fail_too_long(end);
             return None;
         }
@@ -190,23 +213,31 @@ impl<'r> Writer<'r> {
         Some(Place { at: len + padding, index: self.owned.len() })
     }
 
-    /// Appends bytes, or a reference to them when they are many. Returns where they lie in the body.
+    /// Appends bytes, or a reference to them when they are many. Returns where they lie in the body, or anything when
+    /// it gets too long; then the error is noted.
+    ///
+    /// Short bytes in memory that is there already take no call; that they make the body too long is seen at its end.
     #[inline]
-    pub(super) fn append(&mut self, bytes: &'r [u8], align: usize) -> Option<usize> {
-        let place = self.align(bytes.len(), align)?;
-        if bytes.len() < self.threshold {
-            memory::append_bytes(&mut self.owned, bytes);
-        } else {
-            self.append_by_reference(bytes);
+    pub(super) fn append(&mut self, bytes: &'r [u8], align: usize) -> usize {
+        let len = self.len();
+        let padding = len.wrapping_neg() & (align - 1);
+        if bytes.len() < self.threshold && memory::append_short(&mut self.owned, padding, align, bytes) {
+            return len + padding;
         }
-        Some(place.at)
+        self.append_any(bytes, align)
     }
 
     // Apart, so that short bytes do not pay for its registers.
     #[inline(never)]
-    fn append_by_reference(&mut self, bytes: &'r [u8]) {
-        self.segments.push(Segment { owned_before: self.owned.len(), bytes });
-        self.borrowed += bytes.len();
+    fn append_any(&mut self, bytes: &'r [u8], align: usize) -> usize {
+        let Some(place) = self.align(bytes.len(), align) else { return 0 };
+        if bytes.len() < self.threshold {
+            memory::append_bytes(&mut self.owned, bytes);
+        } else {
+            self.segments.push(Segment { owned_before: self.owned.len(), bytes });
+            self.longer = self.longer.wrapping_add(bytes.len());
+        }
+        place.at
     }
 
     /// Enters a list in its slot: writes its items, or notes it as work for later when they could go deep.
@@ -215,39 +246,37 @@ impl<'r> Writer<'r> {
         if items.is_empty() {
             // Null and no items: the zeros that are there.
         } else if self.deferring && !T::SHALLOW {
-            self.deferred.push((whole, slot, entry));
+            self.defer(whole, slot, entry);
         } else {
             self.list_now(slot, entry, items);
         }
     }
 
     /// Writes the items of a list and enters it in its slot.
+    #[inline]
     pub(super) fn list_now<T: Wire>(&mut self, slot: Place, entry: Entry, items: &'r [T]) {
         let target = if T::PLAIN { self.append(memory::slice_bytes(items), T::ALIGN) } else { self.items(items) };
-        match (target, entry) {
-            (None, _) => {}
-            (Some(target), Entry::Reference) => self.refer(slot, target),
-            (Some(target), Entry::Span) => self.span(slot, target, items.len()),
+        match entry {
+            Entry::Reference => self.refer(slot, target),
+            Entry::Span => self.span(slot, target, items.len()),
         }
     }
 
-    fn items<T: Wire>(&mut self, items: &'r [T]) -> Option<usize> {
-        let Some(size) = items.len().checked_mul(T::SIZE) else {
-            self.fail(EncodeError::TooLong(usize::MAX));
-            return None;
-        };
-        let place = self.reserve(size, T::ALIGN)?;
+    /// Writes items that are not plain. Returns where they lie, as [`Writer::append`] does.
+    fn items<T: Wire>(&mut self, items: &'r [T]) -> usize {
+        let size = items.len().saturating_mul(T::SIZE);
+        let Some(place) = self.reserve(size, T::ALIGN) else { return 0 };
         for (index, item) in items.iter().enumerate() {
             item.write(place.part(index * T::SIZE), self);
         }
-        Some(place.at)
+        place.at
     }
 
     /// Writes what a pointer leads to, or notes it as work for later when it could go deep.
     #[inline]
     pub(super) fn target<T: Wire>(&mut self, slot: Place, whole: &'r dyn Deferred) {
         if self.deferring && !T::SHALLOW {
-            self.deferred.push((whole, slot, Entry::Reference));
+            self.defer(whole, slot, Entry::Reference);
         } else {
             whole.write_now(slot, Entry::Reference, self);
         }
@@ -264,11 +293,11 @@ impl<'r> Writer<'r> {
     /// Writes what a shared pointer leads to, the first time.
     pub(super) fn shared_now<T: Wire>(&mut self, slot: Place, value: &'r T) {
         let address = std::ptr::from_ref(value).addr();
-        if let Some(at) = self.shared.as_ref().and_then(|shared| shared.get(&address).copied()) {
+        if let Some(at) = self.rare.as_ref().and_then(|rare| rare.shared.get(&address).copied()) {
             return self.refer(slot, at);
         }
         if let Some(place) = self.reserve(T::SIZE, T::ALIGN) {
-            self.shared.get_or_insert_default().insert(address, place.at);
+            self.rare.get_or_insert_default().shared.insert(address, place.at);
             self.refer(slot, place.at);
             value.write(place, self);
         }
@@ -277,17 +306,14 @@ impl<'r> Writer<'r> {
     /// Appends bytes and enters them as a span.
     #[inline]
     pub(super) fn bytes(&mut self, slot: Place, bytes: &'r [u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        if let Some(target) = self.append(bytes, 1) {
+        if !bytes.is_empty() {
+            let target = self.append(bytes, 1);
             self.span(slot, target, bytes.len());
         }
     }
 
     #[inline]
     pub(super) fn refer(&mut self, slot: Place, target: usize) {
-        // `align` has checked that the body's end, and so every place in it, can be referred to.
         self.put(slot, &(target + ORIGIN).to_ne_bytes());
     }
 
@@ -302,6 +328,9 @@ impl<'r> Writer<'r> {
 
 impl std::fmt::Debug for Writer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer").field("len", &self.len()).field("deferred", &self.deferred.len()).finish()
+        f.debug_struct("Writer")
+            .field("len", &self.len())
+            .field("segments", &self.segments.len())
+            .finish_non_exhaustive()
     }
 }

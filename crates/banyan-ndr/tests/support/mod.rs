@@ -1,7 +1,7 @@
 //! Random formats and values, and the plainest possible reader, writer and converter of bodies to compare with.
 //!
 //! Everything random is made from [`Choices`]. Two generators: [`model`] and [`random`] make pairs of formats that can
-//! be converted into each other, and `records` (used by the tests in folders) any format with any values.
+//! be converted into each other, and [`records`] any format with any values.
 
 pub(crate) mod body;
 pub(crate) mod choices;
@@ -9,5 +9,6 @@ pub(crate) mod coerce;
 pub(crate) mod effort;
 pub(crate) mod model;
 pub(crate) mod random;
+pub(crate) mod records;
 
 pub(crate) use choices::Choices;

@@ -3,7 +3,7 @@
 use banyan_ndr::*;
 use proptest::prelude::*;
 
-use crate::choices::Choices;
+use super::Choices;
 
 /// What the records are to be like.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@ use super::StepErrorKind;
 use super::merge::Merged;
 use super::number;
 use super::program::{Number, Step};
+use crate::wire::write_uint;
 #[cfg(all(
     feature = "jit",
     not(miri),
@@ -149,7 +150,7 @@ fn each_number(
     let sources = part(src, at, from_width * count as usize).chunks_exact(from_width);
     let targets = part_mut(dst, target, to_width * count as usize).chunks_exact_mut(to_width);
     for (source, target) in sources.zip(targets) {
-        number::store(target, to.order, convert(number::read(source, from))?);
+        write_uint(target, convert(number::read(source, from))?, to.order);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{ConstantData, InstBuilder, Type, Value, types};
 use super::emit::{Emitter, Item, flags};
 use crate::ByteOrder;
 use crate::kernel::program::Window;
+use crate::wire::read_uint;
 
 /// Copies above this many bytes are left to memcpy, swaps above it are loops.
 const INLINE: u32 = 256;
@@ -59,7 +60,7 @@ impl Emitter<'_> {
             let value = match <[u8; 16]>::try_from(piece) {
                 Ok(vector) => self.vector(vector),
                 Err(_) => {
-                    let bits = crate::kernel::number::load(piece, ByteOrder::NATIVE) as i64;
+                    let bits = read_uint(piece, ByteOrder::NATIVE) as i64;
                     self.builder.ins().iconst(piece_type(width), bits)
                 }
             };

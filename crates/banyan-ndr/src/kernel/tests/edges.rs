@@ -6,6 +6,7 @@ use super::super::{Kernel, StepErrorKind};
 use super::{agree, every, oracle};
 use crate::ByteOrder;
 use crate::kernel::program::{Loss, Number, NumberKind, Program, Step};
+use crate::wire::write_uint;
 
 fn numbers() -> Vec<Number> {
     let widths = |kind, widths: &[u8]| -> Vec<(NumberKind, u8)> { widths.iter().map(|width| (kind, *width)).collect() };
@@ -61,7 +62,7 @@ fn every_conversion_of_numbers_follows_the_rules_of_loss_at_its_edges() {
             let generated = kernel.compile();
             for bits in patterns(from).into_iter().step_by(every()) {
                 let mut src = vec![0; usize::from(from.width)];
-                super::super::number::store(&mut src, from.order, bits);
+                write_uint(&mut src, bits, from.order);
                 let expected = oracle::run(&program, &src, 1);
                 let mut dst = vec![0; usize::from(to.width)];
                 let found = kernel.run_on(Isa::PORTABLE, &src, &mut dst, 1).map(|()| dst.clone());

@@ -1,0 +1,35 @@
+//! `--long-double`: what files of FFS and PBIO do not say of the machine that wrote them.
+
+use std::io::Read;
+
+use banyan_ndr::ffs::{LongDouble, Reader};
+
+/// What is known of the writer.
+#[derive(clap::Args, Clone, Copy, Default)]
+pub(crate) struct Foreign {
+    /// What a C `long double` of 16 bytes is in a file of FFS or PBIO; the file itself does not say
+    #[arg(long, value_name = "FORM")]
+    long_double: Option<Form>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Form {
+    /// Written on x86-64
+    X87,
+    /// Written on 64-bit Arm, IBM Z, SPARC, RISC-V, MIPS
+    Binary128,
+    /// Written on PowerPC or POWER
+    DoubleDouble,
+}
+
+impl Foreign {
+    /// Tells a reader.
+    pub(crate) fn tell<R: Read>(self, reader: Reader<R>) -> Reader<R> {
+        match self.long_double {
+            None => reader,
+            Some(Form::X87) => reader.assume_long_doubles(LongDouble::X87),
+            Some(Form::Binary128) => reader.assume_long_doubles(LongDouble::Binary128),
+            Some(Form::DoubleDouble) => reader.assume_long_doubles(LongDouble::DoubleDouble),
+        }
+    }
+}
