@@ -32,6 +32,11 @@ struct Cursor {
 }
 
 impl Log {
+    /// A log that begins with the first packet there is.
+    pub(super) fn from_the_first() -> Log {
+        Log { is_started: true, ..Log::default() }
+    }
+
     /// The number of the packet to come next.
     pub(super) fn next(&self) -> u64 {
         self.start + self.packets.len() as u64

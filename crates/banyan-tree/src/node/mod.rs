@@ -223,7 +223,7 @@ impl Node {
             ascent,
             below: Below::default(),
             is_below_changed: false,
-            control: Log::default(),
+            control: Log::from_the_first(),
             control_reported: 0,
             streams: BTreeMap::new(),
             last_opened: StreamId::CONTROL,

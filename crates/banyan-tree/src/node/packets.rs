@@ -7,7 +7,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use super::ledger::Ledger;
-use super::log::Taken;
+use super::log::{Log, Taken};
 use super::stream::Stream;
 use super::{EARLY_STREAMS, Node, Report};
 use crate::ids::{LinkId, StreamId, Wave};
@@ -145,6 +145,7 @@ impl Node {
         if self.root.is_some() {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
+            stream.log = Log::from_the_first();
         }
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
@@ -203,7 +204,10 @@ impl Node {
                 if !is_concerned {
                     continue;
                 }
-                log.add_child(link, resume.map_or(0, |resume| resume.next), resume.map_or(0, |resume| resume.received));
+                let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
+                log.add_child(link, next, received);
+                // The first who takes part here decides where this log begins; the parent hears of the same packet.
+                log.start_at(next);
             } else if let Some(resume) = resume {
                 log.lower_received(link, resume.received);
             }
