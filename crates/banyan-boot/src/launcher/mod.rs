@@ -6,6 +6,7 @@
 //! clean-up are the same for all of them and live elsewhere.
 
 pub(crate) mod command;
+pub(crate) mod content;
 pub(crate) mod local;
 pub(crate) mod program;
 pub(crate) mod slurm;
