@@ -108,7 +108,7 @@ pub fn run_agent(channel: &AgentChannel) -> i32 {
 
 fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
     let spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
-    let (mut door, mut together) = (None, None);
+    let (mut door, mut together, mut _roster) = (None, None, None);
     let mut link = match channel {
         AgentChannel::Inherited => Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &agent_link_options()),
         AgentChannel::Pipes => {
@@ -119,6 +119,7 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
         AgentChannel::Roster(path) => {
             let arrival = Arrival::by_roster(path)?;
             door = arrival.door;
+            _roster = arrival.roster;
             together = Some(Together::below(arrival.secret));
             arrival.link
         }
