@@ -62,6 +62,7 @@ const TESTS: &[harness::Test] = tests![
     streams::standard_input_reaches_everyone,
     streams::standard_input_for_the_master_reaches_nobody_else,
     streams::ten_megabytes_of_standard_input_arrive_whole,
+    streams::a_member_that_does_not_read_holds_up_no_output_of_others,
     endings::signals_reach_those_they_are_meant_for,
     endings::exit_states_and_the_worst_of_them_are_reported,
     endings::a_member_beyond_its_time_is_ended,

@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "members speak to their tests by their output")]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,6 +23,10 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
         ["meet"] => join().barrier().unwrap(),
         ["echo"] => echo(),
         ["gibibyte"] => gibibyte(),
+        ["numbers-after-input", bytes] => {
+            std::io::stdin().read_exact(&mut [0; 100_000]).unwrap();
+            write_numbers(bytes.parse().unwrap());
+        }
         ["numbers", bytes] => write_numbers(bytes.parse().unwrap()),
         other => panic!("no member behaves like {other:?}"),
     }
