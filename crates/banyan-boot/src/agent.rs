@@ -130,7 +130,9 @@ pub fn run_agent(channel: &AgentChannel) -> i32 {
 }
 
 fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
-    let spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
+    let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
+    // Nothing else runs in an agent.
+    spawner.remember_signals();
     let (mut door, mut together, mut _roster) = (None, None, None);
     let mut link = match channel {
         AgentChannel::Inherited { heartbeat } => {
