@@ -85,7 +85,7 @@ pub struct Plan {
     pub programs: Vec<Program>,
     /// Whether to run the starters that are installed.
     pub rivals: bool,
-    /// Other hosts to launch on.
+    /// Other hosts to launch on, with the first of the programs.
     pub hosts: Vec<Hosts>,
     /// Whether to bring a file to many agents.
     pub staging: bool,
@@ -119,10 +119,12 @@ pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchR
         rows.extend(rivals::rows(&plan.sizes, progress));
     }
     rows::compare(&mut rows, "floor");
-    for (hosts, program) in plan.hosts.iter().flat_map(|hosts| plan.programs.iter().map(move |one| (hosts, one))) {
+    // How the member is linked is nothing beside what it costs to reach a host.
+    let Some(program) = plan.programs.first() else { return Ok(rows) };
+    for hosts in &plan.hosts {
         rows.extend(hosts::rows(hosts, program, progress)?);
     }
-    if let (true, Some(program)) = (plan.staging, plan.programs.first()) {
+    if plan.staging {
         rows.extend(staging::rows(program, progress)?);
     }
     Ok(rows)
