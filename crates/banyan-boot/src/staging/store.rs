@@ -25,10 +25,6 @@ pub(crate) const TEMPORARY: &str = ".banyan-";
 /// Age after which a temporary file is one that a killed agent has left: no transfer takes so long.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Bytes that are hashed and written in turn: few enough to be still in the cache of the processor when they are written,
-/// and cut where the hash is cut, which is fastest so.
-const BLOCK: usize = 128 * 1024;
-
 /// Flags for directories that must not be reached through links.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -141,18 +137,7 @@ impl Store {
         if self.hasher.count() + bytes.len() as u64 > self.length {
             return Err(StoreError::Damaged(self.target.clone()));
         }
-        while !bytes.is_empty() {
-            let to_end_of_block = BLOCK - (self.hasher.count() % BLOCK as u64) as usize;
-            let (block, rest) = bytes.split_at(to_end_of_block.min(bytes.len()));
-            self.hasher.update(block);
-            self.store(block)?;
-            bytes = rest;
-        }
-        Ok(())
-    }
-
-    /// The next bytes, hashed already.
-    fn store(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        self.hasher.update(bytes);
         while !bytes.is_empty() {
             match &mut self.state {
                 State::Head(head) => {
