@@ -4,3 +4,5 @@
 //! recovery; it does not know how processes are started (`banyan-boot`) or what the records mean (`banyan-ndr`).
 
 #![forbid(unsafe_code)]
+
+pub mod reduce;

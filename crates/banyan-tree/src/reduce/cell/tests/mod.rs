@@ -1,0 +1,1 @@
+//! Tests of single cells against simple models.
