@@ -35,3 +35,8 @@ pub use filter::{Filter, FilterError, Output, Place, Recovery};
 pub use limits::ReductionLimits;
 pub use reduction::{Part, Reduction};
 pub use specification::{Aggregate, Builder, Function, Path, Specification, SpecificationError};
+
+/// The guide, whose example must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/reductions.md")]
+pub struct Guide;
