@@ -1,13 +1,13 @@
 //! What a reduction costs that was compiled from format and specification, beside one with a compiled Rust type.
 //!
-//! `cargo run --release -p banyan-tree --example reduce_speed`. Both sides take the bodies of a wave of 16 members,
-//! reduce them and write what goes to the parent. Thread CPU time, the best of many batches that alternate.
+//! `cargo run --release -p banyan-tree --example reduce_speed`. Both sides are filters: they take the parts of a wave of
+//! 16 members, reduce them and write what goes to the parent. Thread CPU time, the best of many batches that alternate.
 
 use std::io::Write;
 
 use banyan_boot::RankSet;
-use banyan_ndr::{Buffer, ByteOrder, Decoder, Format, FormatId, PointerWidth, Record, typed};
-use banyan_tree::reduce::{Part, Reduction, ReductionLimits};
+use banyan_ndr::{Buffer, ByteOrder, Decoder, Format, PointerWidth, Record, typed};
+use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery, Reduction, ReductionLimits};
 use rustix::time::{ClockId, clock_gettime};
 
 const MEMBERS: u32 = 16;
@@ -145,13 +145,9 @@ impl Wave {
         self.bodies.iter().map(|(_, body)| body.len()).sum()
     }
 
-    /// Reduces it with a reduction.
-    fn reduce(&self, reduction: &mut Reduction, out: &mut Buffer) {
-        for (members, body) in &self.bodies {
-            let part = Part { members, format: &self.format, body, is_partial: false };
-            reduction.add(&part).expect("a valid part");
-        }
-        reduction.partial(out).expect("a wave");
+    fn parts(&self) -> Vec<Part<'_>> {
+        let part = |(members, body)| Part { members, format: &self.format, body, is_partial: false };
+        self.bodies.iter().map(|(members, body)| part((members, &body[..]))).collect()
     }
 }
 
@@ -186,82 +182,115 @@ fn row(out: &mut impl Write, what: &str, typed: f64, ours: f64) -> std::io::Resu
 }
 
 fn few(wave: &Wave) -> Result<(f64, f64), Failure> {
-    let mut filter = Typed::new(wave)?;
-    let compiled = move || {
-        let mut few = Few::default();
-        filter.each(wave, |sample, rank| few.add(sample, rank));
-        filter.write(&few)
-    };
-    specified(wave, "max(temp), avg(energy)", compiled)
+    compare(wave, "max(temp), avg(energy)", &mut FewFilter(Typed::new(wave)?))
 }
 
 fn many(wave: &Wave) -> Result<(f64, f64), Failure> {
-    let mut filter = Typed::new(wave)?;
-    let compiled = move || {
-        let mut many = Many::default();
-        filter.each(wave, |sample, rank| many.add(sample, rank).expect("no overflow"));
-        filter.write(&many)
-    };
     let specification =
         "max(temp), avg(energy), min(coord[0]), sum(id), avg(flags), max(node_count), sum(disp[2]), count()";
-    specified(wave, specification, compiled)
+    compare(wave, specification, &mut ManyFilter(Typed::new(wave)?))
+}
+
+fn array(wave: &Wave) -> Result<(f64, f64), Failure> {
+    compare(wave, "sum(load)", &mut ArrayFilter { typed: Typed::new(wave)?, sums: Vec::new() })
 }
 
 /// What a filter for one Rust type keeps between waves.
 struct Typed {
     decoder: Decoder,
-    id: FormatId,
     out: Vec<u8>,
 }
 
 impl Typed {
     fn new(wave: &Wave) -> Result<Typed, Failure> {
         let mut decoder = Decoder::new();
-        let id = decoder.learn(&wave.format)?;
-        Ok(Typed { decoder, id, out: Vec::new() })
+        decoder.learn(&wave.format)?;
+        Ok(Typed { decoder, out: Vec::new() })
     }
 
-    fn each(&mut self, wave: &Wave, mut each: impl FnMut(&Sample, u32)) {
-        for (members, body) in &wave.bodies {
-            let sample = self.decoder.view(self.id, body).expect("a sample");
-            each(sample, members.first().expect("a member"));
+    fn each(&mut self, parts: &[Part<'_>], mut each: impl FnMut(&Sample, u32)) -> Result<(), FilterError> {
+        for part in parts {
+            let sample = self.decoder.view(part.format.id(), part.body).map_err(custom)?;
+            each(sample, part.members.first().unwrap_or(0));
         }
+        Ok(())
     }
 
-    fn write<T: Record>(&mut self, partial: &T) -> usize {
+    fn write<T: Record>(&mut self, partial: &T, out: &mut Output) -> Result<(), FilterError> {
         self.out.clear();
-        typed::encode_body_into(partial, &mut self.out).expect("a partial result");
-        self.out.len()
+        typed::encode_body_into(partial, &mut self.out).map_err(custom)?;
+        out.push(T::format(), &self.out);
+        Ok(())
     }
 }
 
-fn array(wave: &Wave) -> Result<(f64, f64), Failure> {
-    let mut decoder = Decoder::new();
-    let id = decoder.learn(&wave.format)?;
-    let (mut sums, mut out) = (Vec::new(), Vec::new());
-    let compiled = move || {
-        sums.clear();
-        for (_, body) in &wave.bodies {
-            let array: Array<'_> = decoder.decode(id, body).expect("an array");
-            match sums.is_empty() {
-                true => sums.extend_from_slice(array.load),
-                false => sums.iter_mut().zip(array.load).for_each(|(sum, load)| *sum += load),
+fn custom(error: impl std::fmt::Display) -> FilterError {
+    FilterError::Custom(error.to_string())
+}
+
+struct FewFilter(Typed);
+
+impl Filter for FewFilter {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let mut few = Few::default();
+        self.0.each(parts, |sample, rank| few.add(sample, rank))?;
+        self.0.write(&few, out)
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}
+
+struct ManyFilter(Typed);
+
+impl Filter for ManyFilter {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let (mut many, mut fits) = (Many::default(), true);
+        self.0.each(parts, |sample, rank| fits &= many.add(sample, rank).is_some())?;
+        if fits { self.0.write(&many, out) } else { Err(custom("overflow")) }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}
+
+struct ArrayFilter {
+    typed: Typed,
+    sums: Vec<f64>,
+}
+
+impl Filter for ArrayFilter {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        self.sums.clear();
+        for part in parts {
+            let array: Array<'_> = self.typed.decoder.decode(part.format.id(), part.body).map_err(custom)?;
+            match self.sums.is_empty() {
+                true => self.sums.extend_from_slice(array.load),
+                false => self.sums.iter_mut().zip(array.load).for_each(|(sum, load)| *sum += load),
             }
         }
-        out.clear();
-        typed::encode_body_into(&Array { load: &sums }, &mut out).expect("a partial result");
-        out.len()
-    };
-    specified(wave, "sum(load)", compiled)
+        self.typed.write(&Array { load: &self.sums }, out)
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
 }
 
-/// Times a compiled side and the same by a specification.
-fn specified(wave: &Wave, specification: &str, mut compiled: impl FnMut() -> usize) -> Result<(f64, f64), Failure> {
+/// Times a filter for a Rust type and a reduction.
+fn compare(wave: &Wave, specification: &str, typed: &mut dyn Filter) -> Result<(f64, f64), Failure> {
     let mut reduction = Reduction::new(specification.parse()?, ReductionLimits::default());
-    let mut out = Buffer::new();
-    let mut specified = || wave.reduce(&mut reduction, &mut out);
-    let timed = alternate(&mut || _ = std::hint::black_box(compiled()), &mut specified);
-    Ok(timed)
+    let parts = wave.parts();
+    let (mut one, mut other) = (Output::new(), Output::new());
+    Ok(alternate(&mut || run(typed, &parts, &mut one), &mut || run(&mut reduction, &parts, &mut other)))
+}
+
+fn run(filter: &mut dyn Filter, parts: &[Part<'_>], out: &mut Output) {
+    out.clear();
+    filter.wave(parts, Place::Inner, out).expect("valid parts");
+    std::hint::black_box(out.records());
 }
 
 /// The best batch of each, in nanoseconds an operation.

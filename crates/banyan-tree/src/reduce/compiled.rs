@@ -4,19 +4,23 @@
 //! function. A partial result in the layout of this machine is read where it lies; one of another machine is converted
 //! first.
 
+use std::sync::Arc;
+
 use banyan_ndr::{ConvertOptions, Format, FormatId, Plan};
 
 use super::column::{self, Column};
 use super::fast::Fast;
 use super::input::{Access, Resolved};
 use super::layout::{self, Columns, Layout};
+use super::value::Kind;
 use super::{Fault, Specification};
 
 /// What is done with parts of one format.
 #[derive(Debug)]
 pub(super) struct Input {
     pub(super) id: FormatId,
-    pub(super) columns: Columns,
+    /// Shared with the layout, so that a look tells that they are the same.
+    pub(super) columns: Arc<Columns>,
     pub(super) way: Way,
 }
 
@@ -39,8 +43,10 @@ pub(super) enum Way {
 pub(super) enum Step {
     /// One number in a fixed place, into a scalar cell.
     Fast(Fast),
-    /// Whatever else; no path where records are counted.
-    General(Option<Access>),
+    /// The record itself is counted.
+    Count,
+    /// Whatever else.
+    General(Access),
 }
 
 impl Input {
@@ -54,13 +60,10 @@ impl Input {
             let resolved = function.path().map(|path| Access::new(format, path, as_number)).transpose();
             let resolved = resolved.map_err(|reason| refused(&aggregate.name, reason))?;
             let (column, step) = match resolved {
-                None => (Column::of(function, super::value::Kind::Float, false), Step::General(None)),
+                None => (Column::of(function, Kind::Float, false), Step::Count),
                 Some(Resolved { access, kind, many }) => {
                     let column = Column::of(function, kind, many);
-                    (
-                        column,
-                        Fast::new(function, column, &access, format).map_or(Step::General(Some(access)), Step::Fast),
-                    )
+                    (column, Fast::new(function, column, &access, format).map_or(Step::General(access), Step::Fast))
                 }
             };
             aggregates.push(column);
@@ -77,14 +80,15 @@ impl Input {
             keys.push(key.access);
         }
         let columns = Columns { aggregates, keys: kinds };
-        Ok(Input { id: format.id(), columns, way: Way::Record { steps, keys } })
+        Ok(Input { id: format.id(), columns: Arc::new(columns), way: Way::Record { steps, keys } })
     }
 
     /// Compiles a partial result.
     pub(super) fn partial(specification: &Specification, format: &Format) -> Result<Input, Fault> {
         let columns = layout::columns_of(specification, format)
             .map_err(|name| Fault::Partial { name, reason: "it is not there, or of another type".into() })?;
-        let layout = Layout::new(specification, columns.clone())?;
+        let columns = Arc::new(columns);
+        let layout = Layout::new(specification, &columns)?;
         let ours = &layout.partial.format;
         let plan = match format.id() == ours.id() {
             true => None,

@@ -1,18 +1,20 @@
 //! One number in a fixed place: the shortest way from a record to a scalar.
 //!
 //! For each pair of operation and type in memory the compiler makes a function of its own; a step is a pointer to it
-//! and the place. This is what most reductions of small records are.
+//! and the place. It runs over all records of a wave that have the same format, so that one call serves them all. This
+//! is what most reductions of small records are.
 
 use banyan_ndr::{ByteOrder, Format, Type};
 
 use super::cell::Cell;
-use super::cell::scalar::Number;
+use super::cell::scalar::{Number, overflow};
 use super::column::Column;
 use super::input::Access;
 use super::value::Kind;
-use super::{Fault, Function};
+use super::{Fault, Function, Part};
 
-type Run = fn(&mut Cell, &[u8], u32) -> Result<(), Fault>;
+/// Takes the number at a place of each record; fails with the position of the record.
+type Run = fn(&mut Cell, &[Part<'_>], usize) -> Result<(), (usize, Fault)>;
 
 /// A step for one function.
 #[derive(Debug, Clone, Copy)]
@@ -36,16 +38,18 @@ impl Fast {
         Some(Fast { run: run?, at: *at })
     }
 
-    /// Takes the number out of a body whose fixed part is there.
+    /// Takes the number out of each record; the fixed parts of all bodies are there.
     #[inline]
-    pub(super) fn run(&self, cell: &mut Cell, body: &[u8], rank: u32) -> Result<(), Fault> {
-        (self.run)(cell, &body[self.at..], rank)
+    pub(super) fn run(&self, cell: &mut Cell, parts: &[Part<'_>]) -> Result<(), (usize, Fault)> {
+        (self.run)(cell, parts, self.at)
     }
 }
 
 /// A number in memory.
 trait Load {
     type Number: InCell;
+    const BYTES: usize;
+    /// The number that these bytes are.
     fn load(bytes: &[u8]) -> Self::Number;
 }
 
@@ -81,10 +85,11 @@ macro_rules! loads {
 
         impl Load for $name {
             type Number = $number;
+            const BYTES: usize = size_of::<$rust>();
 
             #[inline]
             fn load(bytes: &[u8]) -> $number {
-                let (bytes, _) = bytes.split_first_chunk().expect("the fixed part is there");
+                let bytes = bytes.first_chunk().expect("as many bytes as it has");
                 <$number>::from(<$rust>::$from(*bytes))
             }
         }
@@ -155,10 +160,32 @@ fn operation<L: Load>(function: &Function) -> Option<Run> {
     })
 }
 
-fn add<L: Load>(cell: &mut Cell, bytes: &[u8], _: u32) -> Result<(), Fault> {
-    L::Number::cell(cell).add(L::load(bytes), 1)
+fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
+    let scalar = L::Number::cell(cell);
+    let mut sum = scalar.value();
+    let end = at + L::BYTES;
+    for (position, part) in parts.iter().enumerate() {
+        match sum.plus(L::load(&part.body[at..end])) {
+            Some(next) => sum = next,
+            None => return Err((position, overflow())),
+        }
+    }
+    scalar.set_sum(sum, parts.len() as u64);
+    Ok(())
 }
 
-fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, bytes: &[u8], rank: u32) -> Result<(), Fault> {
-    L::Number::cell(cell).compare::<LARGEST>(L::load(bytes), rank)
+/// Of equal values within the parts the first is the one of the lowest rank.
+fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
+    let end = at + L::BYTES;
+    let mut values = parts.iter().map(|part| (L::load(&part.body[at..end]), part));
+    let Some(mut best) = values.find(|(value, _)| value.is_ordered()) else { return Ok(()) };
+    for candidate in values {
+        let beyond = if LARGEST { candidate.0 > best.0 } else { candidate.0 < best.0 };
+        if beyond {
+            best = candidate;
+        }
+    }
+    let (value, part) = best;
+    L::Number::cell(cell).compare::<LARGEST>(value, part.members.first().unwrap_or(u32::MAX));
+    Ok(())
 }

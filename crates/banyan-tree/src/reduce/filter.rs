@@ -80,6 +80,7 @@ impl Output {
     /// Adds a record whose body is to be written into the buffer.
     pub fn add(&mut self, format: &Format) -> &mut Buffer {
         match self.records.get_mut(self.used) {
+            Some((known, _)) if known == format => {}
             Some((known, _)) => known.clone_from(format),
             None => self.records.push((format.clone(), Buffer::new())),
         }
@@ -128,13 +129,14 @@ pub enum FilterError {
 /// The order of the parts does not matter: they are taken in the order of their lowest ranks.
 impl Filter for Reduction {
     fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
-        let taken = if parts.is_sorted_by_key(|part| part.members.first()) {
-            parts.iter().try_for_each(|part| self.add(part))
-        } else {
-            let mut sorted: Vec<&Part<'_>> = parts.iter().collect();
+        let mut taken = self.add_all(parts);
+        if let Err(ReduceError::Order { .. }) = taken {
+            // Rarely: a node keeps its children in order.
+            self.clear();
+            let mut sorted = parts.to_vec();
             sorted.sort_by_key(|part| part.members.first());
-            sorted.into_iter().try_for_each(|part| self.add(part))
-        };
+            taken = self.add_all(&sorted);
+        }
         if let Err(error) = taken {
             self.clear();
             return Err(error.into());

@@ -13,7 +13,7 @@ use super::compiled::Step;
 use super::input::Access;
 use super::layout::{Columns, Layout, Shape};
 use super::value::Value;
-use super::{Fault, ReductionLimits, Specification};
+use super::{Fault, Part, ReductionLimits, Specification};
 
 /// What has been seen of a wave.
 #[derive(Debug)]
@@ -69,29 +69,26 @@ impl State {
         }
     }
 
-    /// Takes a member's record.
+    /// Takes members' records of one format, whose fixed parts are there. Fails with the position of the record.
     pub(super) fn take(
         &mut self,
         specification: &Specification,
-        record: RecordView<'_>,
         steps: &[Step],
         keys: &[Access],
-        sender: Sender,
-    ) -> Result<(), Fault> {
-        let cells = match self {
-            State::Whole(cells) => cells,
-            State::Groups(groups) => match groups.row(key(record, keys, sender.longest)?, 1) {
-                Some(row) => &mut row.cells,
-                None => return Ok(()),
-            },
+        parts: &[Part<'_>],
+        longest: usize,
+    ) -> Result<(), (usize, Fault)> {
+        let groups = match self {
+            State::Whole(cells) => return take_all(specification, cells, steps, parts, longest),
+            State::Groups(groups) => groups,
         };
-        for (position, (cell, step)) in cells.iter_mut().zip(steps).enumerate() {
-            let taken = match step {
-                Step::Fast(fast) => fast.run(cell, record.body(), sender.rank),
-                Step::General(access) => cell.take(record, access.as_ref(), sender),
-            };
-            if let Err(fault) = taken {
-                return Err(named(specification, position)(fault));
+        for (position, part) in parts.iter().enumerate() {
+            let at = |fault| (position, fault);
+            let record = RecordView::new(part.format, part.body).map_err(|error| at(error.into()))?;
+            let key = key(record, keys, longest).map_err(at)?;
+            if let Some(row) = groups.row(key, 1) {
+                let taken = take_all(specification, &mut row.cells, steps, std::slice::from_ref(part), longest);
+                taken.map_err(|(_, fault)| at(fault))?;
             }
         }
         Ok(())
@@ -149,6 +146,39 @@ impl State {
             (State::Groups(_), None) => unreachable!("grouped specifications have grouped layouts"),
         }
     }
+}
+
+/// Takes records into one row, function by function: each sees the records in order.
+fn take_all(
+    specification: &Specification,
+    cells: &mut [Cell],
+    steps: &[Step],
+    parts: &[Part<'_>],
+    longest: usize,
+) -> Result<(), (usize, Fault)> {
+    for (function, (cell, step)) in cells.iter_mut().zip(steps).enumerate() {
+        let taken = match step {
+            Step::Fast(fast) => fast.run(cell, parts),
+            Step::Count => {
+                cell.count(parts.len() as u64);
+                Ok(())
+            }
+            Step::General(access) => take_each(cell, access, parts, longest),
+        };
+        if let Err((position, fault)) = taken {
+            return Err((position, named(specification, function)(fault)));
+        }
+    }
+    Ok(())
+}
+
+fn take_each(cell: &mut Cell, access: &Access, parts: &[Part<'_>], longest: usize) -> Result<(), (usize, Fault)> {
+    for (position, part) in parts.iter().enumerate() {
+        let sender = Sender { rank: part.members.first().unwrap_or(u32::MAX), longest };
+        let record = RecordView::new(part.format, part.body).map_err(Fault::from);
+        record.and_then(|record| cell.take(record, access, sender)).map_err(|fault| (position, fault))?;
+    }
+    Ok(())
 }
 
 /// What is written.
@@ -231,11 +261,17 @@ fn merge_row(
 
 fn write_row(cells: &mut [Cell], out: &mut Writer<'_>, shape: &Shape, at: usize, what: What) {
     for (cell, fields) in cells.iter_mut().zip(&shape.cells) {
-        let mut memory = [0; PLACES];
-        let fields = if at == 0 { fields } else { places(fields, at, &mut memory) };
-        match what {
-            What::Partial => cell.partial(out, fields),
-            What::Result => cell.result(out, fields),
+        match at {
+            0 => write_cell(cell, out, fields, what),
+            at => write_cell(cell, out, places(fields, at, &mut [0; PLACES]), what),
         }
+    }
+}
+
+#[inline]
+fn write_cell(cell: &mut Cell, out: &mut Writer<'_>, places: &[usize], what: What) {
+    match what {
+        What::Partial => cell.partial(out, places),
+        What::Result => cell.result(out, places),
     }
 }

@@ -3,6 +3,8 @@
 //! Both follow from the specification and the columns alone, so that nodes which never met agree on them. Without
 //! groups the root record has the fields of all functions. With groups it has a list of them, each with its keys.
 
+use std::sync::Arc;
+
 use banyan_ndr::{ByteOrder, DefId, Definition, Field, Format, FormatError, PointerWidth, RecordDef, Type};
 
 use super::Specification;
@@ -31,7 +33,7 @@ pub(super) struct Columns {
 /// Both formats of a specification and its columns.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) columns: Columns,
+    pub(super) columns: Arc<Columns>,
     pub(super) partial: Shape,
     pub(super) result: Shape,
 }
@@ -60,14 +62,14 @@ pub(super) struct Grouped {
 }
 
 impl Layout {
-    pub(super) fn new(specification: &Specification, columns: Columns) -> Result<Layout, FormatError> {
+    pub(super) fn new(specification: &Specification, columns: &Arc<Columns>) -> Result<Layout, FormatError> {
         let pairs = || specification.aggregates().iter().zip(&columns.aggregates);
         let partial = pairs().map(|(aggregate, column)| fields::partial(aggregate, *column)).collect();
         let result = pairs().map(|(aggregate, column)| fields::result(aggregate, *column)).collect();
         Ok(Layout {
             partial: Shape::new("partial", specification, &columns.keys, partial)?,
             result: Shape::new("result", specification, &columns.keys, result)?,
-            columns,
+            columns: Arc::clone(columns),
         })
     }
 }

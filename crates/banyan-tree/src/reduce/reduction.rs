@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
-use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits, RecordView};
+use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
 
 use super::body::Writer;
-use super::cell::Sender;
 use super::compiled::{Input, Way};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
@@ -73,6 +72,8 @@ pub struct Reduction {
     current: Option<(Layout, State)>,
     /// The lowest rank of the part added last; none at the beginning of a wave.
     last: Option<u32>,
+    /// Whether no part of this wave was taken yet.
+    is_empty: bool,
     /// Partial results of other machines, converted.
     converted: Buffer,
 }
@@ -87,6 +88,7 @@ impl Reduction {
             partials: Inputs::default(),
             current: None,
             last: None,
+            is_empty: true,
             converted: Buffer::new(),
         }
     }
@@ -101,48 +103,75 @@ impl Reduction {
     ///
     /// After an error some functions have taken the part and some have not: [`clear`](Self::clear) and begin again
     /// without it.
-    #[inline]
     pub fn add(&mut self, part: &Part<'_>) -> Result<(), ReduceError> {
-        let first = part.members.first();
-        if let (Some(first), Some(after)) = (first, self.last)
-            && first <= after
-        {
-            return Err(ReduceError::Order { members: part.members.clone(), after });
+        self.add_all(std::slice::from_ref(part))
+    }
+
+    /// [`Reduction::add`] for several parts, which costs less than one by one.
+    pub fn add_all(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
+        let mut rest = parts;
+        while let [first, ..] = rest {
+            let (now, later) = rest.split_at(self.check(first, rest)?);
+            self.take(now).map_err(|(position, fault)| refused(&now[position], fault))?;
+            rest = later;
         }
-        self.take(part, first).map_err(|fault| refused(part, fault))?;
-        self.last = first;
         Ok(())
     }
 
-    fn take(&mut self, part: &Part<'_>, first: Option<u32>) -> Result<(), Fault> {
+    /// Looks at what can be seen from outside of the records that have the format of the first, or of one partial
+    /// result. Returns how many these are.
+    fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>]) -> Result<usize, ReduceError> {
+        let (format, is_partial) = (first.format, first.is_partial);
+        let (size, is_exact) = (format.size(), !format.has_references());
+        let alike = |part: &Part<'_>| std::ptr::eq(part.format, format) || part.format.id() == format.id();
+        for (position, part) in parts.iter().enumerate() {
+            if position > 0 && (is_partial || part.is_partial || !alike(part)) {
+                return Ok(position);
+            }
+            let Some(rank) = part.members.first() else { return Err(refused(part, Fault::Members(0))) };
+            if self.last.is_some_and(|last| rank <= last) {
+                return Err(self.out_of_order(part));
+            }
+            if !is_partial && part.members.last() != Some(rank) {
+                return Err(refused(part, Fault::Members(part.members.len())));
+            }
+            let found = part.body.len();
+            if found < size || is_exact && found != size {
+                return Err(refused(part, DecodeError::Size { found, wanted: size }.into()));
+            }
+            self.last = Some(rank);
+        }
+        Ok(parts.len())
+    }
+
+    #[cold]
+    fn out_of_order(&self, part: &Part<'_>) -> ReduceError {
+        ReduceError::Order { members: part.members.clone(), after: self.last.unwrap_or(0) }
+    }
+
+    /// Takes records of one format, or one partial result. Fails with the position of the part.
+    fn take(&mut self, parts: &[Part<'_>]) -> Result<(), (usize, Fault)> {
+        let part = &parts[0];
         let inputs = if part.is_partial { &mut self.partials } else { &mut self.records };
-        let input = inputs.of(part, &self.specification, self.limits.formats)?;
-        let Some(rank) = first.filter(|_| part.is_partial || part.members.len() == 1) else {
-            return Err(Fault::Members(part.members.len()));
-        };
+        let input = inputs.of(part, &self.specification, self.limits.formats).map_err(|fault| (0, fault))?;
         let (layout, state) = match &mut self.current {
-            Some((layout, state)) if layout.columns == input.columns => (layout, state),
-            current => begin(current, self.last, &self.specification, &self.limits, &input.columns)?,
+            Some((layout, state)) if Arc::ptr_eq(&layout.columns, &input.columns) => (layout, state),
+            current => begin(current, self.is_empty, &self.specification, &self.limits, &mut input.columns)
+                .map_err(|fault| (0, fault))?,
         };
+        self.is_empty = false;
         let longest = self.limits.value_bytes;
         match &input.way {
-            Way::Record { steps, keys } => {
-                let record = RecordView::new(part.format, part.body)?;
-                state.take(&self.specification, record, steps, keys, Sender { rank, longest })
-            }
+            Way::Record { steps, keys } => state.take(&self.specification, steps, keys, parts, longest),
             Way::Partial(plan) => {
                 let body = match plan {
-                    None if layout.partial.format.fits(part.body.len()) => part.body,
-                    None => {
-                        let (found, wanted) = (part.body.len(), layout.partial.format.size());
-                        return Err(DecodeError::Size { found, wanted }.into());
-                    }
+                    None => part.body,
                     Some(plan) => {
-                        plan.convert(part.body, &mut self.converted)?;
+                        plan.convert(part.body, &mut self.converted).map_err(|error| (0, error.into()))?;
                         &self.converted
                     }
                 };
-                state.merge(&self.specification, layout, body, longest)
+                state.merge(&self.specification, layout, body, longest).map_err(|fault| (0, fault))
             }
         }
     }
@@ -166,7 +195,10 @@ impl Reduction {
     }
 
     fn write(&mut self, out: &mut Buffer, what: What) -> Option<&Format> {
-        self.last.take()?;
+        self.last = None;
+        if std::mem::replace(&mut self.is_empty, true) {
+            return None;
+        }
         let (layout, state) = self.current.as_mut()?;
         let shape = match what {
             What::Partial => &layout.partial,
@@ -181,6 +213,7 @@ impl Reduction {
     /// Forgets the parts of this wave.
     pub fn clear(&mut self) {
         self.last = None;
+        self.is_empty = true;
         if let Some((_, state)) = &mut self.current {
             state.clear();
         }
@@ -192,20 +225,25 @@ fn refused(part: &Part<'_>, fault: Fault) -> ReduceError {
     ReduceError::Part { members: part.members.clone(), fault }
 }
 
-/// Makes a state for columns that differ from those before: allowed only with the first part of a wave.
+/// The state for columns that are not known to be those of the wave: it is there if they are the same after all; made
+/// anew with the first part of a wave; and there is none otherwise.
 #[cold]
 fn begin<'c>(
     current: &'c mut Option<(Layout, State)>,
-    last: Option<u32>,
+    is_first: bool,
     specification: &Specification,
     limits: &ReductionLimits,
-    columns: &Columns,
+    columns: &mut Arc<Columns>,
 ) -> Result<(&'c mut Layout, &'c mut State), Fault> {
-    if let (Some(_), Some((layout, _))) = (last, &*current) {
-        return Err(differing(specification, columns, &layout.columns));
+    match current {
+        Some((layout, _)) if layout.columns == *columns => *columns = Arc::clone(&layout.columns),
+        Some((layout, _)) if !is_first => return Err(differing(specification, columns, &layout.columns)),
+        _ => {
+            let state = State::new(specification, columns, limits);
+            *current = Some((Layout::new(specification, columns)?, state));
+        }
     }
-    let state = State::new(specification, columns, limits);
-    let (layout, state) = current.insert((Layout::new(specification, columns.clone())?, state));
+    let (layout, state) = current.as_mut().expect("made or found above");
     Ok((layout, state))
 }
 
@@ -233,12 +271,12 @@ struct Inputs {
 
 impl Inputs {
     #[inline]
-    fn of(&mut self, part: &Part<'_>, specification: &Specification, most: usize) -> Result<&Input, Fault> {
+    fn of(&mut self, part: &Part<'_>, specification: &Specification, most: usize) -> Result<&mut Input, Fault> {
         let id = part.format.id();
         if self.known.get(self.last).is_none_or(|input| input.id != id) {
             self.last = self.find(part, specification, most)?;
         }
-        Ok(&self.known[self.last])
+        Ok(&mut self.known[self.last])
     }
 
     #[cold]

@@ -124,23 +124,17 @@ impl Cell {
         }
     }
 
-    /// Takes the values of a member's record that a path leads to; no path counts the record itself.
-    pub(super) fn take(
-        &mut self,
-        record: RecordView<'_>,
-        access: Option<&Access>,
-        sender: Sender,
-    ) -> Result<(), Fault> {
+    /// Counts records.
+    pub(super) fn count(&mut self, records: u64) {
+        match self {
+            Cell::Count(count) => *count = count.saturating_add(records),
+            _ => unreachable!("only records are counted without a path"),
+        }
+    }
+
+    /// Takes the values of a member's record that a path leads to.
+    pub(super) fn take(&mut self, record: RecordView<'_>, access: &Access, sender: Sender) -> Result<(), Fault> {
         let Sender { rank, longest } = sender;
-        let Some(access) = access else {
-            return match self {
-                Cell::Count(count) => {
-                    *count += 1;
-                    Ok(())
-                }
-                _ => unreachable!("only records are counted without a path"),
-            };
-        };
         match self {
             Cell::Count(count) => access.each(record, &mut |_| {
                 *count += 1;

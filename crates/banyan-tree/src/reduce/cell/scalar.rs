@@ -119,27 +119,47 @@ impl<N: Number> Scalar<N> {
     pub(in crate::reduce) fn take(&mut self, value: N, rank: u32) -> Result<(), Fault> {
         match self.operation {
             Operation::Sum | Operation::Average => self.add(value, 1),
-            Operation::Minimum => self.compare::<false>(value, rank),
-            Operation::Maximum => self.compare::<true>(value, rank),
+            Operation::Minimum => {
+                self.compare::<false>(value, rank);
+                Ok(())
+            }
+            Operation::Maximum => {
+                self.compare::<true>(value, rank);
+                Ok(())
+            }
         }
     }
 
-    #[inline]
-    pub(in crate::reduce) fn add(&mut self, value: N, count: u64) -> Result<(), Fault> {
-        let Some(sum) = self.value.plus(value) else { return Err(overflow()) };
-        self.value = sum;
-        self.count = self.count.saturating_add(count);
+    fn add(&mut self, value: N, count: u64) -> Result<(), Fault> {
+        let sum = self.value.plus(value).ok_or_else(overflow)?;
+        self.set_sum(sum, count);
         Ok(())
     }
 
+    /// Takes a value for an extreme.
     #[inline]
-    pub(in crate::reduce) fn compare<const LARGEST: bool>(&mut self, value: N, rank: u32) -> Result<(), Fault> {
+    pub(in crate::reduce) fn compare<const LARGEST: bool>(&mut self, value: N, rank: u32) {
         let beyond = if LARGEST { value > self.value } else { value < self.value };
-        let first = self.count == 0 && value.is_ordered();
-        if first || self.count > 0 && (beyond || value == self.value && rank < self.who) {
+        let better = match self.count {
+            0 => value.is_ordered(),
+            _ => beyond || value == self.value && rank < self.who,
+        };
+        if better {
             (self.value, self.who, self.count) = (value, rank, 1);
         }
-        Ok(())
+    }
+
+    /// The sum so far.
+    #[inline]
+    pub(in crate::reduce) fn value(&self) -> N {
+        self.value
+    }
+
+    /// The sum with `count` values more.
+    #[inline]
+    pub(in crate::reduce) fn set_sum(&mut self, sum: N, count: u64) {
+        self.value = sum;
+        self.count = self.count.saturating_add(count);
     }
 
     /// Places: value and count, or optional value and who.
@@ -188,7 +208,8 @@ impl<N: Number> Scalar<N> {
     }
 }
 
+/// A sum too large.
 #[cold]
-fn overflow() -> Fault {
+pub(in crate::reduce) fn overflow() -> Fault {
     Fault::Overflow { name: String::new(), integer: "i128" }
 }
