@@ -57,7 +57,7 @@ impl Input {
         for aggregate in specification.aggregates() {
             let function = &aggregate.function;
             let as_number = column::takes_numbers(function);
-            let resolved = function.path().map(|path| Access::new(format, path, as_number)).transpose();
+            let resolved = function.path().map(|path| Resolved::new(format, path, as_number)).transpose();
             let resolved = resolved.map_err(|reason| refused(&aggregate.name, reason))?;
             let (column, step) = match resolved {
                 None => (Column::of(function, Kind::Float, false), Step::Count),
@@ -72,7 +72,7 @@ impl Input {
         let (mut kinds, mut keys) = (Vec::new(), Vec::new());
         for path in specification.by() {
             let name = format!("by {path}");
-            let key = Access::new(format, path, false).map_err(|reason| refused(&name, reason))?;
+            let key = Resolved::new(format, path, false).map_err(|reason| refused(&name, reason))?;
             if key.many {
                 return Err(refused(&name, "a key is one value a record, not an array".into()));
             }

@@ -109,6 +109,7 @@ impl Fault {
     /// Says which function it was, where that was not known.
     pub(super) fn of(mut self, function: &str) -> Fault {
         match &mut self {
+            Fault::Record(error) => return Fault::Record(error.clone().within(function)),
             Fault::Path { name, .. }
             | Fault::Kind { name, .. }
             | Fault::Length { name, .. }

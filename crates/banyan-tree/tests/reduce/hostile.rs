@@ -138,3 +138,29 @@ fn lists_that_lie_on_each_other_are_refused() {
     let error = reduction.add(&Part { members: &members, format: &format, body: &body, is_partial: true }).unwrap_err();
     assert!(error.to_string().contains("a list of 1000 items reaches beyond the body"), "{error}");
 }
+
+#[derive(banyan_ndr::Record)]
+struct Words {
+    words: Vec<String>,
+}
+
+#[test]
+fn texts_that_lie_on_each_other_are_refused() {
+    let words = Words { words: vec!["a long word that everybody uses ".repeat(9), "b".into(), "c".into()] };
+    let mut body = Vec::new();
+    banyan_ndr::typed::encode_body_into(&words, &mut body).unwrap();
+    let span = 2 * size_of::<usize>();
+    let add = |body: &[u8]| {
+        let mut reduction = Reduction::new("concat(words)".parse().unwrap(), ReductionLimits::default());
+        let members = RankSet::from_iter([0]);
+        let format = <Words as banyan_ndr::Record>::format();
+        reduction.add(&Part { members: &members, format, body, is_partial: false })
+    };
+    add(&body).unwrap();
+    // Behind the fixed part stand the spans of the words: all now lead to the first one.
+    let first = body[span..2 * span].to_vec();
+    body[2 * span..3 * span].copy_from_slice(&first);
+    body[3 * span..4 * span].copy_from_slice(&first);
+    let error = add(&body).unwrap_err().to_string();
+    assert!(error.starts_with("members 0: concat(words): references overlap"), "{error}");
+}

@@ -37,7 +37,7 @@ fn int(choice: u8) -> Type {
 }
 
 fn float(choice: u8) -> Type {
-    Type::Float { width: if choice % 2 == 0 { 8 } else { 4 } }
+    Type::Float { width: if choice.is_multiple_of(2) { 8 } else { 4 } }
 }
 
 fn list(item: Type) -> Type {

@@ -18,6 +18,11 @@ impl Histogram {
         Histogram { low, high, counts: vec![0; bins as usize], under: 0, over: 0, nan: 0 }
     }
 
+    /// Memory behind it.
+    pub(in crate::reduce) fn bytes(&self) -> usize {
+        size_of_val(&self.counts[..])
+    }
+
     pub(in crate::reduce) fn clear(&mut self) {
         self.counts.fill(0);
         (self.under, self.over, self.nan) = (0, 0, 0);

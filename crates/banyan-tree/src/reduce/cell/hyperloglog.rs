@@ -26,6 +26,9 @@ pub(in crate::reduce) struct HyperLogLog {
 }
 
 impl HyperLogLog {
+    /// Memory behind it.
+    pub(in crate::reduce) const BYTES: usize = REGISTERS;
+
     pub(in crate::reduce) fn new() -> HyperLogLog {
         HyperLogLog { registers: Box::new([0; REGISTERS]), scratch: Vec::new() }
     }

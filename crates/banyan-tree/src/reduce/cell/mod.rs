@@ -97,7 +97,8 @@ impl Cell {
         size_of::<Cell>()
             + match self {
                 Cell::Exact(_) => size_of::<Exact>(),
-                Cell::Histogram(_) | Cell::Distinct(_) => 4096,
+                Cell::Histogram(histogram) => histogram.bytes(),
+                Cell::Distinct(_) => HyperLogLog::BYTES,
                 Cell::Sketch(..) => size_of::<Sketch>(),
                 _ => 0,
             }

@@ -3,7 +3,7 @@
 use banyan_ndr::wire::{read_int, read_uint};
 use banyan_ndr::{ByteOrder, DecodeError, RecordView, Type};
 
-use super::datum::{self, datum, outside, slots};
+use super::datum::{self, Budget, datum, outside, slots};
 use super::walk;
 use crate::reduce::Fault;
 use crate::reduce::specification::Step;
@@ -69,8 +69,7 @@ pub(in crate::reduce) struct Run<'a> {
 }
 
 impl Access {
-    /// Calls `each` with every value, in order. Values that are absent are left out. True if there was any, or an
-    /// array that could hold some.
+    /// Calls `each` with every value, in order. Values that are absent are left out.
     pub(in crate::reduce) fn each<'a>(
         &self,
         record: RecordView<'a>,
@@ -80,8 +79,10 @@ impl Access {
             Access::Place { at, ty } => datum(record, ty, *at)?.map_or(Ok(()), each),
             Access::Run(run) => {
                 let (start, count) = run.locate(record)?;
+                let mut budget = Budget::of(record);
                 for index in 0..count {
                     if let Some(datum) = datum(record, &run.ty, start + index * run.stride + run.within)? {
+                        budget.take(datum)?;
                         each(datum)?;
                     }
                 }

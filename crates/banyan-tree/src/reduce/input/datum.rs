@@ -114,3 +114,28 @@ pub(super) fn width(ty: &Type) -> Option<usize> {
         _ => None,
     }
 }
+
+/// What the values of one record may take together. Every value of an honest record has bytes of its own; lists and
+/// texts that lie on each other would make a short record cost any time and memory.
+pub(super) struct Budget {
+    body: usize,
+    left: usize,
+}
+
+impl Budget {
+    pub(super) fn of(record: RecordView<'_>) -> Budget {
+        Budget { body: record.body().len(), left: record.body().len() }
+    }
+
+    /// Takes what a value costs.
+    pub(super) fn take(&mut self, datum: Datum<'_>) -> Result<(), DecodeError> {
+        let cost = match datum {
+            Datum::Text(text) => 1 + text.len(),
+            Datum::Bytes(bytes) => 1 + bytes.len(),
+            _ => 1,
+        };
+        let left = self.left.checked_sub(cost);
+        self.left = left.ok_or(DecodeError::Overlap { path: String::new(), body: self.body })?;
+        Ok(())
+    }
+}

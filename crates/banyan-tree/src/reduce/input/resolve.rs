@@ -16,7 +16,7 @@ pub(in crate::reduce) struct Resolved {
     pub(in crate::reduce) many: bool,
 }
 
-impl Access {
+impl Resolved {
     /// Follows a path. Fails with the reason, for people.
     pub(in crate::reduce) fn new(format: &Format, path: &Path, as_number: bool) -> Result<Resolved, String> {
         let mut follower = Follower { format, ty: format.root_type(), owner: None, way: Way::Place(0), many: false };

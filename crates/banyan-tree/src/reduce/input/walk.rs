@@ -3,7 +3,7 @@
 use banyan_ndr::reflect::Item;
 use banyan_ndr::{DecodeError, RecordView, Type};
 
-use super::datum::datum;
+use super::datum::{Budget, datum};
 use crate::reduce::Fault;
 use crate::reduce::specification::Step;
 use crate::reduce::value::Datum;
@@ -14,15 +14,13 @@ pub(super) fn walk<'a>(
     steps: &[Step],
     each: &mut dyn FnMut(Datum<'a>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    // Every value of an honest record has bytes of its own. Lists that lie on each other would make a short record
-    // cost any time.
-    let mut budget = record.body().len();
-    let mut visit = |item: Item<'a>| match budget.checked_sub(1) {
-        None => Err(DecodeError::Overlap { path: item.field_name().into(), body: record.body().len() }.into()),
-        Some(left) => {
-            budget = left;
-            datum(record, item.ty(), item.offset())?.map_or(Ok(()), &mut *each)
+    let mut budget = Budget::of(record);
+    let mut visit = |item: Item<'a>| match datum(record, item.ty(), item.offset())? {
+        Some(datum) => {
+            budget.take(datum)?;
+            each(datum)
         }
+        None => Ok(()),
     };
     visit_all(record.root(), steps, &mut visit)
 }

@@ -33,7 +33,7 @@ fn estimate(sketch: &HyperLogLog) -> u64 {
 
 #[test]
 fn distinct_counts_are_off_by_less_than_four_standard_errors() {
-    for count in [0_u64, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000] {
+    for count in [0_u64, 1, 10, 100, 1_000, 10_000, 200_000] {
         for seed in 0..4 {
             let found = estimate(&distinct((0..count).map(|value| value + (seed << 40))));
             let off = found.abs_diff(count) as f64;
