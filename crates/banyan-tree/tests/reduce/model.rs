@@ -157,6 +157,13 @@ pub(crate) fn result(members: &[&Member]) -> Vec<(String, Value)> {
             put(&format!("{name}{suffix}"), value);
         }
     }
+    sets(members, &mut put);
+    elementwise(members, put);
+    fields
+}
+
+fn sets(members: &[&Member], mut put: impl FnMut(&str, Value)) {
+    let tagged = || members.iter().flat_map(|member| member.tags.iter().map(|tag| (tag.as_str(), member.rank)));
     let states = classes(members.iter().map(|member| (member.state.as_str(), member.rank)));
     for (name, (values, who)) in [("classes(state)", states), ("classes(tags)", classes(tagged()))] {
         put(name, values);
@@ -170,8 +177,6 @@ pub(crate) fn result(members: &[&Member]) -> Vec<(String, Value)> {
         list(members.iter().map(|member| member.load).collect::<BTreeSet<_>>().into_iter().map(integer)),
     );
     put("union(load).cut", Value::Bool(false));
-    elementwise(members, put);
-    fields
 }
 
 fn elementwise(members: &[&Member], mut put: impl FnMut(&str, Value)) {

@@ -70,6 +70,10 @@ fn what_is_wrong_is_named_with_column_and_remedy() {
         ("max(a..b)", "column 6: the path \"a..b\" has an empty name"),
         ("max(a[x])", "column 6: the path \"a[x]\" has an index that is neither a number nor *"),
         ("max(a[1)", "column 6: the path \"a[1\" has a bracket that is never closed"),
+        (
+            "count() by host as x",
+            "column 12: the path \"host as x\" has a sign that no name has; put the name in quotes",
+        ),
         ("max(a) by .b", "column 11: the path \".b\" begins with a dot"),
         ("max(a) by", "column 10: the path \"\" is empty; name a field, as in load or mesh.elems[*].energy"),
         ("max(a) as", "column 10: \"the end of the text\" stands where a name should"),
@@ -90,6 +94,8 @@ fn the_builder_says_what_is_wrong_when_it_builds() {
     assert_eq!(error.to_string(), "column 2: the path \"a..b\" has an empty name");
     let error = Specification::builder().hist("x", 1.0, 0.0, 5).build().unwrap_err();
     assert_eq!(error.to_string(), "column 1: hist begins below its end; write it as hist(latency, 0, 100, 20)");
+    let error = Specification::builder().max("x").named("hot spot").build().unwrap_err();
+    assert_eq!(error.to_string(), "\"hot spot\" is no name of a result; use letters, digits and _");
     assert!(Specification::builder().build().is_err());
 }
 
@@ -106,7 +112,7 @@ fn specifications_have_bounds() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "[a-z0-9_(),.\\[\\]*\" ]{0,40}") {
+    fn any_text_is_read_or_refused(text in "(sum|top|max)\\([a-z0-9_(),.\\[\\]*\" ]{0,20}\\)( (by|as) [a-z.\" ]{0,9})?") {
         if let Ok(specification) = text.parse::<Specification>() {
             prop_assert_eq!(specification.to_string().parse::<Specification>().unwrap(), specification);
         }

@@ -53,6 +53,12 @@ pub enum SpecificationError {
         /// What should be.
         wanted: &'static str,
     },
+    /// A name that cannot stand behind `as`.
+    #[error("{name:?} is no name of a result; use letters, digits and _")]
+    Name {
+        /// The name.
+        name: String,
+    },
     /// Two results of the same name.
     #[error("{name} stands there twice; leave one out, or give it a name of its own: {name} as other")]
     Twice {

@@ -78,6 +78,12 @@ impl Specification {
         if aggregates.is_empty() {
             return Err(SpecificationError::Empty { column: 1 });
         }
+        let is_word = |name: &str| !name.is_empty() && name.chars().all(parse::is_of_a_word);
+        for Aggregate { function, name } in &aggregates {
+            if *name != function.to_string() && !is_word(name) {
+                return Err(SpecificationError::Name { name: name.clone() });
+            }
+        }
         let mut names = BTreeSet::new();
         let all = by.iter().map(ToString::to_string).chain(aggregates.iter().map(|aggregate| aggregate.name.clone()));
         for name in all {

@@ -25,6 +25,11 @@ impl std::str::FromStr for Specification {
     }
 }
 
+/// Whether a sign may stand in the names of functions and results.
+pub(super) fn is_of_a_word(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_'
+}
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,
@@ -93,7 +98,7 @@ impl<'t> Parser<'t> {
     fn word(&mut self) -> Piece<'t> {
         let column = self.column();
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end = rest.find(|sign| !is_of_a_word(sign)).unwrap_or(rest.len());
         self.at += end;
         Piece { column, text: &rest[..end] }
     }

@@ -50,7 +50,7 @@ impl Path {
                 (true, Some(_)) => return Err(wrong("begins with a dot")),
                 (false, None) => return Err(wrong("lacks a dot between two names")),
             };
-            let (name, behind) = split_name(name).ok_or(wrong("has a quote that is never closed"))?;
+            let (name, behind) = split_name(name).map_err(wrong)?;
             if name.is_empty() {
                 return Err(wrong("has an empty name"));
             }
@@ -73,11 +73,20 @@ fn index_step(index: &str) -> Option<Step> {
 }
 
 /// The name at the start of `text`, and what follows it.
-fn split_name(text: &str) -> Option<(&str, &str)> {
-    match text.strip_prefix('"') {
-        Some(quoted) => quoted.split_once('"'),
-        None => Some(text.split_at(text.find(['.', '[']).unwrap_or(text.len()))),
+fn split_name(text: &str) -> Result<(&str, &str), &'static str> {
+    if let Some(quoted) = text.strip_prefix('"') {
+        return quoted.split_once('"').ok_or("has a quote that is never closed");
     }
+    let (name, behind) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
+    match name.contains(needs_quotes) {
+        true => Err("has a sign that no name has; put the name in quotes"),
+        false => Ok((name, behind)),
+    }
+}
+
+/// Signs that mean something else in a specification.
+fn needs_quotes(sign: char) -> bool {
+    ".[],()\"".contains(sign) || sign.is_whitespace()
 }
 
 /// As it is written: the same path, the same text.
@@ -89,7 +98,7 @@ impl fmt::Display for Path {
                 Step::All => write!(f, "[*]")?,
                 Step::Name(name) => {
                     let dot = if position == 0 { "" } else { "." };
-                    if name.contains(|c: char| ".[],()\"".contains(c) || c.is_whitespace()) {
+                    if name.contains(needs_quotes) {
                         write!(f, "{dot}\"{name}\"")?;
                     } else {
                         write!(f, "{dot}{name}")?;
