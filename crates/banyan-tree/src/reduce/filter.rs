@@ -121,6 +121,22 @@ pub enum FilterError {
     /// A reduction could not take a part.
     #[error(transparent)]
     Reduce(#[from] ReduceError),
+    /// Nobody brought a filter of that name.
+    #[error("there is no filter {name}; this program has {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A filter cannot be made with these parameters.
+    #[error("filter {name}: {reason}")]
+    Parameters {
+        /// The filter.
+        name: String,
+        /// What is wrong with them.
+        reason: String,
+    },
     /// A filter of one's own says why.
     #[error("{0}")]
     Custom(String),

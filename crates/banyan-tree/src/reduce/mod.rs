@@ -12,7 +12,8 @@
 //!
 //! The way to read it: `specification`, then `input` (where values lie in a record), `cell` (what a function
 //! keeps of them), `layout` (how that travels), `compiled` and `fast` (what is done with records of one format),
-//! `groups`, and `reduction`, which drives them. `filter` is what custom filters implement too.
+//! `groups`, and `reduction`, which drives them. `filter` is what custom filters
+//! implement too, `registry` how they get a name.
 //! `docs/reductions.md` in the repository is the guide.
 
 mod body;
@@ -27,6 +28,7 @@ mod input;
 mod layout;
 mod limits;
 mod reduction;
+mod registry;
 mod specification;
 mod value;
 
@@ -34,6 +36,7 @@ pub use error::{Fault, ReduceError};
 pub use filter::{Filter, FilterError, Output, Place, Recovery};
 pub use limits::ReductionLimits;
 pub use reduction::{Part, Reduction};
+pub use registry::{Filters, REDUCE};
 pub use specification::{Aggregate, Builder, Function, Path, Specification, SpecificationError};
 
 /// The guide, whose example must compile.

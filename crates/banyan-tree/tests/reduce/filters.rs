@@ -2,7 +2,9 @@
 
 use banyan_boot::RankSet;
 use banyan_ndr::{CStruct, Format, RecordView};
-use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery, Reduction, ReductionLimits};
+use banyan_tree::reduce::{
+    Filter, FilterError, Filters, Output, Part, Place, REDUCE, Recovery, Reduction, ReductionLimits,
+};
 
 fn format() -> Format {
     CStruct::new("R", 8, 8).int("x", 0, 8).build().unwrap()
@@ -16,10 +18,8 @@ fn wave(reduction: &mut Reduction, values: &[(u32, i64)], place: Place, out: &mu
     let format = format();
     let sent: Vec<(RankSet, [u8; 8])> =
         values.iter().map(|(rank, value)| (RankSet::from_iter([*rank]), value.to_ne_bytes())).collect();
-    let part = |(members, body): &'_ (RankSet, [u8; 8])| -> (RankSet, Vec<u8>) { (members.clone(), body.to_vec()) };
-    let owned: Vec<(RankSet, Vec<u8>)> = sent.iter().map(part).collect();
     let parts: Vec<Part<'_>> =
-        owned.iter().map(|(members, body)| Part { members, format: &format, body, is_partial: false }).collect();
+        sent.iter().map(|(members, body)| Part { members, format: &format, body, is_partial: false }).collect();
     reduction.wave(&parts, place, out)
 }
 
@@ -49,6 +49,43 @@ fn a_wave_without_parts_has_no_records() {
     let (mut reduction, mut out) = (reduction(), Output::new());
     wave(&mut reduction, &[], Place::Inner, &mut out).unwrap();
     assert!(out.records().is_empty());
+}
+
+/// Counts waves, whatever they are.
+struct Waves(u64);
+
+impl Filter for Waves {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        self.0 += parts.len().min(1) as u64;
+        out.push(&format(), &self.0.to_ne_bytes());
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Lost
+    }
+}
+
+#[test]
+fn filters_of_a_name_have_states_of_their_own() {
+    let mut filters = Filters::new(ReductionLimits::default());
+    filters.register("waves", |parameters| match parameters {
+        [start] => Ok(Box::new(Waves(u64::from(*start)))),
+        _ => Err(FilterError::Parameters { name: "waves".into(), reason: "one byte, where to begin".into() }),
+    });
+    let mut made = [filters.make("waves", &[5]).unwrap(), filters.make("waves", &[0]).unwrap()];
+    let (members, format, mut out) = (RankSet::from_iter([0]), format(), Output::new());
+    let part = Part { members: &members, format: &format, body: &[0; 8], is_partial: false };
+    for filter in [0, 0, 1] {
+        made[filter].wave(&[part], Place::Inner, &mut out).unwrap();
+    }
+    let counts: Vec<u64> =
+        out.take().map(|(_, body)| u64::from_ne_bytes(body[..].try_into().expect("eight bytes"))).collect();
+    assert_eq!(counts, [6, 7, 1]);
+    let error = filters.make("waves", &[]).err().expect("no parameters").to_string();
+    assert_eq!(error, "filter waves: one byte, where to begin");
+    let error = filters.make(REDUCE, b"mean(x)").err().expect("no such function").to_string();
+    assert!(error.starts_with("filter reduce: column 1: there is no function mean"), "{error}");
 }
 
 #[test]
