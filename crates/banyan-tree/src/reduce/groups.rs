@@ -115,7 +115,8 @@ impl State {
                     for (place, kind) in grouped.keys.iter().zip(&layout.columns.keys) {
                         key.push(from.datum(at + place, *kind)?.value(longest)?.canonical());
                     }
-                    if let Some(row) = groups.row(Some(key), from.u64(at + grouped.records)) {
+                    let records = grouped.records.map_or(0, |place| from.u64(at + place));
+                    if let Some(row) = groups.row(Some(key), records) {
                         merge_row(specification, &mut row.cells, &from, shape, at, longest)?;
                     }
                 }
@@ -137,8 +138,8 @@ impl State {
                     for (value, place) in key.iter().zip(&grouped.keys) {
                         out.value(at + place, value);
                     }
-                    if what == What::Partial {
-                        out.put(at + grouped.records, row.records.to_ne_bytes());
+                    if let Some(place) = grouped.records {
+                        out.put(at + place, row.records.to_ne_bytes());
                     }
                     write_row(&mut row.cells, out, shape, at, what);
                 }

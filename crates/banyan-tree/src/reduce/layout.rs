@@ -12,14 +12,18 @@ use super::cell::fields;
 use super::column::Column;
 use super::value::Kind;
 
+/// Names of the formats.
+const PARTIAL: &str = "partial";
+const RESULT: &str = "result";
+
 /// The list of groups.
 const GROUPS: &str = "groups";
 
 /// How many records belong to no group that was kept.
 const UNGROUPED: &str = "ungrouped";
 
-/// How many records a group of a partial result is made of.
-const RECORDS: &str = "records";
+/// How many records a group of a partial result is made of. No key has such a name.
+const RECORDS: &str = "records()";
 
 /// What the functions and keys of a specification work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +62,7 @@ pub(super) struct Grouped {
     /// In a group.
     pub(super) keys: Vec<usize>,
     /// In a group of a partial result.
-    pub(super) records: usize,
+    pub(super) records: Option<usize>,
 }
 
 impl Layout {
@@ -67,8 +71,8 @@ impl Layout {
         let partial = pairs().map(|(aggregate, column)| fields::partial(aggregate, *column)).collect();
         let result = pairs().map(|(aggregate, column)| fields::result(aggregate, *column)).collect();
         Ok(Layout {
-            partial: Shape::new("partial", specification, &columns.keys, partial)?,
-            result: Shape::new("result", specification, &columns.keys, result)?,
+            partial: Shape::new(PARTIAL, specification, &columns.keys, partial)?,
+            result: Shape::new(RESULT, specification, &columns.keys, result)?,
             columns: Arc::clone(columns),
         })
     }
@@ -88,7 +92,7 @@ impl Shape {
         }
         let is_grouped = !keys.is_empty();
         let count = Type::Int { width: 8, signed: false };
-        if is_grouped && name == "partial" {
+        if is_grouped && name == PARTIAL {
             row.push(Field::new(RECORDS, 0, count.clone()));
         }
         let first_cell = row.len();
@@ -110,7 +114,7 @@ impl Shape {
             ungrouped: format.fields()[1].offset as usize,
             size: row.size as usize,
             keys: offsets[..keys.len()].to_vec(),
-            records: offsets[keys.len().min(offsets.len() - 1)],
+            records: (name == PARTIAL).then(|| offsets[keys.len()]),
         });
         Ok(Shape { grouped, cells, format })
     }

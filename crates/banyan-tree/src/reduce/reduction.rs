@@ -123,14 +123,18 @@ impl Reduction {
     fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>]) -> Result<usize, ReduceError> {
         let (format, is_partial) = (first.format, first.is_partial);
         let (size, is_exact) = (format.size(), !format.has_references());
+        let mut last = self.last;
         let alike = |part: &Part<'_>| std::ptr::eq(part.format, format) || part.format.id() == format.id();
         for (position, part) in parts.iter().enumerate() {
             if position > 0 && (is_partial || part.is_partial || !alike(part)) {
+                self.last = last;
                 return Ok(position);
             }
             let Some(rank) = part.members.first() else { return Err(refused(part, Fault::Members(0))) };
-            if self.last.is_some_and(|last| rank <= last) {
-                return Err(self.out_of_order(part));
+            if let Some(after) = last
+                && rank <= after
+            {
+                return Err(ReduceError::Order { members: part.members.clone(), after });
             }
             if !is_partial && part.members.last() != Some(rank) {
                 return Err(refused(part, Fault::Members(part.members.len())));
@@ -139,14 +143,10 @@ impl Reduction {
             if found < size || is_exact && found != size {
                 return Err(refused(part, DecodeError::Size { found, wanted: size }.into()));
             }
-            self.last = Some(rank);
+            last = Some(rank);
         }
+        self.last = last;
         Ok(parts.len())
-    }
-
-    #[cold]
-    fn out_of_order(&self, part: &Part<'_>) -> ReduceError {
-        ReduceError::Order { members: part.members.clone(), after: self.last.unwrap_or(0) }
     }
 
     /// Takes records of one format, or one partial result. Fails with the position of the part.

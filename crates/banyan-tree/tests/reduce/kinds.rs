@@ -194,3 +194,19 @@ fn waves_do_not_know_of_each_other() {
     add(&mut fresh, 2, &Whole { x: 1 }).unwrap();
     assert_eq!(second, result(&mut fresh).root);
 }
+
+#[derive(Record)]
+struct Awkward {
+    records: u32,
+    groups: u32,
+}
+
+#[test]
+fn keys_may_have_any_name() {
+    let mut reduction = reduction("sum(groups) by records, groups");
+    add(&mut reduction, 0, &Awkward { records: 4, groups: 5 }).unwrap();
+    let result = result(&mut reduction).root;
+    let Value::List(groups) = field(&result, "groups") else { panic!("no groups") };
+    assert_eq!(field(&groups[0], "records"), &Value::Int(4));
+    assert_eq!(field(&groups[0], "sum(groups)"), &Value::Int(5));
+}
