@@ -36,15 +36,23 @@ struct Sample {
     temp: f32,
     load: u16,
     cells: Vec<f64>,
+    elems: [Elem; 3],
+}
+
+#[derive(Record, Clone, Copy)]
+struct Elem {
+    id: u32,
+    energy: f32,
 }
 
 #[test]
 fn waves_of_numbers_allocate_nothing_after_the_first() {
-    let specification = "max(temp), avg(load), sum(load), min(cells), sum(cells), count(), hist(temp, 0, 9, 3), \
+    let specification = "max(temp), avg(load), sum(load), min(cells), sum(cells), sum(elems[*].energy), count(), hist(temp, 0, 9, 3), \
         top(2, load), distinct(load), exact_sum(temp)";
     let body = |rank: u32| {
         let mut body = Vec::new();
-        let sample = Sample { temp: rank as f32, load: 7, cells: vec![f64::from(rank); 100] };
+        let elems = [Elem { id: rank, energy: 1.0 }; 3];
+        let sample = Sample { temp: rank as f32, load: 7, cells: vec![f64::from(rank); 100], elems };
         typed::encode_body_into(&sample, &mut body).unwrap();
         (RankSet::from_iter([rank]), body)
     };

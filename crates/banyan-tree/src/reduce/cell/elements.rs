@@ -150,11 +150,13 @@ pub(in crate::reduce) struct Elements<E> {
     count: u64,
     /// [`ReductionLimits::elements`](super::super::ReductionLimits::elements).
     most: usize,
+    /// Numbers of one array that do not lie side by side in their record, copied together.
+    pub(super) scratch: Vec<u8>,
 }
 
 impl<E: Element> Elements<E> {
     pub(in crate::reduce) fn new(operation: Operation, most: usize) -> Elements<E> {
-        Elements { operation, values: Vec::new(), who: Vec::new(), count: 0, most }
+        Elements { operation, values: Vec::new(), who: Vec::new(), count: 0, most, scratch: Vec::new() }
     }
 
     /// Keeps the memory.

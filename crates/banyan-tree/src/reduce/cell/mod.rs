@@ -265,9 +265,11 @@ fn take_array<E: Element>(
         let taken = match run.contiguous() {
             Some(bytes) => elements.take_bytes(run.ty, run.order, bytes, rank),
             None => {
-                let mut bytes = Vec::new();
+                let mut bytes = std::mem::take(&mut elements.scratch);
                 run.gather(&mut bytes);
-                elements.take_bytes(run.ty, run.order, &bytes, rank)
+                let taken = elements.take_bytes(run.ty, run.order, &bytes, rank);
+                elements.scratch = bytes;
+                taken
             }
         };
         if let Some(result) = taken {

@@ -160,6 +160,8 @@ impl<'a> Run<'a> {
     pub(in crate::reduce) fn gather(&self, into: &mut Vec<u8>) {
         into.clear();
         let Some(width) = datum::width(self.ty) else { return };
-        into.extend((0..self.count).flat_map(|index| &self.bytes[index * self.stride..index * self.stride + width]));
+        for index in 0..self.count {
+            into.extend_from_slice(&self.bytes[index * self.stride..index * self.stride + width]);
+        }
     }
 }
