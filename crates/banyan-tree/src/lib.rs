@@ -5,4 +5,5 @@
 
 #![forbid(unsafe_code)]
 
+pub mod reduce;
 pub mod topology;
