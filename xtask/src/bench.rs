@@ -3,6 +3,8 @@
 //! The rivals live in a crate outside the workspace, built only here. What they need from Debian is installed where
 //! that is possible; a rival that cannot be built is left out and named.
 
+mod hosts;
+
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -10,14 +12,17 @@ use std::time::Duration;
 use crate::install;
 use crate::report::{self, Problem};
 use crate::run::Runner;
+use hosts::Hosts;
 
 const HELP: &str = "\
 Measures Banyan and its rivals in one run: record formats on the same records, or launches and collectives with the same
-member, linked dynamically and, where musl-gcc is there or can be installed, statically.
+member, linked dynamically and, where musl-gcc is there or can be installed, statically. Launches are measured on this
+machine, on 64 hosts with ssh and on 8 Slurm nodes that it makes for that (as root; see cargo xtask hosts), and a file is
+brought to 16 agents. Other starters are installed where that is possible.
 
 Usage: cargo xtask bench records|launch|collectives [--quick] [--json]
 
-  --quick  Fewer and shorter batches
+  --quick  Fewer and shorter batches; launches on this machine only
   --json   One JSON object instead of a table";
 
 /// Installing packages may take this long.
@@ -61,22 +66,55 @@ fn records(root: &Path, flags: &[String]) -> ExitCode {
 /// The target of members that need no dynamic loader.
 const STATIC: &str = "x86_64-unknown-linux-musl";
 
+/// Other starters: their programs, and the packages that have them.
+const STARTERS: [(&str, &str); 5] = [
+    ("mpiexec.hydra", "mpich"),
+    ("mpirun", "openmpi-bin"),
+    ("pdsh", "pdsh"),
+    ("clush", "clustershell"),
+    ("parallel-ssh", "pssh"),
+];
+
 fn launch(root: &Path, name: &str, flags: &[String]) -> ExitCode {
     let runner = Runner { verbose: false, limit: PATIENCE };
     let mut members = vec!["--member=dynamic=target/release/banyan-bench-member".to_owned()];
-    if !cargo(root, &MEMBER) {
+    if !cargo(root, &MEMBER, &[]) {
         return ExitCode::FAILURE;
     }
-    match install::programs(runner, &["musl-gcc"], &[], &["musl-tools"]) {
-        Ok(()) if cargo(root, &[&MEMBER[..], &["--target", STATIC]].concat()) => {
-            members.push(format!("--member=static=target/{STATIC}/release/banyan-bench-member"));
-        }
-        Err(Problem::LeftOut(why)) => report::warn(&format!("left out: the static member: {why}")),
-        _ => report::warn(&format!("left out: the static member; try: rustup target add {STATIC}")),
+    match static_member(runner, root) {
+        Ok(()) => members.push(format!("--member=static=target/{STATIC}/release/banyan-bench-member")),
+        Err(why) => report::warn(&format!("left out: the static member: {why}")),
     }
     let mut command = vec!["run", "--quiet", "--release", "--package", "banyan-cli", "--", "bench", name];
     command.extend(members.iter().chain(flags).map(String::as_str));
-    if cargo(root, &command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if name != "launch" || flags.iter().any(|flag| flag == "--quick") {
+        return status(cargo(root, &command, &[]));
+    }
+    for (program, package) in STARTERS {
+        if let Err(Problem::LeftOut(why)) = install::programs(runner, &[program], &[], &[package]) {
+            report::warn(&format!("left out: {why}"));
+        }
+    }
+    let hosts: Vec<Hosts> = [Hosts::ssh(runner), Hosts::slurm(runner)].into_iter().flatten().collect();
+    let arguments: Vec<String> = hosts.iter().flat_map(Hosts::arguments).chain(["--stage".to_owned()]).collect();
+    command.extend(arguments.iter().map(String::as_str));
+    let variables: Vec<(&str, String)> = hosts.iter().filter_map(Hosts::variable).collect();
+    status(cargo(root, &command, &variables))
+}
+
+/// Builds the member for a target whose programs need no dynamic loader.
+fn static_member(runner: Runner, root: &Path) -> Result<(), String> {
+    let left_out = |(Problem::LeftOut(why) | Problem::Failed(why))| why;
+    install::target(runner, STATIC).map_err(left_out)?;
+    install::programs(runner, &["musl-gcc"], &[], &["musl-tools"]).map_err(left_out)?;
+    // What the links' ciphers have in C must be compiled for the same target.
+    let compiler = [("CC_x86_64_unknown_linux_musl", "musl-gcc".to_owned())];
+    let built = cargo(root, &[&MEMBER[..], &["--target", STATIC]].concat(), &compiler);
+    if built { Ok(()) } else { Err("it cannot be built".to_owned()) }
+}
+
+fn status(success: bool) -> ExitCode {
+    if success { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// How the member is built: apart from all else, so that it is as small as a user's.
@@ -91,12 +129,8 @@ const MEMBER: [&str; 8] = [
     "banyan-bench-member",
 ];
 
-fn cargo(root: &Path, arguments: &[&str]) -> bool {
-    // What the links' ciphers have in C must be compiled for the same target.
-    let status = Command::new("cargo")
-        .args(arguments)
-        .env("CC_x86_64_unknown_linux_musl", "musl-gcc")
-        .current_dir(root)
-        .status();
-    status.is_ok_and(|status| status.success())
+fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, String)]) -> bool {
+    let mut command = Command::new("cargo");
+    command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value))).current_dir(root);
+    command.status().is_ok_and(|status| status.success())
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event, Link};
+use banyan_link::{Event, Heartbeat, Link, LinkOptions};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 
@@ -34,9 +34,15 @@ const FIRST_OWN: i32 = 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentChannel {
     /// Descriptor 3 is a socket that the parent made.
-    Inherited,
+    Inherited {
+        /// How often to say that one lives.
+        heartbeat: Duration,
+    },
     /// Standard input and output lead to the parent.
-    Pipes,
+    Pipes {
+        /// How often to say that one lives.
+        heartbeat: Duration,
+    },
     /// A roster names all agents; `-` is standard input.
     Roster(OsString),
 }
@@ -60,15 +66,32 @@ pub fn become_agent_if_asked() {
 fn channel(arguments: &[OsString]) -> Option<AgentChannel> {
     let arguments: Vec<&str> = arguments.iter().map(|argument| argument.to_str()).collect::<Option<_>>()?;
     match arguments[..] {
-        ["--inherited"] => Some(AgentChannel::Inherited),
-        ["--pipes"] => Some(AgentChannel::Pipes),
-        ["--pipes", "--check", hash] => {
+        [INHERITED, beat] => Some(AgentChannel::Inherited { heartbeat: heartbeat(beat)? }),
+        [PIPES, beat] => Some(AgentChannel::Pipes { heartbeat: heartbeat(beat)? }),
+        [PIPES, beat, "--check", hash] => {
+            let heartbeat = heartbeat(beat)?;
             check(hash);
-            Some(AgentChannel::Pipes)
+            Some(AgentChannel::Pipes { heartbeat })
         }
         [roster] => roster.strip_prefix("--roster=").map(|path| AgentChannel::Roster(path.into())),
         _ => None,
     }
+}
+
+/// The argument for a socket that the parent made, …
+pub(crate) const INHERITED: &str = "--inherited";
+/// … and for standard input and output.
+pub(crate) const PIPES: &str = "--pipes";
+const HEARTBEAT: &str = "--heartbeat=";
+
+/// The argument that says how often an agent says that it lives. It is told before there is a link, since it announces
+/// that itself when the link opens.
+pub(crate) fn heartbeat_argument(every: Duration) -> String {
+    format!("{HEARTBEAT}{}", every.as_millis())
+}
+
+fn heartbeat(argument: &str) -> Option<Duration> {
+    argument.strip_prefix(HEARTBEAT)?.parse().ok().map(Duration::from_millis)
 }
 
 /// Ends the process, and removes its program, if the program is not what its sender had.
@@ -107,18 +130,23 @@ pub fn run_agent(channel: &AgentChannel) -> i32 {
 }
 
 fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
-    let spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
-    let (mut door, mut together) = (None, None);
+    let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
+    // Nothing else runs in an agent.
+    spawner.remember_signals();
+    let (mut door, mut together, mut _roster) = (None, None, None);
     let mut link = match channel {
-        AgentChannel::Inherited => Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &agent_link_options()),
-        AgentChannel::Pipes => {
+        AgentChannel::Inherited { heartbeat } => {
+            Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &parent_link_options(*heartbeat))
+        }
+        AgentChannel::Pipes { heartbeat } => {
             let (input, output) = standard_streams().map_err(|error| format!("standard streams: {error}"))?;
-            Link::over_pipes(input, output, &agent_link_options())
+            Link::over_pipes(input, output, &parent_link_options(*heartbeat))
                 .map_err(|error| format!("standard streams: {error}"))?
         }
         AgentChannel::Roster(path) => {
             let arrival = Arrival::by_roster(path)?;
             door = arrival.door;
+            _roster = arrival.roster;
             together = Some(Together::below(arrival.secret));
             arrival.link
         }
@@ -134,6 +162,11 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
     let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: door, together, hosts, held };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     node.run().map_err(|error| format!("stopped working: {error}"))
+}
+
+/// The link to the parent, before its work says how long the parent may be silent.
+fn parent_link_options(every: Duration) -> LinkOptions {
+    LinkOptions { heartbeat: Some(Heartbeat { every, ..Heartbeat::default() }), ..agent_link_options() }
 }
 
 /// Standard input and output as descriptors of their own, for a link; nothing else may read or write them.
@@ -166,5 +199,22 @@ fn receive_work(link: &mut Link) -> Result<Assignment, String> {
             None if Instant::now() < deadline => {}
             None => return Err(format!("the parent gave no work for {} s", WORK_DEADLINE.as_secs())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_understands_the_words_it_is_started_with() {
+        let heartbeat = Duration::from_millis(250);
+        let read = |words: &[&str]| channel(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        let beat = &*heartbeat_argument(heartbeat);
+        assert_eq!(read(&[INHERITED, beat]), Some(AgentChannel::Inherited { heartbeat }));
+        assert_eq!(read(&[PIPES, beat]), Some(AgentChannel::Pipes { heartbeat }));
+        assert_eq!(read(&["--roster=-"]), Some(AgentChannel::Roster("-".into())));
+        assert_eq!(read(&[PIPES, "--heartbeat=soon"]), None);
+        assert_eq!(read(&["--help"]), None);
     }
 }

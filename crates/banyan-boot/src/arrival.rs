@@ -9,6 +9,7 @@ use banyan_link::{Link, Listener, Secret};
 use rustix::fs::{Mode, OFlags};
 
 use crate::door;
+use crate::launcher::together::RosterFile;
 use crate::layout;
 use crate::roster::{Identity, ROSTER_BYTES, Roster};
 use crate::search::find_parent;
@@ -21,6 +22,8 @@ pub(crate) struct Arrival {
     pub(crate) door: Option<Listener>,
     /// The session's secret.
     pub(crate) secret: Secret,
+    /// The roster, which goes with this agent if it is still there.
+    pub(crate) roster: Option<RosterFile>,
 }
 
 impl Arrival {
@@ -42,8 +45,10 @@ fn arrive(path: &OsStr, who: &Identity) -> Result<Arrival, String> {
         .then(|| door::listen(&roster.secret, index as u32, &options))
         .transpose()
         .map_err(|error| format!("no port to listen at: {error}"))?;
+    // Not before: other agents may still have to read it. Once a parent was waited for in vain they have, or never will.
+    let file = RosterFile::given(path, roster.session);
     let link = find_parent(&roster, index, &options).map_err(|error| error.to_string())?;
-    Ok(Arrival { link, door, secret: roster.secret })
+    Ok(Arrival { link, door, secret: roster.secret, roster: file })
 }
 
 /// The roster's text. Standard streams lead nowhere afterwards, but for standard error.

@@ -78,6 +78,10 @@ impl Terms {
         Duration::from_millis(self.host_deadline)
     }
 
+    pub(crate) fn heartbeat(&self) -> Duration {
+        Duration::from_millis(self.heartbeat)
+    }
+
     pub(crate) fn attach_deadline(&self) -> Duration {
         Duration::from_millis(self.attach_deadline)
     }

@@ -1,20 +1,25 @@
-//! A process that no agent started becomes a member: it looks for an agent of its own host and shows its ticket.
+//! A process that no agent started becomes a member: it looks for an agent of its own host, or else of another one, and
+//! shows its ticket.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Event, Frame, Link, Opening, PeerId, SessionId};
+use banyan_link::{Address, Event, Frame, Link, LinkOptions, Opening, PeerId, SessionId};
 
 use crate::member::{JoinError, Member, WELCOME_DEADLINE};
 use crate::message;
-use crate::node::attach::ANY_RANK;
+use crate::node::attach::{ANY_RANK, keep_alive};
 use crate::node::member_link_options;
 use crate::ticket::{Endpoint, Ticket};
 
+/// How long an agent of another host may take: an address that leads nowhere must not keep a process from the next.
+const ELSEWHERE_DEADLINE: Duration = Duration::from_secs(3);
+
 impl Member {
-    /// Joins the session of a ticket, as any member of this host that nobody is yet.
+    /// Joins the session of a ticket, as any member of this host that nobody is yet; of another host, if this one has no
+    /// agent of the session.
     ///
     /// # Errors
-    /// When no agent of this host waits for members: the ticket is for other hosts, it is too late, or everyone is there.
+    /// When no agent waits for members: it is too late, everyone is there, or no agent can be reached from here.
     pub fn attach(ticket: &Ticket) -> Result<Member, JoinError> {
         let mut random = [0; 4];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
@@ -34,30 +39,55 @@ impl Member {
     }
 }
 
-/// Asks the agents of the ticket, one after the other: those of other hosts are not there and cost next to nothing.
+/// Asks the agents of this host, one after the other: those of other hosts are not there and cost next to nothing. Where
+/// there is none, asks those of other hosts.
 fn attach(ticket: &Ticket, index: u32) -> Result<Member, JoinError> {
     let incarnation = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
     let peer = PeerId { session: SessionId(ticket.session), index, incarnation };
     let opening = Opening { peer, secret: ticket.secret.clone() };
-    let mut reasons = String::new();
-    for Endpoint { host, address } in &ticket.endpoints {
-        let knocked = Link::dial(address, &opening, &member_link_options()).map_err(|error| error.to_string());
-        match knocked.and_then(welcome) {
-            Ok((link, frame)) => return Member::new(link, &frame),
-            // The last is as good as any: they are mostly the same.
-            Err(reason) => reasons = format!("{host}: {reason}"),
+    let is_elsewhere = |endpoint: &&Endpoint| matches!(endpoint.address, Address::Tcp(_));
+    let (elsewhere, here): (Vec<&Endpoint>, Vec<&Endpoint>) = ticket.endpoints.iter().partition(is_elsewhere);
+    let mut refusal = Refusal { proved: false, reason: "it names no agent".into() };
+    for (endpoints, patience) in [(here, WELCOME_DEADLINE), (elsewhere, ELSEWHERE_DEADLINE)] {
+        for endpoint in endpoints {
+            match knock(endpoint, &opening, patience) {
+                Ok((link, frame)) => return Member::new(link, &frame),
+                // The last reason is as good as any: they are mostly the same.
+                Err(last) => refusal = Refusal { proved: refusal.proved || last.proved, ..last },
+            }
+        }
+        if refusal.proved {
+            break;
         }
     }
-    Err(JoinError::NotAdmitted { reasons })
+    Err(JoinError::NotAdmitted { reasons: refusal.reason })
 }
 
-/// Waits for the agent's word who this member is.
-fn welcome(mut link: Link) -> Result<(Link, Frame), String> {
-    let deadline = Instant::now() + WELCOME_DEADLINE;
+/// Why an agent did not let a process in.
+struct Refusal {
+    /// Whether it was an agent of the session.
+    proved: bool,
+    reason: String,
+}
+
+/// Asks one agent, and waits for its word who this member is.
+fn knock(endpoint: &Endpoint, opening: &Opening, patience: Duration) -> Result<(Link, Frame), Refusal> {
+    let mut proved = false;
+    let options = LinkOptions { opening_time: patience, ..member_link_options() };
+    let link = Link::dial(&endpoint.address, opening, &options).map_err(|error| error.to_string());
+    link.and_then(|link| welcome(link, patience, &mut proved))
+        .map_err(|reason| Refusal { proved, reason: format!("{}: {reason}", endpoint.host) })
+}
+
+fn welcome(mut link: Link, patience: Duration, proved: &mut bool) -> Result<(Link, Frame), String> {
+    let deadline = Instant::now() + patience;
     loop {
         match link.wait(Some(deadline)) {
-            Some(Event::Frame(frame)) if frame.kind == message::WELCOME => return Ok((link, frame)),
-            Some(Event::Opened(_)) => {}
+            Some(Event::Frame(frame)) if frame.kind == message::WELCOME => {
+                keep_alive(&link);
+                return Ok((link, frame));
+            }
+            Some(Event::Opened(_)) => *proved = true,
             Some(Event::Frame(frame)) => return Err(format!("its agent sent a frame of kind {}", frame.kind.number())),
             Some(Event::Closed) => return Err("its agent expects nobody else".into()),
             Some(Event::Lost(error)) => return Err(error.to_string()),

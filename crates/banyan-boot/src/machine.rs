@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses that are told to agents at most: a machine with more is a router, and has others among the first.
-const ADDRESSES: usize = 16;
+pub(crate) const ADDRESSES: usize = 16;
 
 /// The addresses by which others may reach this machine, and last of all that by which it reaches itself.
 pub(crate) fn addresses() -> Vec<IpAddr> {

@@ -68,8 +68,8 @@ pub enum JoinError {
     Ticket(#[from] TicketError),
     /// No agent lets it in.
     #[error(
-        "no agent of this host lets this process attach ({reasons}); is the ticket for this host, in time, and for as \
-         many processes?"
+        "no agent lets this process attach ({reasons}); is the ticket in time and for as many processes, and does this \
+         host have an agent of the session, or reach one?"
     )]
     NotAdmitted {
         /// What the last one said.

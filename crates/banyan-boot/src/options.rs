@@ -8,6 +8,9 @@ use crate::assignment::Terms;
 use crate::launcher::Launcher;
 use crate::layout::MEMBERS_PER_AGENT;
 
+/// Heartbeats that must be missed before a node counts as lost: one or two may come late.
+const BEATS_IN_SILENCE: u32 = 3;
+
 /// What can be chosen for a session; the defaults suit most.
 #[derive(Debug, Clone)]
 pub struct SessionOptions {
@@ -27,7 +30,7 @@ pub struct SessionOptions {
     pub min_hosts: Option<usize>,
     /// How long members have between SIGTERM and SIGKILL when the session ends.
     pub grace: Duration,
-    /// How often nodes say that they live.
+    /// How often nodes say that they live; more often if [`silence`](Self::silence) is short.
     pub heartbeat: Duration,
     /// After how much silence a node counts as lost, and a front-end as gone.
     pub silence: Duration,
@@ -75,11 +78,25 @@ impl SessionOptions {
             concurrency: self.concurrency.max(1),
             host_deadline: milliseconds(self.host_deadline),
             grace: milliseconds(self.grace),
-            heartbeat: milliseconds(self.heartbeat),
+            heartbeat: milliseconds(self.heartbeat.min(self.silence / BEATS_IN_SILENCE)).max(1),
             silence: milliseconds(self.silence),
             encrypt: self.encrypt,
             attach_deadline: milliseconds(self.attach_deadline),
             cache: self.cache.as_ref().map(|cache| cache.as_os_str().as_bytes().to_vec()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_silence_makes_nodes_speak_more_often() {
+        let beats = |heartbeat, silence| {
+            let [heartbeat, silence] = [heartbeat, silence].map(Duration::from_millis);
+            SessionOptions { heartbeat, silence, ..SessionOptions::default() }.terms().heartbeat
+        };
+        assert_eq!([beats(1000, 3000), beats(1000, 300), beats(50, 300), beats(1000, 0)], [1000, 100, 50, 1]);
     }
 }

@@ -86,6 +86,9 @@ impl Session {
             let unreachable = session.come_up(options, deadline)?;
             if unreachable.is_empty() {
                 session.missing = missing;
+                if let Some(ticket) = &mut session.ticket {
+                    ticket.add_doors(&session.desk.papers().doors);
+                }
                 return Ok(session);
             }
             drop(session);
@@ -251,7 +254,9 @@ impl Session {
         Ok(described::decode(&self.recv_user_data(deadline)?)?)
     }
 
-    /// The next thing that happens; `None` when the deadline has passed or nothing can happen any more.
+    /// The next thing that happens. `None` when the deadline has passed; also, at once, when all members have ended and
+    /// everything that happened until then was taken: [`wait`](Session::wait) then returns at once, too. What goes wrong
+    /// at a host after that comes with a later call.
     pub fn next_event(&self, deadline: Option<Instant>) -> Option<Event> {
         let size = self.hosts.len();
         let event = self.desk.wait(deadline, |papers| match papers.take_event() {

@@ -3,10 +3,12 @@
 //! A ticket holds the secret of the session's attached members, so whoever reads it can join in their place. It travels
 //! in a file for its owner only, in the environment of the user's own processes, or through a descriptor.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt::{self, Write as _};
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -89,6 +91,17 @@ impl Ticket {
         Some(Ticket { session: assignment.session, secret, until, endpoints })
     }
 
+    /// Adds where agents are reached from other hosts, by node number.
+    pub(crate) fn add_doors(&mut self, doors: &BTreeMap<u32, Vec<SocketAddr>>) {
+        for (node, addresses) in doors {
+            let own = attach_address(&self.session, *node);
+            let Some(endpoint) = self.endpoints.iter().find(|endpoint| endpoint.address == own) else { continue };
+            let host = endpoint.host.clone();
+            let outside = addresses.iter().map(|address| Address::Tcp(*address));
+            self.endpoints.extend(outside.map(|address| Endpoint { host: host.clone(), address }));
+        }
+    }
+
     /// The session it is for.
     pub fn session(&self) -> [u8; 16] {
         self.session
@@ -96,7 +109,8 @@ impl Ticket {
 
     /// The hosts whose agents wait for members.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.endpoints.iter().map(|endpoint| &*endpoint.host)
+        let own = self.endpoints.iter().filter(|endpoint| !matches!(endpoint.address, Address::Tcp(_)));
+        own.map(|endpoint| &*endpoint.host)
     }
 
     /// When the agents stop to wait.
@@ -249,6 +263,16 @@ mod tests {
             ticket().write(path).unwrap_err();
         }
         assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_ticket_tells_where_agents_are_reached_from_other_hosts() {
+        let mut ticket = ticket();
+        let addresses: Vec<SocketAddr> = vec!["10.0.0.2:7".parse().unwrap(), "[2001:db8::2]:7".parse().unwrap()];
+        ticket.add_doors(&BTreeMap::from([(2, addresses.clone()), (9, addresses)]));
+        assert_eq!(ticket.hosts().collect::<Vec<_>>(), ["n1", "n2"]);
+        assert!(ticket.text().ends_with(",n2=tcp:10.0.0.2:7,n2=tcp:[2001:db8::2]:7"), "{}", ticket.endpoints.len());
+        assert_eq!(Ticket::parse(&ticket.text()).unwrap(), ticket);
     }
 
     #[test]

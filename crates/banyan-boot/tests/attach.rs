@@ -7,6 +7,7 @@
 #[path = "harness/mod.rs"]
 mod harness;
 
+use std::io::Write;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
 
 const TESTS: &[harness::Test] = &[
     ("attached_and_started_members_share_collectives", attached_and_started_members_share_collectives),
+    ("a_ticket_is_read_from_a_descriptor", a_ticket_is_read_from_a_descriptor),
     ("processes_of_mpirun_attach", processes_of_mpirun_attach),
     ("a_rank_is_given_once_and_others_are_sent_away", a_rank_is_given_once),
     ("a_wrong_secret_changes_nothing", a_wrong_secret_changes_nothing),
@@ -117,6 +119,27 @@ fn attached_and_started_members_share_collectives() {
     assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
 }
 
+fn a_ticket_is_read_from_a_descriptor() {
+    let session = Session::launch(&[ProcessDistribution::attached().on("n1", 2)], &options()).unwrap();
+    let (name, text) = session.ticket().unwrap().to_env();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let (pipe, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(text.as_bytes()).unwrap();
+    drop(writer);
+    let by_descriptor = |descriptor: Stdio| {
+        Command::new(this_program()).env(ROLE, "collectives").env(name, "fd:0").stdin(descriptor).spawn().unwrap()
+    };
+    let members = [by_descriptor(file.into()), by_descriptor(pipe.into())];
+    session.send_user_data(b"hello");
+    let answer = session.recv_user_data(deadline()).unwrap();
+    assert_eq!(String::from_utf8(answer).unwrap(), "2 heard hello, in order: true");
+    for mut member in members {
+        assert!(member.wait().unwrap().success());
+    }
+    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+}
+
 fn processes_of_mpirun_attach() {
     if Command::new("mpirun").arg("--version").output().is_err() {
         return println!("skipped, since there is no mpirun:");
@@ -176,7 +199,7 @@ fn a_wrong_secret_changes_nothing() {
 }
 
 fn members_that_do_not_come_in_time_are_named() {
-    let options = SessionOptions { attach_deadline: Duration::from_millis(300), ..options() };
+    let options = SessionOptions { attach_deadline: Duration::from_secs(3), ..options() };
     let session = Session::launch(&[ProcessDistribution::attached().on("n1", 1).on("n2", 3)], &options).unwrap();
     let mut member = Member::attach_as(session.ticket().unwrap(), 0).unwrap();
     let problem = next_problem(&session);

@@ -19,8 +19,10 @@ use rustix::process::Signal;
 /// Nothing here takes a tenth of it.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-fn both_ways() -> [Spawner; 2] {
-    [Spawner::new().unwrap(), Spawner::copying_the_table().unwrap()]
+fn all_ways() -> [Spawner; 3] {
+    let mut settled = Spawner::new().unwrap();
+    settled.remember_signals();
+    [Spawner::new().unwrap(), Spawner::copying_the_table().unwrap(), settled]
 }
 
 fn command(program: &str, arguments: &[&str]) -> Command {
@@ -92,7 +94,7 @@ fn refusal(command: Command) -> SpawnError {
         Ok(prepared) => prepared,
         Err(error) => return error,
     };
-    let [shared, copied] = &mut both_ways();
+    let [shared, copied, _] = &mut all_ways();
     let error = spawn(shared, &prepared, &members).unwrap_err();
     let other = spawn(copied, &prepared, &members).unwrap_err();
     assert_eq!((error.step, error.to_string()), (other.step, other.to_string()));
@@ -169,7 +171,7 @@ fn a_failed_start_leaves_no_process_and_no_descriptor() {
 
 #[test]
 fn a_member_has_its_own_environment_and_directory_and_nothing_of_ours() {
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         let folder = tempfile::tempdir().unwrap();
         let mut asked = shell("pwd; env");
         asked.environment.push(("COLOUR".into(), "green".into()));
@@ -203,7 +205,7 @@ fn a_variable_can_differ_from_member_to_member() {
 fn a_program_beside_its_working_directory_is_found_from_there() {
     let folder = tempfile::tempdir().unwrap();
     write_program(&folder.path().join("here"), "#!/bin/sh\necho found\n", 0o755);
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         let directory = Some(folder.path().to_owned());
         assert_eq!(output(&mut spawner, Command { directory, ..command("./here", &[]) }), "found\n");
         let (directory, environment) = (Some(folder.path().to_owned()), vec![("PATH".into(), "bin:.".into())]);
@@ -224,7 +226,7 @@ fn a_member_inherits_no_descriptor_but_its_own() {
 
 #[test]
 fn a_member_speaks_through_its_control_descriptor() {
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         let (ours, members) = output_pipe().unwrap();
         let null = File::open("/dev/null").unwrap();
         let prepared = shell("echo through three >&3").prepare().unwrap();
@@ -242,7 +244,7 @@ fn a_member_speaks_through_its_control_descriptor() {
 fn a_program_is_executed_from_memory() {
     let mut program = Vec::new();
     File::open("/bin/echo").unwrap().read_to_end(&mut program).unwrap();
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         let image = rustix::fs::memfd_create("echo", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let mut file = File::from(image);
         file.write_all(&program).unwrap();
@@ -256,7 +258,7 @@ fn a_program_is_executed_from_memory() {
 fn a_member_leads_its_session_with_default_signals() {
     // Rust ignores SIGPIPE in this process, and whoever started it may ignore others; a member must not. The member is no
     // shell: shells block signals themselves for a moment whenever they start a command.
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         let text = output(&mut spawner, command("grep", &["-E", "Sig(Blk|Ign):", "/proc/self/status"]));
         assert_eq!(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
         let text = output(&mut spawner, shell("cut -d' ' -f5,6 /proc/$$/stat; echo $$ $$"));
@@ -267,7 +269,7 @@ fn a_member_leads_its_session_with_default_signals() {
 
 #[test]
 fn limits_are_applied() {
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         let limits = "nofile=77,core=0,cpu=5,nice=7".parse().unwrap();
         let asked = Command { limits, ..shell("ulimit -n; ulimit -c; ulimit -t; nice") };
         assert_eq!(output(&mut spawner, asked), "77\n0\n5\n7\n");
@@ -276,7 +278,7 @@ fn limits_are_applied() {
 
 #[test]
 fn how_a_member_ended_is_known() {
-    for mut spawner in both_ways() {
+    for mut spawner in all_ways() {
         assert_eq!(run(&mut spawner, shell("exit 7")).1, ExitState::Exited(7));
         let killed = run(&mut spawner, shell("kill -9 $$")).1;
         assert_eq!(killed.to_string(), "killed by signal 9 (SIGKILL)");

@@ -27,6 +27,9 @@ pub(crate) struct Agent {
     /// End unless this program has this BLAKE3 hash; with --pipes
     #[arg(long, value_name = "HASH", requires = "pipes")]
     check: Option<String>,
+    /// How often to say that the agent lives, in milliseconds
+    #[arg(long, value_name = "MILLISECONDS")]
+    heartbeat: Option<u64>,
     /// A file that names all agents and their addresses; `-` is standard input
     #[arg(long, value_name = "FILE", group = "channel")]
     roster: Option<String>,

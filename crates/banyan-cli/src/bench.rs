@@ -35,14 +35,16 @@ Examples:
     /// How long it takes to start members until all have joined and passed a barrier
     ///
     /// Beside Banyan, with the same member program: the floor (processes that connect and say hello, without any
-    /// protocol), one after another from one process, and the starters that are installed (they run /bin/true).
+    /// protocol), one after another from one process, and the starters that are installed (they run /bin/true). With
+    /// hosts to use, the same over ssh or Slurm. `cargo xtask bench launch` makes such hosts on this machine.
     #[command(after_help = "\
 Examples:
   banyan bench launch --quick
   banyan bench launch --members 10000
   banyan bench launch --member dynamic=a/banyan-bench-member --member static=b/banyan-bench-member
-  banyan bench launch --json | jq -r '.rows[] | [.system, .members, .ms] | @tsv'")]
-    Launch(launch::LaunchBench),
+  banyan bench launch --members 64 --ssh-hosts node[1-64] --stage
+  banyan bench launch --json | jq -r '.rows[] | [.system, .op, .members, .ms, .ratio.times] | @tsv'")]
+    Launch(launch::HostsBench),
     /// What 128 bytes to and from every member cost, by the tree and point to point from one process
     #[command(after_help = "\
 Examples:
@@ -84,8 +86,8 @@ impl Bench {
     pub(crate) fn run(self) -> Outcome {
         match self {
             Bench::Records(bench) => bench.run(),
-            Bench::Launch(bench) => bench.run(launch::What::Launch),
-            Bench::Collectives(bench) => bench.run(launch::What::Collectives),
+            Bench::Launch(bench) => bench.run(),
+            Bench::Collectives(bench) => bench.collectives(),
         }
     }
 }

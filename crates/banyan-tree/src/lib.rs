@@ -12,6 +12,7 @@
 //! | [`Node`] | a node as a state machine without clock or socket; its module tells how nothing is lost |
 //! | [`Message`], [`Run`], [`Bodies`] | what nodes tell each other |
 //! | [`Transformation`] | what a node does with the contributions to a wave |
+//! | module [`reduce`] | reductions compiled from a text and the formats of whatever comes, and filters of one's own |
 //! | module [`sim`] | a hundred thousand nodes in one process, with faults from a seed, checked against a model |
 
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@
 mod ids;
 mod message;
 mod node;
+pub mod reduce;
 mod run;
 pub mod sim;
 pub mod topology;

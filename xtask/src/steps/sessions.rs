@@ -22,7 +22,7 @@ const SMALL: &[&str] = &["1", "--home-size", "1m"];
 const SLURM: &[&str] = &["8", "--slurm"];
 
 /// The commands besides Slurm's that start agents, and the packages that have them.
-const LAUNCHERS: (&[&str], &[&str]) = (&["pdsh", "mpirun"], &["pdsh", "openmpi-bin"]);
+const LAUNCHERS: (&[&str], &[&str]) = (&["pdsh", "mpirun", "mpiexec.hydra"], &["pdsh", "openmpi-bin", "mpich"]);
 
 pub(super) fn run(job: &Job<'_>) {
     job.part("ssh", |tools| {

@@ -2,19 +2,26 @@
 //!
 //! Without arguments it is a member of a session: it joins, passes a barrier, and then does the collectives that the
 //! front-end orders. `floor SOCKET` is the same without any library: connect, say hello, do what single messages say.
-//! `spawn COUNT SOCKET` is one of the floor's spawners: it starts so many of the latter and ends.
+//! `spawn COUNT SOCKET` is one of the floor's spawners: it starts so many of the latter and ends. `sink BYTES SOCKET
+//! [FILE]` reads so many and forgets them, or writes them to a file. `connect MILLISECONDS HOST PORT` is a ProxyCommand of ssh that waits before it connects.
 
 #![forbid(unsafe_code)]
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use banyan_bench::launch::order::{BROADCAST, DONE, END, HELLO, MESSAGE, PAYLOAD, SCATTER, THROUGH};
 use banyan_boot::{Member, become_agent_if_asked};
 use bytes::Bytes;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 fn main() -> ExitCode {
     become_agent_if_asked();
@@ -24,6 +31,9 @@ fn main() -> ExitCode {
         [] => join(),
         ["floor", socket] => floor(socket),
         ["spawn", count, socket] => spawn(count, socket),
+        ["sink", bytes, socket] => sink(bytes, socket, std::io::sink()),
+        ["sink", bytes, socket, file] => File::create(file).map_err(Into::into).and_then(|to| sink(bytes, socket, to)),
+        ["connect", milliseconds, host, port] => connect(milliseconds, host, port),
         _ => Err("this program is started by `banyan bench launch`".into()),
     };
     match worked {
@@ -98,5 +108,34 @@ fn spawn(count: &str, socket: &str) -> Result<(), Box<dyn Error>> {
         // The children are not waited for: they outlive the spawner, and whoever started it reaps nothing of them.
         drop(Command::new(&member).args(["floor", socket]).env_clear().spawn()?);
     }
+    Ok(())
+}
+
+fn sink(bytes: &str, socket: &str, mut to: impl Write) -> Result<(), Box<dyn Error>> {
+    let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(socket)?)?;
+    stream.write_all(&[HELLO])?;
+    let mut buffer = vec![0; 128 * 1024];
+    let mut left: usize = bytes.parse()?;
+    while left > 0 {
+        match stream.read(&mut buffer)? {
+            0 => return Err("the bytes ended early".into()),
+            count => {
+                to.write_all(&buffer[..count])?;
+                left = left.saturating_sub(count);
+            }
+        }
+    }
+    Ok(stream.write_all(&[DONE])?)
+}
+
+/// Waits, connects, and hands the connection over to ssh (`ProxyUseFdpass`): it costs nothing but the time.
+fn connect(milliseconds: &str, host: &str, port: &str) -> Result<(), Box<dyn Error>> {
+    std::thread::sleep(Duration::from_millis(milliseconds.parse()?));
+    let stream = TcpStream::connect((host, port.parse()?))?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [stream.as_fd()];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(std::io::stdout(), &[IoSlice::new(&[0])], &mut control, SendFlags::empty())?;
     Ok(())
 }

@@ -30,13 +30,13 @@ pub(super) struct Floor {
 }
 
 /// A socket that only the members of this run know.
-struct Meeting {
-    name: String,
+pub(super) struct Meeting {
+    pub(super) name: String,
     listener: UnixListener,
 }
 
 impl Meeting {
-    fn new() -> io::Result<Meeting> {
+    pub(super) fn new() -> io::Result<Meeting> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("banyan-bench-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
@@ -45,7 +45,7 @@ impl Meeting {
         Ok(Meeting { name, listener })
     }
 
-    fn accept(&self) -> io::Result<UnixStream> {
+    pub(super) fn accept(&self) -> io::Result<UnixStream> {
         let patience = Timespec { tv_sec: DEADLINE.as_secs() as i64, tv_nsec: 0 };
         if poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&patience))? == 0 {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "a member did not come"));

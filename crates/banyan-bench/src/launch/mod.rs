@@ -2,14 +2,17 @@
 //!
 //! In one run, with the same member program: Banyan; the floor, which is as fast as this machine starts processes that
 //! connect and say hello, without any protocol; one after another from one process; and the starters that are installed.
+//! On demand the same over hosts, by ssh and by Slurm, and how fast a file reaches many agents.
 //! Only wall-clock time counts here, so each system runs several times where that is quick, and the best run counts.
 
 mod floor;
+mod hosts;
 mod memory;
 pub mod order;
 mod program;
 mod rivals;
 mod rows;
+mod staging;
 mod tree;
 
 use std::time::{Duration, Instant};
@@ -17,8 +20,9 @@ use std::time::{Duration, Instant};
 use floor::Floor;
 use tree::Tree;
 
+pub use hosts::Hosts;
 pub use program::{MissingProgram, Program};
-pub use rows::{LaunchRow, draw, launch_json, launch_table};
+pub use rows::{LaunchRow, Ratio, draw, launch_json, launch_table};
 
 /// Sizes of the paper's figures.
 pub const SIZES: [u32; 6] = [1, 8, 64, 256, 1024, 2800];
@@ -67,6 +71,9 @@ pub enum LaunchBenchError {
         /// Why.
         source: std::io::Error,
     },
+    /// The file for the agents could not be written, or did not reach them.
+    #[error("staging: {0}")]
+    Staging(String),
 }
 
 /// What to measure.
@@ -78,6 +85,10 @@ pub struct Plan {
     pub programs: Vec<Program>,
     /// Whether to run the starters that are installed.
     pub rivals: bool,
+    /// Other hosts to launch on, with the first of the programs.
+    pub hosts: Vec<Hosts>,
+    /// Whether to bring a file to many agents.
+    pub staging: bool,
 }
 
 /// Launches: rows in milliseconds, and memory at the largest size.
@@ -107,6 +118,15 @@ pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchR
     if plan.rivals {
         rows.extend(rivals::rows(&plan.sizes, progress));
     }
+    rows::compare(&mut rows, "floor");
+    // How the member is linked is nothing beside what it costs to reach a host.
+    let Some(program) = plan.programs.first() else { return Ok(rows) };
+    for hosts in &plan.hosts {
+        rows.extend(hosts::rows(hosts, program, progress)?);
+    }
+    if plan.staging {
+        rows.extend(staging::rows(program, progress)?);
+    }
     Ok(rows)
 }
 
@@ -134,6 +154,7 @@ pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<La
             tree.ended()?;
         }
     }
+    rows::compare(&mut rows, "point-to-point");
     Ok(rows)
 }
 

@@ -27,22 +27,66 @@ pub struct LaunchRow {
     /// The unit of `value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
+    /// How it compares with another figure of the same run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Ratio>,
+}
+
+/// A figure as a multiple of another one.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Ratio {
+    /// Whose figure the other one is.
+    pub to: String,
+    /// This one divided by that.
+    pub times: f64,
 }
 
 impl LaunchRow {
     pub(super) fn time(system: &str, op: &'static str, program: &str, members: u32, took: Duration) -> LaunchRow {
         let ms = Some(took.as_secs_f64() * 1e3);
-        LaunchRow { system: system.into(), op, program: program.into(), members, ms, value: None, unit: None }
+        let (system, program) = (system.into(), program.into());
+        LaunchRow { system, op, program, members, ms, value: None, unit: None, ratio: None }
     }
 
     pub(super) fn memory(system: &str, op: &'static str, program: &str, members: u32, mb: f64) -> LaunchRow {
-        let (value, unit) = (Some(mb), Some("MB"));
-        LaunchRow { system: system.into(), op, program: program.into(), members, ms: None, value, unit }
+        LaunchRow::figure(system, op, program, members, (mb, "MB"))
+    }
+
+    /// A figure that is no time, with its unit.
+    pub(super) fn figure(
+        system: &str,
+        op: &'static str,
+        program: &str,
+        members: u32,
+        (value, unit): (f64, &'static str),
+    ) -> LaunchRow {
+        let (system, program) = (system.into(), program.into());
+        LaunchRow { system, op, program, members, ms: None, value: Some(value), unit: Some(unit), ratio: None }
+    }
+
+    /// Its figure, whatever it is.
+    fn amount(&self) -> Option<f64> {
+        self.ms.or(self.value)
     }
 
     /// What a line of the table is about.
     fn line(&self) -> (&str, &str, &str) {
         (&self.system, self.op, &self.program)
+    }
+}
+
+/// Compares every row with the one of system `base` that did the same with as many members: with the same program, or
+/// with the only one that `base` has.
+pub(super) fn compare(rows: &mut [LaunchRow], base: &str) {
+    let bases: Vec<LaunchRow> = rows.iter().filter(|row| row.system == base).cloned().collect();
+    for row in rows.iter_mut().filter(|row| row.system != base) {
+        let is_same = |other: &&LaunchRow| (other.op, other.members, other.unit) == (row.op, row.members, row.unit);
+        let mut same = bases.iter().filter(is_same);
+        let only = (same.clone().count() == 1).then(|| same.clone().next()).flatten();
+        let Some(other) = same.find(|other| other.program == row.program).or(only) else { continue };
+        if let (Some(own), Some(theirs)) = (row.amount(), other.amount()) {
+            row.ratio = Some(Ratio { to: base.into(), times: own / theirs });
+        }
     }
 }
 
@@ -52,13 +96,13 @@ pub fn launch_json(bench: &str, rows: &[LaunchRow], environment: &Environment) -
 }
 
 /// Columns of what a line is about, and of each size.
-const LABEL: usize = 40;
+const LABEL: usize = 52;
 const CELL: usize = 10;
 
 /// A table: a line for each system, a column for each size in milliseconds, and below it how many times as long as
-/// `base` it took.
-pub fn launch_table(rows: &[LaunchRow], base: &str) -> String {
-    let mut sizes: Vec<u32> = rows.iter().map(|row| row.members).collect();
+/// what it is compared with it took; then the figures that are no times.
+pub fn launch_table(rows: &[LaunchRow]) -> String {
+    let mut sizes: Vec<u32> = rows.iter().filter(|row| row.ms.is_some()).map(|row| row.members).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let mut out = format!("{:<LABEL$}", "ms");
@@ -72,27 +116,22 @@ pub fn launch_table(rows: &[LaunchRow], base: &str) -> String {
         }
     }
     for line @ (system, op, program) in lines {
-        let find = |size: u32| rows.iter().find(|row| row.line() == line && row.members == size)?.ms;
+        let find = |size: u32| rows.iter().find(|row| row.line() == line && row.members == size);
         out += &format!("{:<LABEL$}", format!("{system} {op} ({program})"));
-        sizes.iter().for_each(|size| out += &cell(find(*size).map(|ms| format!("{ms:.1}"))));
+        sizes.iter().for_each(|size| out += &cell(find(*size).and_then(|row| row.ms).map(|ms| format!("{ms:.1}"))));
         out += "\n";
-        if system == base || system == "point-to-point" {
-            continue;
-        }
-        let ratio = |size: u32| {
-            let base = rows.iter().find(|row| row.line() == (base, op, program) && row.members == size)?.ms?;
-            Some(format!("{:.2}x", find(size)? / base))
-        };
-        if sizes.iter().any(|size| ratio(*size).is_some()) {
-            out += &format!("{:<LABEL$}", format!("  to {base}"));
-            sizes.iter().for_each(|size| out += &cell(ratio(*size)));
+        let ratio = |size: u32| find(size)?.ratio.as_ref();
+        if let Some(Ratio { to, .. }) = sizes.iter().find_map(|size| ratio(*size)) {
+            out += &format!("{:<LABEL$}", format!("  to {to}"));
+            sizes.iter().for_each(|size| out += &cell(ratio(*size).map(|ratio| format!("{:.2}x", ratio.times))));
             out += "\n";
         }
     }
     for row in rows {
         if let (Some(value), Some(unit)) = (row.value, row.unit) {
-            let what = format!("{} {} ({}, {} members)", row.system, row.op, row.program, row.members);
-            out += &format!("{what:<64}{value:>10.3} {unit}\n");
+            let what = format!("{} {} ({}, {})", row.system, row.op, row.program, row.members);
+            let ratio = row.ratio.as_ref().map(|ratio| format!("  {:.2}x {}", ratio.times, ratio.to));
+            out += &format!("{what:<64}{value:>10.3} {unit}{}\n", ratio.unwrap_or_default());
         }
     }
     out
@@ -116,6 +155,10 @@ pub fn draw(title: &str, rows: &[LaunchRow]) -> String {
             Some(series) => series.points.push(point),
             None => series.push(Series { name, points: vec![point] }),
         }
+    }
+    // What was measured at one size only is no line.
+    if series.iter().any(|series| series.points.len() > 1) {
+        series.retain(|series| series.points.len() > 1);
     }
     svg(Axes { title, x: "members", y: "milliseconds" }, &series)
 }

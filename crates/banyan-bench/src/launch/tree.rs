@@ -1,4 +1,4 @@
-//! Banyan: a session over local agents with the bench's members.
+//! Banyan: a session with the bench's members.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,21 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Launches so many; returns when the master says that all have passed the barrier.
+    /// Launches so many on this machine; returns when the master says that all have passed the barrier.
     pub(super) fn start(program: &Program, members: u32) -> Result<Tree, LaunchBenchError> {
-        let distribution = ProcessDistribution::new(&program.path, [] as [&str; 0]).on("localhost", members);
-        let deadline = Some(DEADLINE);
-        let options = SessionOptions { launcher: Launcher::Local, deadline, ..SessionOptions::default() };
+        Tree::over(program, [("localhost", members)], Launcher::Local)
+    }
+
+    /// Launches members on these hosts, so many on each.
+    pub(super) fn over<'a>(
+        program: &Program,
+        hosts: impl IntoIterator<Item = (&'a str, u32)>,
+        launcher: Launcher,
+    ) -> Result<Tree, LaunchBenchError> {
+        let distribution = ProcessDistribution::new(&program.path, [] as [&str; 0]);
+        let distribution = hosts.into_iter().fold(distribution, |all, (host, members)| all.on(host, members));
+        let members = distribution.hosts.iter().map(|host| host.processes).sum();
+        let options = SessionOptions { launcher, deadline: Some(DEADLINE), ..SessionOptions::default() };
         let begin = Instant::now();
         let session = Session::launch(&[distribution], &options)
             .map_err(|source| LaunchBenchError::Launch { members, source })?;
@@ -40,11 +50,9 @@ impl Tree {
     /// Lets all members end; the time the launch took.
     pub(super) fn ended(self) -> Result<Duration, LaunchBenchError> {
         self.session.send_user_data(&[END]);
+        let members = self.session.size();
         let ended = self.session.wait(Some(Instant::now() + DEADLINE)).and_then(|_| self.session.kill());
-        match ended {
-            Ok(()) => Ok(self.took),
-            Err(source) => Err(LaunchBenchError::Session { members: 0, source }),
-        }
+        ended.map(|()| self.took).map_err(|source| LaunchBenchError::Session { members, source })
     }
 
     fn hear(&self) -> Result<(), LaunchBenchError> {

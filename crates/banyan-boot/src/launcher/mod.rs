@@ -6,6 +6,7 @@
 //! clean-up are the same for all of them and live elsewhere.
 
 pub(crate) mod command;
+pub(crate) mod content;
 pub(crate) mod local;
 pub(crate) mod program;
 pub(crate) mod slurm;
@@ -13,6 +14,7 @@ pub(crate) mod ssh;
 pub(crate) mod together;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use banyan_ndr::Record;
 
@@ -109,16 +111,16 @@ pub(crate) enum Channel {
 
 /// Where agents come from.
 pub(crate) trait Start {
-    /// What starts the agent of one host.
-    fn one(&self, host: &str, agent: &AgentProgram) -> Starter;
+    /// What starts the agent of one host, which is to say so often that it lives.
+    fn one(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Starter;
 }
 
 impl Way {
     /// The command that starts a child agent on a host; `None` if it comes by itself.
-    pub(crate) fn starter(&self, host: &str, agent: &AgentProgram) -> Option<Starter> {
+    pub(crate) fn starter(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Option<Starter> {
         match self {
-            Way::Local => Some(local::Local.one(host, agent)),
-            Way::Ssh(options) => Some(options.one(host, agent)),
+            Way::Local => Some(local::Local.one(host, agent, heartbeat)),
+            Way::Ssh(options) => Some(options.one(host, agent, heartbeat)),
             Way::Together => None,
         }
     }

@@ -4,10 +4,11 @@
 //! The `banyan` command does so too.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::content::Content;
 
 /// Set once this process has shown that it can be an agent.
 static OWN: AtomicBool = AtomicBool::new(false);
@@ -25,9 +26,9 @@ pub(crate) fn this_program_can() {
 pub(crate) struct AgentProgram {
     /// Where it is on this machine.
     pub(crate) path: PathBuf,
-    /// BLAKE3 of its content in hexadecimal; empty where nothing has to travel.
+    /// BLAKE3 of its [content](Content) in hexadecimal; empty where nothing has to travel.
     pub(crate) hash: String,
-    /// Its length in bytes; 0 where nothing has to travel.
+    /// The length of that in bytes; 0 where nothing has to travel.
     pub(crate) length: u64,
     /// A path at which every host has it, so that it need not travel.
     pub(crate) installed: Option<String>,
@@ -61,8 +62,8 @@ impl AgentProgram {
     /// The same with what is needed to send it to other hosts.
     pub(crate) fn with_content(mut self) -> io::Result<AgentProgram> {
         let mut hasher = blake3::Hasher::new();
-        let mut file = File::open(&self.path)?;
-        self.length = io::copy(&mut file, &mut hasher)?;
+        let mut content = Content::of(&self.path)?;
+        self.length = io::copy(&mut content, &mut hasher)?;
         self.hash = hasher.finalize().to_hex().to_string();
         Ok(self)
     }

@@ -6,20 +6,22 @@
 //! never started by mistake; the program checks its own content when it has just arrived.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use super::program::AgentProgram;
 use super::{Channel, SshOptions, Start, Starter};
+use crate::agent::{PIPES, heartbeat_argument};
 
 /// The line by which the host asks for the program.
 pub(crate) const NEED: &str = "BANYAN-AGENT-NEEDED";
 
 impl Start for SshOptions {
-    fn one(&self, host: &str, agent: &AgentProgram) -> Starter {
+    fn one(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Starter {
         let mut command: Vec<OsString> = ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes"].map(Into::into).to_vec();
         command.extend(self.arguments.iter().map(Into::into));
         command.push("--".into());
         command.push(host.into());
-        command.push(remote(agent).into());
+        command.push(remote(agent, heartbeat).into());
         Starter { command, env: Vec::new(), channel: Channel::Pipes, check: self.check(host) }
     }
 }
@@ -32,17 +34,18 @@ impl SshOptions {
 }
 
 /// What the host's login shell is told to run. It has no single quote in it, so that every shell hands it on as it is.
-fn remote(agent: &AgentProgram) -> String {
+fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
+    let words = format!("agent {PIPES} {}", heartbeat_argument(heartbeat));
     if let Some(path) = &agent.installed {
-        return format!("exec {path} agent --pipes");
+        return format!("exec {path} {words}");
     }
     let (hash, length) = (&agent.hash, agent.length);
     format!(
         "exec sh -c 'd=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; \
-         [ -x \"$p\" ] && exec \"$p\" agent --pipes; \
+         [ -x \"$p\" ] && exec \"$p\" {words}; \
          umask 077; mkdir -p \"$d\" && t=$(mktemp \"$d/.{hash}.XXXXXX\") || exit 70; \
          trap \"rm -f $t\" EXIT; echo {NEED}; head -c {length} >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq {length} ] && \
-         chmod 700 \"$t\" && mv \"$t\" \"$p\" && exec \"$p\" agent --pipes --check {hash}; \
+         chmod 700 \"$t\" && mv \"$t\" \"$p\" && exec \"$p\" {words} --check {hash}; \
          echo \"cannot keep the agent program in $d\" >&2; exit 71'"
     )
 }
@@ -57,7 +60,8 @@ mod tests {
 
     #[test]
     fn the_host_comes_after_the_end_of_options_and_questions_are_refused() {
-        let starter = SshOptions { arguments: vec!["-F".into(), "conf".into()] }.one("n1", &agent());
+        let starter =
+            SshOptions { arguments: vec!["-F".into(), "conf".into()] }.one("n1", &agent(), Duration::from_secs(1));
         let words: Vec<&str> = starter.command.iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(
             words[..words.len() - 1],
@@ -68,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_script_is_one_word_for_every_shell() {
-        let script = remote(&agent());
+        let script = remote(&agent(), Duration::from_secs(1));
         assert_eq!(script.matches('\'').count(), 2, "{script}");
         assert!(!script.contains('\n'));
     }

@@ -1,5 +1,6 @@
 //! What it takes to start all agents by one command: the front-end's door, the roster, and the command itself.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -110,6 +111,11 @@ fn slurm_addresses(hosts: &[String]) -> Result<Vec<(String, String)>, LaunchErro
     Ok(known)
 }
 
+/// The name of a directory that is made for one roster.
+fn own_directory(session: SessionId) -> String {
+    format!("banyan-{session}")
+}
+
 /// A roster in a file that only its owner can read; removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct RosterFile {
@@ -119,12 +125,20 @@ pub(crate) struct RosterFile {
 }
 
 impl RosterFile {
+    /// The one that an agent was given; `None` if that came by standard input. Its front-end removes it when all agents
+    /// have come, unless it is killed before.
+    pub(crate) fn given(path: &OsStr, session: SessionId) -> Option<RosterFile> {
+        let path = Path::new(path);
+        let directory = path.parent().filter(|parent| parent.ends_with(own_directory(session)));
+        (path != "-").then(|| RosterFile { path: path.to_owned(), directory: directory.map(Path::to_owned) })
+    }
+
     fn write(session: SessionId, text: &str) -> Result<RosterFile, String> {
         let chosen = std::env::var_os(ROSTER_DIRECTORY).or_else(|| std::env::var_os("XDG_RUNTIME_DIR"));
         let (folder, directory) = match chosen.filter(|path| Path::new(path).is_absolute()) {
             Some(folder) => (PathBuf::from(folder), None),
             None => {
-                let own = std::env::temp_dir().join(format!("banyan-{session}"));
+                let own = std::env::temp_dir().join(own_directory(session));
                 (own.clone(), Some(own))
             }
         };
@@ -171,6 +185,21 @@ mod tests {
         assert!(file.fill("again").is_err(), "a file that is there already is not taken");
         drop(file);
         assert!(!own.exists());
+    }
+
+    #[test]
+    fn an_agent_removes_a_roster_that_its_front_end_left_and_the_directory_made_for_it() {
+        let (place, session) = (tempfile::tempdir().unwrap(), SessionId([3; 16]));
+        let own = place.path().join(own_directory(session));
+        for directory in [place.path(), &own] {
+            std::fs::create_dir_all(directory).unwrap();
+            let path = directory.join("roster");
+            std::fs::write(&path, "text").unwrap();
+            drop(RosterFile::given(path.as_os_str(), session));
+            assert!(!path.exists());
+        }
+        assert!(place.path().exists() && !own.exists());
+        assert!(RosterFile::given(OsStr::new("-"), session).is_none());
     }
 
     #[test]

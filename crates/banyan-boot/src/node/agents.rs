@@ -35,7 +35,8 @@ impl Node {
         let agent = &mut self.agents[index];
         agent.deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
         let place = (&self.poller, Token::Agent(index as u32));
-        let Some(starter) = self.assignment.way.starter(&agent.host, &self.agent_program) else {
+        let heartbeat = self.assignment.terms.heartbeat();
+        let Some(starter) = self.assignment.way.starter(&agent.host, &self.agent_program, heartbeat) else {
             agent.stage = Stage::Starting;
             return;
         };

@@ -1,16 +1,25 @@
 //! Members that attach: processes that nobody here started come with the session's ticket, prove that they have it, and
 //! get a rank of this host, each rank once.
 //!
+//! Those of this host come through a Unix socket, whose name follows from the session. Those of hosts that have no agent
+//! come through TCP, encrypted, at a port that the front-end is told for the ticket.
+//!
 //! They are watched by their links alone. When the session ends their links are closed, and they go on.
 
 use std::io;
-use std::time::Instant;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use banyan_link::{Frame, Interest, Link, Listener, PeerId, Secret, SessionId};
+use rustix::net::sockopt;
 
 use super::token::Token;
 use super::wire::Wire;
 use super::{Below, Node};
+use crate::door::{listen_at, port_of};
+use crate::launcher::Way;
+use crate::machine;
+use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 use crate::rankset::RankSet;
@@ -20,10 +29,28 @@ use crate::ticket::attach_address;
 /// the peer asks for.
 pub(crate) const ANY_RANK: u32 = 1 << 31;
 
+/// How long the other end of a TCP connection may say nothing before the kernel asks whether it is still there, …
+const ASKED_AFTER: Duration = Duration::from_secs(10);
+/// … how long it waits for an answer, …
+const ASKED_EVERY: Duration = Duration::from_secs(5);
+/// … and how often it asks.
+const ASKED: u32 = 3;
+
+/// Lets the kernel find out whether the other host is gone. Members cannot give signs of life: they are busy computing.
+pub(crate) fn keep_alive(link: &Link) {
+    let (socket, _) = link.fds();
+    // Unix sockets have no use for it, and say so.
+    let _ = sockopt::set_tcp_keepidle(socket, ASKED_AFTER)
+        .and_then(|()| sockopt::set_tcp_keepintvl(socket, ASKED_EVERY))
+        .and_then(|()| sockopt::set_tcp_keepcnt(socket, ASKED))
+        .and_then(|()| sockopt::set_socket_keepalive(socket, true));
+}
+
 /// The door for members that attach.
 #[derive(Debug)]
 pub(super) struct Door {
-    listener: Listener,
+    /// By Unix socket, and by TCP unless all hosts are acted out on one machine.
+    listeners: Vec<Listener>,
     session: [u8; 16],
     secret: Secret,
     pub(super) deadline: Instant,
@@ -32,7 +59,11 @@ pub(super) struct Door {
 impl Door {
     /// When there is something to do although nobody came.
     pub(super) fn timeout(&self) -> Instant {
-        self.listener.timeout().map_or(self.deadline, |timeout| timeout.min(self.deadline))
+        self.listener_timeout().map_or(self.deadline, |timeout| timeout.min(self.deadline))
+    }
+
+    fn listener_timeout(&self) -> Option<Instant> {
+        self.listeners.iter().filter_map(Listener::timeout).min()
     }
 }
 
@@ -44,11 +75,26 @@ impl Node {
             return Ok(());
         }
         let session = self.assignment.session;
-        let listener = Listener::bind(&attach_address(&session, self.assignment.node), &self.member_options)?;
-        self.poller.register(&listener, Token::Door.number(), Interest::READ)?;
+        let mut listeners =
+            vec![Listener::bind(&attach_address(&session, self.assignment.node), &self.member_options)?];
+        if self.assignment.way != Way::Local {
+            let listener = listen_at(0, &self.member_options)?;
+            self.tell_door(port_of(&listener));
+            listeners.push(listener);
+        }
+        for listener in &listeners {
+            self.poller.register(listener, Token::Door.number(), Interest::READ)?;
+        }
         let deadline = Instant::now() + self.assignment.terms.attach_deadline();
-        self.door = Some(Door { listener, session, secret, deadline });
+        self.door = Some(Door { listeners, session, secret, deadline });
         Ok(())
+    }
+
+    /// Tells the front-end where members of other hosts find this one's.
+    fn tell_door(&mut self, port: u16) {
+        let others = machine::addresses().into_iter().filter(|address| !address.is_loopback());
+        let addresses: Vec<String> = others.map(|address| SocketAddr::new(address, port).to_string()).collect();
+        self.pass_up(Frame::new(message::DOOR, self.assignment.node, 0, addresses.join(" ")));
     }
 
     /// Whether a member is started by someone else.
@@ -62,9 +108,10 @@ impl Node {
         let Some(door) = &mut self.door else { return };
         let (session, secret) = (door.session, &door.secret);
         let mut find = |peer: &PeerId| (peer.session == SessionId(session)).then(|| secret.clone());
-        for link in door.listener.accept_ready(Instant::now(), &mut find) {
-            self.admit(link);
-        }
+        let now = Instant::now();
+        let came: Vec<Link> =
+            door.listeners.iter_mut().flat_map(|listener| listener.accept_ready(now, &mut find)).collect();
+        came.into_iter().for_each(|link| self.admit(link));
         if !(0..self.members.len()).any(|index| self.is_awaited(index)) {
             self.close_door();
         }
@@ -94,6 +141,7 @@ impl Node {
             .find(|index| self.is_awaited(*index) && (any || self.members[*index].rank == peer.index));
         let Some(index) = place else { return self.count_refusal(peer.index) };
         let token = Token::Member(index as u32);
+        keep_alive(&link);
         // A descriptor that cannot be watched is closed: the process learns of it and may try again.
         let Ok(wire) = Wire::new(link, &self.poller, token.number()) else { return };
         self.members[index].wire = Some(wire);
@@ -155,7 +203,7 @@ impl Node {
     pub(super) fn check_door(&mut self, now: Instant) {
         let Some(door) = &self.door else { return };
         if now < door.deadline {
-            if door.listener.timeout().is_some_and(|timeout| timeout <= now) {
+            if door.listener_timeout().is_some_and(|timeout| timeout <= now) {
                 self.answer_door();
             }
             return;
@@ -182,8 +230,8 @@ impl Node {
     }
 
     fn close_door(&mut self) {
-        if let Some(door) = self.door.take() {
-            let _ = self.poller.remove(&door.listener);
+        for listener in self.door.take().into_iter().flat_map(|door| door.listeners) {
+            let _ = self.poller.remove(&listener);
         }
     }
 

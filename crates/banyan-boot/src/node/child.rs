@@ -1,7 +1,6 @@
 //! A child agent as its parent sees it: how it is started, its greeting, its link.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::Read as _;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,6 +14,7 @@ use super::desk::Progress;
 use super::greeting::Greeting;
 use super::token::Token;
 use super::wire::Wire;
+use crate::launcher::content::Content;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::{Channel, Starter};
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
@@ -217,7 +217,7 @@ impl StarterProcess {
 /// The agent program on its way to a host that has not got it.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    file: File,
+    content: Content,
     left: u64,
     piece: Vec<u8>,
     at: usize,
@@ -225,7 +225,7 @@ pub(crate) struct Upload {
 
 impl Upload {
     pub(crate) fn new(agent: &AgentProgram) -> std::io::Result<Upload> {
-        Ok(Upload { file: File::open(&agent.path)?, left: agent.length, piece: Vec::new(), at: 0 })
+        Ok(Upload { content: Content::of(&agent.path)?, left: agent.length, piece: Vec::new(), at: 0 })
     }
 
     /// Writes what the pipe takes; true when all is written.
@@ -248,7 +248,7 @@ impl Upload {
     fn read(&mut self) -> std::io::Result<()> {
         let length = self.left.min(UPLOAD_BYTES as u64) as usize;
         self.piece.resize(length, 0);
-        self.file.read_exact(&mut self.piece)?;
+        self.content.read_exact(&mut self.piece)?;
         self.left -= length as u64;
         self.at = 0;
         Ok(())

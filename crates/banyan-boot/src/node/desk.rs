@@ -4,7 +4,8 @@
 //! woken by an event descriptor. What is not taken is bounded: when [`OUTPUT_BOUND`] bytes of output lie here the root
 //! stops reading, and the members that write wait; when [`GOODS_BOUND`] bytes for members lie here the callers wait.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,6 +14,7 @@ use bytes::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::event::Event;
+use crate::machine::ADDRESSES;
 use crate::problem::Problem;
 use crate::process::ExitState;
 use crate::rankset::RankSet;
@@ -124,6 +126,8 @@ pub(crate) struct Papers {
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
     pub(crate) staging: StagePapers,
+    /// Where members of other hosts attach, by node number.
+    pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
@@ -239,6 +243,15 @@ impl Desk {
 }
 
 impl Papers {
+    /// Where members of other hosts find an agent. What cannot be read is no address.
+    pub(crate) fn put_door(&mut self, node: u32, text: &[u8]) {
+        let words = text.split(|byte| *byte == b' ').filter_map(|word| str::from_utf8(word).ok());
+        let addresses = words.filter_map(|word| word.parse().ok()).take(ADDRESSES).collect();
+        if self.doors.len() < self.states.len() {
+            self.doors.insert(node, addresses);
+        }
+    }
+
     /// The next event.
     pub(crate) fn take_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;

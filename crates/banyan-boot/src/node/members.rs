@@ -177,7 +177,7 @@ impl Node {
             wire.link.fill(Instant::now());
             // A process that the member left behind may hold its end open: what is there now is all that counts.
             let nothing_more = wire.link.counters().bytes_received == before;
-            while let Some(event) = self.wire(token).and_then(|wire| wire.next(true)) {
+            while let Some(event) = self.wire(token).and_then(|wire| wire.next(|_| true)) {
                 match event {
                     LinkEvent::Opened(_) => self.opened(token),
                     LinkEvent::Frame(frame) => self.take(token, frame),

@@ -4,7 +4,7 @@
 //! starts both, passes frames between them, and ends everything when its parent is gone. What collectives do is decided
 //! by [`collective`](crate::collective); this is the driver that feeds it.
 //!
-//! Memory is bounded: data is taken from a link only while those it may go to have room (see [`Node::may_take`]), so a
+//! Memory is bounded: data is taken from a link only while those it may go to have room (see [`Room`]), so a
 //! reader that is slow slows its writers, and nothing piles up in between.
 
 mod agents;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Event as LinkEvent, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, Poller, Ready, frame_cost,
+    Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Poller, Ready, frame_cost,
 };
 use rustix::fs::{Mode, OFlags};
 
@@ -38,7 +38,7 @@ use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
 use crate::launcher::program::AgentProgram;
 use crate::layout::{ranks_of, split};
-use crate::message::CHUNK;
+use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::rankset::RankSet;
 use attach::Door;
@@ -60,6 +60,23 @@ pub(crate) enum Up {
     Parent(Box<Wire>),
     /// The front-end's callers.
     Desk(Arc<Desk>),
+}
+
+/// Where there is room for data of one link.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Above, for what comes from below and goes nowhere else.
+    up: bool,
+    /// At everyone's.
+    everywhere: bool,
+}
+
+impl Room {
+    fn takes(self, kind: Kind) -> bool {
+        // These never go to a child: one that does not read does not hold them up.
+        let only_up = matches!(kind, message::OUTPUT | message::EXITED | message::USER);
+        self.everywhere || only_up && self.up
+    }
 }
 
 /// A child, as collectives number them: by lowest rank.
@@ -315,15 +332,15 @@ impl Node {
     /// Takes what a link has received: control always, data while there is room where it may go.
     fn pump(&mut self, token: Token) {
         loop {
-            let may_take = self.may_take(token);
+            let room = self.room(token);
             let Some(wire) = self.wire(token) else { return };
-            match wire.next(may_take) {
+            match wire.next(|kind| room.takes(kind)) {
                 Some(LinkEvent::Opened(_)) => self.opened(token),
                 Some(LinkEvent::Frame(frame)) => self.take(token, frame),
                 Some(LinkEvent::Closed) => return self.link_closed(token),
                 Some(LinkEvent::Lost(error)) => return self.link_lost(token, &error.to_string()),
                 None => {
-                    if wire.has_data() && !self.waiting.contains(&token) {
+                    if wire.first_data().is_some() && !self.waiting.contains(&token) {
                         self.waiting.push(token);
                     }
                     return;
@@ -349,16 +366,34 @@ impl Node {
         }
     }
 
-    /// Whether data of this link may be taken: everyone it could go to has room.
-    fn may_take(&self, token: Token) -> bool {
-        let up = || match &self.up {
-            // What comes from below goes nowhere.
-            _ if self.detached => true,
-            Up::Parent(wire) => wire.link.room() > 0,
-            Up::Desk(desk) => desk.has_room(),
-        };
+    /// What data of this link may be taken: that for which everyone it could go to has room.
+    fn room(&self, token: Token) -> Room {
         let disk = || self.staging.as_ref().is_none_or(Staging::has_room);
-        self.full.is_empty() && if token == Token::Parent { disk() } else { up() }
+        match (token, &self.up) {
+            (Token::Parent, _) => Room { up: false, everywhere: self.full.is_empty() && disk() },
+            (_, up) => {
+                let up = match up {
+                    // What comes from below goes nowhere.
+                    _ if self.detached => true,
+                    Up::Parent(wire) => wire.link.room() > 0,
+                    Up::Desk(desk) => desk.has_room(),
+                };
+                Room { up, everywhere: up && self.full.is_empty() }
+            }
+        }
+    }
+
+    /// Whether data that waits in a link may be taken by now.
+    fn may_take(&self, token: Token) -> bool {
+        let wire = match (token, &self.up) {
+            (Token::Parent, Up::Parent(wire)) => Some(&**wire),
+            (Token::Agent(index), _) => self.agents[index as usize].wire.as_ref(),
+            (Token::Member(index), _) => self.members[index as usize].wire.as_ref(),
+            _ => None,
+        };
+        let first = wire.and_then(Wire::first_data);
+        // A link without anything, or that is gone, need not be looked at again.
+        first.is_none_or(|kind| self.room(token).takes(kind))
     }
 
     /// Remembers whether a child takes no more for now.

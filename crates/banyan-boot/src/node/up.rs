@@ -24,7 +24,7 @@ impl Node {
     pub(super) fn from_agent(&mut self, index: usize, frame: Frame) {
         match frame.kind {
             kind if belongs_to_collectives(kind) => self.collective(Below::Agent(index), frame),
-            message::USER | message::OUTPUT => self.pass_up(frame),
+            message::USER | message::OUTPUT | message::DOOR => self.pass_up(frame),
             message::EXITED => self.take_exits(index, &frame),
             message::PROGRESS => match progress(&frame.payload) {
                 Some(progress) => self.agents[index].progress = progress,
@@ -141,6 +141,7 @@ impl Node {
                         };
                         desk.lay(|papers| papers.put_event(Event::Output(lines)));
                     }
+                    message::DOOR => desk.lay(|papers| papers.put_door(frame.stream, &frame.payload)),
                     // Collectives never send anything above the root.
                     _ => {}
                 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use banyan_link::{Event, Frame, Interest, Link, Poller};
+use banyan_link::{Event, Frame, Interest, Kind, Link, Poller};
 
 /// See the module.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Wire {
     }
 
     /// The next thing to deal with: control at once, data only when it may be taken, the end after all data.
-    pub(crate) fn next(&mut self, may_take_data: bool) -> Option<Event> {
+    pub(crate) fn next(&mut self, may_take: impl Fn(Kind) -> bool) -> Option<Event> {
         while let Some(event) = self.link.poll() {
             match event {
                 Event::Frame(frame) if frame.kind.is_data() => self.data.push_back(frame),
@@ -35,15 +35,15 @@ impl Wire {
                 Event::Opened(_) | Event::Frame(_) => return Some(event),
             }
         }
-        if may_take_data && let Some(frame) = self.data.pop_front() {
+        if let Some(frame) = self.data.pop_front_if(|frame| may_take(frame.kind)) {
             return Some(Event::Frame(frame));
         }
         if self.data.is_empty() { self.end.take() } else { None }
     }
 
-    /// Whether data waits.
-    pub(crate) fn has_data(&self) -> bool {
-        !self.data.is_empty()
+    /// The kind of the first data that waits.
+    pub(crate) fn first_data(&self) -> Option<Kind> {
+        self.data.front().map(|frame| frame.kind)
     }
 
     /// Asks the poller to tell when the link can be written, if it has something to write and could not.

@@ -20,7 +20,7 @@ use std::ptr;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Pid;
 
-use super::signals::{self, LAST_SIGNAL};
+use super::signals;
 use super::spawn_error::Step;
 
 /// How many descriptors a child can be given: its three standard ones, the control descriptor, the image.
@@ -67,6 +67,8 @@ pub(super) struct Job<'a> {
     /// Where the parent staged the child's descriptors, in ascending order, none below [`CONTROL`].
     pub(super) slots: [RawFd; SLOTS],
     pub(super) has_control: bool,
+    /// Signals to put back to their default.
+    pub(super) signals: &'a [c_int],
     /// What is executed; without it the child ends at once, with a descriptor table of its own.
     pub(super) program: Option<Program<'a>>,
     pub(super) parent: Pid,
@@ -173,7 +175,9 @@ extern "C" fn child(job: *mut c_void) -> c_int {
 fn work(job: &Job<'_>) -> Result<(), Step> {
     take_descriptors(job).ok_or(Step::Descriptors)?;
     let Some(program) = &job.program else { return Ok(()) };
-    reset_dispositions();
+    // Ignored signals would stay ignored after `execve`, and handlers would run before it. SIGKILL and SIGSTOP are
+    // refused, and have no other disposition.
+    job.signals.iter().for_each(|signal| signals::set_default(*signal));
     // SAFETY: makes this process, which is no group leader yet, the leader of a new session.
     ok(unsafe { libc::setsid() }).ok_or(Step::Session)?;
     if !program.outlives_parent {
@@ -216,14 +220,6 @@ fn close_range(first: RawFd, last: RawFd, flags: libc::c_uint) -> Option<()> {
     // SAFETY: called in the child only, to make its table its own or after that; it owns nothing that would be closed
     // under it.
     ok(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) } as c_int)
-}
-
-/// Ignored signals would stay ignored after `execve`, and handlers would run before it.
-fn reset_dispositions() {
-    for signal in 1..=LAST_SIGNAL {
-        // SIGKILL and SIGSTOP are refused, and have no other disposition.
-        signals::set_default(signal);
-    }
 }
 
 /// Asks the kernel to kill this process when its parent ends, and notices if that was before it asked.

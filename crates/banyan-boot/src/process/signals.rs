@@ -61,6 +61,25 @@ pub(super) fn wait() -> io::Result<c_int> {
     }
 }
 
+/// All signals whose disposition in this process may be another one than the default. Where the kernel's form of an action
+/// is not known, these are all.
+pub(super) fn not_default() -> Vec<c_int> {
+    (1..=LAST_SIGNAL)
+        .filter(|signal| cfg!(any(target_arch = "mips", target_arch = "mips64")) || !is_default(*signal))
+        .collect()
+}
+
+/// Whether a signal has its default disposition, as far as can be found out.
+fn is_default(signal: c_int) -> bool {
+    let mut action = [usize::MAX; 32];
+    // SAFETY: the kernel writes its own form of an action, which is smaller than this everywhere, and reads none. Nothing is
+    // changed.
+    let asked =
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, ptr::null::<c_void>(), action.as_mut_ptr(), SET_BYTES) };
+    // It begins with the handler, of which zero is the default.
+    asked == 0 && action[0] == 0
+}
+
 /// Puts the disposition of a signal of this process to the default. Signals that have no other are left as they are.
 pub(super) fn set_default(signal: c_int) {
     // SAFETY: the kernel reads its own form of an action, which differs between architectures but is smaller than this

@@ -11,6 +11,7 @@
 //! long as its members may. SIGCHLD must not be ignored in this process, or exit states are lost.
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -20,6 +21,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::clone::{self, CONTROL, Job, Program, SLOTS, Stack, Strings, Table};
 use super::command::{Prepared, Target};
+use super::signals::{self, LAST_SIGNAL};
 use super::spawn_error::{SpawnError, Step};
 
 /// Starts processes. Make it early, while low descriptors are free: the lower its slots, the faster it is.
@@ -30,6 +32,8 @@ pub struct Spawner {
     null: OwnedFd,
     /// In ascending order, at 3 or above.
     slots: [OwnedFd; SLOTS],
+    /// Signals that a child puts back to their default.
+    signals: Vec<c_int>,
 }
 
 /// What the child has open, and nothing else.
@@ -79,6 +83,12 @@ impl Spawner {
         Ok(spawner)
     }
 
+    /// From now on children put back to their default only those signals that have another disposition now. That saves
+    /// them a system call for each of the others; it is for processes that change no disposition any more.
+    pub fn remember_signals(&mut self) {
+        self.signals = signals::not_default();
+    }
+
     /// Whether a spawn costs the same however many descriptors this process holds.
     pub fn shares_the_table(&self) -> bool {
         self.table == Table::Shared
@@ -91,7 +101,7 @@ impl Spawner {
         let slots = [slot()?, slot()?, slot()?, slot()?, slot()?];
         // Not in the way of the next spawner, and never in a low place itself.
         let null = rustix::io::fcntl_dupfd_cloexec(&null, CONTROL)?;
-        Ok(Spawner { table, stack: Stack::new()?, null, slots })
+        Ok(Spawner { table, stack: Stack::new()?, null, slots, signals: (1..=LAST_SIGNAL).collect() })
     }
 
     /// Starts the program. Returns when the child executes it, so an error is an error of this very program.
@@ -149,6 +159,7 @@ impl Spawner {
             table: self.table,
             slots: self.slots.each_ref().map(AsRawFd::as_raw_fd),
             has_control,
+            signals: &self.signals,
             program,
             parent: rustix::process::getpid(),
             failure: Cell::new(None),

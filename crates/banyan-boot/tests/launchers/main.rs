@@ -1,5 +1,5 @@
 //! Agents that are started together by one command, on test hosts with Slurm: by `srun` inside and outside of an
-//! allocation, by `pdsh` and by `mpirun`.
+//! allocation, by `pdsh`, by `mpirun` and by Hydra.
 //!
 //! ```text
 //! cargo xtask hosts up 8 --slurm --name NAME
@@ -26,12 +26,19 @@ const TESTS: &[harness::Test] = &[
     ("without_an_allocation_one_is_made", tests::without_an_allocation_one_is_made),
     ("pdsh_starts_agents", tests::pdsh_starts_agents),
     ("mpirun_starts_agents", tests::mpirun_starts_agents),
+    ("hydra_starts_agents", tests::hydra_starts_agents),
+    ("enough_hosts_are_enough_for_slurm", tests::enough_hosts_are_enough_for_slurm),
+    ("enough_hosts_are_enough_for_a_command", tests::enough_hosts_are_enough_for_a_command),
     ("a_command_that_fails_is_named_with_what_to_check", tests::a_command_that_fails_is_named_with_what_to_check),
     ("a_host_whose_agent_never_comes_is_named", tests::a_host_whose_agent_never_comes_is_named),
     ("hosts_that_only_miss_their_parents_are_not_blamed", tests::hosts_that_only_miss_their_parents_are_not_blamed),
     ("a_node_that_slurm_does_not_know_is_named", tests::a_node_that_slurm_does_not_know_is_named),
     ("a_cancelled_allocation_leaves_nothing", tests::a_cancelled_allocation_leaves_nothing),
     ("a_killed_front_end_leaves_nothing", tests::a_killed_front_end_leaves_nothing),
+    (
+        "a_roster_goes_with_a_front_end_that_is_killed_before_all_came",
+        tests::a_roster_goes_with_a_front_end_that_is_killed_before_all_came,
+    ),
 ];
 
 fn main() -> ExitCode {

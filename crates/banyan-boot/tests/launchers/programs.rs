@@ -9,6 +9,9 @@ use bytes::Bytes;
 /// Members on each host.
 pub(crate) const PROCESSES: u32 = 4;
 
+/// The variable that names another agent program.
+pub(crate) const AGENT: &str = "BANYAN_TEST_AGENT";
+
 /// `slurm`, `auto`, or the template of a command; hosts may be `-` for those of the allocation.
 pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -> ExitCode {
     let launcher = match launcher {
@@ -16,9 +19,15 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         "auto" => Launcher::Auto,
         template => Launcher::Command { template: template.into() },
     };
-    let host_deadline = if what == "impatient" { Duration::from_secs(5) } else { Duration::from_secs(30) };
-    let options =
-        SessionOptions { launcher, fanout: fanout.parse().unwrap(), host_deadline, ..SessionOptions::default() };
+    let host_deadline = Duration::from_secs(if matches!(what, "impatient" | "enough") { 5 } else { 30 });
+    let options = SessionOptions {
+        launcher,
+        fanout: fanout.parse().unwrap(),
+        host_deadline,
+        min_hosts: (what == "enough").then_some(3),
+        installed_agent: std::env::var(AGENT).ok(),
+        ..SessionOptions::default()
+    };
     let mut members = ProcessDistribution::new(std::env::current_exe().unwrap(), ["member", what]);
     if hosts != "-" {
         members = HostSet::parse(hosts).unwrap().iter().fold(members, |members, host| members.on(host, PROCESSES));
@@ -29,6 +38,7 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
             ExitCode::FAILURE
         }
         Ok(session) => {
+            session.missing().iter().for_each(|problem| println!("left out: {problem}"));
             println!("{}", String::from_utf8_lossy(&session.recv_user_data(None).unwrap()));
             let outcome = session.wait(None).unwrap();
             ExitCode::from(outcome.exit_status())

@@ -1,9 +1,11 @@
 //! What holds for agents that are started together.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use crate::cluster::{assert_clean, command, said};
+use crate::cluster::{assert_clean, command, said, wait_for_processes};
+use crate::programs::AGENT;
 
 const HOSTS: &str = "h[1-4]";
 
@@ -62,6 +64,48 @@ pub(crate) fn mpirun_starts_agents() {
     assert_all_in_order(front_end([template, "2", HOSTS, "meet"]));
 }
 
+pub(crate) fn hydra_starts_agents() {
+    let template = "mpiexec.hydra -launcher ssh -hosts {hosts} -ppn 1 -n {count} {agent}";
+    assert_all_in_order(front_end([template, "2", HOSTS, "meet"]));
+}
+
+/// An agent program that fails on the fourth host; removed when this is dropped.
+struct LameAgent(std::path::PathBuf);
+
+impl LameAgent {
+    fn new() -> LameAgent {
+        let path = std::env::current_exe().unwrap().with_file_name(format!("lame-agent-{}", std::process::id()));
+        let script = format!("#!/bin/sh\n[ $(hostname) = h4 ] && exit 1\nexec {} \"$@\"\n", this_program());
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        LameAgent(path)
+    }
+}
+
+impl Drop for LameAgent {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Three hosts of four are enough: the session is started over without the fourth.
+fn assert_enough(launcher: &str) {
+    let agent = LameAgent::new();
+    let output = front_end([launcher, "2", HOSTS, "enough"]).env(AGENT, &agent.0).output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("left out: host h4: ") && said.contains("12 members in order: true"), "{said}");
+    assert_clean();
+}
+
+pub(crate) fn enough_hosts_are_enough_for_slurm() {
+    assert_enough("slurm");
+}
+
+pub(crate) fn enough_hosts_are_enough_for_a_command() {
+    assert_enough("pdsh -R ssh -w {hosts} {agent}");
+}
+
 pub(crate) fn a_command_that_fails_is_named_with_what_to_check() {
     let parts = ["host h1: no agent came: the command that starts them", "check with: false h1,h2,h3,h4 hostname"];
     assert_fails(front_end(["false {hosts} {agent}", "32", HOSTS, "meet"]), &parts);
@@ -105,6 +149,16 @@ pub(crate) fn a_cancelled_allocation_leaves_nothing() {
 
 pub(crate) fn a_killed_front_end_leaves_nothing() {
     let mut child = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_clean();
+}
+
+pub(crate) fn a_roster_goes_with_a_front_end_that_is_killed_before_all_came() {
+    // The last host is left out of what is started, so the front-end waits.
+    let mut child = front_end(["pdsh -R ssh -w h1,h2,h3 {agent}", "32", HOSTS, "impatient"]).spawn().unwrap();
+    // The front-end, and on each host keeper and worker.
+    wait_for_processes(1 + 3 * 2);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_clean();

@@ -5,7 +5,9 @@ use std::time::Instant;
 use banyan_boot::{Event, Session, SessionError, SessionOptions};
 
 use crate::one_host::launch;
-use crate::setup::{all_succeed, assert_says, deadline, listen, members, options, outcome, shell, wait_for_line};
+use crate::setup::{
+    PATIENCE, all_succeed, assert_says, deadline, listen, members, options, outcome, shell, wait_for_line,
+};
 
 pub(crate) fn every_collective_gives_what_it_should_whatever_the_size() {
     all_succeed(launch(members(&["collectives"]), 8));
@@ -52,6 +54,17 @@ pub(crate) fn a_member_killed_while_others_wait_fails_the_barrier_for_them() {
         assert_says(&heard.text(rank), &["member 0 on host localhost killed by signal 9 (SIGKILL)"]);
     }
     assert_eq!(outcome(&session).exit_status(), 128 + 9);
+}
+
+/// Kibibytes that an agent may have had at most: a sixteenth of what went through it.
+const AGENT_AT_MOST: u64 = 64 << 10;
+
+pub(crate) fn a_broadcast_of_a_gibibyte_needs_little_memory_on_its_way() {
+    let session = launch(members(&["gibibyte"]), 2);
+    let answer = session.recv_user_data(Some(Instant::now() + 4 * PATIENCE)).unwrap();
+    let most: Vec<u64> = String::from_utf8(answer).unwrap().split(' ').map(|most| most.parse().unwrap()).collect();
+    assert!(most.len() == 2 && most.iter().all(|most| *most < AGENT_AT_MOST), "the agent had {most:?} KiB");
+    all_succeed(session);
 }
 
 pub(crate) fn user_data_of_ten_megabytes_goes_both_ways() {

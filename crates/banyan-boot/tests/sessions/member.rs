@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "members speak to their tests by their output")]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,6 +22,11 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
         ["wait", ..] => wait(),
         ["meet"] => join().barrier().unwrap(),
         ["echo"] => echo(),
+        ["gibibyte"] => gibibyte(),
+        ["numbers-after-input", bytes] => {
+            std::io::stdin().read_exact(&mut [0; 100_000]).unwrap();
+            write_numbers(bytes.parse().unwrap());
+        }
         ["numbers", bytes] => write_numbers(bytes.parse().unwrap()),
         other => panic!("no member behaves like {other:?}"),
     }
@@ -122,6 +127,25 @@ fn wait() {
         }
     }
     println!("{}", member.barrier().unwrap_err());
+}
+
+/// A broadcast as long as one may be, and how much memory the agent had at most.
+fn gibibyte() {
+    const LENGTH: usize = 1 << 30;
+    const PIECE: usize = 1 << 20;
+    let mut member = Member::join().unwrap();
+    member.set_timeout(Some(4 * PATIENCE));
+    let sent = member.is_master().then(|| pattern(5, LENGTH));
+    let received = member.broadcast(sent).unwrap();
+    assert_eq!(received.len(), LENGTH);
+    let piece = pattern(5, PIECE);
+    assert!(received.chunks(PIECE).all(|received| received == piece), "the bytes are others");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", std::os::unix::process::parent_id())).unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let most = most.trim().trim_end_matches(" kB").to_owned();
+    if let Some(all) = member.gather(most).unwrap() {
+        member.send_user_data(all.join(&b' ')).unwrap();
+    }
 }
 
 /// The master sends back what the front-end sends, until that is empty.

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, Input, Stdio};
+use banyan_boot::{Event, Input, Session, SessionOptions, Stdio};
 
 use crate::member::numbers;
 use crate::one_host::launch;
-use crate::setup::{all_succeed, listen, members, shell};
+use crate::setup::{all_succeed, deadline, listen, members, options, shell};
 
 pub(crate) fn output_arrives_whole_labelled_and_before_the_exit() {
     let heard = all_succeed(launch(shell("echo out; echo err >&2; echo more"), 20));
@@ -81,4 +81,26 @@ pub(crate) fn ten_megabytes_of_standard_input_arrive_whole() {
     assert!(heard.text(0).contains(&format!(" {length}")), "{}", heard.text(0));
     assert_eq!(heard.text(0), heard.text(1));
     assert_eq!(heard.text(0), heard.text(2));
+}
+
+pub(crate) fn a_member_that_does_not_read_holds_up_no_output_of_others() {
+    let input = Stdio { input: Input::Everyone, ..Stdio::default() };
+    // The agent of the second host is below the first one's, so that all it has to say passes the member that never reads.
+    let idle = shell("echo waits; exec sleep 1000").stdio(input).on("host0", 1);
+    let busy = ["numbers-after-input", "5000000"];
+    let busy = members(&busy).stdio(input).on("host1", 1);
+    let session = Session::launch(&[idle, busy], &SessionOptions { fanout: 1, ..options() }).unwrap();
+    let mut written = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| session.write_input(&numbers(10_000_000)));
+        loop {
+            match session.next_event(deadline()).expect("the second member should end") {
+                Event::Output(lines) if lines.rank == 1 => written += lines.bytes.len(),
+                Event::Exited { rank: 1, .. } => break session.stop(),
+                _ => {}
+            }
+        }
+    });
+    assert_eq!(written, numbers(5_000_000).len());
+    session.kill().unwrap();
 }

@@ -50,9 +50,16 @@ pub(crate) fn impatient(cluster: &str, seconds: u64) -> SessionOptions {
     SessionOptions { host_deadline: Duration::from_secs(seconds), ..on(cluster) }
 }
 
+/// What runs a command on a host, which is to follow.
+pub(crate) fn ssh(host: &str) -> Command {
+    let mut ssh = Command::new("ssh");
+    ssh.args(["-F", &ssh_config(&name()), host]);
+    ssh
+}
+
 /// Runs a command on a host, without a session.
 pub(crate) fn run(host: &str, command: &str) -> String {
-    let output = Command::new("ssh").args(["-F", &ssh_config(&name()), host, command]).output().unwrap();
+    let output = ssh(host).arg(command).output().unwrap();
     assert!(output.status.success(), "{command} on {host}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

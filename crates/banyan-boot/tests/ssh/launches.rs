@@ -1,9 +1,12 @@
 //! Launches that work.
 
-use banyan_boot::{Session, SessionOptions};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
-use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run};
-use crate::setup::{all_succeed, members, shell};
+use banyan_boot::{ProcessDistribution, Session, SessionOptions};
+
+use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run, ssh};
+use crate::setup::{all_succeed, members, shell, this_program};
 
 pub(crate) fn hosts_without_the_agent_program_get_it_once() {
     for host in GOOD {
@@ -36,5 +39,30 @@ pub(crate) fn a_host_that_greets_and_prints_garbage_works() {
     let session = Session::launch(&[shell("hostname").on(GREETS, 2)], &on(&name())).unwrap();
     let heard = all_succeed(session);
     assert_eq!(heard.text(1), format!("{GREETS}\n"));
+    assert_clean(&name());
+}
+
+pub(crate) fn members_attach_from_hosts_without_an_agent() {
+    // h1 has the agent; h2 has none, nor has this machine.
+    let session = Session::launch(&[ProcessDistribution::attached().on(GOOD[0], 3)], &on(&name())).unwrap();
+    let (variable, ticket) = session.ticket().unwrap().to_env();
+    let program = this_program().display().to_string();
+    let start = |mut command: Command| {
+        let mut member = command.stdin(Stdio::piped()).spawn().unwrap();
+        member.stdin.take().unwrap().write_all(ticket.as_bytes()).unwrap();
+        member
+    };
+    let on_host = |host: &str| {
+        let mut command = ssh(host);
+        command.arg(format!("exec env {variable}=fd:0 {program} member meet"));
+        command
+    };
+    let mut here = Command::new(&program);
+    here.args(["member", "meet"]).env(variable, "fd:0");
+    let members = [on_host(GOOD[0]), on_host(GOOD[1]), here].map(start);
+    for mut member in members {
+        assert!(member.wait().unwrap().success());
+    }
+    all_succeed(session);
     assert_clean(&name());
 }

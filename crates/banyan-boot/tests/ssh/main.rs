@@ -32,6 +32,7 @@ const TESTS: &[harness::Test] = tests![
     launches::hosts_without_the_agent_program_get_it_once,
     launches::collectives_work_over_hosts_that_start_each_other,
     launches::a_host_that_greets_and_prints_garbage_works,
+    launches::members_attach_from_hosts_without_an_agent,
     failures::hosts_that_refuse_are_named_with_cause_and_remedy,
     failures::hosts_that_stay_silent_are_given_up,
     failures::an_unreachable_host_below_another_is_named,

@@ -1,16 +1,53 @@
 //! `banyan bench launch` and `banyan bench collectives`: starting members, and talking to all of them.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use banyan_bench::Environment;
-use banyan_bench::launch::{self, LaunchBenchError, LaunchRow, Plan, Program, QUICK_SIZES, SIZES};
+use banyan_bench::launch::{self, Hosts, LaunchBenchError, LaunchRow, Plan, Program, QUICK_SIZES, SIZES};
+use banyan_boot::HostSet;
 use clap::Args;
 
 use super::{check_plot, write_plot};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
+
+/// `banyan bench launch`: what is measured on other hosts, besides what both benches take.
+#[derive(Args)]
+pub(crate) struct HostsBench {
+    #[command(flatten)]
+    bench: LaunchBench,
+    /// Hosts to launch on by ssh, one member each, beside pdsh, clush and pssh where they are installed
+    #[arg(long, value_name = "HOSTS")]
+    ssh_hosts: Option<String>,
+    /// The configuration for `ssh -F`
+    #[arg(long, value_name = "FILE", requires = "ssh_hosts")]
+    ssh_config: Option<PathBuf>,
+    /// Slurm nodes to launch on, 64 members each, beside srun
+    #[arg(long, value_name = "HOSTS")]
+    slurm_nodes: Option<String>,
+    /// Also brings a file of 100 MB to 16 agents of this machine
+    #[arg(long)]
+    stage: bool,
+}
+
+impl HostsBench {
+    pub(super) fn run(self) -> Outcome {
+        let set = |flag: &str, text: &Option<String>| {
+            let parse =
+                |text: &String| HostSet::parse(text).map_err(|error| Failure::usage(format!("{flag}: {error}")));
+            text.as_ref().map(parse).transpose()
+        };
+        let ssh = set("--ssh-hosts", &self.ssh_hosts)?.map(|hosts| Hosts::Ssh { hosts, config: self.ssh_config });
+        let slurm = set("--slurm-nodes", &self.slurm_nodes)?.map(|nodes| Hosts::Slurm { nodes });
+        let mut plan = self.bench.plan()?;
+        plan.hosts = ssh.into_iter().chain(slurm).collect();
+        plan.staging = self.stage;
+        self.bench.measure(What::Launch, &plan)
+    }
+}
 
 #[derive(Args)]
 pub(crate) struct LaunchBench {
@@ -33,7 +70,7 @@ pub(crate) struct LaunchBench {
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+enum What {
     Launch,
     Collectives,
 }
@@ -53,14 +90,6 @@ impl What {
         }
     }
 
-    /// What the others are compared with.
-    fn base(self) -> &'static str {
-        match self {
-            What::Launch => "floor",
-            What::Collectives => "point-to-point",
-        }
-    }
-
     fn run(self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
         match self {
             What::Launch => launch::launch(plan, progress),
@@ -70,14 +99,17 @@ impl What {
 }
 
 impl LaunchBench {
-    pub(super) fn run(self, what: What) -> Outcome {
+    pub(super) fn collectives(self) -> Outcome {
+        self.measure(What::Collectives, &self.plan()?)
+    }
+
+    fn measure(&self, what: What, plan: &Plan) -> Outcome {
         let plot = self.plot.clone().unwrap_or_else(|| format!("banyan-bench-{}.svg", what.name()));
-        let plan = self.plan()?;
         check_plot(&plot)?;
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
         let rows = what
-            .run(&plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
+            .run(plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench {}: {error}", what.name())))?;
         drop(progress);
         environment.finish();
@@ -85,7 +117,7 @@ impl LaunchBench {
         if self.json {
             writeln!(out, "{}", launch::launch_json(what.name(), &rows, &environment))?;
         } else {
-            writeln!(out, "{environment}\n\n{}", launch::launch_table(&rows, what.base()))?;
+            writeln!(out, "{environment}\n\n{}", launch::launch_table(&rows))?;
         }
         out.flush()?;
         write_plot(&plot, &launch::draw(what.title(), &rows), self.json)?;
@@ -102,6 +134,7 @@ impl LaunchBench {
             ([], false) => SIZES.to_vec(),
             (chosen, _) => chosen.to_vec(),
         };
-        Ok(Plan { sizes, programs: programs.map_err(Failure::usage)?, rivals: !self.quick })
+        let programs = programs.map_err(Failure::usage)?;
+        Ok(Plan { sizes, programs, rivals: !self.quick, hosts: Vec::new(), staging: false })
     }
 }

@@ -1,0 +1,4 @@
+//! Tests of single cells against simple models.
+
+mod exact;
+mod sketches;

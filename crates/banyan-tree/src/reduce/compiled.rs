@@ -1,0 +1,102 @@
+//! Compiled inputs: what is done with parts of one format.
+//!
+//! Made once for each format that arrives, and remembered. A member's record becomes a list of steps, one for each
+//! function. A partial result in the layout of this machine is read where it lies; one of another machine is converted
+//! first.
+
+use std::sync::Arc;
+
+use banyan_ndr::{ConvertOptions, Format, FormatId, Plan};
+
+use super::column::{self, Column};
+use super::fast::Fast;
+use super::input::{Access, Resolved};
+use super::layout::{self, Columns, Layout};
+use super::value::Kind;
+use super::{Fault, Specification};
+
+/// What is done with parts of one format.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) id: FormatId,
+    /// Shared with the layout, so that a look tells that they are the same.
+    pub(super) columns: Arc<Columns>,
+    pub(super) way: Way,
+}
+
+/// The two sorts of parts.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// A member's record.
+    Record {
+        /// By function.
+        steps: Vec<Step>,
+        /// By key.
+        keys: Vec<Access>,
+    },
+    /// A partial result; with a plan where its layout is another.
+    Partial(Option<Box<Plan>>),
+}
+
+/// What is done with a record for one function.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// One number in a fixed place, into a scalar cell.
+    Fast(Fast),
+    /// The record itself is counted.
+    Count,
+    /// Whatever else.
+    General(Access),
+}
+
+impl Input {
+    /// Compiles a member's record.
+    pub(super) fn record(specification: &Specification, format: &Format) -> Result<Input, Fault> {
+        let refused = |name: &str, reason| Fault::Path { name: name.into(), format: format.name().into(), reason };
+        let (mut aggregates, mut steps) = (Vec::new(), Vec::new());
+        for aggregate in specification.aggregates() {
+            let function = &aggregate.function;
+            let as_number = column::takes_numbers(function);
+            let resolved = function.path().map(|path| Resolved::new(format, path, as_number)).transpose();
+            let resolved = resolved.map_err(|reason| refused(&aggregate.name, reason))?;
+            let (column, step) = match resolved {
+                None => (Column::of(function, Kind::Float, false), Step::Count),
+                Some(Resolved { access, kind, many }) => {
+                    let column = Column::of(function, kind, many);
+                    (column, Fast::new(function, column, &access, format).map_or(Step::General(access), Step::Fast))
+                }
+            };
+            aggregates.push(column);
+            steps.push(step);
+        }
+        let (mut kinds, mut keys) = (Vec::new(), Vec::new());
+        for path in specification.by() {
+            let name = format!("by {path}");
+            let key = Resolved::new(format, path, false).map_err(|reason| refused(&name, reason))?;
+            if key.many {
+                return Err(refused(&name, "a key is one value a record, not an array".into()));
+            }
+            kinds.push(key.kind);
+            keys.push(key.access);
+        }
+        let columns = Columns { aggregates, keys: kinds };
+        Ok(Input { id: format.id(), columns: Arc::new(columns), way: Way::Record { steps, keys } })
+    }
+
+    /// Compiles a partial result.
+    pub(super) fn partial(specification: &Specification, format: &Format) -> Result<Input, Fault> {
+        let columns = layout::columns_of(specification, format)
+            .map_err(|name| Fault::Partial { name, reason: "it is not there, or of another type".into() })?;
+        let columns = Arc::new(columns);
+        let layout = Layout::new(specification, &columns)?;
+        let ours = &layout.partial.format;
+        let plan = match format.id() == ours.id() {
+            true => None,
+            false => {
+                let plan = Plan::new(format, ours, &ConvertOptions::default())?;
+                (!plan.is_identity()).then(|| Box::new(plan))
+            }
+        };
+        Ok(Input { id: format.id(), columns, way: Way::Partial(plan) })
+    }
+}

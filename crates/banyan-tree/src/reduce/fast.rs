@@ -1,0 +1,191 @@
+//! One number in a fixed place: the shortest way from a record to a scalar.
+//!
+//! For each pair of operation and type in memory the compiler makes a function of its own; a step is a pointer to it
+//! and the place. It runs over all records of a wave that have the same format, so that one call serves them all. This
+//! is what most reductions of small records are.
+
+use banyan_ndr::{ByteOrder, Format, Type};
+
+use super::cell::Cell;
+use super::cell::scalar::{Number, overflow};
+use super::column::Column;
+use super::input::Access;
+use super::value::Kind;
+use super::{Fault, Function, Part};
+
+/// Takes the number at a place of each record; fails with the position of the record.
+type Run = fn(&mut Cell, &[Part<'_>], usize) -> Result<(), (usize, Fault)>;
+
+/// A step for one function.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fast {
+    run: Run,
+    at: usize,
+}
+
+impl Fast {
+    /// The step, where there is one.
+    pub(super) fn new(function: &Function, column: Column, access: &Access, format: &Format) -> Option<Fast> {
+        let Access::Place { at, ty } = access else { return None };
+        let order = format.order();
+        let run = match (column, ty) {
+            (Column { kind: Kind::Integer, many: false }, Type::Int { width, signed }) => {
+                integer(function, *width, *signed, order)
+            }
+            (Column { kind: Kind::Float, many: false }, Type::Float { width }) => float(function, *width, order),
+            _ => None,
+        };
+        Some(Fast { run: run?, at: *at })
+    }
+
+    /// Takes the number out of each record; the fixed parts of all bodies are there.
+    #[inline]
+    pub(super) fn run(&self, cell: &mut Cell, parts: &[Part<'_>]) -> Result<(), (usize, Fault)> {
+        (self.run)(cell, parts, self.at)
+    }
+}
+
+/// A number in memory.
+trait Load {
+    type Number: InCell;
+    const BYTES: usize;
+    /// The number that these bytes are.
+    fn load(bytes: &[u8]) -> Self::Number;
+}
+
+/// A number that scalar cells are made of.
+trait InCell: Number {
+    fn cell(cell: &mut Cell) -> &mut super::cell::scalar::Scalar<Self>;
+}
+
+impl InCell for i128 {
+    #[inline]
+    fn cell(cell: &mut Cell) -> &mut super::cell::scalar::Scalar<i128> {
+        match cell {
+            Cell::Integer(scalar) => scalar,
+            _ => unreachable!("the column is of integers"),
+        }
+    }
+}
+
+impl InCell for f64 {
+    #[inline]
+    fn cell(cell: &mut Cell) -> &mut super::cell::scalar::Scalar<f64> {
+        match cell {
+            Cell::Float(scalar) => scalar,
+            _ => unreachable!("the column is of floats"),
+        }
+    }
+}
+
+/// Types in memory: each is its Rust type and byte order.
+macro_rules! loads {
+    ($($name:ident: $rust:ty, $from:ident => $number:ty;)*) => { $(
+        struct $name;
+
+        impl Load for $name {
+            type Number = $number;
+            const BYTES: usize = size_of::<$rust>();
+
+            #[inline]
+            fn load(bytes: &[u8]) -> $number {
+                let bytes = bytes.first_chunk().expect("as many bytes as it has");
+                <$number>::from(<$rust>::$from(*bytes))
+            }
+        }
+    )* };
+}
+
+loads! {
+    I8: i8, from_ne_bytes => i128;
+    U8: u8, from_ne_bytes => i128;
+    I16Little: i16, from_le_bytes => i128;
+    U16Little: u16, from_le_bytes => i128;
+    I32Little: i32, from_le_bytes => i128;
+    U32Little: u32, from_le_bytes => i128;
+    I64Little: i64, from_le_bytes => i128;
+    U64Little: u64, from_le_bytes => i128;
+    I16Big: i16, from_be_bytes => i128;
+    U16Big: u16, from_be_bytes => i128;
+    I32Big: i32, from_be_bytes => i128;
+    U32Big: u32, from_be_bytes => i128;
+    I64Big: i64, from_be_bytes => i128;
+    U64Big: u64, from_be_bytes => i128;
+    F32Little: f32, from_le_bytes => f64;
+    F64Little: f64, from_le_bytes => f64;
+    F32Big: f32, from_be_bytes => f64;
+    F64Big: f64, from_be_bytes => f64;
+}
+
+fn integer(function: &Function, width: u8, signed: bool, order: ByteOrder) -> Option<Run> {
+    use ByteOrder::{Big, Little};
+    match (width, signed, order) {
+        (1, true, _) => operation::<I8>(function),
+        (1, false, _) => operation::<U8>(function),
+        (2, true, Little) => operation::<I16Little>(function),
+        (2, false, Little) => operation::<U16Little>(function),
+        (4, true, Little) => operation::<I32Little>(function),
+        (4, false, Little) => operation::<U32Little>(function),
+        (8, true, Little) => operation::<I64Little>(function),
+        (8, false, Little) => operation::<U64Little>(function),
+        (2, true, Big) => operation::<I16Big>(function),
+        (2, false, Big) => operation::<U16Big>(function),
+        (4, true, Big) => operation::<I32Big>(function),
+        (4, false, Big) => operation::<U32Big>(function),
+        (8, true, Big) => operation::<I64Big>(function),
+        (8, false, Big) => operation::<U64Big>(function),
+        _ => None,
+    }
+}
+
+fn float(function: &Function, width: u8, order: ByteOrder) -> Option<Run> {
+    use ByteOrder::{Big, Little};
+    match (width, order) {
+        // The state of an exact sum of floats is no scalar.
+        _ if matches!(function, Function::ExactSum(_)) => None,
+        (4, Little) => operation::<F32Little>(function),
+        (4, Big) => operation::<F32Big>(function),
+        (8, Little) => operation::<F64Little>(function),
+        (8, Big) => operation::<F64Big>(function),
+        _ => None,
+    }
+}
+
+fn operation<L: Load>(function: &Function) -> Option<Run> {
+    Some(match function {
+        Function::Sum(_) | Function::ExactSum(_) | Function::Average(_) => add::<L>,
+        Function::Minimum(_) => compare::<L, false>,
+        Function::Maximum(_) => compare::<L, true>,
+        _ => return None,
+    })
+}
+
+fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
+    let scalar = L::Number::cell(cell);
+    let mut sum = scalar.value();
+    let end = at + L::BYTES;
+    for (position, part) in parts.iter().enumerate() {
+        match sum.plus(L::load(&part.body[at..end])) {
+            Some(next) => sum = next,
+            None => return Err((position, overflow())),
+        }
+    }
+    scalar.set_sum(sum, parts.len() as u64);
+    Ok(())
+}
+
+/// Of equal values within the parts the first is the one of the lowest rank.
+fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
+    let end = at + L::BYTES;
+    let mut values = parts.iter().map(|part| (L::load(&part.body[at..end]), part));
+    let Some(mut best) = values.find(|(value, _)| value.is_ordered()) else { return Ok(()) };
+    for candidate in values {
+        let beyond = if LARGEST { candidate.0 > best.0 } else { candidate.0 < best.0 };
+        if beyond {
+            best = candidate;
+        }
+    }
+    let (value, part) = best;
+    L::Number::cell(cell).compare::<LARGEST>(value, part.members.first().unwrap_or(u32::MAX));
+    Ok(())
+}

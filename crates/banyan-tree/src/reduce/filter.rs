@@ -1,0 +1,175 @@
+//! Filters: what a node does with the parts of a wave. A [`Reduction`] is one; programs bring their own.
+//!
+//! A filter does no input or output and asks no clock: parts in, records out. It is made with its parameters, keeps
+//! whatever state it likes between waves, and says how that state comes back when its node dies.
+
+use banyan_ndr::{Buffer, Format};
+
+use super::{Part, ReduceError, Reduction};
+
+/// What a node does with the parts of a wave.
+///
+/// ```
+/// use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery};
+///
+/// /// Passes on the shortest record.
+/// struct Shortest;
+///
+/// impl Filter for Shortest {
+///     fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+///         let shortest = parts.iter().min_by_key(|part| part.body.len());
+///         shortest.into_iter().for_each(|part| out.push(part.format, part.body));
+///         Ok(())
+///     }
+///
+///     fn recovery(&self) -> Recovery {
+///         Recovery::Recomputed
+///     }
+/// }
+/// ```
+pub trait Filter: Send {
+    /// Makes records of the parts of one wave, one part for each child that contributed, in the order of their lowest
+    /// ranks. After an error the records are discarded, and the filter must be ready for the next wave.
+    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError>;
+
+    /// How its state comes back when its node dies.
+    fn recovery(&self) -> Recovery;
+}
+
+/// Where in the tree a filter works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At a node between members and root: its records are parts of a wave at its parent.
+    Inner,
+    /// At the root: its records are what the program receives.
+    Root,
+}
+
+/// How the state of a filter comes back when its node dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// It has none beyond a wave: waves that are sent again give the same records.
+    Recomputed,
+    /// It has some, but taking a wave twice is the same as taking it once.
+    Idempotent,
+    /// It is lost, which is reported.
+    Lost,
+}
+
+/// Records that a filter makes. Its memory is used again for the next wave.
+#[derive(Debug, Default)]
+pub struct Output {
+    records: Vec<(Format, Buffer)>,
+    /// How many of them belong to this wave.
+    used: usize,
+}
+
+impl Output {
+    /// No records.
+    pub const fn new() -> Output {
+        Output { records: Vec::new(), used: 0 }
+    }
+
+    /// Adds a record.
+    pub fn push(&mut self, format: &Format, body: &[u8]) {
+        let buffer = self.add(format);
+        buffer.clear();
+        buffer.extend_from_slice(body);
+    }
+
+    /// Adds a record whose body is to be written into the buffer.
+    pub fn add(&mut self, format: &Format) -> &mut Buffer {
+        match self.records.get_mut(self.used) {
+            Some((known, _)) if known == format => {}
+            Some((known, _)) => known.clone_from(format),
+            None => self.records.push((format.clone(), Buffer::new())),
+        }
+        self.used += 1;
+        &mut self.records[self.used - 1].1
+    }
+
+    /// The buffer that the next record will have.
+    fn spare(&mut self) -> Buffer {
+        self.records.get_mut(self.used).map(|(_, buffer)| std::mem::take(buffer)).unwrap_or_default()
+    }
+
+    fn add_written(&mut self, format: &Format, body: Buffer) {
+        *self.add(format) = body;
+    }
+
+    /// The records of this wave, in order.
+    pub fn records(&self) -> &[(Format, Buffer)] {
+        &self.records[..self.used]
+    }
+
+    /// Takes the records out, with their memory.
+    pub fn take(&mut self) -> impl Iterator<Item = (Format, Buffer)> + '_ {
+        let used = std::mem::take(&mut self.used);
+        self.records.drain(..used)
+    }
+
+    /// Forgets the records; keeps the memory.
+    pub fn clear(&mut self) {
+        self.used = 0;
+    }
+}
+
+/// Why a filter made no records of a wave.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// A reduction could not take a part.
+    #[error(transparent)]
+    Reduce(#[from] ReduceError),
+    /// Nobody brought a filter of that name.
+    #[error("there is no filter {name}; this program has {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A filter cannot be made with these parameters.
+    #[error("filter {name}: {reason}")]
+    Parameters {
+        /// The filter.
+        name: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A filter of one's own says why.
+    #[error("{0}")]
+    Custom(String),
+}
+
+/// The order of the parts does not matter: they are taken in the order of their lowest ranks.
+impl Filter for Reduction {
+    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+        let mut taken = self.add_all(parts);
+        if let Err(ReduceError::Order { .. }) = taken {
+            // Rarely: a node keeps its children in order.
+            self.clear();
+            let mut sorted = parts.to_vec();
+            sorted.sort_by_key(|part| part.members.first());
+            taken = self.add_all(&sorted);
+        }
+        if let Err(error) = taken {
+            self.clear();
+            return Err(error.into());
+        }
+        // The format is known only when the body has been written.
+        let mut body = out.spare();
+        let format = match place {
+            Place::Inner => self.partial(&mut body),
+            Place::Root => self.result(&mut body),
+        };
+        if let Some(format) = format {
+            out.add_written(format, body);
+        }
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}

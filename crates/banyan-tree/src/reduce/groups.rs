@@ -1,0 +1,278 @@
+//! The state of a wave: one row of cells, or one for each group.
+//!
+//! Where there are too many groups those with the smallest keys stay, and the records of the others are counted. As
+//! with sets of values, what is cut does not depend on the tree.
+
+use std::collections::BTreeMap;
+
+use banyan_ndr::RecordView;
+
+use super::body::{Reader, Writer};
+use super::cell::{Cell, Sender};
+use super::compiled::Step;
+use super::input::Access;
+use super::layout::{Columns, Layout, Shape};
+use super::value::Value;
+use super::{Fault, Part, ReductionLimits, Specification};
+
+/// What has been seen of a wave.
+#[derive(Debug)]
+pub(super) enum State {
+    /// All records together.
+    Whole(Vec<Cell>),
+    /// By key.
+    Groups(Groups),
+}
+
+/// Rows by key.
+#[derive(Debug)]
+pub(super) struct Groups {
+    rows: BTreeMap<Vec<Value>, Row>,
+    /// A row that has seen nothing.
+    empty: Row,
+    /// Records without a key, or of groups that were cut.
+    ungrouped: u64,
+    most: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Row {
+    records: u64,
+    cells: Vec<Cell>,
+}
+
+/// Names of functions, for errors.
+fn named<'s>(specification: &'s Specification, position: usize) -> impl FnOnce(Fault) -> Fault + 's {
+    move |fault| fault.of(&specification.aggregates()[position].name)
+}
+
+impl State {
+    pub(super) fn new(specification: &Specification, columns: &Columns, limits: &ReductionLimits) -> State {
+        let pairs = specification.aggregates().iter().zip(&columns.aggregates);
+        let cells: Vec<Cell> =
+            pairs.map(|(aggregate, column)| Cell::new(&aggregate.function, *column, limits)).collect();
+        if specification.by().is_empty() {
+            return State::Whole(cells);
+        }
+        let row_bytes: usize = cells.iter().map(Cell::base_bytes).sum();
+        let most = limits.groups.min(limits.group_bytes / row_bytes.max(1)).max(1);
+        State::Groups(Groups { rows: BTreeMap::new(), empty: Row { records: 0, cells }, ungrouped: 0, most })
+    }
+
+    pub(super) fn clear(&mut self) {
+        match self {
+            State::Whole(cells) => cells.iter_mut().for_each(Cell::clear),
+            State::Groups(groups) => {
+                groups.rows.clear();
+                groups.ungrouped = 0;
+            }
+        }
+    }
+
+    /// Takes members' records of one format, whose fixed parts are there. Fails with the position of the record.
+    pub(super) fn take(
+        &mut self,
+        specification: &Specification,
+        steps: &[Step],
+        keys: &[Access],
+        parts: &[Part<'_>],
+        longest: usize,
+    ) -> Result<(), (usize, Fault)> {
+        let groups = match self {
+            State::Whole(cells) => return take_all(specification, cells, steps, parts, longest),
+            State::Groups(groups) => groups,
+        };
+        for (position, part) in parts.iter().enumerate() {
+            let at = |fault| (position, fault);
+            let record = RecordView::new(part.format, part.body).map_err(|error| at(error.into()))?;
+            let key = key(record, keys, longest).map_err(at)?;
+            if let Some(row) = groups.row(key, 1) {
+                let taken = take_all(specification, &mut row.cells, steps, std::slice::from_ref(part), longest);
+                taken.map_err(|(_, fault)| at(fault))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a partial result in the layout of this machine.
+    pub(super) fn merge(
+        &mut self,
+        specification: &Specification,
+        layout: &Layout,
+        body: &[u8],
+        longest: usize,
+    ) -> Result<(), Fault> {
+        let from = Reader::new(body);
+        let shape = &layout.partial;
+        match (self, &shape.grouped) {
+            (State::Whole(cells), _) => merge_row(specification, cells, &from, shape, 0, longest),
+            (State::Groups(groups), Some(grouped)) => {
+                let (start, count) = from.list(grouped.groups, grouped.size)?;
+                groups.ungrouped = groups.ungrouped.saturating_add(from.u64(grouped.ungrouped));
+                for index in 0..count {
+                    let at = start + index * grouped.size;
+                    let mut key = Vec::with_capacity(grouped.keys.len());
+                    for (place, kind) in grouped.keys.iter().zip(&layout.columns.keys) {
+                        key.push(from.datum(at + place, *kind)?.value(longest)?.canonical());
+                    }
+                    let records = grouped.records.map_or(0, |place| from.u64(at + place));
+                    if let Some(row) = groups.row(Some(key), records) {
+                        merge_row(specification, &mut row.cells, &from, shape, at, longest)?;
+                    }
+                }
+                Ok(())
+            }
+            (State::Groups(_), None) => unreachable!("grouped specifications have grouped layouts"),
+        }
+    }
+
+    /// Writes the state, or the result.
+    pub(super) fn write(&mut self, shape: &Shape, out: &mut Writer<'_>, what: What) {
+        match (self, &shape.grouped) {
+            (State::Whole(cells), _) => write_row(cells, out, shape, 0, what),
+            (State::Groups(groups), Some(grouped)) => {
+                out.put(grouped.ungrouped, groups.ungrouped.to_ne_bytes());
+                let start = out.room(grouped.groups, groups.rows.len(), grouped.size);
+                for (index, (key, row)) in groups.rows.iter_mut().enumerate() {
+                    let at = start + index * grouped.size;
+                    for (value, place) in key.iter().zip(&grouped.keys) {
+                        out.value(at + place, value);
+                    }
+                    if let Some(place) = grouped.records {
+                        out.put(at + place, row.records.to_ne_bytes());
+                    }
+                    write_row(&mut row.cells, out, shape, at, what);
+                }
+            }
+            (State::Groups(_), None) => unreachable!("grouped specifications have grouped layouts"),
+        }
+    }
+}
+
+/// Takes records into one row, function by function: each sees the records in order.
+fn take_all(
+    specification: &Specification,
+    cells: &mut [Cell],
+    steps: &[Step],
+    parts: &[Part<'_>],
+    longest: usize,
+) -> Result<(), (usize, Fault)> {
+    for (function, (cell, step)) in cells.iter_mut().zip(steps).enumerate() {
+        let taken = match step {
+            Step::Fast(fast) => fast.run(cell, parts),
+            Step::Count => {
+                cell.count(parts.len() as u64);
+                Ok(())
+            }
+            Step::General(access) => take_each(cell, access, parts, longest),
+        };
+        if let Err((position, fault)) = taken {
+            return Err((position, named(specification, function)(fault)));
+        }
+    }
+    Ok(())
+}
+
+fn take_each(cell: &mut Cell, access: &Access, parts: &[Part<'_>], longest: usize) -> Result<(), (usize, Fault)> {
+    for (position, part) in parts.iter().enumerate() {
+        let sender = Sender { rank: part.members.first().unwrap_or(u32::MAX), longest };
+        let record = RecordView::new(part.format, part.body).map_err(Fault::from);
+        record.and_then(|record| cell.take(record, access, sender)).map_err(|fault| (position, fault))?;
+    }
+    Ok(())
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Partial,
+    Result,
+}
+
+impl Groups {
+    /// The row of a key, to which `records` belong; none where there is no key, or no room for it.
+    fn row(&mut self, key: Option<Vec<Value>>, records: u64) -> Option<&mut Row> {
+        let is_full = self.rows.len() >= self.most;
+        let fits = key.filter(|key| {
+            !is_full || self.rows.contains_key(key) || self.rows.last_key_value().is_some_and(|(last, _)| key < last)
+        });
+        let Some(key) = fits else {
+            self.ungrouped = self.ungrouped.saturating_add(records);
+            return None;
+        };
+        if is_full
+            && !self.rows.contains_key(&key)
+            && let Some((_, cut)) = self.rows.pop_last()
+        {
+            self.ungrouped = self.ungrouped.saturating_add(cut.records);
+        }
+        let row = self.rows.entry(key).or_insert_with(|| self.empty.clone());
+        row.records = row.records.saturating_add(records);
+        Some(row)
+    }
+}
+
+/// The key of a record; none where a part of it is absent.
+fn key(record: RecordView<'_>, keys: &[Access], longest: usize) -> Result<Option<Vec<Value>>, Fault> {
+    let mut key = Vec::with_capacity(keys.len());
+    for access in keys {
+        let mut part = None;
+        access.each(record, &mut |datum| {
+            part = Some(datum.value(longest)?.canonical());
+            Ok(())
+        })?;
+        match part {
+            Some(value) => key.push(value),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(key))
+}
+
+/// Places of a function's fields in a row: more than any function has, so that none are allocated. Quantiles have one
+/// a share.
+const PLACES: usize = 64;
+
+/// The places of a function's fields in the row at `at`.
+fn places<'p>(fields: &[usize], at: usize, places: &'p mut [usize; PLACES]) -> &'p [usize] {
+    let places = &mut places[..fields.len()];
+    places.iter_mut().zip(fields).for_each(|(place, field)| *place = at + field);
+    places
+}
+
+fn merge_row(
+    specification: &Specification,
+    cells: &mut [Cell],
+    from: &Reader<'_>,
+    shape: &Shape,
+    at: usize,
+    longest: usize,
+) -> Result<(), Fault> {
+    for (position, (cell, fields)) in cells.iter_mut().zip(&shape.cells).enumerate() {
+        let merged = match at {
+            0 => cell.merge(from, fields, longest),
+            at => cell.merge(from, places(fields, at, &mut [0; PLACES]), longest),
+        };
+        if let Err(fault) = merged {
+            return Err(named(specification, position)(fault));
+        }
+    }
+    Ok(())
+}
+
+fn write_row(cells: &mut [Cell], out: &mut Writer<'_>, shape: &Shape, at: usize, what: What) {
+    for (cell, fields) in cells.iter_mut().zip(&shape.cells) {
+        match at {
+            0 => write_cell(cell, out, fields, what),
+            at => write_cell(cell, out, places(fields, at, &mut [0; PLACES]), what),
+        }
+    }
+}
+
+#[inline]
+fn write_cell(cell: &mut Cell, out: &mut Writer<'_>, places: &[usize], what: What) {
+    match what {
+        What::Partial => cell.partial(out, places),
+        What::Result => cell.result(out, places),
+    }
+}

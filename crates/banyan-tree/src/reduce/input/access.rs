@@ -1,0 +1,167 @@
+//! How the values of a path are reached in records of one format.
+
+use banyan_ndr::wire::{read_int, read_uint};
+use banyan_ndr::{ByteOrder, DecodeError, RecordView, Type};
+
+use super::datum::{self, Budget, datum, outside, slots};
+use super::walk;
+use crate::reduce::Fault;
+use crate::reduce::specification::Step;
+use crate::reduce::value::Datum;
+
+/// The way to the values of a path.
+#[derive(Debug)]
+pub(in crate::reduce) enum Access {
+    /// One value in a fixed place.
+    Place {
+        /// Where it lies in every record.
+        at: usize,
+        /// What it is.
+        ty: Type,
+    },
+    /// Items side by side.
+    Run(RunAccess),
+    /// Whatever else: step by step, through pointers and optionals.
+    Walk(Vec<Step>),
+}
+
+/// The way to items side by side.
+#[derive(Debug)]
+pub(in crate::reduce) struct RunAccess {
+    /// Where the items, or the reference to them, stand in every record.
+    pub(super) at: usize,
+    pub(super) count: Count,
+    /// Bytes from one item to the next.
+    pub(super) stride: usize,
+    /// Where in an item the value lies.
+    pub(super) within: usize,
+    /// What a value is.
+    pub(super) ty: Type,
+}
+
+/// How many items there are.
+#[derive(Debug)]
+pub(super) enum Count {
+    /// As many in every record, in this very place.
+    Fixed(usize),
+    /// The span says.
+    Span,
+    /// Other fields say: the number is the product of all.
+    Fields(Vec<Length>),
+}
+
+/// One dimension of an array.
+#[derive(Debug)]
+pub(super) enum Length {
+    Fixed(usize),
+    Field { at: usize, width: u8, signed: bool },
+}
+
+/// Items side by side in one record; all of them lie in its body.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::reduce) struct Run<'a> {
+    /// From the first value on.
+    pub(in crate::reduce) bytes: &'a [u8],
+    pub(in crate::reduce) count: usize,
+    pub(in crate::reduce) stride: usize,
+    pub(in crate::reduce) ty: &'a Type,
+    pub(in crate::reduce) order: ByteOrder,
+}
+
+impl Access {
+    /// Calls `each` with every value, in order. Values that are absent are left out.
+    pub(in crate::reduce) fn each<'a>(
+        &self,
+        record: RecordView<'a>,
+        each: &mut dyn FnMut(Datum<'a>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        match self {
+            Access::Place { at, ty } => datum(record, ty, *at)?.map_or(Ok(()), each),
+            Access::Run(run) => {
+                let (start, count) = run.locate(record)?;
+                let mut budget = Budget::of(record);
+                for index in 0..count {
+                    if let Some(datum) = datum(record, &run.ty, start + index * run.stride + run.within)? {
+                        budget.take(datum)?;
+                        each(datum)?;
+                    }
+                }
+                Ok(())
+            }
+            Access::Walk(steps) => walk::walk(record, steps, each),
+        }
+    }
+
+    /// Whether the record has the value at all, be it an array without items.
+    pub(in crate::reduce) fn is_present(&self, record: RecordView<'_>) -> Result<bool, Fault> {
+        match self {
+            Access::Walk(steps) => walk::is_present(record, steps),
+            _ => Ok(true),
+        }
+    }
+}
+
+impl RunAccess {
+    /// The items of a record.
+    pub(in crate::reduce) fn run<'a>(&'a self, record: RecordView<'a>) -> Result<Run<'a>, Fault> {
+        let (start, count) = self.locate(record)?;
+        let bytes = if count == 0 { &[] } else { &record.body()[start + self.within..] };
+        Ok(Run { bytes, count, stride: self.stride, ty: &self.ty, order: record.format().order() })
+    }
+
+    /// Where the items begin and how many there are; all of them lie in the body.
+    fn locate(&self, record: RecordView<'_>) -> Result<(usize, usize), DecodeError> {
+        let body = record.body();
+        let (start, count) = match &self.count {
+            Count::Fixed(count) => return Ok((self.at, *count)),
+            Count::Span => slots(record).span(body, self.at).map_err(|bad| outside(record, bad.stored, 1))?,
+            Count::Fields(lengths) => {
+                let count = product(record, lengths)?;
+                let target = slots(record).reference(body, self.at).map_err(|bad| outside(record, bad.stored, 1))?;
+                match (target, count) {
+                    (_, 0) => (0, 0),
+                    (Some(target), count) => (target, count),
+                    (None, count) => return Err(outside(record, 0, count as u64)),
+                }
+            }
+        };
+        let end = count.checked_mul(self.stride).and_then(|bytes| start.checked_add(bytes));
+        match end.is_some_and(|end| end <= body.len()) {
+            true => Ok((start, count)),
+            false => Err(outside(record, start as u64, count as u64)),
+        }
+    }
+}
+
+fn product(record: RecordView<'_>, lengths: &[Length]) -> Result<usize, DecodeError> {
+    let order = record.format().order();
+    lengths.iter().try_fold(1_usize, |product, length| {
+        let length = match length {
+            Length::Fixed(length) => Some(*length),
+            Length::Field { at, width, signed } => {
+                let bytes = &record.body()[*at..at + usize::from(*width)];
+                let length =
+                    if *signed { read_int(bytes, order).try_into().ok() } else { Some(read_uint(bytes, order)) };
+                length.and_then(|length: u128| usize::try_from(length).ok())
+            }
+        };
+        length.and_then(|length| product.checked_mul(length)).ok_or_else(|| outside(record, 0, u64::MAX))
+    })
+}
+
+impl<'a> Run<'a> {
+    /// The bytes of all values when nothing lies between them.
+    pub(in crate::reduce) fn contiguous(&self) -> Option<&'a [u8]> {
+        let width = datum::width(self.ty)?;
+        (self.stride == width).then(|| &self.bytes[..self.count * width])
+    }
+
+    /// Copies the values together, where something lies between them.
+    pub(in crate::reduce) fn gather(&self, into: &mut Vec<u8>) {
+        into.clear();
+        let Some(width) = datum::width(self.ty) else { return };
+        for index in 0..self.count {
+            into.extend_from_slice(&self.bytes[index * self.stride..index * self.stride + width]);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Reductions: what a node makes of the parts of one wave.
+//!
+//! A [`Specification`] says which functions of which fields (`max(temp), avg(load) by host`). A [`Reduction`] is made
+//! of it at every node of a stream. It takes members' records of any format, byte order and layout, and partial
+//! results of the nodes below; what goes to the parent is a partial result, what the root hands out a result. Both are
+//! self-describing records.
+//!
+//! **What it promises.** The result depends on the members' records only, not on the shape of the tree or on who came
+//! first; but for sums and averages of floats, which are added in member order: the same tree gives the same bits
+//! (`exact_sum` gives the same bits on any tree). Bytes from outside are checked; what is wrong with them is an error
+//! that names the members. Every list has a bound ([`ReductionLimits`]), and says so when it was cut.
+//!
+//! The way to read it: `specification`, then `input` (where values lie in a record), `cell` (what a function
+//! keeps of them), `layout` (how that travels), `compiled` and `fast` (what is done with records of one format),
+//! `groups`, and `reduction`, which drives them. `filter` is what custom filters
+//! implement too, `registry` how they get a name.
+//! `docs/reductions.md` in the repository is the guide.
+
+mod body;
+mod cell;
+mod column;
+mod compiled;
+mod error;
+mod fast;
+mod filter;
+mod groups;
+mod input;
+mod layout;
+mod limits;
+mod reduction;
+mod registry;
+mod specification;
+mod value;
+
+pub use error::{Fault, ReduceError};
+pub use filter::{Filter, FilterError, Output, Place, Recovery};
+pub use limits::ReductionLimits;
+pub use reduction::{Part, Reduction};
+pub use registry::{Filters, REDUCE};
+pub use specification::{Aggregate, Builder, Function, Path, Specification, SpecificationError};
+
+/// The guide, whose example must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/reductions.md")]
+pub struct Guide;

@@ -1,0 +1,295 @@
+//! One reduction: parts of a wave in, one partial result or result out.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
+
+use super::body::Writer;
+use super::compiled::{Input, Way};
+use super::groups::{State, What};
+use super::layout::{Columns, Layout};
+use super::{Fault, ReduceError, ReductionLimits, Specification};
+
+/// What one child contributes to a wave.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// The members that contributed to it: one, if it is a record of a member.
+    pub members: &'a RankSet,
+    /// The format of the body.
+    pub format: &'a Format,
+    /// A record.
+    pub body: &'a [u8],
+    /// Whether another node's reduction made it.
+    pub is_partial: bool,
+}
+
+/// Reduces waves: the parts of all children of a node, one wave after the other.
+///
+/// It knows none of the types. What it does with records of a format is compiled when the first one arrives. No memory
+/// is allocated for a wave when it is like the one before and only numbers are reduced.
+///
+/// ```
+/// use banyan_boot::RankSet;
+/// use banyan_ndr::{Buffer, Decoder, Record, RecordView, typed};
+/// use banyan_tree::reduce::{Part, Reduction, ReductionLimits};
+///
+/// #[derive(Record)]
+/// struct Sample { temp: f64, load: u32 }
+///
+/// let mut reduction = Reduction::new("max(temp), avg(load)".parse()?, ReductionLimits::default());
+/// for (rank, temp) in [(0, 20.0), (1, 22.5), (2, 21.0)] {
+///     let mut body = Vec::new();
+///     typed::encode_body_into(&Sample { temp, load: rank + 1 }, &mut body)?;
+///     let members = RankSet::from_iter([rank]);
+///     reduction.add(&Part { members: &members, format: Sample::format(), body: &body, is_partial: false })?;
+/// }
+/// let mut body = Buffer::new();
+/// let format = reduction.result(&mut body).expect("three parts were added");
+///
+/// #[derive(Record, Debug, PartialEq)]
+/// struct Hottest {
+///     #[record(rename = "max(temp)")]
+///     temp: f64,
+///     #[record(rename = "max(temp).who")]
+///     who: u32,
+///     #[record(rename = "avg(load)")]
+///     load: f64,
+/// }
+/// let mut decoder = Decoder::new();
+/// let id = decoder.learn(format)?;
+/// assert_eq!(decoder.decode::<Hottest>(id, &body)?, Hottest { temp: 22.5, who: 1, load: 2.0 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Reduction {
+    specification: Arc<Specification>,
+    limits: ReductionLimits,
+    /// Compiled inputs of members' records and of partial results.
+    records: Inputs,
+    partials: Inputs,
+    /// What fits the columns of the wave, or of the wave before.
+    current: Option<(Layout, State)>,
+    /// The lowest rank of the part added last; none at the beginning of a wave.
+    last: Option<u32>,
+    /// Whether no part of this wave was taken yet.
+    is_empty: bool,
+    /// Partial results of other machines, converted.
+    converted: Buffer,
+}
+
+impl Reduction {
+    /// A reduction that has seen nothing.
+    pub fn new(specification: Specification, limits: ReductionLimits) -> Reduction {
+        Reduction {
+            specification: Arc::new(specification),
+            limits,
+            records: Inputs::default(),
+            partials: Inputs::default(),
+            current: None,
+            last: None,
+            is_empty: true,
+            converted: Buffer::new(),
+        }
+    }
+
+    /// What it computes.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
+    }
+
+    /// Takes a part. Parts come in the order of their lowest ranks; then the same parts give the same bits, whichever
+    /// arrived first.
+    ///
+    /// After an error some functions have taken the part and some have not: [`clear`](Self::clear) and begin again
+    /// without it.
+    pub fn add(&mut self, part: &Part<'_>) -> Result<(), ReduceError> {
+        self.add_all(std::slice::from_ref(part))
+    }
+
+    /// [`Reduction::add`] for several parts, which costs less than one by one.
+    pub fn add_all(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
+        let mut rest = parts;
+        while let [first, ..] = rest {
+            let (now, later) = rest.split_at(self.check(first, rest)?);
+            self.take(now).map_err(|(position, fault)| refused(&now[position], fault))?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Looks at what can be seen from outside of the records that have the format of the first, or of one partial
+    /// result. Returns how many these are.
+    fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>]) -> Result<usize, ReduceError> {
+        let (format, is_partial) = (first.format, first.is_partial);
+        let (size, is_exact) = (format.size(), !format.has_references());
+        let mut last = self.last;
+        let alike = |part: &Part<'_>| std::ptr::eq(part.format, format) || part.format.id() == format.id();
+        for (position, part) in parts.iter().enumerate() {
+            if position > 0 && (is_partial || part.is_partial || !alike(part)) {
+                self.last = last;
+                return Ok(position);
+            }
+            let Some(rank) = part.members.first() else { return Err(refused(part, Fault::Members(0))) };
+            if let Some(after) = last
+                && rank <= after
+            {
+                return Err(ReduceError::Order { members: part.members.clone(), after });
+            }
+            if !is_partial && part.members.last() != Some(rank) {
+                return Err(refused(part, Fault::Members(part.members.len())));
+            }
+            let found = part.body.len();
+            if found < size || is_exact && found != size {
+                return Err(refused(part, DecodeError::Size { found, wanted: size }.into()));
+            }
+            last = Some(rank);
+        }
+        self.last = last;
+        Ok(parts.len())
+    }
+
+    /// Takes records of one format, or one partial result. Fails with the position of the part.
+    fn take(&mut self, parts: &[Part<'_>]) -> Result<(), (usize, Fault)> {
+        let part = &parts[0];
+        let inputs = if part.is_partial { &mut self.partials } else { &mut self.records };
+        let input = inputs.of(part, &self.specification, self.limits.formats).map_err(|fault| (0, fault))?;
+        let (layout, state) = match &mut self.current {
+            Some((layout, state)) if Arc::ptr_eq(&layout.columns, &input.columns) => (layout, state),
+            current => begin(current, self.is_empty, &self.specification, &self.limits, &mut input.columns)
+                .map_err(|fault| (0, fault))?,
+        };
+        self.is_empty = false;
+        let longest = self.limits.value_bytes;
+        match &input.way {
+            Way::Record { steps, keys } => state.take(&self.specification, steps, keys, parts, longest),
+            Way::Partial(plan) => {
+                let body = match plan {
+                    None => part.body,
+                    Some(plan) => {
+                        plan.convert(part.body, &mut self.converted).map_err(|error| (0, error.into()))?;
+                        &self.converted
+                    }
+                };
+                state.merge(&self.specification, layout, body, longest).map_err(|fault| (0, fault))
+            }
+        }
+    }
+
+    /// Writes what goes to the parent into `out`, and is ready for the next wave. None if no part was added.
+    pub fn partial(&mut self, out: &mut Buffer) -> Option<&Format> {
+        self.write(out, What::Partial)
+    }
+
+    /// Writes the result of the wave into `out`, as the root does, and is ready for the next wave. None if no part was
+    /// added.
+    pub fn result(&mut self, out: &mut Buffer) -> Option<&Format> {
+        self.write(out, What::Result)
+    }
+
+    /// [`Reduction::result`] as a record to look at without a compiled type.
+    pub fn result_record(&mut self) -> Option<DynRecord> {
+        let mut body = Buffer::new();
+        let format = self.result(&mut body)?;
+        Some(DynRecord::from_body(format, &body, &Limits::default()).expect("a body that was just written"))
+    }
+
+    fn write(&mut self, out: &mut Buffer, what: What) -> Option<&Format> {
+        self.last = None;
+        if std::mem::replace(&mut self.is_empty, true) {
+            return None;
+        }
+        let (layout, state) = self.current.as_mut()?;
+        let shape = match what {
+            What::Partial => &layout.partial,
+            What::Result => &layout.result,
+        };
+        let mut writer = Writer::new(out, shape.format.size());
+        state.write(shape, &mut writer, what);
+        state.clear();
+        Some(&shape.format)
+    }
+
+    /// Forgets the parts of this wave.
+    pub fn clear(&mut self) {
+        self.last = None;
+        self.is_empty = true;
+        if let Some((_, state)) = &mut self.current {
+            state.clear();
+        }
+    }
+}
+
+#[cold]
+fn refused(part: &Part<'_>, fault: Fault) -> ReduceError {
+    ReduceError::Part { members: part.members.clone(), fault }
+}
+
+/// The state for columns that are not known to be those of the wave: it is there if they are the same after all; made
+/// anew with the first part of a wave; and there is none otherwise.
+#[cold]
+fn begin<'c>(
+    current: &'c mut Option<(Layout, State)>,
+    is_first: bool,
+    specification: &Specification,
+    limits: &ReductionLimits,
+    columns: &mut Arc<Columns>,
+) -> Result<(&'c mut Layout, &'c mut State), Fault> {
+    match current {
+        Some((layout, _)) if layout.columns == *columns => *columns = Arc::clone(&layout.columns),
+        Some((layout, _)) if !is_first => return Err(differing(specification, columns, &layout.columns)),
+        _ => {
+            let state = State::new(specification, columns, limits);
+            *current = Some((Layout::new(specification, columns)?, state));
+        }
+    }
+    let (layout, state) = current.as_mut().expect("made or found above");
+    Ok((layout, state))
+}
+
+/// Names the first function or key of which two parts have different kinds.
+fn differing(specification: &Specification, found: &Columns, wanted: &Columns) -> Fault {
+    let aggregates = specification.aggregates().iter().zip(found.aggregates.iter().zip(&wanted.aggregates));
+    let aggregates = aggregates
+        .filter(|(_, (found, wanted))| found != wanted)
+        .map(|(aggregate, (found, wanted))| (aggregate.name.clone(), found.to_string(), wanted.to_string()));
+    let keys = specification.by().iter().zip(found.keys.iter().zip(&wanted.keys));
+    let keys = keys
+        .filter(|(_, (found, wanted))| found != wanted)
+        .map(|(path, (found, wanted))| (format!("by {path}"), found.to_string(), wanted.to_string()));
+    let (name, found, wanted) = aggregates.chain(keys).next().expect("columns that differ differ in one");
+    Fault::Kind { name, found, wanted }
+}
+
+/// Compiled inputs by format.
+#[derive(Debug, Default)]
+struct Inputs {
+    known: Vec<Input>,
+    /// The one used last: most parts are of the same format as the one before.
+    last: usize,
+}
+
+impl Inputs {
+    #[inline]
+    fn of(&mut self, part: &Part<'_>, specification: &Specification, most: usize) -> Result<&mut Input, Fault> {
+        let id = part.format.id();
+        if self.known.get(self.last).is_none_or(|input| input.id != id) {
+            self.last = self.find(part, specification, most)?;
+        }
+        Ok(&mut self.known[self.last])
+    }
+
+    #[cold]
+    fn find(&mut self, part: &Part<'_>, specification: &Specification, most: usize) -> Result<usize, Fault> {
+        if let Some(known) = self.known.iter().position(|input| input.id == part.format.id()) {
+            return Ok(known);
+        }
+        let compile = if part.is_partial { Input::partial } else { Input::record };
+        let input = compile(specification, part.format)?;
+        if self.known.len() >= most.max(1) {
+            self.known.clear();
+        }
+        self.known.push(input);
+        Ok(self.known.len() - 1)
+    }
+}

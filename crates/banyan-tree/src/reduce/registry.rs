@@ -1,0 +1,70 @@
+//! Filters by name: how a node makes the filter that a stream asks for.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Filter, FilterError, Reduction, ReductionLimits, Specification};
+
+/// The name of the filter that takes a [`Specification`] as its parameters.
+pub const REDUCE: &str = "reduce";
+
+type Maker = Box<dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync>;
+
+/// The filters that a program knows: [`REDUCE`], and those it brings.
+///
+/// ```
+/// use banyan_tree::reduce::{Filters, REDUCE, Reduction, ReductionLimits};
+///
+/// let mut filters = Filters::new(ReductionLimits::default());
+/// filters.register("hottest", |_| {
+///     let specification = "max(temp)".parse().expect("a valid specification");
+///     Ok(Box::new(Reduction::new(specification, ReductionLimits::default())))
+/// });
+/// assert!(filters.make("hottest", b"").is_ok());
+/// assert!(filters.make(REDUCE, b"avg(load) by host").is_ok());
+/// let error = filters.make("coldest", b"").err().expect("nobody registered it");
+/// assert_eq!(error.to_string(), "there is no filter coldest; this program has hottest, reduce");
+/// ```
+pub struct Filters {
+    makers: BTreeMap<String, Maker>,
+}
+
+impl Filters {
+    /// Only [`REDUCE`], with these limits.
+    pub fn new(limits: ReductionLimits) -> Filters {
+        let mut filters = Filters { makers: BTreeMap::new() };
+        filters.register(REDUCE, move |parameters| {
+            let wrong = |reason: String| FilterError::Parameters { name: REDUCE.into(), reason };
+            let text = std::str::from_utf8(parameters).map_err(|error| wrong(error.to_string()))?;
+            let specification = text.parse::<Specification>().map_err(|error| wrong(error.to_string()))?;
+            Ok(Box::new(Reduction::new(specification, limits.clone())))
+        });
+        filters
+    }
+
+    /// Brings a filter, made from its parameters. A name that is known already gets the new one.
+    pub fn register(
+        &mut self,
+        name: impl Into<String>,
+        maker: impl Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync + 'static,
+    ) {
+        self.makers.insert(name.into(), Box::new(maker));
+    }
+
+    /// Makes a filter, with a state of its own.
+    pub fn make(&self, name: &str, parameters: &[u8]) -> Result<Box<dyn Filter>, FilterError> {
+        match self.makers.get(name) {
+            Some(maker) => maker(parameters),
+            None => {
+                let known = self.makers.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+                Err(FilterError::Unknown { name: name.into(), known })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Filters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.makers.keys()).finish()
+    }
+}

@@ -1,0 +1,13 @@
+//! Reductions from outside: what comes out at the root of any tree, of records of any layout.
+
+mod arrays;
+mod bounds;
+mod filters;
+mod generate;
+mod hostile;
+mod kinds;
+mod member;
+mod model;
+mod specification;
+mod tree;
+mod trees;
