@@ -43,7 +43,7 @@ fn attach(ticket: &Ticket, index: u32) -> Result<Member, JoinError> {
     for Endpoint { host, address } in &ticket.endpoints {
         let knocked = Link::dial(address, &opening, &member_link_options()).map_err(|error| error.to_string());
         match knocked.and_then(welcome) {
-            Ok((link, frame)) => return Member::new(link, &frame),
+            Ok((link, frame)) => return Member::new(link, &frame, None),
             // The last is as good as any: they are mostly the same.
             Err(reason) => reasons = format!("{host}: {reason}"),
         }

@@ -40,8 +40,13 @@ fn shell(script: &str) -> Command {
 
 fn spawn(spawner: &mut Spawner, command: &Prepared, output: &OwnedFd) -> Result<Child, SpawnError> {
     let null = File::open("/dev/null").unwrap();
-    let descriptors =
-        ChildDescriptors { stdin: null.as_fd(), stdout: output.as_fd(), stderr: output.as_fd(), control: None };
+    let descriptors = ChildDescriptors {
+        stdin: null.as_fd(),
+        stdout: output.as_fd(),
+        stderr: output.as_fd(),
+        control: None,
+        shared: None,
+    };
     spawner.spawn(command, descriptors)
 }
 
@@ -223,17 +228,21 @@ fn a_member_inherits_no_descriptor_but_its_own() {
 }
 
 #[test]
-fn a_member_speaks_through_its_control_descriptor() {
+fn a_member_speaks_through_the_descriptors_it_was_given() {
     for mut spawner in both_ways() {
         let (ours, members) = output_pipe().unwrap();
         let null = File::open("/dev/null").unwrap();
-        let prepared = shell("echo through three >&3").prepare().unwrap();
+        let prepared =
+            shell("echo through three >&3; echo four >&4; echo five >&5; ls /proc/self/fd >&3").prepare().unwrap();
         let control = Some(members.as_fd());
+        let shared = Some([members.as_fd(), members.as_fd()]);
         let (stdin, stdout, stderr) = (null.as_fd(), null.as_fd(), null.as_fd());
-        let child = spawner.spawn(&prepared, ChildDescriptors { stdin, stdout, stderr, control }).unwrap();
+        let child = spawner.spawn(&prepared, ChildDescriptors { stdin, stdout, stderr, control, shared }).unwrap();
         drop(members);
         // That the pipe ends at all shows that the spawner keeps nothing of it open.
-        assert_eq!(read_all(ours), "through three\n");
+        let said = read_all(ours);
+        // The highest is the directory that is being listed.
+        assert!(said.starts_with("through three\nfour\nfive\n0\n1\n2\n3\n4\n5\n6\n"), "{said}");
         assert!(end_of(&child).is_success());
     }
 }

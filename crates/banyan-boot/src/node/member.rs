@@ -1,7 +1,7 @@
 //! A member as its agent sees it: the process, its link, and its standard streams.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use banyan_link::{Frame, Link, LinkOptions, Poller};
@@ -75,12 +75,14 @@ impl Member {
         }
     }
 
-    /// Starts it: its end of a socket pair becomes its descriptor 3, and its standard streams are pipes or nothing.
+    /// Starts it: its end of a socket pair becomes its descriptor 3, what it shares memory by its descriptors 4 and 5, and
+    /// its standard streams are pipes or nothing.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
         command: &Prepared,
         streams: Streams,
+        shared: Option<[BorrowedFd<'_>; 2]>,
         null: &OwnedFd,
         options: &LinkOptions,
         place: (&Poller, Token),
@@ -100,6 +102,7 @@ impl Member {
                 stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
+                shared,
             },
         )?;
         self.process = Some(child);
