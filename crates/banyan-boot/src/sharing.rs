@@ -77,7 +77,7 @@ impl Sharing {
     pub(crate) fn wait(&mut self, link: &mut Link, deadline: Option<Instant>) -> Result<Option<Arrival>, SharedError> {
         let had_room = link.room() > 0;
         loop {
-            if let Some(frame) = self.spoke.next()? {
+            if let Some(frame) = self.spoke.receive()? {
                 return Ok(Some(Arrival::Shared(frame)));
             }
             if let Some(event) = link.poll() {

@@ -82,8 +82,7 @@ impl Member {
         spawner: &mut Spawner,
         command: &Prepared,
         streams: Streams,
-        shared: Option<[BorrowedFd<'_>; 2]>,
-        null: &OwnedFd,
+        common: Common<'_>,
         options: &LinkOptions,
         place: (&Poller, Token),
     ) -> Result<(), SpawnError> {
@@ -98,11 +97,11 @@ impl Member {
         let child = spawner.spawn(
             command,
             ChildDescriptors {
-                stdin: input.as_ref().map_or(null.as_fd(), |(_, members)| members.as_fd()),
-                stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
-                stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
+                stdin: input.as_ref().map_or(common.null, |(_, members)| members.as_fd()),
+                stdout: output.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
+                stderr: errors.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
-                shared,
+                shared: common.shared,
             },
         )?;
         self.process = Some(child);
@@ -115,6 +114,15 @@ impl Member {
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
         Ok(())
     }
+}
+
+/// Descriptors that all members of a node get.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Common<'a> {
+    /// For standard streams that lead nowhere.
+    pub(crate) null: BorrowedFd<'a>,
+    /// For shared memory.
+    pub(crate) shared: Option<[BorrowedFd<'a>; 2]>,
 }
 
 /// Which standard streams lead to the front-end.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use banyan_link::{Event as LinkEvent, Frame, Interest};
 use rustix::process::Signal;
 
-use super::member::Streams;
+use super::member::{Common, Streams};
 use super::shared::Next;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
@@ -53,7 +53,8 @@ impl Node {
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
         let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
-        member.start(&mut self.spawner, command, streams, shared, &self.null, &self.member_options, place)?;
+        let common = Common { null: self.null.as_fd(), shared };
+        member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
         self.welcome(index);

@@ -154,7 +154,7 @@ impl Node {
             return Next::Nothing;
         }
         let mut is_blocked = false;
-        let next = shared.hub.next(index as u32, |frame| {
+        let next = shared.hub.receive(index as u32, |frame| {
             is_blocked = frame.kind.is_data() && !may_take_data;
             !is_blocked
         });

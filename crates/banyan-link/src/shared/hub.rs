@@ -163,7 +163,7 @@ impl Hub {
     ///
     /// # Errors
     /// When it cannot have been written by a correct spoke.
-    pub fn next(&mut self, spoke: u32, wanted: impl FnOnce(&Frame) -> bool) -> Result<Option<Frame>, SharedError> {
+    pub fn receive(&mut self, spoke: u32, wanted: impl FnOnce(&Frame) -> bool) -> Result<Option<Frame>, SharedError> {
         let Some(side) = self.spokes.get_mut(spoke as usize) else { return Ok(None) };
         if side.state == State::Damaged {
             return Err(SharedError { what: "the position of a reader" });

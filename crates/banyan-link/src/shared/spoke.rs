@@ -53,7 +53,7 @@ impl Spoke {
     ///
     /// # Errors
     /// When it cannot have been written by a correct hub.
-    pub fn next(&mut self) -> Result<Option<Frame>, SharedError> {
+    pub fn receive(&mut self) -> Result<Option<Frame>, SharedError> {
         let words = self.memory.words();
         let board = match &mut self.board {
             Some(board) => board,

@@ -164,10 +164,10 @@ mod hubs {
         let (mut hub, mut spokes) = hub_with(3);
         assert!(hub.publish(&frame(1, 128), Some(1), true));
         assert!(hub.publish(&frame(2, 0), None, false));
-        assert_eq!(spokes[0].next(), Ok(Some(frame(1, 128))));
-        assert_eq!(spokes[0].next(), Ok(Some(frame(2, 0))));
-        assert_eq!(spokes[1].next(), Ok(Some(frame(2, 0))));
-        assert_eq!(spokes[1].next(), Ok(None));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 128))));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(2, 0))));
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 0))));
+        assert_eq!(spokes[1].receive(), Ok(None));
     }
 
     #[test]
@@ -175,11 +175,11 @@ mod hubs {
         let (mut hub, mut spokes) = hub_with(2);
         hub.close(1);
         assert!(hub.publish(&frame(1, 8), None, true));
-        assert_eq!(spokes[0].next(), Ok(Some(frame(1, 8))));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 8))));
         hub.open(1);
-        assert_eq!(spokes[1].next(), Ok(None));
+        assert_eq!(spokes[1].receive(), Ok(None));
         assert!(hub.publish(&frame(2, 8), None, true));
-        assert_eq!(spokes[1].next(), Ok(Some(frame(2, 8))));
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 8))));
     }
 
     #[test]
@@ -188,10 +188,10 @@ mod hubs {
         let mut published = 0;
         while hub.publish(&frame(published, 1000), None, true) {
             published += 1;
-            assert_eq!(spokes[0].next(), Ok(Some(frame(published - 1, 1000))));
+            assert_eq!(spokes[0].receive(), Ok(Some(frame(published - 1, 1000))));
             assert!(published < 1000, "the board has no end");
         }
-        assert_eq!(spokes[1].next(), Ok(Some(frame(0, 1000))));
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
         assert!(hub.publish(&frame(published, 1000), None, true));
         assert!(!hub.publish(&frame(published, 1000), None, true));
         hub.close(1);
@@ -203,20 +203,20 @@ mod hubs {
         let (mut hub, mut spokes) = hub_with(2);
         assert!(hub.send(0, &frame(1, 100)) && hub.send(1, &frame(2, 100)));
         assert_eq!(hub.unheard(), Unheard::ForSome);
-        assert_eq!(spokes[1].next(), Ok(Some(frame(2, 100))));
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 100))));
         assert!(spokes[1].send(&frame(3, 100)));
-        assert_eq!(hub.next(1, |_| true), Ok(Some(frame(3, 100))));
-        assert_eq!(hub.next(0, |_| true), Ok(None));
+        assert_eq!(hub.receive(1, |_| true), Ok(Some(frame(3, 100))));
+        assert_eq!(hub.receive(0, |_| true), Ok(None));
     }
 
     #[test]
     fn a_ring_that_is_full_takes_more_when_it_was_read() {
         let (mut hub, mut spokes) = hub_with(1);
         while spokes[0].send(&frame(0, 500)) {}
-        assert_eq!(hub.next(0, |_| true), Ok(Some(frame(0, 500))));
+        assert_eq!(hub.receive(0, |_| true), Ok(Some(frame(0, 500))));
         assert!(spokes[0].send(&frame(1, 500)));
         while hub.send(0, &frame(0, 500)) {}
-        assert_eq!(spokes[0].next(), Ok(Some(frame(0, 500))));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(0, 500))));
         assert!(hub.send(0, &frame(1, 500)));
     }
 
@@ -262,8 +262,8 @@ mod hubs {
         let place = super::super::layout::Place::of(0);
         memory.words()[place.board_read()].store(1 << 30, Ordering::Relaxed);
         while hub.publish(&frame(0, 1000), None, true) {
-            assert_eq!(spokes[1].next(), Ok(Some(frame(0, 1000))));
-            if hub.next(0, |_| true).is_err() {
+            assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
+            if hub.receive(0, |_| true).is_err() {
                 return;
             }
         }
