@@ -347,17 +347,22 @@ impl Member {
         let deadline = self.deadline();
         let enter = self.caller.begin(own)?;
         self.send(what, enter, deadline)?;
+        let mut has_waited = false;
         loop {
             while self.link.room() > 0
                 && let Some(frame) = self.caller.next_chunk(message::CHUNK)
             {
                 self.send(what, frame, deadline)?;
+                if let Some(sharing) = self.sharing.as_mut().filter(|_| has_waited) {
+                    sharing.hurry();
+                }
             }
             if let Some(outcome) = self.caller.take_result() {
                 self.flush(what, deadline)?;
                 return Ok(outcome);
             }
             self.receive(what, deadline)?;
+            has_waited = true;
         }
     }
 

@@ -66,6 +66,11 @@ impl Sharing {
         sent
     }
 
+    /// What was put there since the last announcement is not what the agent counts on: it should look at once.
+    pub(crate) fn hurry(&mut self) {
+        self.is_urgent = true;
+    }
+
     /// Tells the agent of what was put there; wakes it if it sleeps and wants to be.
     pub(crate) fn announce(&mut self, link: &mut Link) {
         if self.spoke.announce(std::mem::take(&mut self.is_urgent)) {

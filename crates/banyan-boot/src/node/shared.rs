@@ -16,8 +16,8 @@ use super::{Below, Node};
 use crate::collective::stands_alone;
 use crate::message;
 
-/// How long this node sleeps at first when it waits for many members.
-const FIRST_NAP: Duration = Duration::from_millis(5);
+/// How long this node sleeps at first when it waits for many members: every look touches the rings of all.
+const FIRST_NAP: Duration = Duration::from_millis(40);
 
 /// After naps up to this one nothing is going on: the next member that has something wakes this node.
 const LONGEST_NAP: Duration = Duration::from_millis(160);
