@@ -12,8 +12,9 @@ use banyan_ndr::Record;
 use crate::distribution::ProcessDistribution;
 use crate::rankset::RankSet;
 
-/// Members one agent starts at most; a host with more has several agents, which start them side by side.
-pub(crate) const MEMBERS_PER_AGENT: u32 = 700;
+/// Members one agent starts at most; a host with more has several agents, which start them side by side, and wake them
+/// side by side in collectives.
+pub(crate) const MEMBERS_PER_AGENT: u32 = 350;
 
 /// An agent: its host, and the members it holds.
 #[derive(Debug, Clone, PartialEq, Record)]

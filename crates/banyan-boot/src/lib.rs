@@ -83,6 +83,7 @@ mod rankset;
 mod roster;
 mod search;
 mod session;
+mod sharing;
 mod staging;
 mod ticket;
 

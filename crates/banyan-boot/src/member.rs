@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use banyan_link::shared::SharedError;
 use banyan_link::{Event, Frame, Link, LinkError};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
@@ -15,9 +16,10 @@ use crate::described::{self, DescribedError};
 use crate::inherited::inherited_socket;
 use crate::message;
 use crate::node::member_link_options;
+use crate::sharing::{Arrival, ROOM_PAUSE, Sharing};
 use crate::ticket::{Ticket, TicketError};
 
-/// The environment variable that says how to join: `fd:3`.
+/// The environment variable that says how to join: `fd:3`, or `fd:3,4,5` where the agent shares memory.
 ///
 /// The descriptor itself is the right to join: nobody but the process that was given it can use it, so the variable
 /// holds no secret.
@@ -25,6 +27,9 @@ pub(crate) const JOIN_VARIABLE: &str = "BANYAN_JOIN";
 
 /// The descriptor that a member inherits.
 pub(crate) const JOIN_DESCRIPTOR: i32 = 3;
+
+/// The descriptors of the memory that it shares with its agent, and of the bell there.
+pub(crate) const SHARED_DESCRIPTORS: [i32; 2] = [4, 5];
 
 /// How long an agent may take to say who the member is. It has said so before the member runs.
 pub(crate) const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
@@ -36,6 +41,7 @@ const USER_BOUND: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Member {
     link: Link,
+    sharing: Option<Sharing>,
     rank: u32,
     size: u32,
     session: [u8; 16],
@@ -93,6 +99,9 @@ pub enum MemberError {
     /// The agent said goodbye.
     #[error("the session has ended")]
     Ended,
+    /// The memory that the agent shares holds what agents do not write.
+    #[error("the session is over: {0}")]
+    Shared(#[from] SharedError),
     /// It took longer than [`Member::set_timeout`] allows.
     #[error("{what} did not complete within {seconds} s")]
     TimedOut {
@@ -131,18 +140,22 @@ impl Member {
                 };
             }
         };
-        let descriptor = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
-        let socket = descriptor.ok_or_else(|| "it should be fd: and a number".to_owned()).and_then(inherited_socket);
+        let numbers = value.strip_prefix("fd:").and_then(numbers);
+        let shared = numbers.as_ref().and_then(|numbers| numbers.get(1..)?.try_into().ok());
+        let descriptor = numbers.as_ref().and_then(|numbers| numbers.first().copied());
+        let socket = descriptor.ok_or_else(|| "it should be fd: and numbers".to_owned()).and_then(inherited_socket);
         let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
-        Member::welcome(Link::inherited(socket, &member_link_options()))
+        Member::welcome(Link::inherited(socket, &member_link_options()), shared)
     }
 
-    fn welcome(mut link: Link) -> Result<Member, JoinError> {
+    fn welcome(mut link: Link, shared: Option<[i32; 2]>) -> Result<Member, JoinError> {
         let deadline = Instant::now() + WELCOME_DEADLINE;
         loop {
             match link.wait(Some(deadline)) {
                 Some(Event::Opened(_)) => {}
-                Some(Event::Frame(frame)) if frame.kind == message::WELCOME => return Member::new(link, &frame),
+                Some(Event::Frame(frame)) if frame.kind == message::WELCOME => {
+                    return Member::new(link, &frame, shared);
+                }
                 Some(Event::Frame(frame)) => {
                     return Err(JoinError::Agent(format!("it sent a frame of kind {}", frame.kind.number())));
                 }
@@ -154,14 +167,21 @@ impl Member {
         }
     }
 
-    pub(crate) fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
-        let session = welcome.payload[..].try_into().map_err(|_| JoinError::Agent("its welcome is damaged".into()))?;
+    pub(crate) fn new(mut link: Link, welcome: &Frame, shared: Option<[i32; 2]>) -> Result<Member, JoinError> {
+        let damaged = || JoinError::Agent("its welcome is damaged".into());
+        let (session, number) = welcome.payload.split_first_chunk().ok_or_else(damaged)?;
+        let number = match number {
+            [] => None,
+            number => Some(u32::from_le_bytes(number.try_into().map_err(|_| damaged())?)),
+        };
         let (rank, size) = (welcome.stream, welcome.sequence);
         if rank >= size {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
         let caller = Caller::new(rank, size);
-        Ok(Member { link, rank, size, session, caller, user: VecDeque::new(), user_bytes: 0, timeout: None })
+        let session = *session;
+        let sharing = shared.zip(number).and_then(|(shared, number)| Sharing::open(shared, number, &mut link));
+        Ok(Member { link, sharing, rank, size, session, caller, user: VecDeque::new(), user_bytes: 0, timeout: None })
     }
 
     /// This member's number, from 0.
@@ -326,23 +346,47 @@ impl Member {
     fn call(&mut self, what: &'static str, own: Own) -> Result<Outcome, MemberError> {
         let deadline = self.deadline();
         let enter = self.caller.begin(own)?;
-        self.link.send(enter);
+        self.send(what, enter, deadline)?;
+        let mut has_waited = false;
         loop {
             while self.link.room() > 0
                 && let Some(frame) = self.caller.next_chunk(message::CHUNK)
             {
-                self.link.send(frame);
+                self.send(what, frame, deadline)?;
+                if let Some(sharing) = self.sharing.as_mut().filter(|_| has_waited) {
+                    sharing.hurry();
+                }
             }
             if let Some(outcome) = self.caller.take_result() {
                 self.flush(what, deadline)?;
                 return Ok(outcome);
             }
             self.receive(what, deadline)?;
+            has_waited = true;
         }
+    }
+
+    /// Sends a frame of collectives, through shared memory where it can go that way.
+    fn send(&mut self, what: &'static str, frame: Frame, deadline: Option<Instant>) -> Result<(), MemberError> {
+        if !self.sharing.as_ref().is_some_and(|sharing| sharing.takes(&frame)) {
+            self.link.send(frame);
+            return Ok(());
+        }
+        while !self.sharing.as_mut().is_some_and(|sharing| sharing.send(&frame)) {
+            let pause = Instant::now() + ROOM_PAUSE;
+            match deadline {
+                Some(deadline) if deadline <= pause => self.receive(what, Some(deadline))?,
+                _ => self.receive_until(Some(pause)).map(drop)?,
+            }
+        }
+        Ok(())
     }
 
     /// Writes everything, so that the member may compute for hours afterwards.
     fn flush(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<(), MemberError> {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.announce(&mut self.link);
+        }
         self.link.flush(Instant::now());
         while self.link.wants_write() {
             self.receive(what, deadline)?;
@@ -352,21 +396,36 @@ impl Member {
 
     /// Waits for one event and deals with it.
     fn receive(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<(), MemberError> {
-        match self.link.wait(deadline) {
-            None if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
-                Err(MemberError::TimedOut { what, seconds: self.timeout.unwrap_or_default().as_secs_f64() })
-            }
-            None | Some(Event::Opened(_)) => Ok(()),
-            Some(Event::Closed) => Err(MemberError::Ended),
-            Some(Event::Lost(error)) => Err(error.into()),
-            Some(Event::Frame(frame)) => self.handle(frame),
+        let came = self.receive_until(deadline)?;
+        if !came && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            return Err(MemberError::TimedOut { what, seconds: self.timeout.unwrap_or_default().as_secs_f64() });
         }
+        Ok(())
+    }
+
+    /// Waits for one event and deals with it; false when none came.
+    fn receive_until(&mut self, deadline: Option<Instant>) -> Result<bool, MemberError> {
+        let arrival = match &mut self.sharing {
+            Some(sharing) => sharing.wait(&mut self.link, deadline)?,
+            None => self.link.wait(deadline).map(Arrival::Link),
+        };
+        match arrival {
+            None => return Ok(false),
+            Some(Arrival::Shared(frame)) => self.handle(frame)?,
+            Some(Arrival::Link(Event::Opened(_))) => {}
+            Some(Arrival::Link(Event::Closed)) => return Err(MemberError::Ended),
+            Some(Arrival::Link(Event::Lost(error))) => return Err(error.into()),
+            Some(Arrival::Link(Event::Frame(frame))) => {
+                if frame.kind.is_data() {
+                    self.link.release(frame.cost());
+                }
+                self.handle(frame)?;
+            }
+        }
+        Ok(true)
     }
 
     fn handle(&mut self, frame: Frame) -> Result<(), MemberError> {
-        if frame.kind.is_data() {
-            self.link.release(frame.cost());
-        }
         match frame.kind {
             kind if belongs_to_collectives(kind) => Ok(self.caller.handle(frame)?),
             message::USER => {
@@ -377,6 +436,11 @@ impl Member {
             kind => Err(MemberError::Unexpected(kind.number())),
         }
     }
+}
+
+/// Numbers with commas between them.
+fn numbers(text: &str) -> Option<Vec<i32>> {
+    text.split(',').map(|number| number.parse().ok()).collect()
 }
 
 impl Drop for Member {

@@ -5,7 +5,8 @@
 //!
 //! | kind | way | stream | sequence | payload |
 //! | --- | --- | --- | --- | --- |
-//! | [`WELCOME`] | to a member | its rank | number of members | session id |
+//! | [`WELCOME`] | to a member | its rank | number of members | session id, and its number in the agent's shared memory if there is any (4 bytes) |
+//! | [`SHARED`], [`BELL`] | from a member | 0 | 0 | |
 //! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
 //! | [`GO`] | down | 0 | number of the collective | |
 //! | [`MISMATCH`] | up | lowest rank of the subtree | number of the collective | who is where: pairs of call and rank set |
@@ -33,7 +34,8 @@
 //! | [`RELEASE`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
-//! Data that is longer than a chunk travels as several frames, all but the last with [`MORE`].
+//! Data that is longer than a chunk travels as several frames, all but the last with [`MORE`]; in collectives all but the
+//! first have [`CONTINUED`].
 
 use banyan_link::Kind;
 
@@ -74,6 +76,11 @@ pub(crate) const FAILED: Kind = Kind::control(132);
 /// Control: a member will take no part in collectives any more.
 pub(crate) const GONE: Kind = Kind::control(133);
 
+/// Control: a member reads what its agent writes to shared memory.
+pub(crate) const SHARED: Kind = Kind::control(134);
+/// Control: a member has put something into shared memory that its agent, which sleeps, should look at.
+pub(crate) const BELL: Kind = Kind::control(135);
+
 /// Control: what an agent and its subtree have to do.
 pub(crate) const ASSIGN: Kind = Kind::control(140);
 /// Control: how many members of a subtree were started and have joined.
@@ -99,6 +106,8 @@ pub(crate) const STAGE_CANCEL: Kind = Kind::control(149);
 
 /// Flag of data frames: another frame of the same bytes follows.
 pub(crate) const MORE: u8 = 1;
+/// Flag of data frames: it is not the first of its bytes.
+pub(crate) const CONTINUED: u8 = 8;
 /// Flag of [`OUTPUT`]: it is standard error.
 pub(crate) const ERRORS: u8 = 2;
 /// Flag of [`INPUT`]: it ends here.

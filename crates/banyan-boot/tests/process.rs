@@ -42,8 +42,13 @@ fn shell(script: &str) -> Command {
 
 fn spawn(spawner: &mut Spawner, command: &Prepared, output: &OwnedFd) -> Result<Child, SpawnError> {
     let null = File::open("/dev/null").unwrap();
-    let descriptors =
-        ChildDescriptors { stdin: null.as_fd(), stdout: output.as_fd(), stderr: output.as_fd(), control: None };
+    let descriptors = ChildDescriptors {
+        stdin: null.as_fd(),
+        stdout: output.as_fd(),
+        stderr: output.as_fd(),
+        control: None,
+        shared: None,
+    };
     spawner.spawn(command, descriptors)
 }
 
@@ -225,17 +230,18 @@ fn a_member_inherits_no_descriptor_but_its_own() {
 }
 
 #[test]
-fn a_member_speaks_through_its_control_descriptor() {
+fn a_member_speaks_through_the_descriptors_it_was_given() {
     for mut spawner in all_ways() {
         let (ours, members) = output_pipe().unwrap();
         let null = File::open("/dev/null").unwrap();
-        let prepared = shell("echo through three >&3").prepare().unwrap();
+        let prepared = shell("echo through three >&3; echo four >&4; echo five >&5").prepare().unwrap();
         let control = Some(members.as_fd());
+        let shared = Some([members.as_fd(), members.as_fd()]);
         let (stdin, stdout, stderr) = (null.as_fd(), null.as_fd(), null.as_fd());
-        let child = spawner.spawn(&prepared, ChildDescriptors { stdin, stdout, stderr, control }).unwrap();
+        let child = spawner.spawn(&prepared, ChildDescriptors { stdin, stdout, stderr, control, shared }).unwrap();
         drop(members);
         // That the pipe ends at all shows that the spawner keeps nothing of it open.
-        assert_eq!(read_all(ours), "through three\n");
+        assert_eq!(read_all(ours), "through three\nfour\nfive\n");
         assert!(end_of(&child).is_success());
     }
 }

@@ -33,11 +33,13 @@
 //!
 //! **Ends**: every link ends with one event, [`Event::Closed`] after a goodbye or [`Event::Lost`] with the reason.
 //!
+//! **Shared memory** ([`shared`]) carries small frames between a process and many that it started, beside their links.
+//!
 //! No threads and no runtime: [`Poller`] waits for many links, [`Link::wait`] for one. The protocol itself is
 //! [`Connection`] (and [`Responder`] at the door), which knows neither sockets nor clocks. Nothing here knows what frames
 //! mean. `docs/links.md` in the repository has the bytes, the rules and the bounds.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod address;
 mod cipher;
@@ -58,6 +60,7 @@ mod output;
 mod patience;
 mod poller;
 mod secret;
+pub mod shared;
 mod slab;
 mod transport;
 mod unproved;

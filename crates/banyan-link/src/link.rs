@@ -171,28 +171,41 @@ impl Link {
             if wanted == 0 {
                 break;
             }
-            match self.transport.receive(space) {
-                Ok(0) | Err(Errno::CONNRESET) => {
-                    self.connection.end_of_input();
-                    break;
-                }
-                Ok(count) => {
-                    self.connection.received(count, now);
-                    total += count;
-                    // Less than there was space for: there is no more.
-                    if count < wanted {
-                        break;
-                    }
-                }
+            let received = self.transport.receive(space);
+            match received {
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                Err(error) => {
-                    self.connection.fail(LinkError::system(self.doing("receiving"), error));
-                    break;
-                }
+                _ => total += self.received(received, now),
+            }
+            // Less than there was space for: there is no more.
+            if received.is_ok_and(|count| count < wanted) || received.is_err_and(|error| error != Errno::INTR) {
+                break;
             }
         }
         self.connection.settle();
+    }
+
+    /// Waits for bytes as far as the descriptor does, and reads once; the time then, or `None` when a signal came.
+    fn fill_patiently(&mut self) -> Option<Instant> {
+        let space = self.connection.space();
+        let received = if space.is_empty() { Err(Errno::AGAIN) } else { self.transport.receive_patiently(space) };
+        let now = Instant::now();
+        self.received(received, now);
+        self.connection.settle();
+        (received != Err(Errno::INTR)).then_some(now)
+    }
+
+    /// Takes note of what a read gave; returns how many bytes that was.
+    fn received(&mut self, received: Result<usize, Errno>, now: Instant) -> usize {
+        match received {
+            Ok(0) | Err(Errno::CONNRESET) => self.connection.end_of_input(),
+            Ok(count) => {
+                self.connection.received(count, now);
+                return count;
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => self.connection.fail(LinkError::system(self.doing("receiving"), error)),
+        }
+        0
     }
 
     /// Sends what may be sent, as far as the system takes it.
@@ -285,7 +298,16 @@ impl Link {
         loop {
             self.tick(now);
             self.flush(now);
-            self.fill(now);
+            let yields = yield_until.is_some_and(|end| now < end);
+            if yields || deadline.is_some() || self.timeout().is_some() || self.wants_write() {
+                self.fill(now);
+            } else {
+                // Nothing but bytes can end this wait: reading is all there is to ask the system for.
+                match self.fill_patiently() {
+                    Some(then) => now = then,
+                    None => return None,
+                }
+            }
             if let Some(event) = self.poll() {
                 if now > start {
                     self.patience.waited(now - start);
@@ -296,7 +318,7 @@ impl Link {
                 self.patience.waited(now - start);
                 return None;
             }
-            if yield_until.is_some_and(|end| now < end) {
+            if yields {
                 std::thread::yield_now();
             } else if !self.sleep(now, deadline) {
                 return None;

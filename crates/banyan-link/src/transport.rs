@@ -12,7 +12,7 @@ use rustix::net::{
 
 use crate::address::Address;
 
-/// A pair of byte streams, one in each direction. Calls never block.
+/// A pair of byte streams, one in each direction. Calls never block, but for one that says so.
 #[derive(Debug)]
 pub(crate) enum Transport {
     /// A Unix or TCP socket.
@@ -82,6 +82,14 @@ impl Transport {
         match self {
             Transport::Socket(socket) => recv(socket, space, RecvFlags::DONTWAIT).map(|(count, _)| count),
             Transport::Pipes { read: from, .. } => read(from, space),
+        }
+    }
+
+    /// Waits for bytes where the descriptor was made to wait; where it was not, as [`receive`](Self::receive).
+    pub(crate) fn receive_patiently(&self, space: &mut [u8]) -> Result<usize, Errno> {
+        match self {
+            Transport::Socket(socket) => recv(socket, space, RecvFlags::empty()).map(|(count, _)| count),
+            Transport::Pipes { .. } => self.receive(space),
         }
     }
 

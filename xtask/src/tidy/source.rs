@@ -17,6 +17,8 @@ const UNSAFE: &[&str] = &[
     "crates/banyan-boot/src/process/clone.rs",
     "crates/banyan-boot/src/process/keeper.rs",
     "crates/banyan-boot/src/process/signals.rs",
+    // Maps memory that processes share, which Miri cannot; what is done with it is safe code over atomics.
+    "crates/banyan-link/src/shared/memory.rs",
     // Calls the rivals of our spawner as C code would.
     "crates/banyan-boot/examples/spawn_speed.rs",
     "crates/banyan-ndr/src/buffer.rs",

@@ -96,7 +96,10 @@ fn floor(socket: &str) -> Result<(), Box<dyn Error>> {
         }
         stream.read_exact(&mut message[1..])?;
         match message[0] {
-            BROADCAST => stream.write_all(&[DONE])?,
+            BROADCAST => {
+                stream.write_all(&[DONE])?;
+                stream.read_exact(&mut [0])?;
+            }
             _ => stream.write_all(&message[1..])?,
         }
     }

@@ -2,6 +2,11 @@
 //!
 //! A few spawner processes start them. They hold almost no descriptors, which every start would have to copy, and are
 //! small; the member program is its own spawner.
+//!
+//! It is also the baseline of collectives: point-to-point messages from one process, with the meaning that the
+//! collectives have. Broadcast and barrier: the bytes to each, a word from each that it is there, and a word to each
+//! that all are, since nobody leaves a barrier before everyone has come. Scatter and gather: a part to each, a part from
+//! each; nobody has to hear of the others.
 
 use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -12,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::order::{BROADCAST, END, MESSAGE, PAYLOAD, SCATTER};
+use super::order::{BROADCAST, END, MESSAGE, PAYLOAD, SCATTER, THROUGH};
 use super::program::Program;
 use super::{DEADLINE, LaunchBenchError};
 
@@ -73,16 +78,16 @@ impl Floor {
             command.args(["spawn", &count.to_string(), &meeting.name]);
             running.push(quiet(&mut command).spawn()?);
         }
-        let mut streams = (0..members).map(|_| meeting.accept()).collect::<io::Result<Vec<_>>>()?;
-        streams.iter_mut().try_for_each(|stream| stream.read_exact(&mut [0]))?;
+        let streams = (0..members).map(|_| meeting.accept()).collect::<io::Result<Vec<_>>>()?;
         let mut floor = Floor { members, streams, took: Duration::ZERO };
+        floor.hear(&mut [0])?;
         floor.round(BROADCAST)?;
         floor.took = begin.elapsed();
         running.iter_mut().try_for_each(|spawner| spawner.wait().map(drop))?;
         Ok(floor)
     }
 
-    /// The time of so many rounds: a message to every member, an answer of every member.
+    /// The time of so many rounds of messages to and from every member.
     pub(super) fn rounds(&mut self, order: u8, rounds: u8) -> Result<Duration, LaunchBenchError> {
         let begin = Instant::now();
         let members = self.members;
@@ -94,8 +99,15 @@ impl Floor {
         let mut message = [1; MESSAGE];
         message[0] = order;
         self.streams.iter_mut().try_for_each(|stream| stream.write_all(&message))?;
-        let mut answer = [0; PAYLOAD];
-        let answer = if order == SCATTER { &mut answer[..] } else { &mut answer[..1] };
+        if order == SCATTER {
+            return self.hear(&mut [0; PAYLOAD]);
+        }
+        self.hear(&mut [0])?;
+        self.streams.iter_mut().try_for_each(|stream| stream.write_all(&[THROUGH]))
+    }
+
+    /// Reads an answer of the same length from each member.
+    fn hear(&mut self, answer: &mut [u8]) -> io::Result<()> {
         self.streams.iter_mut().try_for_each(|stream| stream.read_exact(answer))
     }
 }

@@ -2,7 +2,7 @@
 
 /// A member of the floor is there.
 pub const HELLO: u8 = b'h';
-/// All members have passed the first barrier.
+/// All members have come to the barrier.
 pub const THROUGH: u8 = b't';
 /// Broadcast and barrier, so many times.
 pub const BROADCAST: u8 = b'b';

@@ -30,8 +30,9 @@
 //!
 //! # What links must guarantee
 //!
-//! Frames of one link arrive once, in order, except that control frames may overtake data frames. Data frames never
-//! overtake control frames.
+//! Frames of one link arrive once, in order, except that control frames may overtake data frames, and that short
+//! messages may overtake others of other collectives or other ranks ([`stands_alone`]): they may go through shared
+//! memory. On the way up data frames never overtake control frames.
 
 mod broken;
 mod call;
@@ -57,9 +58,11 @@ pub use self::{
     caller::CollectiveError,
 };
 
-use banyan_link::Kind;
+use banyan_link::{Frame, Kind};
 
-use crate::message::{BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE};
+use crate::message::{
+    BROADCAST, CONTINUED, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, MORE, REDUCE, RESULT, SCATTER, SHARE,
+};
 
 /// Bytes that a member may send in collectives before it knows that everyone has entered them: enough for the keys and
 /// addresses that programs exchange when they start, little enough to be kept for thousands of members.
@@ -85,6 +88,12 @@ pub(crate) const REASON_LIMIT: usize = 4096;
 /// Whether frames of a kind are for [`Collectives`] and [`Caller`].
 pub(crate) fn belongs_to_collectives(kind: Kind) -> bool {
     matches!(kind, ENTER | GO | MISMATCH | FAILED | GONE | BROADCAST | SCATTER | GATHER | SHARE | REDUCE | RESULT)
+}
+
+/// Whether a frame of collectives depends on no other that goes the same way, but for entries before data: a whole
+/// message, or a word about a collective. Such frames may overtake others.
+pub(crate) fn stands_alone(frame: &Frame) -> bool {
+    frame.flags & (MORE | CONTINUED) == 0
 }
 
 /// Length of the pieces of a reduction among `members`: shorter than other chunks in large sessions, because the node

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal};
 
 use super::attach::Door;
 use super::child::Stage;
+use super::shared::Shared;
 use super::together::Together;
 use super::token::Token;
 use super::{Node, Up};
@@ -210,7 +211,8 @@ impl Node {
         let door = self.door.as_ref().map(Door::timeout);
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.keeper.as_ref().map(|_| self.reap_at);
-        let own = [parent, ending, listener, door, command, reap];
+        let shared = self.shared.as_ref().and_then(Shared::timeout);
+        let own = [parent, ending, listener, door, command, reap, shared];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }

@@ -1,7 +1,7 @@
 //! A member as its agent sees it: the process, its link, and its standard streams.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use banyan_link::{Frame, Link, LinkOptions, Poller};
@@ -75,13 +75,14 @@ impl Member {
         }
     }
 
-    /// Starts it: its end of a socket pair becomes its descriptor 3, and its standard streams are pipes or nothing.
+    /// Starts it: its end of a socket pair becomes its descriptor 3, what it shares memory by its descriptors 4 and 5, and
+    /// its standard streams are pipes or nothing.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
         command: &Prepared,
         streams: Streams,
-        null: &OwnedFd,
+        common: Common<'_>,
         options: &LinkOptions,
         place: (&Poller, Token),
     ) -> Result<(), SpawnError> {
@@ -96,10 +97,11 @@ impl Member {
         let child = spawner.spawn(
             command,
             ChildDescriptors {
-                stdin: input.as_ref().map_or(null.as_fd(), |(_, members)| members.as_fd()),
-                stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
-                stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
+                stdin: input.as_ref().map_or(common.null, |(_, members)| members.as_fd()),
+                stdout: output.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
+                stderr: errors.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
+                shared: common.shared,
             },
         )?;
         self.process = Some(child);
@@ -112,6 +114,15 @@ impl Member {
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
         Ok(())
     }
+}
+
+/// Descriptors that all members of a node get.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Common<'a> {
+    /// For standard streams that lead nowhere.
+    pub(crate) null: BorrowedFd<'a>,
+    /// For shared memory.
+    pub(crate) shared: Option<[BorrowedFd<'a>; 2]>,
 }
 
 /// Which standard streams lead to the front-end.

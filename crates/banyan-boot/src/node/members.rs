@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use banyan_link::{Event as LinkEvent, Frame, Interest};
-use bytes::Bytes;
 use rustix::process::Signal;
 
-use super::member::Streams;
+use super::member::{Common, Streams};
+use super::shared::Next;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
 use crate::assignment::{Image, Terms};
-use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
+use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE, SHARED_DESCRIPTORS};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
@@ -48,11 +48,13 @@ impl Node {
         let image = &self.assignment.images[member.image as usize];
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host)?),
+            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, self.shared.is_some())?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
-        member.start(&mut self.spawner, command, streams, &self.null, &self.member_options, place)?;
+        let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
+        let common = Common { null: self.null.as_fd(), shared };
+        member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
         self.welcome(index);
@@ -62,12 +64,11 @@ impl Node {
 
     /// Tells a member who it is.
     pub(super) fn welcome(&mut self, index: usize) {
-        let frame = Frame::new(
-            message::WELCOME,
-            self.members[index].rank,
-            self.assignment.size,
-            Bytes::copy_from_slice(&self.assignment.session),
-        );
+        let mut payload = self.assignment.session.to_vec();
+        if self.shared.is_some() && !self.attaches(index) {
+            payload.extend((index as u32).to_le_bytes());
+        }
+        let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);
             self.touch(Token::Member(index as u32));
@@ -171,6 +172,7 @@ impl Node {
     /// credit.
     fn take_last_words(&mut self, index: usize) {
         let token = Token::Member(index as u32);
+        while let Next::Taken = self.next_shared(index, true) {}
         loop {
             let Some(wire) = self.wire(token) else { return };
             let before = wire.link.counters().bytes_received;
@@ -192,6 +194,8 @@ impl Node {
 
     /// Closes the link of a member: it is gone, or has to go.
     pub(super) fn close_member_link(&mut self, index: usize) {
+        while let Next::Taken = self.next_shared(index, true) {}
+        self.stop_sharing(index);
         if let Some(mut wire) = self.members[index].wire.take() {
             wire.unwatch(&self.poller);
             let token = Token::Member(index as u32);
@@ -199,8 +203,15 @@ impl Node {
         }
     }
 
+    fn stop_sharing(&mut self, index: usize) {
+        if let Some(shared) = &mut self.shared {
+            shared.hub.close(index as u32);
+        }
+    }
+
     /// A member that broke the protocol is ended: what it would do without its link is anybody's guess.
     pub(super) fn cut_member(&mut self, index: usize) {
+        self.stop_sharing(index);
         self.close_member_link(index);
         if self.attaches(index) {
             self.attached_gone(index, ExitState::Lost("was cut off".into()));
@@ -218,7 +229,7 @@ impl Node {
 }
 
 /// The command of an image, as this host sees it.
-fn prepare(image: &Image, terms: &Terms, host: &str) -> Result<Prepared, SpawnError> {
+fn prepare(image: &Image, terms: &Terms, host: &str, shares: bool) -> Result<Prepared, SpawnError> {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for variable in &image.env {
@@ -227,7 +238,9 @@ fn prepare(image: &Image, terms: &Terms, host: &str) -> Result<Prepared, SpawnEr
         environment.extend(variable.value.as_ref().map(|value| (name, text(value))));
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE);
-    environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    let [memory, bell] = SHARED_DESCRIPTORS;
+    let shared = if shares { format!(",{memory},{bell}") } else { String::new() };
+    environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}{shared}").into()));
     let cache = place::cache(terms.cache.as_deref(), host).ok();
     if terms.cache.is_some() {
         environment.retain(|(name, _)| name != CACHE_VARIABLE);

@@ -16,6 +16,7 @@ mod ending;
 pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
+mod shared;
 mod staging;
 mod streams;
 pub(crate) mod together;
@@ -46,6 +47,7 @@ use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
+use shared::{Next, Shared};
 use staging::Staging;
 use together::Together;
 use token::Token;
@@ -72,6 +74,8 @@ struct Room {
 }
 
 impl Room {
+    const NONE: Room = Room { up: false, everywhere: false };
+
     fn takes(self, kind: Kind) -> bool {
         // These never go to a child: one that does not read does not hold them up.
         let only_up = matches!(kind, message::OUTPUT | message::EXITED | message::USER);
@@ -115,6 +119,8 @@ pub(crate) struct Node {
     hosts: Vec<Arc<str>>,
     collectives: Collectives,
     outgoing: Vec<(To, Frame)>,
+    /// What this node shares with its members, if the system lets it.
+    shared: Option<Shared>,
 
     members_to_start: VecDeque<usize>,
     agents_to_start: VecDeque<usize>,
@@ -220,6 +226,7 @@ impl Node {
             agent_positions: positions(&below, |below| matches!(below, Below::Agent(_))),
             ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len() as usize).sum::<usize>(),
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
+            shared: Shared::new(members.len()),
             agents,
             members,
             commands,
@@ -273,13 +280,17 @@ impl Node {
             if self.is_finished() {
                 return Ok(());
             }
-            let patience = self.patience();
+            let mut patience = self.patience();
+            if patience != Some(Duration::ZERO) && self.shared.as_mut().is_some_and(|shared| !shared.doze()) {
+                patience = Some(Duration::ZERO);
+            }
             self.poller.wait(patience, &mut ready)?;
             for ready in ready.drain(..) {
                 if let Some(token) = Token::of(ready.token) {
                     self.handle(token, ready);
                 }
             }
+            self.look_at_shared();
             self.tick(Instant::now());
             self.resume();
         }
@@ -332,7 +343,18 @@ impl Node {
     /// Takes what a link has received: control always, data while there is room where it may go.
     fn pump(&mut self, token: Token) {
         loop {
-            let room = self.room(token);
+            let mut room = self.room(token);
+            if let Token::Member(index) = token {
+                // What it put into shared memory it did before it sent what came over the link.
+                match self.next_shared(index as usize, room.everywhere) {
+                    Next::Taken => continue,
+                    Next::Blocked => {
+                        room = Room::NONE;
+                        self.wait_for_room(token);
+                    }
+                    Next::Nothing => {}
+                }
+            }
             let Some(wire) = self.wire(token) else { return };
             match wire.next(|kind| room.takes(kind)) {
                 Some(LinkEvent::Opened(_)) => self.opened(token),
@@ -340,12 +362,19 @@ impl Node {
                 Some(LinkEvent::Closed) => return self.link_closed(token),
                 Some(LinkEvent::Lost(error)) => return self.link_lost(token, &error.to_string()),
                 None => {
-                    if wire.first_data().is_some() && !self.waiting.contains(&token) {
-                        self.waiting.push(token);
+                    if wire.first_data().is_some() {
+                        self.wait_for_room(token);
                     }
                     return;
                 }
             }
+        }
+    }
+
+    /// Remembers that there is data that could not be taken yet.
+    fn wait_for_room(&mut self, token: Token) {
+        if !self.waiting.contains(&token) {
+            self.waiting.push(token);
         }
     }
 
@@ -391,9 +420,14 @@ impl Node {
             (Token::Member(index), _) => self.members[index as usize].wire.as_ref(),
             _ => None,
         };
+        let room = self.room(token);
+        if matches!((token, &self.shared), (Token::Member(index), Some(shared)) if shared.is_blocked(index)) {
+            // It comes before what is on the link.
+            return room.everywhere;
+        }
         let first = wire.and_then(Wire::first_data);
         // A link without anything, or that is gone, need not be looked at again.
-        first.is_none_or(|kind| self.room(token).takes(kind))
+        first.is_none_or(|kind| room.takes(kind))
     }
 
     /// Remembers whether a child takes no more for now.
@@ -448,6 +482,10 @@ impl Node {
                 self.watch(token);
                 self.pump(token);
             }
+        }
+        let has_master = self.has_master();
+        if let Some(shared) = &mut self.shared {
+            shared.ring_members(has_master, now);
         }
     }
 }

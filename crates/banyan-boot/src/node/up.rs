@@ -49,6 +49,12 @@ impl Node {
             kind if belongs_to_collectives(kind) => {
                 self.collective(Below::Member(index), frame);
             }
+            message::SHARED => self.share_with(index),
+            message::BELL => {
+                if let Some(shared) = &mut self.shared {
+                    shared.ring();
+                }
+            }
             _ => self.broken(Token::Member(index as u32), "a frame that members do not send"),
         }
     }
@@ -90,8 +96,9 @@ impl Node {
     }
 
     fn send_all_below(&mut self, but: Option<usize>, frame: &Frame) {
+        let published = self.publish(but, frame);
         for child in 0..self.below.len() {
-            if Some(child) != but {
+            if Some(child) != but && !(published && self.has_published(self.below[child])) {
                 self.send_below(self.below[child], frame.clone());
             }
         }
@@ -107,6 +114,11 @@ impl Node {
             && self.is_awaited(index)
         {
             return self.keep_for_later(index, frame);
+        }
+        if let Below::Member(index) = to
+            && self.put(index, &frame)
+        {
+            return;
         }
         if let Some(wire) = self.wire(token) {
             wire.link.send(frame);

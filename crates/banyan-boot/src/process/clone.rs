@@ -23,8 +23,9 @@ use rustix::process::Pid;
 use super::signals;
 use super::spawn_error::Step;
 
-/// How many descriptors a child can be given: its three standard ones, the control descriptor, the image.
-pub(super) const SLOTS: usize = 5;
+/// How many descriptors a child can be given: its three standard ones, the control descriptor, two for shared memory,
+/// the image.
+pub(super) const SLOTS: usize = 7;
 
 /// The child's descriptor for the control link.
 pub(super) const CONTROL: RawFd = 3;
@@ -66,7 +67,8 @@ pub(super) struct Job<'a> {
     pub(super) table: Table,
     /// Where the parent staged the child's descriptors, in ascending order, none below [`CONTROL`].
     pub(super) slots: [RawFd; SLOTS],
-    pub(super) has_control: bool,
+    /// How many descriptors it gets from [`CONTROL`] on: none, the control link, or that and those for shared memory.
+    pub(super) more: RawFd,
     /// Signals to put back to their default.
     pub(super) signals: &'a [c_int],
     /// What is executed; without it the child ends at once, with a descriptor table of its own.
@@ -197,7 +199,7 @@ fn work(job: &Job<'_>) -> Result<(), Step> {
 /// Gives this process its own table of descriptors with the staged ones in their places, and nothing else that the
 /// program could inherit.
 fn take_descriptors(job: &Job<'_>) -> Option<()> {
-    let [stdin, stdout, stderr, control, image] = job.slots;
+    let [stdin, stdout, stderr, control, memory, bell, image] = job.slots;
     if job.table == Table::Shared {
         // From here on the table is our own, with what lies above the slots left behind.
         close_range(image + 1, RawFd::MAX, libc::CLOSE_RANGE_UNSHARE)?;
@@ -206,12 +208,12 @@ fn take_descriptors(job: &Job<'_>) -> Option<()> {
         // SAFETY: the table is this process's own: nothing of the parent is replaced.
         ok(unsafe { libc::dup2(slot, place) })?;
     }
-    if job.has_control {
-        // SAFETY: as above. The slots ascend, so the only one that can lie here has been copied already.
-        ok(unsafe { libc::dup2(control, CONTROL) })?;
+    for (slot, place) in [control, memory, bell].into_iter().zip(CONTROL..CONTROL + job.more) {
+        // SAFETY: as above. The slots ascend, so the only ones that can lie here have been copied already.
+        ok(unsafe { libc::dup2(slot, place) })?;
     }
     if job.table == Table::Shared {
-        close_range(CONTROL + RawFd::from(job.has_control), image - 1, 0)?;
+        close_range(CONTROL + job.more, image - 1, 0)?;
     }
     Some(())
 }

@@ -6,7 +6,7 @@ use banyan_boot::{Event, Session, SessionError, SessionOptions};
 
 use crate::one_host::launch;
 use crate::setup::{
-    PATIENCE, all_succeed, assert_says, deadline, listen, members, options, outcome, shell, wait_for_line,
+    PATIENCE, all_succeed, assert_says, deadline, listen, members, options, outcome, shell, this_program, wait_for_line,
 };
 
 pub(crate) fn every_collective_gives_what_it_should_whatever_the_size() {
@@ -27,6 +27,32 @@ pub(crate) fn a_thousand_members_meet_in_a_barrier() {
     let session = launch(members(&["meet"]), 1000);
     assert_eq!(session.size(), 1000);
     all_succeed(session);
+}
+
+pub(crate) fn small_collectives_give_what_they_should_whichever_way_their_frames_go() {
+    all_succeed(launch(members(&["small"]), 20));
+}
+
+pub(crate) fn five_hundred_members_go_through_collectives() {
+    all_succeed(launch(members(&["start"]), 500));
+}
+
+pub(crate) fn members_without_shared_memory_take_part_like_all_others() {
+    let without = shell(&format!("BANYAN_JOIN=fd:3 exec '{}' member small", this_program().display()));
+    let images =
+        [without.clone().on("localhost", 2), members(&["small"]).on("localhost", 5), without.on("localhost", 2)];
+    all_succeed(Session::launch(&images, &options()).unwrap());
+}
+
+pub(crate) fn a_member_killed_between_small_collectives_fails_them_for_the_others() {
+    let session = launch(members(&["rounds"]), 8);
+    wait_for_line(&session, "all are here");
+    session.signal(libc::SIGKILL, Some([3].into_iter().collect()));
+    let heard = listen(&session);
+    for rank in (0..8).filter(|rank| *rank != 3) {
+        assert_says(&heard.text(rank), &["member 3 on host localhost killed by signal 9 (SIGKILL)"]);
+    }
+    assert_eq!(outcome(&session).exit_status(), 128 + 9);
 }
 
 pub(crate) fn members_in_different_collectives_are_told_who_is_where() {

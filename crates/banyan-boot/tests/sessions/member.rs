@@ -17,6 +17,9 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     match arguments {
         ["collectives"] => collectives(),
         ["records"] => records(),
+        ["small"] => small_collectives(),
+        ["start"] => start(),
+        ["rounds"] => rounds(),
         ["mismatch"] => mismatch(),
         ["leave", rank] => leave(rank.parse().unwrap()),
         ["wait", ..] => wait(),
@@ -73,6 +76,63 @@ fn collectives() {
     }
     let largest = member.all_reduce(What::Max, Element::U64, u64::from(rank).to_le_bytes().to_vec()).unwrap();
     assert_eq!(largest[..], u64::from(size - 1).to_le_bytes());
+}
+
+/// Lengths around the bound of what goes through shared memory, and one after the other without waiting, so that some
+/// go one way, some the other, and rings become full.
+fn small_collectives() {
+    let mut member = join();
+    let (rank, size) = (member.rank(), member.size());
+    for round in 0..40 {
+        let length = |step: usize| [0, 1, 128, 1000, 1023, 1024, 1025, 3000][(round + step) % 8];
+        for step in 0..6 {
+            let everyone = || (0..size).map(|rank| pattern(rank, length(step))).collect::<Vec<_>>();
+            let gathered = member.gather(pattern(rank, length(step))).unwrap();
+            assert!(gathered == member.is_master().then(everyone), "gather {step} of round {round}");
+        }
+        let sent = member.is_master().then(|| pattern(99, length(1)));
+        assert!(member.broadcast(sent).unwrap() == pattern(99, length(1)), "broadcast of round {round}");
+        let uneven = |rank: u32| pattern(rank, length(rank as usize));
+        let parts = member.is_master().then(|| (0..size).map(uneven).collect());
+        assert!(member.scatter(parts).unwrap() == uneven(rank), "scatter of round {round}");
+        let shared = member.all_gather(uneven(rank)).unwrap();
+        assert!(shared == (0..size).map(uneven).collect::<Vec<_>>(), "all_gather of round {round}");
+        let sum = member.all_reduce(What::Sum, Element::U8, pattern(rank, length(2))).unwrap();
+        assert!(sum == sum_of_patterns(size, length(2)), "all_reduce of round {round}");
+        member.barrier().unwrap();
+    }
+}
+
+/// What programs do when they start.
+fn start() {
+    let mut member = join();
+    let (rank, size) = (member.rank(), member.size());
+    for _ in 0..20 {
+        assert_eq!(member.broadcast(member.is_master().then(|| pattern(99, 128))).unwrap(), pattern(99, 128));
+        member.barrier().unwrap();
+        let parts = member.is_master().then(|| (0..size).map(|rank| pattern(rank, 128)).collect());
+        let part = member.scatter(parts).unwrap();
+        assert_eq!(part, pattern(rank, 128));
+        let gathered = member.gather(part).unwrap();
+        assert!(gathered == member.is_master().then(|| (0..size).map(|rank| pattern(rank, 128)).collect()));
+    }
+}
+
+/// Meets the others again and again until something goes wrong; then says what.
+fn rounds() {
+    let mut member = join();
+    member.barrier().unwrap();
+    if member.is_master() {
+        println!("all are here");
+    }
+    let failure = loop {
+        let sent = member.is_master().then(|| pattern(99, 128));
+        let round = member.broadcast(sent).and_then(|_| member.barrier()).and_then(|()| member.gather(pattern(1, 64)));
+        if let Err(error) = round {
+            break error;
+        }
+    };
+    println!("{failure}");
 }
 
 #[derive(Debug, Clone, PartialEq, Record)]

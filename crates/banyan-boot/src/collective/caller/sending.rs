@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::{
     collective::{Number, PIPELINE, reduction_piece},
-    message::{BROADCAST, CHUNK, MORE, REDUCE},
+    message::{BROADCAST, CHUNK, CONTINUED, MORE, REDUCE},
 };
 
 /// Messages to send, one after the other.
@@ -18,6 +18,8 @@ pub(super) struct Sending {
     messages: VecDeque<(u32, Bytes)>,
     /// Longest payload.
     piece: usize,
+    /// A part of the first message has gone.
+    is_begun: bool,
     /// Frames that may be sent before [`advance`](Self::advance) allows more; without bound if none.
     allowed: Option<usize>,
 }
@@ -30,7 +32,7 @@ impl Sending {
 
     /// Messages with their streams.
     pub(super) fn new(kind: Kind, messages: impl IntoIterator<Item = (u32, Bytes)>) -> Self {
-        Self { kind, messages: messages.into_iter().collect(), piece: CHUNK, allowed: None }
+        Self { kind, messages: messages.into_iter().collect(), piece: CHUNK, is_begun: false, allowed: None }
     }
 
     /// A contribution to a reduction, which is never far ahead of the result.
@@ -65,7 +67,9 @@ impl Sending {
             *allowed -= 1;
         }
         let payload = rest.split_to(length);
-        let flags = if rest.is_empty() { 0 } else { MORE };
+        let continued = if self.is_begun { CONTINUED } else { 0 };
+        let flags = continued | if rest.is_empty() { 0 } else { MORE };
+        self.is_begun = !rest.is_empty();
         let frame = Frame { flags, ..Frame::new(self.kind, *stream, number.sequence(), payload) };
         if rest.is_empty() {
             self.messages.pop_front();
@@ -87,7 +91,7 @@ mod tests {
     #[test]
     fn all_frames_of_a_message_but_the_last_are_chunks_with_more_to_follow() {
         let mut sending = Sending::new(GATHER, [(1, vec![0; 2 * CHUNK].into()), (2, Bytes::new())]);
-        assert_eq!(lengths(&mut sending), [(1, CHUNK, MORE), (1, CHUNK, 0), (2, 0, 0)]);
+        assert_eq!(lengths(&mut sending), [(1, CHUNK, MORE), (1, CHUNK, CONTINUED), (2, 0, 0)]);
         assert!(sending.is_done());
     }
 
@@ -104,8 +108,8 @@ mod tests {
         let mut sending = Sending::reduction(0, vec![0; piece * (PIPELINE + 2)].into(), 1000);
         assert_eq!(lengths(&mut sending).len(), PIPELINE);
         sending.advance();
-        assert_eq!(lengths(&mut sending), [(0, piece, MORE)]);
+        assert_eq!(lengths(&mut sending), [(0, piece, CONTINUED | MORE)]);
         sending.advance();
-        assert_eq!(lengths(&mut sending), [(0, piece, 0)]);
+        assert_eq!(lengths(&mut sending), [(0, piece, CONTINUED)]);
     }
 }

@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use self::{children::Children, failing::Failure, round::Rounds};
 use super::{
-    Broken, Number,
+    Broken, Call, Number, PACE,
     broken::{Neighbour, Offence},
     entry::Entry,
 };
@@ -164,6 +164,19 @@ impl Collectives {
         } else if entry.wants_go {
             out.push((To::AllChildren, Frame::new(GO, 0, number.sequence(), Bytes::new())));
         }
+    }
+
+    /// Whether nobody but the master waits for a frame that goes to everyone: for GO where the master alone has data. The
+    /// others may get it together with that data.
+    pub(crate) fn is_for_master(&self, frame: &Frame) -> bool {
+        let Some(number) = self.rounds.number(frame.sequence).filter(|_| frame.kind == GO) else { return false };
+        let call = self.rounds.get(number).and_then(|round| round.call);
+        matches!(call, Some(Call::Broadcast | Call::Scatter)) && !number.0.is_multiple_of(PACE)
+    }
+
+    /// Whether a child has not entered the next collective that not all have entered.
+    pub(crate) fn awaits(&self, child: usize) -> bool {
+        self.entered[child] <= self.rounds.next()
     }
 
     /// Bytes of data that are kept here.

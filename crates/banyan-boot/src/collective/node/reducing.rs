@@ -72,6 +72,11 @@ impl Reducing {
         Ok(self.pieces.pop_front().map(|piece| (piece.so_far.result(&self.reduction), is_last)))
     }
 
+    /// Whether the piece that was completed last is not the first.
+    pub(super) fn is_continued(&self) -> bool {
+        self.done > 1
+    }
+
     /// A piece is begun by whoever sends it first; its length and end must agree with the length all have entered.
     fn begin(&mut self, length: usize, is_last: bool) -> Result<(), Misfit> {
         let is_whole = length.is_multiple_of(self.reduction.of().size());

@@ -5,7 +5,7 @@ use banyan_link::{Frame, Kind};
 use super::{Collectives, Out, To, reducing::Reducing};
 use crate::{
     collective::{Call, Number, broken::Offence},
-    message::{BROADCAST, GATHER, MORE, REDUCE, RESULT, SCATTER, SHARE},
+    message::{BROADCAST, CONTINUED, GATHER, MORE, REDUCE, RESULT, SCATTER, SHARE},
 };
 
 impl Collectives {
@@ -118,10 +118,11 @@ impl Collectives {
         let is_last = frame.flags & MORE == 0;
         let combined = reducing.take(place, frame.payload, is_last).map_err(|_| Offence::Piece { number: number.0 })?;
         let Some((payload, is_last)) = combined else { return Ok(()) };
+        let continued = if reducing.is_continued() { CONTINUED } else { 0 };
         if is_last {
             round.reducing = None;
         }
-        let flags = if is_last { 0 } else { MORE };
+        let flags = continued | if is_last { 0 } else { MORE };
         let (to, kind, stream) =
             if self.is_root { (To::AllChildren, RESULT, 0) } else { (To::Parent, REDUCE, self.children.lowest()) };
         out.push((to, Frame { flags, ..Frame::new(kind, stream, number.sequence(), payload) }));

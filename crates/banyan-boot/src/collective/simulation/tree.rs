@@ -6,7 +6,9 @@ use banyan_link::Frame;
 
 use super::{chance::Chance, script::Step};
 use crate::{
-    collective::{Caller, CollectiveError, Collectives, EAGER, Outcome, Own, PIPELINE, To, reduction_piece},
+    collective::{
+        Caller, CollectiveError, Collectives, EAGER, Outcome, Own, PIPELINE, To, reduction_piece, stands_alone,
+    },
     message::{CHUNK, FAILED},
     rankset::RankSet,
 };
@@ -218,7 +220,7 @@ impl Tree {
 
     fn member_sends(&mut self, rank: usize, chance: &mut Chance) -> bool {
         let member = &mut self.members[rank];
-        if let Some(frame) = take(&mut member.link.up, chance) {
+        if let Some(frame) = take_from_member(&mut member.link.up, chance) {
             let (parent, place) = (member.parent, member.place);
             return self.node_takes(parent, Some(place), frame);
         }
@@ -236,7 +238,7 @@ impl Tree {
 
     fn member_takes(&mut self, rank: usize, chance: &mut Chance) -> bool {
         let member = &mut self.members[rank];
-        let Some(frame) = take(&mut member.link.down, chance) else { return false };
+        let Some(frame) = take_for_member(&mut member.link.down, chance) else { return false };
         if frame.kind == FAILED {
             let reason = String::from_utf8(frame.payload.to_vec()).unwrap();
             let told = self.reasons.entry(frame.sequence).or_insert_with(|| reason.clone());
@@ -323,6 +325,21 @@ impl Member {
         self.results.push(Err(error));
         self.state = State::Finished;
     }
+}
+
+/// The next frame from a member: also the first that went through shared memory, before those that took the link.
+fn take_from_member(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
+    let alone = wire.iter().position(stands_alone).filter(|_| chance.one_in(2));
+    alone.and_then(|alone| wire.remove(alone)).or_else(|| take(wire, chance))
+}
+
+/// The next frame for a member: also any that went through shared memory, where it has two rings.
+fn take_for_member(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
+    let alone: Vec<usize> = (0..wire.len()).filter(|at| stands_alone(&wire[*at])).collect();
+    if alone.is_empty() || chance.one_in(2) {
+        return take(wire, chance);
+    }
+    wire.remove(alone[chance.below(alone.len())])
 }
 
 /// The next frame of a wire: the first, or the first control frame.

@@ -1,0 +1,231 @@
+//! Shared memory with the members of this host: short frames of collectives go through it, everything else by their
+//! links.
+//!
+//! Members wake this node when it sleeps and enough of them have something for it: all that it waits for, so that a
+//! collective costs one wake however many take part; anyone, when nothing has come for a while; at once, when somebody
+//! waits for what a member has. In between a nap ends by itself, so that a mistake, such as two members in different
+//! collectives, is noticed before the last one comes.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use banyan_link::Frame;
+use banyan_link::shared::{Hub, Unheard};
+
+use super::token::Token;
+use super::{Below, Node};
+use crate::collective::stands_alone;
+use crate::message;
+
+/// How long this node sleeps at first when it waits for many members: every look touches the rings of all.
+const FIRST_NAP: Duration = Duration::from_millis(40);
+
+/// After naps up to this one nothing is going on: the next member that has something wakes this node.
+const LONGEST_NAP: Duration = Duration::from_millis(160);
+
+/// How long the bell waits at most for all members to get their parts of a scatter, which come in several reads.
+const PARTS_TIME: Duration = Duration::from_millis(5);
+
+/// Shared memory and when to look at it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) hub: Hub,
+    /// Members that are awaited; for one of them it is looked at again.
+    awaited: u32,
+    /// The length of the nap, and its end; none while nothing is going on.
+    nap: Option<(Duration, Instant)>,
+    /// Members whose next frame is data that could not be taken.
+    blocked: BTreeSet<u32>,
+    /// A member rang.
+    rung: bool,
+    /// Parts of a scatter that members have got since the bell rang.
+    parts: u32,
+    /// When to ring although not all have theirs.
+    ring_at: Option<Instant>,
+}
+
+/// What is in a member's ring.
+pub(super) enum Next {
+    /// A frame was taken.
+    Taken,
+    /// Data that may not be taken now.
+    Blocked,
+    Nothing,
+}
+
+impl Shared {
+    /// For so many members; none if there is nobody to share with, or the system refuses.
+    pub(super) fn new(members: usize) -> Option<Shared> {
+        let members = u32::try_from(members).ok().filter(|members| *members > 0)?;
+        let hub = Hub::new(members).ok()?;
+        Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, parts: 0, ring_at: None })
+    }
+
+    /// Whether a member's next frame is data that could not be taken.
+    pub(super) fn is_blocked(&self, index: u32) -> bool {
+        self.blocked.contains(&index)
+    }
+
+    /// A member rang.
+    pub(super) fn ring(&mut self) {
+        self.rung = true;
+    }
+
+    /// Whether it is time to look.
+    fn is_due(&self, now: Instant) -> bool {
+        self.rung || self.nap.is_some_and(|(_, end)| end <= now) || self.hub.is_due(self.awaited)
+    }
+
+    /// When there is something to do although nobody rang.
+    pub(super) fn timeout(&self) -> Option<Instant> {
+        self.nap.map(|(_, end)| end).into_iter().chain(self.ring_at).min()
+    }
+
+    /// Wakes members for what was written for them: when there is something for all, or some have waited long enough. The
+    /// master, if it is one of them, gets no part of a scatter.
+    pub(super) fn ring_members(&mut self, has_master: bool, now: Instant) {
+        let all = self.hub.open_spokes().saturating_sub(has_master.into());
+        match self.hub.unheard() {
+            Unheard::Nothing => {}
+            Unheard::ForSome if self.parts < all && self.ring_at.is_none_or(|at| at > now) => {
+                self.ring_at.get_or_insert(now + PARTS_TIME);
+            }
+            Unheard::ForSome | Unheard::ForAll => {
+                self.hub.ring();
+                self.ring_at = None;
+                self.parts = 0;
+            }
+        }
+    }
+
+    /// Chooses the next nap, after something was found or not.
+    fn lie_down(&mut self, found: bool, awaited: u32, now: Instant) {
+        let length = match self.nap {
+            _ if found => Some(FIRST_NAP),
+            Some((length, _)) if length < LONGEST_NAP => Some(2 * length),
+            _ => None,
+        };
+        self.nap = length.map(|length| (length, now + length));
+        self.awaited = if length.is_some() { awaited.max(1) } else { 1 };
+    }
+
+    /// Says that this node goes to sleep; false if there is something to look at.
+    pub(super) fn doze(&mut self) -> bool {
+        !self.rung && self.hub.doze(self.awaited)
+    }
+}
+
+impl Node {
+    /// A member reads shared memory from now on.
+    pub(super) fn share_with(&mut self, index: usize) {
+        if let Some(shared) = &mut self.shared {
+            shared.hub.open(index as u32);
+        }
+    }
+
+    /// Takes what members have put into shared memory, if it is time.
+    pub(super) fn look_at_shared(&mut self) {
+        let now = Instant::now();
+        let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_due(now)) else { return };
+        shared.rung = false;
+        shared.hub.look();
+        let mut found = false;
+        for index in 0..self.members.len() {
+            found |= self.take_shared(index);
+        }
+        let awaited = self.awaited_members();
+        if let Some(shared) = &mut self.shared {
+            shared.lie_down(found, awaited, now);
+        }
+    }
+
+    /// Takes what a member has there; whether it had something.
+    fn take_shared(&mut self, index: usize) -> bool {
+        let token = Token::Member(index as u32);
+        let mut found = false;
+        loop {
+            let may_take_data = self.room(token).everywhere;
+            match self.next_shared(index, may_take_data) {
+                Next::Taken => found = true,
+                Next::Nothing => return found,
+                Next::Blocked => {
+                    self.wait_for_room(token);
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Takes the next frame of a member: control always, data if it may be.
+    pub(super) fn next_shared(&mut self, index: usize, may_take_data: bool) -> Next {
+        let Some(shared) = &mut self.shared else { return Next::Nothing };
+        if !shared.hub.is_open(index as u32) {
+            return Next::Nothing;
+        }
+        let mut is_blocked = false;
+        let next = shared.hub.receive(index as u32, |frame| {
+            is_blocked = frame.kind.is_data() && !may_take_data;
+            !is_blocked
+        });
+        if is_blocked {
+            shared.blocked.insert(index as u32);
+        } else {
+            shared.blocked.remove(&(index as u32));
+        }
+        match next {
+            Ok(Some(frame)) => {
+                self.from_member(index, frame);
+                Next::Taken
+            }
+            Ok(None) if is_blocked => Next::Blocked,
+            Ok(None) => Next::Nothing,
+            Err(error) => {
+                self.broken(Token::Member(index as u32), &error.to_string());
+                Next::Nothing
+            }
+        }
+    }
+
+    /// Members that have not entered the next collective, but for the master: whoever waits for its data is told at once.
+    fn awaited_members(&self) -> u32 {
+        let Some(shared) = &self.shared else { return 1 };
+        let is_awaited = |(index, member): &(usize, &super::member::Member)| {
+            let position = self.member_positions[*index];
+            member.rank != 0 && shared.hub.is_open(*index as u32) && self.collectives.awaits(position)
+        };
+        self.members.iter().enumerate().filter(is_awaited).count() as u32
+    }
+
+    /// Writes a frame for all members but one to the board; whether those that share memory have it now. The master gets
+    /// it by its link, before the bell wakes all others: what it does next is what they will wait for.
+    pub(super) fn publish(&mut self, but: Option<usize>, frame: &Frame) -> bool {
+        let but = match but.map(|child| self.below[child]) {
+            Some(Below::Member(index)) => Some(index as u32),
+            _ => self.has_master().then_some(0),
+        };
+        let urgent = !self.collectives.is_for_master(frame);
+        let Some(shared) = &mut self.shared else { return false };
+        stands_alone(frame) && shared.hub.publish(frame, but, urgent)
+    }
+
+    /// Whether a child has got what was published.
+    pub(super) fn has_published(&self, child: Below) -> bool {
+        match (child, &self.shared) {
+            (Below::Member(0), _) if self.has_master() => false,
+            (Below::Member(index), Some(shared)) => shared.hub.is_open(index as u32),
+            _ => false,
+        }
+    }
+
+    /// Whether the master is a member of this host: ranks ascend, so it is the first.
+    pub(super) fn has_master(&self) -> bool {
+        self.members.first().is_some_and(|member| member.rank == 0)
+    }
+
+    /// Writes a frame for one member to shared memory, if it is of a kind of which all get one: the bell wakes them all.
+    pub(super) fn put(&mut self, index: usize, frame: &Frame) -> bool {
+        let Some(shared) = self.shared.as_mut().filter(|_| frame.kind == message::SCATTER) else { return false };
+        shared.parts += u32::from(frame.flags & message::MORE == 0);
+        stands_alone(frame) && shared.hub.send(index as u32, frame)
+    }
+}

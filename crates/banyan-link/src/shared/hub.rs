@@ -1,0 +1,211 @@
+//! The hub's side: one writer of the board, and the reader of every ring that comes up.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::board::Board;
+use super::layout::{ARRIVALS, ASLEEP, Place, URGENT, WAKE_AT, words};
+use super::memory::Memory;
+use super::ring::{Reader, SharedError, Writer, is_small};
+use crate::frame::Frame;
+
+/// A spoke's number that no spoke has.
+const NOBODY: u32 = u32::MAX;
+
+/// The process that has the board. See the [module](super).
+#[derive(Debug)]
+pub struct Hub {
+    memory: Memory,
+    descriptor: OwnedFd,
+    bell: OwnedFd,
+    board: Board,
+    spokes: Vec<Side>,
+    /// Arrivals that were there when the rings were last looked at.
+    seen: u32,
+    /// Spokes that have been opened and not closed.
+    open: u32,
+    unheard: Unheard,
+}
+
+/// What was written since the bell rang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unheard {
+    /// Nothing.
+    Nothing,
+    /// Frames for single spokes: as the bell wakes all, it may be worth waiting until most have one.
+    ForSome,
+    /// Frames for all.
+    ForAll,
+}
+
+/// What the hub knows of one spoke.
+#[derive(Debug)]
+struct Side {
+    state: State,
+    up: Reader,
+    down: Writer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It has not said that it reads.
+    Absent,
+    Open,
+    /// It reads, and has written what cannot be.
+    Damaged,
+}
+
+impl Hub {
+    /// Memory for so many spokes.
+    ///
+    /// # Errors
+    /// When the system refuses: no such memory, no descriptors, no memory at all.
+    pub fn new(spokes: u32) -> io::Result<Hub> {
+        let (memory, descriptor) = Memory::create(words(spokes))?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let side = |spoke| {
+            let place = Place::of(spoke);
+            Side { state: State::Absent, up: Reader::new(place.up(), 0), down: Writer::new(place.down()) }
+        };
+        let spokes = (0..spokes).map(side).collect();
+        Ok(Hub { memory, descriptor, bell, board: Board::new(), spokes, seen: 0, open: 0, unheard: Unheard::Nothing })
+    }
+
+    /// What spokes need: the memory and the bell, in the order that [`Spoke::new`](super::Spoke::new) takes them.
+    pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        [self.descriptor.as_fd(), self.bell.as_fd()]
+    }
+
+    /// A spoke has said, by its socket, that it reads here: from now on frames may go this way.
+    pub fn open(&mut self, spoke: u32) {
+        let Some(side) = self.spokes.get_mut(spoke as usize) else { return };
+        if side.state == State::Absent {
+            side.state = State::Open;
+            self.open += 1;
+            let (words, place) = (self.memory.words(), Place::of(spoke));
+            words[place.board_read()].store(self.board.written(), Ordering::Relaxed);
+            words[place.is_open()].store(1, Ordering::Release);
+        }
+    }
+
+    /// A spoke is gone: nothing goes to it or comes from it any more.
+    pub fn close(&mut self, spoke: u32) {
+        if let Some(side) = self.spokes.get_mut(spoke as usize)
+            && side.state != State::Absent
+        {
+            side.state = State::Absent;
+            self.open -= 1;
+        }
+    }
+
+    /// Whether frames go to this spoke here.
+    pub fn is_open(&self, spoke: u32) -> bool {
+        self.spokes.get(spoke as usize).is_some_and(|side| side.state != State::Absent)
+    }
+
+    /// Writes a frame for all open spokes but one; false when it has to go by their sockets. It is read when the bell
+    /// rings, for this frame if `urgent`, or for a later one.
+    pub fn publish(&mut self, frame: &Frame, but: Option<u32>, urgent: bool) -> bool {
+        if !is_small(frame) {
+            return false;
+        }
+        let mut liars = Vec::new();
+        let open = self.spokes.iter().enumerate().filter(|(_, side)| side.state == State::Open);
+        let readers = open.map(|(spoke, _)| spoke as u32);
+        let but = but.unwrap_or(NOBODY);
+        let written = self.board.write(self.memory.words(), but, frame, readers, |spoke| liars.push(spoke));
+        for liar in liars {
+            self.spokes[liar as usize].state = State::Damaged;
+        }
+        self.unheard = if written && urgent { Unheard::ForAll } else { self.unheard };
+        written
+    }
+
+    /// Writes a frame for one spoke; false when it has to go by its socket. It is read when the bell rings, which wakes
+    /// all: for frames of which most spokes get one.
+    pub fn send(&mut self, spoke: u32, frame: &Frame) -> bool {
+        let Some(side) = self.spokes.get_mut(spoke as usize).filter(|side| side.state == State::Open) else {
+            return false;
+        };
+        let words = self.memory.words();
+        let read = words[Place::of(spoke).down_read()].load(Ordering::Acquire);
+        if !side.down.is_behind(read) {
+            side.state = State::Damaged;
+            return false;
+        }
+        let written = is_small(frame) && side.down.write(words, 0, frame, read);
+        self.unheard = if written { self.unheard.max(Unheard::ForSome) } else { self.unheard };
+        written
+    }
+
+    /// What was written that the bell has not been rung for.
+    pub fn unheard(&self) -> Unheard {
+        self.unheard
+    }
+
+    /// How many spokes are open.
+    pub fn open_spokes(&self) -> u32 {
+        self.open
+    }
+
+    /// Rings the bell, if something was written since the last time.
+    pub fn ring(&mut self) {
+        if std::mem::replace(&mut self.unheard, Unheard::Nothing) != Unheard::Nothing {
+            // Fails when it was rung 2^64 times and nobody could ever hear it; then they look when they wait.
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// The next frame of a spoke, if it has one and `wanted` takes it.
+    ///
+    /// # Errors
+    /// When it cannot have been written by a correct spoke.
+    pub fn receive(&mut self, spoke: u32, wanted: impl FnOnce(&Frame) -> bool) -> Result<Option<Frame>, SharedError> {
+        let Some(side) = self.spokes.get_mut(spoke as usize) else { return Ok(None) };
+        if side.state == State::Damaged {
+            return Err(SharedError { what: "the position of a reader" });
+        }
+        let words = self.memory.words();
+        let next = side.up.next(words, wanted);
+        if let Ok(Some(_)) = next {
+            words[Place::of(spoke).up_read()].store(side.up.read(), Ordering::Release);
+        }
+        next.map(|next| next.map(|(_, frame)| frame))
+    }
+
+    /// The rings are about to be looked at: what has arrived until now will be found.
+    pub fn look(&mut self) {
+        let words = self.memory.words();
+        words[ASLEEP].store(0, Ordering::Relaxed);
+        words[URGENT].swap(0, Ordering::AcqRel);
+        self.seen = words[ARRIVALS].load(Ordering::Acquire);
+    }
+
+    /// Whether so many spokes have announced something since the rings were last looked at, or something is urgent.
+    pub fn is_due(&self, arrivals: u32) -> bool {
+        is_due(self.memory.words(), self.seen, arrivals)
+    }
+
+    /// Asks to be woken, by a spoke's socket, when so many spokes have announced something, or something urgent; false
+    /// when they have already. To be called before going to sleep.
+    pub fn doze(&mut self, arrivals: u32) -> bool {
+        let words = self.memory.words();
+        words[WAKE_AT].store(self.seen.wrapping_add(arrivals), Ordering::Relaxed);
+        words[ASLEEP].store(1, Ordering::Relaxed);
+        // Either a spoke sees that the hub sleeps, or the hub sees what the spoke announced.
+        fence(Ordering::SeqCst);
+        let due = is_due(words, self.seen, arrivals);
+        if due {
+            words[ASLEEP].store(0, Ordering::Relaxed);
+        }
+        !due
+    }
+}
+
+fn is_due(words: &[AtomicU32], seen: u32, arrivals: u32) -> bool {
+    let arrived = words[ARRIVALS].load(Ordering::Acquire).wrapping_sub(seen);
+    arrived >= arrivals || words[URGENT].load(Ordering::Relaxed) != 0
+}

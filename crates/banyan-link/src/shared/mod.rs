@@ -1,0 +1,30 @@
+//! Shared memory within a host: small frames between one process, the *hub*, and many that it started, its *spokes*.
+//!
+//! What is for all spokes is written once, to the *board*, and one *bell* wakes all that sleep. What is for one goes to
+//! a ring of its own, and what a spoke has for the hub to another. So a frame costs no system call, and a wait one.
+//!
+//! Sockets stay: for frames that are long, have a format or find no room here, for those that come before both sides
+//! have opened this way, and to notice that the other side is gone. Each of the two ways keeps its own order. A frame
+//! that a spoke sent by its socket is seen by the hub after those it had put here before; nothing else is promised about
+//! frames that went different ways, so users send such frames here as do not depend on others that went there.
+//!
+//! What lies in shared memory is hostile: it is copied out, then checked; positions that cannot be are an error, which
+//! costs the spoke its place and nobody else anything. There are no locks, so a process that is killed in the middle of
+//! a write leaves something that nobody looks at. Processes that share memory belong to one user and could do each other
+//! any harm without it; what the checks ensure is that no error of one brings down another.
+//!
+//! [`Hub`] and [`Spoke`] never wait: drivers sleep on descriptors, beside their sockets. Where the system refuses such
+//! memory, making a hub fails and there are only sockets.
+
+mod board;
+mod hub;
+mod layout;
+mod memory;
+mod ring;
+mod spoke;
+#[cfg(test)]
+mod tests;
+
+pub use hub::{Hub, Unheard};
+pub use ring::{SHARED_PAYLOAD, SharedError};
+pub use spoke::Spoke;

@@ -1,0 +1,112 @@
+//! A spoke's side: reads the board and the ring down to it, and writes the one up.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{Ordering, fence};
+
+use super::layout::{ARRIVALS, ASLEEP, Place, URGENT, WAKE_AT, board, words};
+use super::memory::Memory;
+use super::ring::{Reader, SharedError, Writer, is_small};
+use crate::frame::Frame;
+
+/// A process that a hub has started. See the [module](super).
+#[derive(Debug)]
+pub struct Spoke {
+    memory: Memory,
+    bell: OwnedFd,
+    number: u32,
+    place: Place,
+    /// Once the hub has opened this place.
+    board: Option<Reader>,
+    down: Reader,
+    up: Writer,
+    /// Something was written that was not announced.
+    is_unannounced: bool,
+}
+
+impl Spoke {
+    /// From what the hub [gave](super::Hub::descriptors), and the number of this spoke. Tell the hub, by the socket, that
+    /// this spoke reads here.
+    ///
+    /// # Errors
+    /// When they are not a hub's, or the memory cannot be mapped.
+    pub fn new(memory: OwnedFd, bell: OwnedFd, number: u32) -> io::Result<Spoke> {
+        let memory = Memory::open(&memory)?;
+        let end = number.checked_add(1).ok_or_else(|| io::Error::other("no spoke has that number"))?;
+        if memory.words().len() < words(end) {
+            return Err(io::Error::other(format!("the shared memory has no place for number {number}")));
+        }
+        let place = Place::of(number);
+        let (down, up) = (Reader::new(place.down(), 0), Writer::new(place.up()));
+        Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced: false })
+    }
+
+    /// Readable, once for each time that the hub rang. To be waited for with [`Poller::register_bell`], and never read:
+    /// it wakes all spokes.
+    ///
+    /// [`Poller::register_bell`]: crate::Poller::register_bell
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    /// The next frame from the hub.
+    ///
+    /// # Errors
+    /// When it cannot have been written by a correct hub.
+    pub fn receive(&mut self) -> Result<Option<Frame>, SharedError> {
+        let words = self.memory.words();
+        let board = match &mut self.board {
+            Some(board) => board,
+            None if words[self.place.is_open()].load(Ordering::Acquire) == 0 => return Ok(None),
+            none => {
+                let from = words[self.place.board_read()].load(Ordering::Relaxed);
+                none.insert(Reader::new(board(), from))
+            }
+        };
+        while let Some((but, frame)) = board.next(words, |_| true)? {
+            words[self.place.board_read()].store(board.read(), Ordering::Release);
+            if but != self.number {
+                return Ok(Some(frame));
+            }
+        }
+        let next = self.down.next(words, |_| true)?;
+        if next.is_some() {
+            words[self.place.down_read()].store(self.down.read(), Ordering::Release);
+        }
+        Ok(next.map(|(_, frame)| frame))
+    }
+
+    /// Whether a frame can go this way at all.
+    pub fn takes(&self, frame: &Frame) -> bool {
+        is_small(frame)
+    }
+
+    /// Writes a frame for the hub, which will find it after it is [announced](Self::announce). False when there is no
+    /// room until the hub has read.
+    pub fn send(&mut self, frame: &Frame) -> bool {
+        let words = self.memory.words();
+        let read = words[self.place.up_read()].load(Ordering::Acquire);
+        let written = is_small(frame) && self.up.is_behind(read) && self.up.write(words, 0, frame, read);
+        self.is_unannounced |= written;
+        written
+    }
+
+    /// Tells the hub of what was written, if anything was. True when the hub sleeps and wants to be woken, by the
+    /// socket: the hub may wait for others besides this spoke, but not if it is urgent.
+    pub fn announce(&mut self, urgent: bool) -> bool {
+        if !std::mem::take(&mut self.is_unannounced) && !urgent {
+            return false;
+        }
+        let words = self.memory.words();
+        if urgent {
+            words[URGENT].store(1, Ordering::Release);
+        }
+        let arrivals = words[ARRIVALS].fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+        fence(Ordering::SeqCst);
+        if words[ASLEEP].load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let enough = arrivals.wrapping_sub(words[WAKE_AT].load(Ordering::Relaxed)).cast_signed() >= 0;
+        (urgent || enough) && words[ASLEEP].swap(0, Ordering::AcqRel) == 1
+    }
+}

@@ -1,0 +1,272 @@
+//! Rings against a model, and what hostile contents do to them; over ordinary memory, so that Miri can run it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::ring::{Reader, Ring, SHARED_PAYLOAD, Writer};
+use crate::frame::{Frame, Kind};
+
+const CAPACITY: u32 = 1024;
+
+fn ring() -> (Ring, Vec<AtomicU32>) {
+    let ring = Ring { written: 0, data: 1, capacity: CAPACITY };
+    (ring, (0..=CAPACITY).map(|_| AtomicU32::new(0)).collect())
+}
+
+fn frame(sequence: u32, length: usize) -> Frame {
+    let payload: Vec<u8> = (0..length).map(|at| (at as u32 ^ sequence) as u8).collect();
+    Frame { flags: sequence as u8, ..Frame::new(Kind::data(16), sequence + 1, sequence, payload) }
+}
+
+/// What happens to a ring with two readers.
+#[derive(Debug, Clone)]
+enum Step {
+    Write(usize),
+    Read(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let write = (0..=SHARED_PAYLOAD).prop_map(Step::Write);
+    let short = (0..40usize).prop_map(Step::Write);
+    let read = (0..2usize).prop_map(Step::Read);
+    prop::collection::vec(prop_oneof![1 => write, 3 => short, 5 => read], 0..200)
+}
+
+proptest! {
+    #[test]
+    fn every_reader_gets_every_frame_once_in_order_and_nothing_unread_is_overwritten(steps in steps(), start: u32) {
+        let (ring, words) = ring();
+        // Positions wrap around; that must not show.
+        words[0].store(start, Ordering::Relaxed);
+        let mut writer = Writer::starting_at(ring, start);
+        let mut readers = [Reader::new(ring, start), Reader::new(ring, start)];
+        let mut model = [VecDeque::new(), VecDeque::new()];
+        for (sequence, step) in (0..).zip(steps) {
+            match step {
+                Step::Write(length) => {
+                    let frame = frame(sequence, length);
+                    let unread = readers.each_ref().map(|reader| writer.written().wrapping_sub(reader.read()));
+                    let slowest = writer.written().wrapping_sub(unread[0].max(unread[1]));
+                    let fits = unread[0].max(unread[1]) as usize + 9 + length.div_ceil(4) <= CAPACITY as usize;
+                    prop_assert_eq!(writer.write(&words, sequence, &frame, slowest), fits);
+                    if fits {
+                        model.iter_mut().for_each(|queue| queue.push_back((sequence, frame.clone())));
+                    }
+                }
+                Step::Read(which) => {
+                    prop_assert_eq!(readers[which].next(&words, |_| true), Ok(model[which].pop_front()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_words_are_an_error_or_a_frame_that_was_there(
+        written: u32,
+        hostile in prop::collection::vec(any::<u32>(), 64),
+        length in 0u32..2000,
+    ) {
+        let (ring, words) = ring();
+        hostile.iter().zip(&words[1..]).for_each(|(word, at)| at.store(*word, Ordering::Relaxed));
+        words[0].store(written, Ordering::Relaxed);
+        // A header that can be decoded half of the time, with any length.
+        words[2].store(length, Ordering::Relaxed);
+        words[3].store(hostile[0] & 0xff, Ordering::Relaxed);
+        (6..10).for_each(|at| words[at].store(0, Ordering::Relaxed));
+        let mut reader = Reader::new(ring, 0);
+        if let Ok(Some((_, frame))) = reader.next(&words, |_| true) {
+            prop_assert!(frame.payload.len() <= SHARED_PAYLOAD && !frame.kind.is_link());
+            prop_assert!(reader.read() <= written && written <= CAPACITY);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_wanted_stays() {
+    let (ring, words) = ring();
+    assert!(Writer::starting_at(ring, 0).write(&words, 7, &frame(1, 5), 0));
+    let mut reader = Reader::new(ring, 0);
+    assert_eq!(reader.next(&words, |_| false), Ok(None));
+    assert_eq!(reader.next(&words, |_| true), Ok(Some((7, frame(1, 5)))));
+}
+
+#[test]
+fn a_write_that_was_not_finished_is_never_seen() {
+    let (ring, words) = ring();
+    let torn = frame(3, 100);
+    Writer::starting_at(ring, 0).write(&words, 0, &torn, 0);
+    // The writer was killed before it published how far it had written.
+    words[0].store(0, Ordering::Relaxed);
+    assert_eq!(Reader::new(ring, 0).next(&words, |_| true), Ok(None));
+}
+
+#[test]
+fn a_reader_on_another_processor_sees_whole_frames_in_order() {
+    const FRAMES: u32 = if cfg!(miri) { 50 } else { 100_000 };
+    let (ring, words) = ring();
+    let read = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = Writer::starting_at(ring, 0);
+            for sequence in 0..FRAMES {
+                let frame = frame(sequence, sequence as usize % 200);
+                while !writer.write(&words, sequence, &frame, read.load(Ordering::Acquire)) {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        let mut reader = Reader::new(ring, 0);
+        for sequence in 0..FRAMES {
+            let next = loop {
+                match reader.next(&words, |_| true).unwrap() {
+                    Some(next) => break next,
+                    None => std::thread::yield_now(),
+                }
+            };
+            assert_eq!(next, (sequence, frame(sequence, sequence as usize % 200)));
+            read.store(reader.read(), Ordering::Release);
+        }
+    });
+}
+
+#[test]
+fn empty_payloads_and_flags_come_through() {
+    let (ring, words) = ring();
+    let sent = Frame { flags: 3, ..Frame::new(Kind::control(130), 0, u32::MAX, Bytes::new()) };
+    Writer::starting_at(ring, 0).write(&words, 0, &sent, 0);
+    assert_eq!(Reader::new(ring, 0).next(&words, |_| true), Ok(Some((0, sent))));
+}
+
+#[cfg(not(miri))]
+mod hubs {
+    use std::os::fd::BorrowedFd;
+
+    use super::super::{Hub, Spoke, Unheard};
+    use super::*;
+
+    fn hub_with(spokes: u32) -> (Hub, Vec<Spoke>) {
+        let mut hub = Hub::new(spokes).unwrap();
+        let owned = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().unwrap();
+        let spoke = |number| {
+            let [memory, bell] = hub.descriptors().map(owned);
+            Spoke::new(memory, bell, number).unwrap()
+        };
+        let all = (0..spokes).map(spoke).collect();
+        (0..spokes).for_each(|spoke| hub.open(spoke));
+        (hub, all)
+    }
+
+    #[test]
+    fn what_is_published_reaches_all_but_one() {
+        let (mut hub, mut spokes) = hub_with(3);
+        assert!(hub.publish(&frame(1, 128), Some(1), true));
+        assert!(hub.publish(&frame(2, 0), None, false));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 128))));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(2, 0))));
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 0))));
+        assert_eq!(spokes[1].receive(), Ok(None));
+    }
+
+    #[test]
+    fn a_spoke_sees_nothing_that_was_published_before_it_was_opened() {
+        let (mut hub, mut spokes) = hub_with(2);
+        hub.close(1);
+        assert!(hub.publish(&frame(1, 8), None, true));
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 8))));
+        hub.open(1);
+        assert_eq!(spokes[1].receive(), Ok(None));
+        assert!(hub.publish(&frame(2, 8), None, true));
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 8))));
+    }
+
+    #[test]
+    fn a_slow_reader_fills_the_board_until_it_reads_or_is_gone() {
+        let (mut hub, mut spokes) = hub_with(2);
+        let mut published = 0;
+        while hub.publish(&frame(published, 1000), None, true) {
+            published += 1;
+            assert_eq!(spokes[0].receive(), Ok(Some(frame(published - 1, 1000))));
+            assert!(published < 1000, "the board has no end");
+        }
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
+        assert!(hub.publish(&frame(published, 1000), None, true));
+        assert!(!hub.publish(&frame(published, 1000), None, true));
+        hub.close(1);
+        assert!(hub.publish(&frame(published, 1000), None, true));
+    }
+
+    #[test]
+    fn parts_and_answers_go_by_the_rings_of_each_spoke() {
+        let (mut hub, mut spokes) = hub_with(2);
+        assert!(hub.send(0, &frame(1, 100)) && hub.send(1, &frame(2, 100)));
+        assert_eq!(hub.unheard(), Unheard::ForSome);
+        assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 100))));
+        assert!(spokes[1].send(&frame(3, 100)));
+        assert_eq!(hub.receive(1, |_| true), Ok(Some(frame(3, 100))));
+        assert_eq!(hub.receive(0, |_| true), Ok(None));
+    }
+
+    #[test]
+    fn a_ring_that_is_full_takes_more_when_it_was_read() {
+        let (mut hub, mut spokes) = hub_with(1);
+        while spokes[0].send(&frame(0, 500)) {}
+        assert_eq!(hub.receive(0, |_| true), Ok(Some(frame(0, 500))));
+        assert!(spokes[0].send(&frame(1, 500)));
+        while hub.send(0, &frame(0, 500)) {}
+        assert_eq!(spokes[0].receive(), Ok(Some(frame(0, 500))));
+        assert!(hub.send(0, &frame(1, 500)));
+    }
+
+    #[test]
+    fn long_frames_do_not_go_this_way() {
+        let (mut hub, mut spokes) = hub_with(1);
+        let long = frame(0, SHARED_PAYLOAD + 1);
+        assert!(!hub.publish(&long, None, true) && !hub.send(0, &long) && !spokes[0].send(&long));
+    }
+
+    #[test]
+    fn the_hub_is_woken_once_when_enough_have_announced_something() {
+        let (mut hub, mut spokes) = hub_with(3);
+        hub.look();
+        assert!(hub.doze(2));
+        assert!(!spokes[0].announce(false), "nothing was sent");
+        let mut announced = Vec::new();
+        for spoke in &mut spokes {
+            assert!(spoke.send(&frame(0, 1)));
+            announced.push(spoke.announce(false));
+        }
+        assert_eq!(announced, [false, true, false]);
+        assert!(hub.is_due(3) && !hub.doze(3));
+        hub.look();
+        assert!(hub.doze(1));
+    }
+
+    #[test]
+    fn what_is_urgent_wakes_the_hub_at_once_and_is_not_slept_over() {
+        let (mut hub, mut spokes) = hub_with(3);
+        hub.look();
+        assert!(hub.doze(3));
+        assert!(spokes[2].send(&frame(0, 1)) && spokes[2].announce(true));
+        hub.look();
+        assert!(spokes[2].send(&frame(0, 1)) && !spokes[2].announce(true), "it is awake");
+        assert!(!hub.doze(3), "and finds it before it sleeps");
+    }
+
+    #[test]
+    fn a_spoke_that_claims_to_have_read_the_future_loses_its_place_and_nobody_else_does() {
+        let (mut hub, mut spokes) = hub_with(2);
+        let memory = super::super::memory::Memory::open(hub.descriptors()[0]).unwrap();
+        let place = super::super::layout::Place::of(0);
+        memory.words()[place.board_read()].store(1 << 30, Ordering::Relaxed);
+        while hub.publish(&frame(0, 1000), None, true) {
+            assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
+            if hub.receive(0, |_| true).is_err() {
+                return;
+            }
+        }
+        panic!("the lie was believed");
+    }
+}
