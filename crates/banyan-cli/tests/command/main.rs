@@ -8,6 +8,7 @@ mod measure;
 mod refusals;
 mod run;
 mod schema;
+mod sim;
 mod stat;
 mod topo;
 mod workshop;

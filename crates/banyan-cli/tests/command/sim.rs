@@ -1,0 +1,48 @@
+//! `sim`: trees in one process, from a seed.
+
+use crate::workshop::Workshop;
+
+#[test]
+fn a_seed_gives_the_same_run_again_and_another_seed_another() {
+    let shop = Workshop::new();
+    let run = |seed: &str| shop.well(&["sim", "--shape", "3x3x3", "--faults", "5", "--seed", seed]);
+    let first = run("1");
+    assert_eq!(first, run("1"));
+    assert_ne!(first, run("2"));
+    assert!(first.starts_with("3x3x3: 27 members under 12 inner nodes\nwaves delivered           50"), "{first}");
+}
+
+#[test]
+fn json_says_what_came_of_it() {
+    let shop = Workshop::new();
+    let ran = shop.run(&["sim", "--nodes", "60", "--fanout", "8", "--seeds", "3", "--only-deaths", "--json"]);
+    let found = &ran.json()[0]["sim"];
+    assert_eq!(ran.status, 0);
+    assert_eq!((&found["shape"], &found["members"]), (&"8x8".into(), &64.into()));
+    assert_eq!((&found["waves"], &found["lost"], &found["failure"]), (&150.into(), &0.into(), &serde_json::Value::Null));
+}
+
+#[test]
+fn a_trace_tells_everything_that_happens() {
+    let shop = Workshop::new();
+    let trace = shop.well(&["sim", "--shape", "2x2", "--faults", "1", "--only-deaths", "--trace"]);
+    for word in ["fault: ", "dials", "Attach", "Welcome", "delivered stream 1 0-"] {
+        assert!(trace.contains(word), "{word} is not in the trace");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let shop = Workshop::new();
+    for arguments in [
+        &["sim", "--shape", "4x"][..],
+        &["sim", "--shape", "9999x9999x9999"],
+        &["sim", "--nodes", "0"],
+        &["sim", "--nodes", "10", "--shape", "2x5"],
+        &["sim", "--fanout", "1", "--nodes", "10"],
+    ] {
+        let refused = shop.run(arguments);
+        assert_eq!((refused.status, refused.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(!refused.err.is_empty(), "{arguments:?}");
+    }
+}
