@@ -16,7 +16,7 @@ use crate::described::{self, DescribedError};
 use crate::inherited::inherited_socket;
 use crate::message;
 use crate::node::member_link_options;
-use crate::sharing::{Arrival, ROOM_PAUSE, Sharing};
+use crate::sharing::{Arrival, FIRST_ROOM_PAUSE, LONGEST_ROOM_PAUSE, Sharing};
 use crate::ticket::{Ticket, TicketError};
 
 /// The environment variable that says how to join: `fd:3`, or `fd:3,4,5` where the agent shares memory.
@@ -141,9 +141,13 @@ impl Member {
             }
         };
         let numbers = value.strip_prefix("fd:").and_then(numbers);
-        let shared = numbers.as_ref().and_then(|numbers| numbers.get(1..)?.try_into().ok());
-        let descriptor = numbers.as_ref().and_then(|numbers| numbers.first().copied());
-        let socket = descriptor.ok_or_else(|| "it should be fd: and numbers".to_owned()).and_then(inherited_socket);
+        let (descriptor, shared) = match numbers.as_deref() {
+            Some([socket]) => (Some(*socket), None),
+            Some([socket, memory, bell]) => (Some(*socket), Some([*memory, *bell])),
+            _ => (None, None),
+        };
+        let known = descriptor.ok_or_else(|| "it should be fd: and one or three numbers".to_owned());
+        let socket = known.and_then(inherited_socket);
         let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
         Member::welcome(Link::inherited(socket, &member_link_options()), shared)
     }
@@ -372,8 +376,13 @@ impl Member {
             self.link.send(frame);
             return Ok(());
         }
+        let mut length = FIRST_ROOM_PAUSE;
         while !self.sharing.as_mut().is_some_and(|sharing| sharing.send(&frame)) {
-            let pause = Instant::now() + ROOM_PAUSE;
+            if let Some(sharing) = self.sharing.as_mut().filter(|_| length == FIRST_ROOM_PAUSE) {
+                sharing.hurry();
+            }
+            let pause = Instant::now() + length;
+            length = LONGEST_ROOM_PAUSE.min(2 * length);
             match deadline {
                 Some(deadline) if deadline <= pause => self.receive(what, Some(deadline))?,
                 _ => self.receive_until(Some(pause)).map(drop)?,
@@ -387,7 +396,9 @@ impl Member {
         if let Some(sharing) = &mut self.sharing {
             sharing.announce(&mut self.link);
         }
-        self.link.flush(Instant::now());
+        if self.link.wants_write() {
+            self.link.flush(Instant::now());
+        }
         while self.link.wants_write() {
             self.receive(what, deadline)?;
         }

@@ -16,8 +16,10 @@ const LINK: u64 = 0;
 /// What it says when the agent rang.
 const BELL: u64 = 1;
 
-/// How often a member that finds its ring full looks for room.
-pub(crate) const ROOM_PAUSE: Duration = Duration::from_millis(1);
+/// When a member that finds its ring full looks for room again, at first; each time twice as late, …
+pub(crate) const FIRST_ROOM_PAUSE: Duration = Duration::from_millis(1);
+/// … up to this.
+pub(crate) const LONGEST_ROOM_PAUSE: Duration = Duration::from_millis(64);
 
 /// See the module.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(crate) struct Sharing {
     poller: Poller,
     ready: Vec<Ready>,
     watches_writing: bool,
+    /// Something was put there that the agent counts on to come from everyone.
+    is_counted: bool,
     /// Something was put there that others wait for.
     is_urgent: bool,
 }
@@ -49,7 +53,7 @@ impl Sharing {
         poller.register(&*link, LINK, Interest::READ).ok()?;
         poller.register_bell(spoke.bell(), BELL).ok()?;
         link.send(Frame::new(message::SHARED, 0, 0, bytes::Bytes::new()));
-        Some(Sharing { spoke, poller, ready: Vec::new(), watches_writing: false, is_urgent: false })
+        Some(Sharing { spoke, poller, ready: Vec::new(), watches_writing: false, is_counted: false, is_urgent: false })
     }
 
     /// Whether a frame goes this way. The parts of a scatter are too many: the link takes them all at once.
@@ -61,8 +65,11 @@ impl Sharing {
     /// Puts a frame there; false when there is no room.
     pub(crate) fn send(&mut self, frame: &Frame) -> bool {
         let sent = self.spoke.send(frame);
-        // The master's bytes are what others wait for; all others are waited for together. A full ring is urgent, too.
-        self.is_urgent |= !sent || frame.kind == message::BROADCAST;
+        // Nobody waits for a member to have entered unless somebody waits for GO; whoever enters such a collective soon
+        // waits in another. The master's bytes are what others wait for.
+        let is_waited_for = frame.kind != message::ENTER || frame.payload.first() == Some(&1);
+        self.is_counted |= sent && is_waited_for;
+        self.is_urgent |= sent && frame.kind == message::BROADCAST;
         sent
     }
 
@@ -73,7 +80,9 @@ impl Sharing {
 
     /// Tells the agent of what was put there; wakes it if it sleeps and wants to be.
     pub(crate) fn announce(&mut self, link: &mut Link) {
-        if self.spoke.announce(std::mem::take(&mut self.is_urgent)) {
+        let is_urgent = std::mem::take(&mut self.is_urgent);
+        let is_due = std::mem::take(&mut self.is_counted) || is_urgent;
+        if is_due && self.spoke.announce(is_urgent) {
             link.send(Frame::new(message::BELL, 0, 0, bytes::Bytes::new()));
         }
     }

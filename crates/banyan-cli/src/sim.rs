@@ -40,7 +40,7 @@ pub(crate) struct Sim {
     /// So many runs, each with the next seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seeds: u64,
-    /// So many faults, in the first tenths of a second
+    /// So many faults
     #[arg(long, value_name = "N", default_value_t = 3)]
     faults: usize,
     /// Members fail too, not only the nodes between them and the front-end
@@ -52,6 +52,15 @@ pub(crate) struct Sim {
     /// Waves of each stream
     #[arg(long, value_name = "N", default_value_t = 50)]
     waves: u64,
+    /// Packets that the front-end sends on each stream
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    packets: u64,
+    /// Faults happen within so many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 100)]
+    within: u64,
+    /// Waves that a member may be ahead of the front-end
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..))]
+    window: u64,
     /// Streams; the first has all members, others have some
     #[arg(long, value_name = "N", default_value_t = 1)]
     streams: usize,
@@ -92,18 +101,29 @@ impl Sim {
         }
     }
 
-    fn one(&self, shape: &[usize], seed: u64) -> Result<Result<Ran, Broken>, Failure> {
+    fn plan(&self, shape: &[usize], seed: u64) -> Plan {
         let faults = FaultPlan {
             count: self.faults,
-            within: Duration::from_millis(100),
+            within: Duration::from_millis(self.within),
             hits_members: self.members_fail,
             only_deaths: self.only_deaths,
         };
-        let plan =
-            Plan { shape: shape.to_vec(), seed, waves: self.waves, streams: self.streams, faults, ..Plan::default() };
+        Plan {
+            shape: shape.to_vec(),
+            seed,
+            waves: self.waves,
+            packets: self.packets,
+            streams: self.streams,
+            window_waves: self.window,
+            faults,
+            ..Plan::default()
+        }
+    }
+
+    fn one(&self, shape: &[usize], seed: u64) -> Result<Result<Ran, Broken>, Failure> {
         let mut out = output::stdout();
         let mut written = Ok(());
-        let ran = simulate(&plan, &mut |line| {
+        let ran = simulate(&self.plan(shape, seed), &mut |line| {
             if self.trace && written.is_ok() {
                 written = writeln!(out, "{}", line());
             }
@@ -115,8 +135,8 @@ impl Sim {
 
     fn tell(&self, shape: &[usize], sum: Option<&Ran>, broken: Option<&Broken>, took: Duration) -> Result<(), Failure> {
         let mut out = output::stdout();
+        let replay = broken.map(|broken| format!("{} --trace", self.plan(shape, broken.seed).command()));
         let shape = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
-        let replay = broken.map(|broken| self.replay(&shape, broken.seed));
         if self.json {
             writeln!(out, "{}", self.as_json(&shape, sum, broken, replay.as_deref(), took))?;
         } else {
@@ -128,15 +148,6 @@ impl Sim {
             }
         }
         Ok(out.flush()?)
-    }
-
-    fn replay(&self, shape: &str, seed: u64) -> String {
-        let flags = [(self.members_fail, " --members-fail"), (self.only_deaths, " --only-deaths")];
-        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
-        let (faults, waves, streams) = (self.faults, self.waves, self.streams);
-        format!(
-            "banyan sim --shape {shape} --seed {seed} --faults {faults} --waves {waves} --streams {streams}{flags} --trace"
-        )
     }
 
     fn as_json(

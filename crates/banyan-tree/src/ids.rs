@@ -17,7 +17,7 @@ impl NodeId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(pub u16);
 
-/// How often a node has looked for a parent. Of two reports about one node, the one with the larger epoch is true.
+/// How many questions for a parent a node has asked. Of two reports about one node, the one with the larger epoch is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(pub u32);
 
@@ -34,14 +34,14 @@ impl StreamId {
     pub const CONTROL: StreamId = StreamId(0);
 }
 
-/// The number of a wave of a stream: the packets that all members sent as their so-manieth.
+/// The number of a wave of a stream: wave k holds the k-th packets of all members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Wave(pub u64);
 
 impl Wave {
     /// The wave so many later.
     pub fn after(self, waves: u32) -> Wave {
-        Wave(self.0 + u64::from(waves))
+        Wave(self.0.saturating_add(u64::from(waves)))
     }
 
     /// How many waves lie between this one and a later one.

@@ -10,7 +10,7 @@ use banyan_link::{Event as LinkEvent, Frame, Interest};
 use rustix::process::Signal;
 
 use super::member::{Common, Streams};
-use super::shared::Next;
+use super::shared::{Next, SHARED_FRAMES};
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
 use crate::assignment::{Image, Terms};
@@ -172,7 +172,7 @@ impl Node {
     /// credit.
     fn take_last_words(&mut self, index: usize) {
         let token = Token::Member(index as u32);
-        while let Next::Taken = self.next_shared(index, true) {}
+        self.take_all_shared(index);
         loop {
             let Some(wire) = self.wire(token) else { return };
             let before = wire.link.counters().bytes_received;
@@ -192,9 +192,16 @@ impl Node {
         }
     }
 
+    /// Takes what a member has left in shared memory. Others could write there, too, but not for ever.
+    fn take_all_shared(&mut self, index: usize) {
+        for _ in 0..SHARED_FRAMES {
+            let Next::Taken = self.next_shared(index, true) else { return };
+        }
+    }
+
     /// Closes the link of a member: it is gone, or has to go.
     pub(super) fn close_member_link(&mut self, index: usize) {
-        while let Next::Taken = self.next_shared(index, true) {}
+        self.take_all_shared(index);
         self.stop_sharing(index);
         if let Some(mut wire) = self.members[index].wire.take() {
             wire.unwatch(&self.poller);

@@ -47,7 +47,7 @@ use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use member::{InputPipe, Member};
-use shared::{Next, Shared};
+use shared::{Next, SHARED_FRAMES, Shared};
 use staging::Staging;
 use together::Together;
 use token::Token;
@@ -342,12 +342,18 @@ impl Node {
 
     /// Takes what a link has received: control always, data while there is room where it may go.
     fn pump(&mut self, token: Token) {
+        let mut shared_frames = 0;
         loop {
             let mut room = self.room(token);
             if let Token::Member(index) = token {
                 // What it put into shared memory it did before it sent what came over the link.
                 match self.next_shared(index as usize, room.everywhere) {
-                    Next::Taken => continue,
+                    Next::Taken if shared_frames < SHARED_FRAMES => {
+                        shared_frames += 1;
+                        continue;
+                    }
+                    // The others have their turn first, and so has what came over the link after these.
+                    Next::Taken => return self.wait_for_room(token),
                     Next::Blocked => {
                         room = Room::NONE;
                         self.wait_for_room(token);
@@ -476,11 +482,14 @@ impl Node {
     /// Writes what waits in the links that were given something.
     fn flush(&mut self) {
         let now = Instant::now();
-        while let Some(token) = self.touched.pop() {
-            if let Some(wire) = self.wire(token) {
-                wire.link.flush(now);
-                self.watch(token);
-                self.pump(token);
+        while !self.touched.is_empty() {
+            // In their order: the first has the master below it, and what that does next is what all others wait for.
+            for token in std::mem::take(&mut self.touched) {
+                if let Some(wire) = self.wire(token) {
+                    wire.link.flush(now);
+                    self.watch(token);
+                    self.pump(token);
+                }
             }
         }
         let has_master = self.has_master();

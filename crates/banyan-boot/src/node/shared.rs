@@ -14,14 +14,21 @@ use banyan_link::shared::{Hub, Unheard};
 
 use super::token::Token;
 use super::{Below, Node};
-use crate::collective::stands_alone;
+use crate::collective::{belongs_to_collectives, stands_alone};
 use crate::message;
 
 /// How long this node sleeps at first when it waits for many members: every look touches the rings of all.
-const FIRST_NAP: Duration = Duration::from_millis(40);
+const FIRST_NAP: Duration = Duration::from_millis(200);
 
 /// After naps up to this one nothing is going on: the next member that has something wakes this node.
-const LONGEST_NAP: Duration = Duration::from_millis(160);
+const LONGEST_NAP: Duration = Duration::from_millis(400);
+
+/// Even then it looks now and then: a member that was stopped just when it should have rung must not silence all others.
+const IDLE_NAP: Duration = Duration::from_secs(2);
+
+/// Frames of one member that are taken before others have their turn: more than its ring holds, unless it writes while
+/// they are read.
+pub(super) const SHARED_FRAMES: u32 = 128;
 
 /// How long the bell waits at most for all members to get their parts of a scatter, which come in several reads.
 const PARTS_TIME: Duration = Duration::from_millis(5);
@@ -32,7 +39,7 @@ pub(super) struct Shared {
     pub(super) hub: Hub,
     /// Members that are awaited; for one of them it is looked at again.
     awaited: u32,
-    /// The length of the nap, and its end; none while nothing is going on.
+    /// The length of the nap, and its end; none before the first look.
     nap: Option<(Duration, Instant)>,
     /// Members whose next frame is data that could not be taken.
     blocked: BTreeSet<u32>,
@@ -101,12 +108,12 @@ impl Shared {
     /// Chooses the next nap, after something was found or not.
     fn lie_down(&mut self, found: bool, awaited: u32, now: Instant) {
         let length = match self.nap {
-            _ if found => Some(FIRST_NAP),
-            Some((length, _)) if length < LONGEST_NAP => Some(2 * length),
-            _ => None,
+            _ if found => FIRST_NAP,
+            Some((length, _)) if length < LONGEST_NAP => 2 * length,
+            _ => IDLE_NAP,
         };
-        self.nap = length.map(|length| (length, now + length));
-        self.awaited = if length.is_some() { awaited.max(1) } else { 1 };
+        self.nap = Some((length, now + length));
+        self.awaited = if length < IDLE_NAP { awaited.max(1) } else { 1 };
     }
 
     /// Says that this node goes to sleep; false if there is something to look at.
@@ -143,17 +150,22 @@ impl Node {
     fn take_shared(&mut self, index: usize) -> bool {
         let token = Token::Member(index as u32);
         let mut found = false;
-        loop {
+        for _ in 0..SHARED_FRAMES {
             let may_take_data = self.room(token).everywhere;
             match self.next_shared(index, may_take_data) {
                 Next::Taken => found = true,
                 Next::Nothing => return found,
                 Next::Blocked => {
                     self.wait_for_room(token);
-                    return true;
+                    return found;
                 }
             }
         }
+        // There may be more: it is looked at again when the others had their turn.
+        if let Some(shared) = &mut self.shared {
+            shared.ring();
+        }
+        found
     }
 
     /// Takes the next frame of a member: control always, data if it may be.
@@ -173,9 +185,14 @@ impl Node {
             shared.blocked.remove(&(index as u32));
         }
         match next {
-            Ok(Some(frame)) => {
+            Ok(Some(frame)) if belongs_to_collectives(frame.kind) && stands_alone(&frame) => {
                 self.from_member(index, frame);
                 Next::Taken
+            }
+            Ok(Some(frame)) => {
+                let what = format!("a frame of kind {} in shared memory", frame.kind.number());
+                self.broken(Token::Member(index as u32), &what);
+                Next::Nothing
             }
             Ok(None) if is_blocked => Next::Blocked,
             Ok(None) => Next::Nothing,

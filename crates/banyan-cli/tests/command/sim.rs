@@ -19,7 +19,10 @@ fn json_says_what_came_of_it() {
     let found = &ran.json()[0]["sim"];
     assert_eq!(ran.status, 0);
     assert_eq!((&found["shape"], &found["members"]), (&"8x8".into(), &64.into()));
-    assert_eq!((&found["waves"], &found["lost"], &found["failure"]), (&150.into(), &0.into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&found["waves"], &found["lost"], &found["failure"]),
+        (&150.into(), &0.into(), &serde_json::Value::Null)
+    );
 }
 
 #[test]

@@ -99,7 +99,8 @@ impl Spoke {
         }
         let words = self.memory.words();
         if urgent {
-            words[URGENT].store(1, Ordering::Release);
+            // A swap, so that whoever reads this sees what others who were urgent before had written.
+            words[URGENT].swap(1, Ordering::AcqRel);
         }
         let arrivals = words[ARRIVALS].fetch_add(1, Ordering::AcqRel).wrapping_add(1);
         fence(Ordering::SeqCst);

@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use banyan_boot::RankSet;
 
 use crate::ids::{Epoch, LinkId, NodeId};
-use crate::message::Place;
+use crate::message::{Candidate, Place};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Below {
+    /// Whose subtree this is.
+    own: Candidate,
     places: HashMap<NodeId, Place>,
     children: HashMap<NodeId, BTreeSet<NodeId>>,
     /// Links of this node's own children.
@@ -23,15 +25,35 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// Takes a report; false if it is out of date, or says nothing new.
+    pub(super) fn new(own: Candidate) -> Below {
+        Below {
+            own,
+            places: HashMap::new(),
+            children: HashMap::new(),
+            links: BTreeMap::new(),
+            nodes: HashMap::new(),
+            members: HashMap::new(),
+        }
+    }
+
+    /// Takes a report; false if it is out of date, says nothing new, or cannot be: levels grow from parent to child, so
+    /// that no report can make a ring.
     pub(super) fn place(&mut self, place: Place) -> bool {
         let known = self.places.get(&place.node);
         if known.is_some_and(|known| known.epoch > place.epoch || *known == place) {
             return false;
         }
+        let above = match self.places.get(&place.parent) {
+            _ if place.parent == self.own.node => Some(self.own.level),
+            parent => parent.map(|parent| parent.level),
+        };
+        let keeps_level = known.is_none_or(|known| known.level == place.level);
+        if place.node == self.own.node || above.is_none_or(|above| place.level <= above) || !keeps_level {
+            return false;
+        }
         self.forget_members(place.node);
         if let Some(known) = self.places.insert(place.node, place) {
-            self.unlink(known);
+            self.leave_parent(known);
         }
         self.children.entry(place.parent).or_default().insert(place.node);
         self.forget_members(place.node);
@@ -110,17 +132,13 @@ impl Below {
         let mut node = node;
         // No chain of parents is longer than there are nodes.
         for _ in 0..=self.places.len() {
-            match self.links.get(&node) {
-                Some(link) => return Some(*link),
-                None => node = self.places.get(&node)?.parent,
+            let parent = self.places.get(&node)?.parent;
+            if parent == self.own.node {
+                return self.links.get(&node).copied();
             }
+            node = parent;
         }
         None
-    }
-
-    /// The ranks of all members that are known, in no order.
-    pub(super) fn ranks(&self) -> impl Iterator<Item = u32> {
-        self.places.values().filter_map(|place| place.rank)
     }
 
     /// Forgets a node and all below it.
@@ -128,7 +146,7 @@ impl Below {
         self.forget_members(node);
         for place in self.subtree(node) {
             self.places.remove(&place.node);
-            self.unlink(place);
+            self.leave_parent(place);
         }
     }
 
@@ -147,16 +165,12 @@ impl Below {
         }
     }
 
-    fn unlink(&mut self, place: Place) {
+    fn leave_parent(&mut self, place: Place) {
         if let Some(children) = self.children.get_mut(&place.parent) {
             children.remove(&place.node);
             if children.is_empty() {
                 self.children.remove(&place.parent);
             }
-        }
-        // A node may be known by its old place when it is placed again.
-        if let Some(now) = self.places.get(&place.node) {
-            self.children.entry(now.parent).or_default().insert(place.node);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::log::Log;
 use super::{Action, EARLY_STREAMS, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, Place, Resume};
@@ -19,15 +20,19 @@ impl Node {
         self.note_early(link, &message);
         match message {
             Message::Placed { places, resumes } => self.placed(link, places, resumes, now),
+            // One that has moved is another's to speak of.
+            Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
             Message::Gone(gone) => self.gone(gone, now),
             Message::Run(run) => {
                 if let Err(cause) = self.run(link, run) {
-                    self.report(Report::Violation { child, cause });
-                    self.actions.push_back(Action::Close(link));
-                    self.child_closed(link, false, now);
+                    self.violation(link, child, cause, now);
                 }
             }
-            Message::Participate { stream, next } => self.participate(link, stream, next),
+            Message::Participate { stream, next } => {
+                if let Err(cause) = self.participate(link, stream, next) {
+                    self.violation(link, child, cause, now);
+                }
+            }
             Message::Withdraw(stream) => self.withdraw(link, stream),
             Message::Hurry(stream) => self.hurry(stream),
             Message::Received { stream, until } => self.received_until(link, stream, until),
@@ -37,18 +42,31 @@ impl Node {
         }
     }
 
+    fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
+        self.report(Report::Violation { child, cause });
+        self.actions.push_back(Action::Close(link));
+        self.child_closed(link, false, now);
+    }
+
     /// Remembers a child that speaks of a stream this node has not heard of: it will be asked again.
     fn note_early(&mut self, link: LinkId, message: &Message) {
-        let (Message::Participate { stream, .. } | Message::Run(Run { stream, .. })) = message else { return };
-        let bound = EARLY_STREAMS * (1 + self.below.degree());
-        if *stream > self.last_opened && self.early_children.len() < bound {
-            self.early_children.insert((*stream, link));
+        let (Message::Participate { stream, .. } | Message::Run(Run { stream, .. }) | Message::Withdraw(stream)) =
+            message
+        else {
+            return;
+        };
+        let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
+        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS {
+            self.early_children.insert((link, *stream));
         }
     }
 
     /// Someone wants to be a child.
     fn attach(&mut self, link: LinkId, attach: Attach, now: Time) {
         let place = attach.place;
+        if let Some(known) = self.below.node_of(link).filter(|known| *known != place.node) {
+            return self.violation(link, known, format!("says that it is {} now", place.node), now);
+        }
         if self.below.epoch(place.node).is_some_and(|known| known > place.epoch) {
             // It has asked someone else since.
             return self.actions.push_back(Action::Close(link));
@@ -57,16 +75,20 @@ impl Node {
             self.send(link, Message::Refuse(others));
             return self.actions.push_back(Action::Close(link));
         }
-        if let Some(old) = self.below.link_of(place.node).filter(|old| *old != link) {
+        let old = self.below.link_of(place.node).filter(|old| *old != link);
+        if let Some(old) = old {
             self.actions.push_back(Action::Close(old));
             self.forget_upwards(old);
-            self.forget_downwards(old);
         }
         self.below.link(place.node, link);
         self.send(link, Message::Welcome(self.childrens_ancestry()));
         let places: Vec<Place> =
             std::iter::once(Place { parent: self.id, ..place }).chain(attach.below.iter().copied()).collect();
         self.placed(link, places, attach.resumes, now);
+        // Only now that it is known where the child goes on may anything be dropped.
+        if let Some(old) = old {
+            self.forget_downwards(old);
+        }
     }
 
     /// Those to ask instead, if this node does not take the child.
@@ -88,8 +110,14 @@ impl Node {
         if is_outdated || is_elsewhere {
             return;
         }
+        let was_known = self.below.get(first.node).is_some_and(|known| known.epoch < first.epoch);
+        let known = self.known_resumes(link, first.node);
         for place in &places {
             self.below.place(*place);
+        }
+        if self.below.epoch(first.node) != Some(first.epoch) {
+            // It cannot be.
+            return;
         }
         // Whoever was below it, or below one that came along, and is not any more has gone; the report of that may have
         // been lost on its way.
@@ -97,10 +125,10 @@ impl Node {
         let mut missing = self.below.subtree(first.node);
         missing.retain(|known| !listed.contains(&known.node));
         self.is_below_changed = true;
-        self.welcome_back(&places);
+        self.welcome_back(&places, was_known);
         self.send_up(Message::Placed { places, resumes: resumes.clone() });
         for place in missing {
-            self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: Vec::new() }, now);
+            self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
         }
         self.resume_downwards(link, &resumes);
         self.expect();
@@ -123,22 +151,36 @@ impl Node {
     /// The link of a child has ended, or the child itself.
     pub(super) fn child_closed(&mut self, link: LinkId, is_certain: bool, now: Time) {
         let Some(node) = self.below.node_of(link) else { return };
-        let Some(epoch) = self.below.epoch(node) else { return };
-        let received = |id: StreamId, log: &super::log::Log| {
+        // It may have come back by another way since.
+        let place = self.below.get(node).filter(|place| place.parent == self.id);
+        let resumes = self.received_over(link);
+        // First what it has sent goes on its way, then the news that there will be no more, and only then is anything
+        // dropped that it, or someone below it, may ask for again.
+        self.forget_upwards(link);
+        if let Some(Place { epoch, .. }) = place {
+            self.gone(Gone { node, epoch, is_certain, resumes }, now);
+        }
+        self.forget_downwards(link);
+    }
+
+    /// How far a child and all below it were at least, when they were last heard of.
+    fn received_over(&self, link: LinkId) -> Vec<Resume> {
+        let received = |id: StreamId, log: &Log| {
             log.received_by(link).map(|received| Resume { stream: id, next: received, received })
         };
         let control = received(StreamId::CONTROL, &self.control);
         let others = self.streams.iter().filter_map(|(id, stream)| received(*id, &stream.log));
-        let resumes = control.into_iter().chain(others).collect();
-        // First what it has sent goes on its way, then the news that there will be no more, and only then is anything
-        // dropped that it, or someone below it, may ask for again.
-        self.forget_upwards(link);
-        self.gone(Gone { node, epoch, is_certain, resumes }, now);
-        self.forget_downwards(link);
+        control.into_iter().chain(others).collect()
+    }
+
+    /// How far a node that comes, and all that were below it, were at least before it went.
+    fn known_resumes(&self, link: LinkId, node: NodeId) -> Vec<Resume> {
+        let adrift = self.root.as_ref().and_then(|root| root.resumes_of(node));
+        adrift.unwrap_or_else(|| self.received_over(link))
     }
 
     fn forget_upwards(&mut self, link: LinkId) {
-        self.early_children.retain(|(_, early)| *early != link);
+        self.early_children.retain(|(early, _)| *early != link);
         self.below.unlink_child(link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {

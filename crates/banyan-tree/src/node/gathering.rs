@@ -16,8 +16,10 @@ use crate::run::Run;
 pub(super) enum Violation {
     #[error("sent {first} when {expected} was next")]
     OutOfOrder { first: Wave, expected: Wave },
-    #[error("sent {last}, which is {ahead} waves ahead of what was acknowledged; {allowed} are allowed")]
-    TooFarAhead { last: Wave, ahead: u64, allowed: u64 },
+    #[error("went on to {until}, which is {ahead} waves ahead of what was acknowledged; {allowed} are allowed")]
+    TooFarAhead { until: Wave, ahead: u64, allowed: u64 },
+    #[error("sent a contribution of nobody, or of members that are not of the stream")]
+    Strangers,
 }
 
 #[derive(Debug, Default)]

@@ -18,6 +18,8 @@ use crate::run::Run;
 struct Page {
     /// Of one wave each; disjoint.
     parts: Vec<Run>,
+    /// All who are in them.
+    members: Arc<RankSet>,
 }
 
 /// Waves that are whole.
@@ -110,17 +112,19 @@ impl Ledger {
 
     /// Who is missing in the first wave that is not whole.
     pub(super) fn missing(&self) -> RankSet {
-        let there = self.pages.front().map(Page::members).unwrap_or_default();
-        self.expected.difference(&there)
+        match self.pages.front() {
+            Some(page) => self.expected.difference(&page.members),
+            None => (*self.expected).clone(),
+        }
     }
 
     fn turn_pages(&mut self) {
         while let Some(page) = self.pages.front() {
-            let members = page.members();
+            let members = Arc::clone(&page.members);
             if page.parts.is_empty() || !self.suffices(&members) {
                 return;
             }
-            if let Some(Page { mut parts }) = self.pages.pop_front() {
+            if let Some(Page { mut parts, .. }) = self.pages.pop_front() {
                 parts.sort_by_key(|part| part.members.first());
                 self.whole.push_back(Whole { parts, members });
                 self.next = self.next.after(1);
@@ -143,6 +147,11 @@ impl Ledger {
 impl Page {
     /// False if the part is refused.
     fn add(&mut self, part: Run) -> bool {
+        if part.members.is_disjoint(&self.members) {
+            self.unite(&part);
+            self.parts.push(part);
+            return true;
+        }
         if self.parts.iter().any(|known| part.members.is_subset(&known.members)) {
             return true;
         }
@@ -151,14 +160,15 @@ impl Page {
             return false;
         }
         self.parts.retain(|known| !known.members.is_subset(&part.members));
+        self.unite(&part);
         self.parts.push(part);
         true
     }
 
-    fn members(&self) -> Arc<RankSet> {
-        match &self.parts[..] {
-            [one] => Arc::clone(&one.members),
-            parts => Arc::new(parts.iter().fold(RankSet::new(), |all, part| all.union(&part.members))),
-        }
+    fn unite(&mut self, part: &Run) {
+        self.members = match self.parts[..] {
+            [] => Arc::clone(&part.members),
+            _ => Arc::new(self.members.union(&part.members)),
+        };
     }
 }

@@ -176,6 +176,16 @@ impl Log {
         self.children.values().map(|cursor| cursor.received).min()
     }
 
+    /// The children that are furthest behind.
+    pub(super) fn slowest(&self) -> impl Iterator<Item = LinkId> {
+        let least = self.received_by_children();
+        let behind = self
+            .children
+            .iter()
+            .filter(move |(_, cursor)| Some(cursor.received) == least && cursor.received < self.next());
+        behind.map(|(link, _)| *link)
+    }
+
     /// Drops the packets before this one.
     pub(super) fn drop_before(&mut self, until: u64) {
         while self.start < until {

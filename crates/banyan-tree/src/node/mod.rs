@@ -73,6 +73,8 @@ pub struct NodeOptions {
     pub adrift: Duration,
     /// How long a node without a parent keeps its children waiting.
     pub orphan: Duration,
+    /// What pauses and the order of equals follow from, together with the node's id.
+    pub seed: u64,
 }
 
 impl Default for NodeOptions {
@@ -85,6 +87,7 @@ impl Default for NodeOptions {
             ahead_bytes: 4 << 20,
             adrift: Duration::from_secs(10),
             orphan: Duration::from_secs(4),
+            seed: 0,
         }
     }
 }
@@ -173,8 +176,8 @@ pub struct Node {
     last_opened: StreamId,
     /// Streams of which packets came before this node heard that they are open: the first such packet.
     early: BTreeMap<StreamId, u64>,
-    /// Children that sent something for a stream before this node heard of it.
-    early_children: BTreeSet<(StreamId, LinkId)>,
+    /// Children that spoke of a stream before this node heard of it.
+    early_children: BTreeSet<(LinkId, StreamId)>,
     root: Option<Root>,
     links: u64,
     actions: VecDeque<Action>,
@@ -203,7 +206,8 @@ impl Node {
         options: NodeOptions,
         transformations: Arc<dyn Transformations + Sync>,
     ) -> Node {
-        let ascent = Ascent::seeking(level, ancestry, Chance::new(u64::from(id.0)));
+        let chance = Chance::new(options.seed.rotate_left(32) ^ u64::from(id.0));
+        let ascent = Ascent::seeking(level, ancestry, chance);
         Node::new(id, rank, options, transformations, ascent)
     }
 
@@ -220,8 +224,8 @@ impl Node {
             epoch: Epoch(0),
             options,
             transformations,
+            below: Below::new(Candidate { node: id, level: ascent.level() }),
             ascent,
-            below: Below::default(),
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,

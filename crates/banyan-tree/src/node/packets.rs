@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::log::{Log, Taken};
 use super::stream::Stream;
 use super::{EARLY_STREAMS, Node, Report};
-use crate::ids::{LinkId, StreamId, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
 use crate::transformation::TransformationError;
 
@@ -69,7 +69,10 @@ impl Node {
     pub fn multicast(&mut self, stream: StreamId, tag: u32, format: FormatId, body: Bytes) -> Result<(), SendError> {
         let (packets, bytes) = (self.options.ahead_packets, self.options.ahead_bytes);
         let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
-        let is_full = known.log.len() >= packets || (known.log.len() > 0 && known.log.bytes() + body.len() > bytes);
+        // Members that have taken everything may not have said so for less than this.
+        let unreported = bytes / 8;
+        let is_full =
+            known.log.len() >= packets || (known.log.bytes() >= unreported && known.log.bytes() + body.len() > bytes);
         if is_full {
             return Err(SendError::Full);
         }
@@ -81,12 +84,22 @@ impl Node {
     /// At a member: the next record of a stream.
     pub fn take_packet(&mut self, id: StreamId) -> Option<Received> {
         let stream = self.streams.get_mut(&id)?;
-        let packet = stream.inbox.pop_front()?;
+        let (sequence, packet) = stream.inbox.pop_front()?;
+        let before = sequence.saturating_sub(stream.consumed);
+        stream.consumed = sequence + 1;
+        self.tell_skipped(id, before);
+        self.tell_end_of_skip(id);
         self.report_received(id);
         match packet {
             Packet::Record { tag, format, body } => Some(Received { stream: id, tag, format, body }),
             Packet::Open(_) | Packet::Close(_) => None,
         }
+    }
+
+    /// The children of this node that are furthest behind in taking packets of a stream.
+    pub fn slowest(&self, stream: StreamId) -> Vec<NodeId> {
+        let slowest = self.streams.get(&stream).into_iter().flat_map(|stream| stream.log.slowest());
+        slowest.filter_map(|link| self.below.node_of(link)).collect()
     }
 
     /// The streams that are open here.
@@ -103,7 +116,7 @@ impl Node {
             return;
         };
         match log.take(sequence, &packet) {
-            Taken::New => self.take_new(id, packet),
+            Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => {}
             Taken::For(links) => {
                 for link in links {
@@ -118,13 +131,13 @@ impl Node {
         self.pump_down(id);
     }
 
-    fn take_new(&mut self, id: StreamId, packet: Packet) {
+    fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
             Packet::Record { .. } if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
-                    stream.inbox.push_back(packet);
+                    stream.inbox.push_back((sequence, packet));
                 }
             }
             _ => {}
@@ -146,11 +159,12 @@ impl Node {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
             stream.log = Log::from_the_first();
+            stream.knows_acknowledged = true;
         }
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
         for link in links {
-            if self.early_children.remove(&(id, link)) {
+            if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));
             } else {
                 stream.gathering.participate(link, Wave(0));
@@ -158,7 +172,7 @@ impl Node {
             stream.log.add_child(link, 0, 0);
         }
         self.last_opened = self.last_opened.max(id);
-        self.early_children.retain(|(early, _)| *early > id);
+        self.early_children.retain(|(_, early)| *early > id);
         let early = self.early.remove(&id);
         if let Some(first) = early {
             stream.log.start_at(first);
@@ -177,17 +191,30 @@ impl Node {
 
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
-        let is_member = self.rank.is_some();
         let Some(log) = self.log_mut(id) else { return };
-        let lost = until.saturating_sub(log.next());
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });
         }
-        if lost > 0 && is_member {
-            self.report(Report::Skipped { stream: id, packets: lost });
-        }
+        self.tell_end_of_skip(id);
         self.pump_down(id);
+    }
+
+    /// At a member that has taken all there is: says how many are missing behind that.
+    fn tell_end_of_skip(&mut self, id: StreamId) {
+        let is_member = self.rank.is_some();
+        let Some(stream) = self.streams.get_mut(&id).filter(|stream| is_member && stream.inbox.is_empty()) else {
+            return;
+        };
+        let missing = stream.log.next().saturating_sub(stream.consumed);
+        stream.consumed = stream.consumed.max(stream.log.next());
+        self.tell_skipped(id, missing);
+    }
+
+    fn tell_skipped(&mut self, id: StreamId, packets: u64) {
+        if packets > 0 {
+            self.report(Report::Skipped { stream: id, packets });
+        }
     }
 
     /// A child, or someone below it, goes on from where it is.
@@ -212,7 +239,7 @@ impl Node {
                 log.lower_received(link, resume.received);
             }
             self.pump_down(id);
-            if let Some(until) = acknowledged.filter(|until| *until > Wave(0)) {
+            if let Some(until) = acknowledged {
                 self.send(link, Message::Acknowledge { stream: id, until });
             }
         }
@@ -265,6 +292,19 @@ impl Node {
         self.report_received(id);
     }
 
+    /// Tells a new parent how far all below are: they may have got on since it was asked.
+    pub(super) fn tell_received(&mut self, id: StreamId) {
+        let until = match self.streams.get(&id) {
+            Some(stream) => self.received(stream),
+            None => self.control.received_by_children().unwrap_or(self.control.next()),
+        };
+        match self.streams.get_mut(&id) {
+            Some(stream) => stream.reported = until,
+            None => self.control_reported = until,
+        }
+        self.send_up(Message::Received { stream: id, until });
+    }
+
     /// Drops what all have taken, and tells the parent.
     fn report_received(&mut self, id: StreamId) {
         let needed = self.root.as_ref().and_then(|root| root.needed_by_adrift(id));
@@ -285,7 +325,7 @@ impl Node {
         }
         let Some(stream) = self.streams.get(&id) else { return };
         let taken = self.received(stream);
-        let untaken: usize = stream.inbox.iter().map(Packet::size).sum();
+        let untaken: usize = stream.inbox.iter().map(|(_, packet)| packet.size()).sum();
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let is_due = taken > stream.reported
             && (taken - stream.reported >= step.max(1) || stream.log.bytes().saturating_sub(untaken) >= bytes);
@@ -298,10 +338,18 @@ impl Node {
         }
     }
 
+    /// Whether packets of a stream come to this node.
+    pub(super) fn takes_part(&self, stream: &Stream) -> bool {
+        match self.rank {
+            Some(rank) => stream.opening.members.contains(rank),
+            None => stream.log.children().next().is_some(),
+        }
+    }
+
     /// The first packet that someone at or below this node has not taken.
     pub(super) fn received(&self, stream: &Stream) -> u64 {
         match self.rank {
-            Some(_) => stream.log.next() - stream.inbox.len() as u64,
+            Some(_) => stream.inbox.front().map_or(stream.log.next(), |(sequence, _)| *sequence),
             None => stream.log.received_by_children().unwrap_or(stream.log.next()),
         }
     }

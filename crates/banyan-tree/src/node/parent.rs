@@ -52,7 +52,9 @@ impl Node {
             next: self.control.next(),
             received: self.control.received_by_children().unwrap_or(self.control.next()),
         };
-        let others = self.streams.iter().map(|(id, stream)| Resume {
+        // Who takes no part in a stream is not behind in it.
+        let taking_part = self.streams.iter().filter(|(_, stream)| self.takes_part(stream));
+        let others = taking_part.map(|(id, stream)| Resume {
             stream: *id,
             next: stream.log.next(),
             received: self.received(stream),
@@ -94,6 +96,7 @@ impl Node {
             if let Some(log) = self.log_mut(id) {
                 log.forget_asking();
             }
+            self.tell_received(id);
             self.resume_upwards(id);
             self.pump(id);
         }

@@ -12,8 +12,8 @@ use crate::message::{Gone, Place, Resume};
 #[derive(Debug, Default)]
 pub(super) struct Root {
     adrift: BTreeMap<NodeId, Adrift>,
-    /// Members that are not waited for, although they are known.
-    lost: RankSet,
+    /// Members that are there, or may come back.
+    present: RankSet,
     next_stream: u32,
 }
 
@@ -22,6 +22,18 @@ pub(super) struct Root {
 struct Adrift {
     until: Time,
     resumes: Vec<Resume>,
+}
+
+impl Adrift {
+    /// Remembers the lower of what is known of each stream.
+    fn lower(&mut self, resumes: Vec<Resume>) {
+        for resume in resumes {
+            match self.resumes.iter_mut().find(|known| known.stream == resume.stream) {
+                Some(known) => known.received = known.received.min(resume.received),
+                None => self.resumes.push(resume),
+            }
+        }
+    }
 }
 
 impl Root {
@@ -35,6 +47,11 @@ impl Root {
         resumes.filter(|resume| resume.stream == stream).map(|resume| resume.received).min()
     }
 
+    /// How far those below a node that is adrift are at least.
+    pub(super) fn resumes_of(&self, node: NodeId) -> Option<Vec<Resume>> {
+        self.adrift.get(&node).map(|adrift| adrift.resumes.clone())
+    }
+
     pub(super) fn new_stream(&mut self) -> StreamId {
         self.next_stream += 1;
         StreamId(self.next_stream)
@@ -46,32 +63,35 @@ impl Node {
     pub(super) fn adrift(&mut self, gone: Gone, now: Time) {
         let until = now.after(self.options.adrift);
         self.report(Report::Adrift(gone.node));
-        if gone.is_certain {
+        // What is certain is the end of this process alone: whoever is below an agent looks for another parent.
+        let is_member = self.below.get(gone.node).is_some_and(|place| place.rank.is_some());
+        if gone.is_certain && is_member {
             self.lose(gone.node);
             self.below.remove(gone.node);
         } else if let Some(root) = &mut self.root {
-            root.adrift.insert(gone.node, Adrift { until, resumes: gone.resumes });
+            let adrift = root.adrift.entry(gone.node).or_insert(Adrift { until, resumes: Vec::new() });
+            adrift.lower(gone.resumes);
         }
         self.expect();
     }
 
     /// These nodes have a parent, and those below them are there as well.
-    pub(super) fn welcome_back(&mut self, places: &[Place]) {
+    pub(super) fn welcome_back(&mut self, places: &[Place], is_move: bool) {
         let Some(first) = places.first() else { return };
         let Some(root) = &mut self.root else { return };
         // Those that have moved on since are not.
-        let there = places.iter().filter(|place| self.below.get(place.node) == Some(**place));
-        let mut members = RankSet::new();
-        for place in there {
+        let there: Vec<&Place> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
+        for place in &there {
             root.adrift.remove(&place.node);
-            members.extend(place.rank);
         }
-        root.lost = root.lost.difference(&members);
-        if first.epoch.0 > 1 {
+        let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
+        let joined = members.difference(&root.present);
+        root.present = root.present.union(&members);
+        if is_move {
             self.report(Report::Moved { node: first.node, parent: first.parent });
         }
-        if !members.is_empty() && first.epoch.0 == 1 {
-            self.report(Report::Joined(members));
+        if !joined.is_empty() {
+            self.report(Report::Joined(joined));
         }
     }
 
@@ -97,8 +117,8 @@ impl Node {
         let members = self.below.members_below(node);
         let Some(root) = &mut self.root else { return };
         root.adrift.remove(&node);
-        let members = members.difference(&root.lost);
-        root.lost = root.lost.union(&members);
+        let members = members.intersection(&root.present);
+        root.present = root.present.difference(&members);
         if !members.is_empty() {
             self.report(Report::Lost(members));
         }
@@ -109,7 +129,7 @@ impl Node {
         if self.root.is_none() || self.streams.is_empty() {
             return;
         }
-        let present = self.members();
+        let Some(present) = self.root.as_ref().map(|root| root.present.clone()) else { return };
         for id in self.stream_ids() {
             let Some(stream) = self.streams.get_mut(&id) else { continue };
             let expected = stream.opening.members.intersection(&present);
@@ -121,8 +141,6 @@ impl Node {
 
     /// At the front-end: the members that are there, or may come back.
     pub fn members(&self) -> RankSet {
-        let lost = self.root.as_ref().map(|root| &root.lost);
-        let ranks = self.below.ranks().filter(|rank| lost.is_none_or(|lost| !lost.contains(*rank)));
-        ranks.collect()
+        self.root.as_ref().map(|root| root.present.clone()).unwrap_or_default()
     }
 }

@@ -20,8 +20,10 @@ pub(super) struct Stream {
 
     /// What goes down.
     pub(super) log: Log,
-    /// At a member: packets it has not taken. Their numbers end where the log's do.
-    pub(super) inbox: VecDeque<Packet>,
+    /// At a member: packets it has not taken, with their numbers.
+    pub(super) inbox: VecDeque<(u64, Packet)>,
+    /// At a member: the number behind the last one it has taken, or was told not to expect.
+    pub(super) consumed: u64,
     /// What the parent was last told of [`Received`](crate::Message::Received).
     pub(super) reported: u64,
 
@@ -31,6 +33,8 @@ pub(super) struct Stream {
     pub(super) kept: Kept,
     /// At a member: the wave of its next packet. Elsewhere: the wave that the parent expects to be combined next.
     pub(super) sent: Wave,
+    /// Whether it is known here what the front-end has taken.
+    pub(super) knows_acknowledged: bool,
     /// Whether the parent waits for this node.
     pub(super) is_participating: bool,
     /// Whether someone below has asked for quick acknowledgement, and got none since.
@@ -56,10 +60,12 @@ impl Stream {
             transformation,
             log: Log::default(),
             inbox: VecDeque::new(),
+            consumed: 0,
             reported: 0,
             gathering: Gathering::default(),
             kept: Kept::default(),
             sent: Wave(0),
+            knows_acknowledged: false,
             is_participating: false,
             is_hurried: false,
             union: (Vec::new(), Arc::default()),

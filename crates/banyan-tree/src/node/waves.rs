@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
+use super::gathering::Violation;
 use super::packets::SendError;
 use super::stream::Stream;
 use super::{Node, Report};
@@ -131,10 +132,8 @@ impl Node {
     /// Tells the parent not to wait for waves that children of this node have sent by another way, or again.
     fn skip_empty(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if stream.gathering.skip_empty() && stream.is_participating && stream.ledger.is_none() {
-            stream.sent = stream.gathering.out();
-            let next = stream.sent;
-            self.send_up(Message::Participate { stream: id, next });
+        if stream.gathering.skip_empty() {
+            self.tell_next(id);
         }
     }
 
@@ -143,6 +142,17 @@ impl Node {
         self.report(Report::Uncombined { stream: id, wave, cause: error.to_string() });
         for part in parts {
             self.emit(Run { is_fresh: false, ..part });
+        }
+        self.tell_next(id);
+    }
+
+    /// Tells the parent that nothing to be combined will come of waves before the next.
+    fn tell_next(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.ledger.is_none()) else { return };
+        stream.sent = stream.gathering.out();
+        if stream.is_participating {
+            let next = stream.sent;
+            self.send_up(Message::Participate { stream: id, next });
         }
     }
 
@@ -165,11 +175,14 @@ impl Node {
     }
 
     /// A child is waited for from this wave on.
-    pub(super) fn participate(&mut self, link: LinkId, id: StreamId, next: Wave) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+    pub(super) fn participate(&mut self, link: LinkId, id: StreamId, next: Wave) -> Result<(), String> {
+        let window = self.options.window_waves;
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
+        stream.check_ahead(next, window).map_err(|cause| cause.to_string())?;
         stream.gathering.participate(link, next);
         self.tell_participation(id);
         self.pump_up(id);
+        Ok(())
     }
 
     /// A child is not waited for.
@@ -209,6 +222,10 @@ impl Node {
             self.send_up(Message::Run(run));
         }
         self.tell_participation(id);
+        if self.streams.get(&id).is_some_and(|stream| !stream.is_participating) {
+            // The parent may wait for this node because of whom it thinks is below.
+            self.send_up(Message::Withdraw(id));
+        }
         if is_hurried {
             self.send_up(Message::Hurry(id));
         }
@@ -232,10 +249,13 @@ impl Node {
     pub(super) fn acknowledge(&mut self, id: StreamId, until: Wave) {
         let rank = self.rank;
         let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.knows_acknowledged = true;
         if until <= stream.kept.acknowledged() {
             return;
         }
         stream.kept.acknowledge(until);
+        // Whoever is still in need will say so again.
+        stream.is_eager = false;
         stream.taken = stream.taken.max(until);
         stream.taken_bytes = 0;
         stream.is_hurried = false;
@@ -257,11 +277,19 @@ impl Stream {
     }
 
     /// What a child may not do.
-    fn check(&self, run: &Run, window: u64) -> Result<(), super::gathering::Violation> {
-        let ahead = self.kept.acknowledged().until(run.end());
-        if ahead > window {
-            let last = Wave(run.end().0 - 1);
-            return Err(super::gathering::Violation::TooFarAhead { last, ahead, allowed: window });
+    fn check(&self, run: &Run, window: u64) -> Result<(), Violation> {
+        if run.members.is_empty() || !run.members.is_subset(&self.opening.members) {
+            return Err(Violation::Strangers);
+        }
+        self.check_ahead(run.end(), window)
+    }
+
+    /// A child may have heard of an acknowledgement that is still on its way here from another side, so it is allowed
+    /// twice the window; and everything, as long as this node has heard of none.
+    fn check_ahead(&self, until: Wave, window: u64) -> Result<(), Violation> {
+        let ahead = self.kept.acknowledged().until(until);
+        if self.knows_acknowledged && ahead > 2 * window {
+            return Err(Violation::TooFarAhead { until, ahead, allowed: 2 * window });
         }
         Ok(())
     }

@@ -61,7 +61,9 @@ impl FaultPlan {
     }
 
     fn fault(&self, victim: usize, nodes: usize, chance: &mut Chance) -> Fault {
-        let long = chance.up_to(Duration::from_secs(6));
+        // Mostly shorter than the front-end waits for someone, but not always.
+        let longest = if chance.one_in(4) { 25 } else { 6 };
+        let long = chance.up_to(Duration::from_secs(longest));
         match chance.below(if self.only_deaths { 2 } else { 7 }) {
             0 => Fault::Kill(victim),
             1 => Fault::PowerOff(victim),

@@ -69,6 +69,20 @@ impl Default for Plan {
 }
 
 impl Plan {
+    /// The command that runs this again.
+    pub fn command(&self) -> String {
+        let shape = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        let FaultPlan { count, within, hits_members, only_deaths } = self.faults;
+        let within = within.as_millis();
+        let Plan { seed, waves, packets, streams, window_waves, .. } = self;
+        let flags = [(hits_members, " --members-fail"), (only_deaths, " --only-deaths")];
+        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+        format!(
+            "banyan sim --shape {shape} --seed {seed} --waves {waves} --packets {packets} --streams {streams} \
+             --window {window_waves} --faults {count} --within {within}{flags}"
+        )
+    }
+
     /// Inner nodes and members.
     pub fn size(&self) -> (usize, usize) {
         let mut level = 1;

@@ -55,6 +55,16 @@ pub enum Broken {
         /// What should have come.
         expected: u64,
     },
+    /// A member that was never given up was told that packets are gone.
+    #[error("{stream}: member {member} missed {packets} packets, and was never given up")]
+    Skipped {
+        /// The stream.
+        stream: StreamId,
+        /// The member.
+        member: u32,
+        /// How many.
+        packets: u64,
+    },
     /// A node held more than it may.
     #[error("node {node} held {bytes} bytes; {allowed} are allowed")]
     Memory {
@@ -130,8 +140,12 @@ impl Model {
         Ok(())
     }
 
-    pub(super) fn skipped(&mut self, stream: StreamId, member: u32, packets: u64) {
+    pub(super) fn skipped(&mut self, stream: StreamId, member: u32, packets: u64) -> Result<(), Broken> {
+        if !self.lost.contains(member) {
+            return Err(Broken::Skipped { stream, member, packets });
+        }
         *self.packets.entry((stream, member)).or_default() += packets;
+        Ok(())
     }
 
     pub(super) fn packets(&self, stream: StreamId, member: u32) -> u64 {

@@ -43,7 +43,6 @@ impl World<'_, '_> {
             }
         }
         self.take_waves(&streams.iter().map(|(stream, _)| *stream).collect::<Vec<_>>())?;
-        self.watch_memory(0)?;
         Ok(did_something)
     }
 
@@ -80,7 +79,6 @@ impl World<'_, '_> {
                 Err(SendError::Full | SendError::NoStream(_)) => {}
             }
         }
-        self.watch_memory(at)?;
         Ok(did_something)
     }
 

@@ -23,6 +23,10 @@ const JITTER: Duration = Duration::from_micros(400);
 const DIAL: Duration = Duration::from_secs(5);
 /// Once nothing goes wrong any more, everything is done within this time.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Bytes of a number.
+const NUMBER: usize = 8;
+/// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
+const LOGS: usize = 8 * 1024;
 /// Children that are told of as candidates, as nodes do it themselves.
 const NAMED: usize = 8;
 
@@ -99,9 +103,6 @@ impl<'p, 't> World<'p, 't> {
         };
         for node in 0..world.nodes.len() {
             world.plan_wake(node);
-            if node == 0 || world.nodes[node].rank.is_some() {
-                world.agenda.add(Time(0), Happening::Program(node));
-            }
         }
         world
     }
@@ -136,7 +137,7 @@ impl<'p, 't> World<'p, 't> {
     fn grow_up(&mut self) -> Result<(), Broken> {
         let (_, members) = self.plan.size();
         while self.nodes[0].node.members().len() < members as u64 {
-            self.steps()?;
+            self.step()?;
             if self.now > Time(0).after(PATIENCE) {
                 return Err(Broken::Stuck("the tree does not grow".into()));
             }
@@ -158,6 +159,9 @@ impl<'p, 't> World<'p, 't> {
             let opened = self.nodes[0].node.open(Arc::new(set.clone()), "sum");
             let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
             self.streams.push((stream, set));
+        }
+        for node in (0..self.nodes.len()).filter(|node| *node == 0 || self.nodes[*node].rank.is_some()) {
+            self.agenda.add(self.now, Happening::Program(node));
         }
         self.act(0)
     }
@@ -204,6 +208,7 @@ impl<'p, 't> World<'p, 't> {
             }
         }
         self.outcome.degree = self.outcome.degree.max(self.nodes[node].node.degree());
+        self.watch_memory(node)?;
         self.plan_wake(node);
         if node == 0 && self.plan.front_end_pause.is_zero() && !self.streams.is_empty() {
             let streams: Vec<StreamId> = self.streams.iter().map(|(stream, _)| *stream).collect();
@@ -227,7 +232,7 @@ impl<'p, 't> World<'p, 't> {
             Report::Moved { .. } => self.outcome.moves += 1,
             Report::Skipped { stream, packets } => {
                 if let Some(rank) = self.nodes[node].rank {
-                    self.model.skipped(stream, rank, packets);
+                    self.model.skipped(stream, rank, packets)?;
                 }
             }
             Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
@@ -455,7 +460,7 @@ impl<'p, 't> World<'p, 't> {
 
     fn plan_silence(&mut self, wire: WireId) {
         for end in 0..2 {
-            let at = self.now.after(SILENCE + self.chance.up_to(JITTER));
+            let at = self.now.after(SILENCE + self.chance.up_to(SILENCE));
             self.agenda.add(at, Happening::Silence(wire, end));
         }
     }
@@ -481,9 +486,18 @@ impl<'p, 't> World<'p, 't> {
         self.now.after(self.nodes[node].clock)
     }
 
-    pub(super) fn watch_memory(&mut self, node: usize) -> Result<(), Broken> {
+    /// A node keeps at most a window of its own and what each member below it sent by itself; it gathers at most a window
+    /// of each child, or two when it is about to hear of an acknowledgement.
+    fn watch_memory(&mut self, node: usize) -> Result<(), Broken> {
         let counters = self.nodes[node].node.counters();
-        self.outcome.held = self.outcome.held.max(counters.kept_bytes + counters.gathered_bytes + counters.log_bytes);
+        let bytes = counters.kept_bytes + counters.gathered_bytes + counters.log_bytes;
+        self.outcome.held = self.outcome.held.max(bytes);
+        let window = self.plan.window_waves as usize * NUMBER * self.plan.streams;
+        let (_, members) = self.plan.size();
+        let allowed = window * (1 + members + 2 * counters.children) + LOGS * self.plan.streams;
+        if bytes > allowed {
+            return Err(Broken::Memory { node, bytes, allowed });
+        }
         Ok(())
     }
 
@@ -492,6 +506,7 @@ impl<'p, 't> World<'p, 't> {
         let alive = self.alive();
         let is_past = self.now > self.last_fault;
         is_past
+            && alive.is_subset(&self.nodes[0].node.members())
             && self.streams.iter().all(|(stream, members)| {
                 let anyone = !members.is_disjoint(&alive);
                 !anyone || self.model.next(*stream).0 >= self.plan.waves
@@ -528,7 +543,9 @@ impl<'p, 't> World<'p, 't> {
             at = next.0 as usize;
             way.push_str(&format!(" > {at}"));
         }
-        format!("{stream} waits in {} for {missing} by way of {way}", self.model.next(stream))
+        let slowest = self.nodes[0].node.slowest(stream);
+        let next = self.model.next(stream);
+        format!("{stream} waits in {next} for {missing} by way of {way}, and its packets for {slowest:?}")
     }
 
     fn whereabouts(&self) -> String {
@@ -547,6 +564,7 @@ fn grow(plan: &Plan) -> Vec<Inhabitant> {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
         ahead_packets: 16,
+        seed: plan.seed,
         ..NodeOptions::default()
     };
     let inhabitant = |node, rank| Inhabitant {
