@@ -129,16 +129,13 @@ impl Below {
 
     /// The link of this node's own child that a node is at or below.
     pub(super) fn link_towards(&self, node: NodeId) -> Option<LinkId> {
-        let mut node = node;
-        // No chain of parents is longer than there are nodes.
-        for _ in 0..=self.places.len() {
-            let parent = self.places.get(&node)?.parent;
-            if parent == self.own.node {
-                return self.links.get(&node).copied();
-            }
-            node = parent;
-        }
-        None
+        self.chain(node).last().and_then(|child| self.links.get(&child)).copied()
+    }
+
+    /// A node and those above it, up to this node's own child. Levels become smaller, so it ends.
+    pub(super) fn chain(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let parent = |node: &NodeId| self.places.get(node).map(|place| place.parent).filter(|up| *up != self.own.node);
+        std::iter::successors(Some(node).filter(|node| self.places.contains_key(node)), parent)
     }
 
     /// Forgets a node and all below it.

@@ -111,7 +111,7 @@ impl Node {
             return;
         }
         let was_known = self.below.get(first.node).is_some_and(|known| known.epoch < first.epoch);
-        let known = self.known_resumes(link, first.node);
+        let known = self.known_resumes(first.node);
         for place in &places {
             self.below.place(*place);
         }
@@ -124,6 +124,8 @@ impl Node {
         let listed: HashSet<NodeId> = places.iter().map(|place| place.node).collect();
         let mut missing = self.below.subtree(first.node);
         missing.retain(|known| !listed.contains(&known.node));
+        // Those who were thought to be below it and are elsewhere are not behind by this way.
+        let resumes: Vec<Resume> = resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
         self.is_below_changed = true;
         self.welcome_back(&places, was_known);
         self.send_up(Message::Placed { places, resumes: resumes.clone() });
@@ -173,10 +175,13 @@ impl Node {
         control.into_iter().chain(others).collect()
     }
 
-    /// How far a node that comes, and all that were below it, were at least before it went.
-    fn known_resumes(&self, link: LinkId, node: NodeId) -> Vec<Resume> {
-        let adrift = self.root.as_ref().and_then(|root| root.resumes_of(node));
-        adrift.unwrap_or_else(|| self.received_over(link))
+    /// How far all below a node were at least, by what is known before it comes by another way: it may have been below
+    /// one that is adrift, or below a child of this node.
+    fn known_resumes(&self, node: NodeId) -> Vec<Resume> {
+        let mut above = self.below.chain(node);
+        let adrift = above.find_map(|node| self.root.as_ref().and_then(|root| root.resumes_of(node)));
+        let old_link = self.below.link_towards(node);
+        adrift.or(old_link.map(|link| self.received_over(link))).unwrap_or_default()
     }
 
     fn forget_upwards(&mut self, link: LinkId) {

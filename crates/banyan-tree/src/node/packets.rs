@@ -84,11 +84,13 @@ impl Node {
     /// At a member: the next record of a stream.
     pub fn take_packet(&mut self, id: StreamId) -> Option<Received> {
         let stream = self.streams.get_mut(&id)?;
-        let (sequence, packet) = stream.inbox.pop_front()?;
+        let Some((sequence, packet)) = stream.inbox.pop_front() else {
+            self.tell_end_of_skip(id);
+            return None;
+        };
         let before = sequence.saturating_sub(stream.consumed);
         stream.consumed = sequence + 1;
         self.tell_skipped(id, before);
-        self.tell_end_of_skip(id);
         self.report_received(id);
         match packet {
             Packet::Record { tag, format, body } => Some(Received { stream: id, tag, format, body }),
@@ -181,6 +183,7 @@ impl Node {
         if let Some(from) = early {
             self.send_up(Message::Resend { stream: id, from });
         }
+        self.tell_received(id);
         self.tell_participation(id);
         let is_idle = self.streams.get(&id).is_some_and(|stream| !stream.is_participating);
         if is_idle {
@@ -220,10 +223,7 @@ impl Node {
     /// A child, or someone below it, goes on from where it is.
     pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume]) {
         for id in self.stream_ids() {
-            let is_concerned = match self.streams.get(&id) {
-                Some(stream) => !stream.opening.members.is_disjoint(self.below.members(link)),
-                None => true,
-            };
+            let is_concerned = self.concerns(link, id);
             let resume = resumes.iter().find(|resume| resume.stream == id);
             let acknowledged = self.streams.get(&id).map(|stream| stream.kept.acknowledged());
             let Some(log) = self.log_mut(id) else { continue };
@@ -242,6 +242,14 @@ impl Node {
             if let Some(until) = acknowledged {
                 self.send(link, Message::Acknowledge { stream: id, until });
             }
+        }
+    }
+
+    /// Whether a stream has members below a link; one that is not open here may.
+    pub(super) fn concerns(&mut self, link: LinkId, id: StreamId) -> bool {
+        match self.streams.get(&id) {
+            Some(stream) => !stream.opening.members.is_disjoint(self.below.members(link)),
+            None => true,
         }
     }
 

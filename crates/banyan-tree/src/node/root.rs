@@ -107,9 +107,6 @@ impl Node {
             self.lose(node);
         }
         self.expect();
-        for id in self.stream_ids() {
-            self.pump(id);
-        }
     }
 
     /// The members at and below this node are not waited for any more.
@@ -124,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Tells every stream whom to wait for.
+    /// Tells every stream whom to wait for, and keeps packets for.
     pub(super) fn expect(&mut self) {
         if self.root.is_none() || self.streams.is_empty() {
             return;
@@ -136,6 +133,8 @@ impl Node {
             if let Some(ledger) = &mut stream.ledger {
                 ledger.expect(Arc::new(expected));
             }
+            // Packets that only someone adrift needed may be dropped now.
+            self.pump_down(id);
         }
     }
 

@@ -84,6 +84,8 @@ impl World<'_, '_> {
 
     fn take_packets(&mut self, at: usize, rank: u32, stream: StreamId) -> Result<(), Broken> {
         while let Some(received) = self.nodes[at].node.take_packet(stream) {
+            // What the node said of it comes first: packets before it may be missing.
+            self.act(at)?;
             let number = super::sum::number(&received.body);
             self.model.packet(stream, rank, number)?;
         }

@@ -554,7 +554,18 @@ impl<'p, 't> World<'p, 't> {
             .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
             .take(8)
             .collect();
-        format!("{}; without parent: {orphans:?}", waves.join(", "))
+        let alive = self.alive();
+        let unknown = alive.difference(&self.nodes[0].node.members());
+        let lacks = |rank: &u32| {
+            self.streams.iter().any(|(stream, members)| {
+                members.contains(*rank) && self.model.packets(*stream, *rank) < self.plan.packets
+            })
+        };
+        let lacking: RankSet = alive.iter().filter(lacks).collect();
+        format!(
+            "{}; without parent: {orphans:?}; not known to be there: {unknown}; without all packets: {lacking}",
+            waves.join(", ")
+        )
     }
 }
 
