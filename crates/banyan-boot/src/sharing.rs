@@ -28,8 +28,6 @@ pub(crate) struct Sharing {
     poller: Poller,
     ready: Vec<Ready>,
     watches_writing: bool,
-    /// Something was put there that the agent counts on to come from everyone.
-    is_counted: bool,
     /// Something was put there that others wait for.
     is_urgent: bool,
 }
@@ -53,7 +51,7 @@ impl Sharing {
         poller.register(&*link, LINK, Interest::READ).ok()?;
         poller.register_bell(spoke.bell(), BELL).ok()?;
         link.send(Frame::new(message::SHARED, 0, 0, bytes::Bytes::new()));
-        Some(Sharing { spoke, poller, ready: Vec::new(), watches_writing: false, is_counted: false, is_urgent: false })
+        Some(Sharing { spoke, poller, ready: Vec::new(), watches_writing: false, is_urgent: false })
     }
 
     /// Whether a frame goes this way. The parts of a scatter are too many: the link takes them all at once.
@@ -65,10 +63,7 @@ impl Sharing {
     /// Puts a frame there; false when there is no room.
     pub(crate) fn send(&mut self, frame: &Frame) -> bool {
         let sent = self.spoke.send(frame);
-        // Nobody waits for a member to have entered unless somebody waits for GO; whoever enters such a collective soon
-        // waits in another. The master's bytes are what others wait for.
-        let is_waited_for = frame.kind != message::ENTER || frame.payload.first() == Some(&1);
-        self.is_counted |= sent && is_waited_for;
+        // The master's bytes are what others wait for; all others are waited for together.
         self.is_urgent |= sent && frame.kind == message::BROADCAST;
         sent
     }
@@ -80,9 +75,7 @@ impl Sharing {
 
     /// Tells the agent of what was put there; wakes it if it sleeps and wants to be.
     pub(crate) fn announce(&mut self, link: &mut Link) {
-        let is_urgent = std::mem::take(&mut self.is_urgent);
-        let is_due = std::mem::take(&mut self.is_counted) || is_urgent;
-        if is_due && self.spoke.announce(is_urgent) {
+        if self.spoke.announce(std::mem::take(&mut self.is_urgent)) {
             link.send(Frame::new(message::BELL, 0, 0, bytes::Bytes::new()));
         }
     }

@@ -18,10 +18,10 @@ use crate::collective::{belongs_to_collectives, stands_alone};
 use crate::message;
 
 /// How long this node sleeps at first when it waits for many members: every look touches the rings of all.
-const FIRST_NAP: Duration = Duration::from_millis(200);
+const FIRST_NAP: Duration = Duration::from_millis(40);
 
 /// After naps up to this one nothing is going on: the next member that has something wakes this node.
-const LONGEST_NAP: Duration = Duration::from_millis(400);
+const LONGEST_NAP: Duration = Duration::from_millis(160);
 
 /// Even then it looks now and then: a member that was stopped just when it should have rung must not silence all others.
 const IDLE_NAP: Duration = Duration::from_secs(2);
