@@ -38,7 +38,7 @@ pub(crate) struct HostChoice {
 impl HostChoice {
     /// The hosts, at least one.
     pub(crate) fn hosts(&self) -> Result<HostSet, Failure> {
-        let named = self.named()?;
+        let named = named_hosts(&self.hosts, &self.hostfile)?;
         let all = if named.is_empty() && !self.names_some() { self.unnamed()? } else { named };
         let mut left = all.clone();
         for text in &self.exclude {
@@ -70,19 +70,6 @@ impl HostChoice {
         !self.hosts.is_empty() || !self.hostfile.is_empty()
     }
 
-    fn named(&self) -> Result<HostSet, Failure> {
-        let mut all = HostSet::default();
-        for text in &self.hosts {
-            let hosts = HostSet::parse(text).and_then(|hosts| all.union(&hosts));
-            all = hosts.map_err(|error| Failure::usage(format!("-w: {error}")))?;
-        }
-        for path in &self.hostfile {
-            let hosts = HostSet::from_file(path).and_then(|hosts| all.union(&hosts));
-            all = hosts.map_err(|error| Failure::usage(format!("--hostfile: {error}")))?;
-        }
-        Ok(all)
-    }
-
     /// The hosts of the allocation, or this machine.
     fn unnamed(&self) -> Result<HostSet, Failure> {
         let allocated = match self.launcher() {
@@ -108,4 +95,18 @@ fn launcher(text: &str) -> Result<Launcher, String> {
                 .into())
         }
     }
+}
+
+/// The hosts that `-w` and `--hostfile` name.
+pub(crate) fn named_hosts(texts: &[String], files: &[PathBuf]) -> Result<HostSet, Failure> {
+    let mut all = HostSet::default();
+    for text in texts {
+        let hosts = HostSet::parse(text).and_then(|hosts| all.union(&hosts));
+        all = hosts.map_err(|error| Failure::usage(format!("-w: {error}")))?;
+    }
+    for path in files {
+        let hosts = HostSet::from_file(path).and_then(|hosts| all.union(&hosts));
+        all = hosts.map_err(|error| Failure::usage(format!("--hostfile: {error}")))?;
+    }
+    Ok(all)
 }

@@ -18,6 +18,7 @@ use clap::Args;
 
 use crate::failure::{Failure, Outcome, warn};
 use hosts::HostChoice;
+pub(crate) use hosts::named_hosts;
 use show::{Form, Show};
 use summary::Summary;
 

@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::failure::{Failure, cause};
 use crate::records::input;
+use crate::run::named_hosts;
 
 #[derive(Args)]
 pub(super) struct Hosts {
@@ -26,15 +27,7 @@ impl Hosts {
         if self.hosts.is_empty() && self.hostfile.is_empty() {
             return Ok(None);
         }
-        let mut all = HostSet::default();
-        for text in &self.hosts {
-            let hosts = HostSet::parse(text).and_then(|hosts| all.union(&hosts));
-            all = hosts.map_err(|error| Failure::usage(format!("-w: {error}")))?;
-        }
-        for path in &self.hostfile {
-            let hosts = HostSet::from_file(path).and_then(|hosts| all.union(&hosts));
-            all = hosts.map_err(|error| Failure::usage(format!("--hostfile: {error}")))?;
-        }
+        let all = named_hosts(&self.hosts, &self.hostfile)?;
         if all.is_empty() {
             return Err(Failure::usage("no host is named; look at -w and --hostfile"));
         }

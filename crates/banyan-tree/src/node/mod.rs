@@ -6,7 +6,7 @@
 //!
 //! # How nothing is lost
 //!
-//! *Upwards.* The so-manieth packets of all members form a wave. A node combines what its children send for a wave and
+//! *Upwards.* The k-th packets of all members form wave k. A node combines what its children send for a wave and
 //! sends one packet on; it keeps what it sent until the front-end has taken that wave. An orphan sends everything it
 //! keeps to its new parent, marked as not to be combined, and goes on with waves that it has never sent. So of two
 //! contributions to a wave that hold the same member, one holds all of the other, and the front-end's [`ledger`] can
