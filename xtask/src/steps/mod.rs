@@ -200,11 +200,12 @@ fn build_once(command: &mut Command) {
     }
 }
 
-/// The closing lines of test runners: one for each test program that ran any test.
+/// The closing lines of test runners: one for each test program that ran any test, and the tests that passed only when
+/// they were run again.
 fn closing_lines(output: &str) -> impl Iterator<Item = &str> {
-    let lines =
-        output.lines().map(str::trim).filter(|line| line.starts_with("test result:") || line.starts_with("Summary ["));
-    lines.filter(|line| passed_in(line) > 0)
+    let closes = |line: &&str| line.starts_with("test result:") || line.starts_with("Summary [");
+    let lines = output.lines().map(str::trim).filter(move |line| closes(line) || line.starts_with("FLAKY "));
+    lines.filter(|line| passed_in(line) > 0 || line.starts_with("FLAKY "))
 }
 
 /// How many tests passed, by the closing lines of `cargo test`.
@@ -229,8 +230,9 @@ mod unit_tests {
         let cargo = "test result: ok. 12 passed; 0 failed; 0 ignored\ntest result: ok. 0 passed; 0 failed\nrunning 3 tests\ntest result: ok. 3 passed; 0 failed";
         assert_eq!(closing_lines(cargo).count(), 2);
         assert!(tests_passed(cargo).is_ok_and(|note| note == "15 tests"));
-        let nextest = "     Summary [   0.5s] 40 tests run: 40 passed, 0 skipped";
+        let nextest = "     Summary [   0.5s] 40 tests run: 40 passed (1 flaky), 0 skipped\n   FLAKY 2/3 [   0.1s] (7/40) crate test";
         assert!(tests_passed(nextest).is_ok_and(|note| note == "40 tests"));
+        assert_eq!(closing_lines(nextest).count(), 2, "a flaky test is named");
     }
 
     #[test]

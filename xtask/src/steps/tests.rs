@@ -9,11 +9,20 @@ use crate::manifest;
 /// differs, has been tried beside generated code as well.
 const PROPTEST_CASES: &str = "64";
 
+/// Tests with real processes meet machines of any load: one that fails is run again, and what then passes is told of by
+/// name, as flaky. A test that fails again fails.
+const RETRIES: &str = "2";
+
 pub(super) fn run(job: &Job<'_>) {
     let nextest = has_nextest();
     let runner = |arguments: &[&str]| {
-        let mut command =
-            if nextest { cargo(["nextest", "run"]) } else { cargo(["test", "--lib", "--bins", "--tests"]) };
+        let mut command = match nextest {
+            true => cargo(["nextest", "run", "--status-level", "fail", "--final-status-level", "flaky"]),
+            false => cargo(["test", "--quiet", "--lib", "--bins", "--tests"]),
+        };
+        if nextest {
+            command.args(["--failure-output", "final", "--retries", RETRIES]);
+        }
         command.arg("--no-fail-fast").args(arguments);
         command
     };
