@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::arrival::Arrival;
 use crate::assignment::Assignment;
+use crate::extension::{AgentExtension, GuardInfo};
 use crate::inherited::inherited_socket;
 use crate::launcher::program::{self, AgentProgram};
 use crate::member::JOIN_DESCRIPTOR;
@@ -28,7 +29,7 @@ use crate::process::{Spawner, end_descendants, keep};
 const WORK_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Descriptors of an agent's own begin here; those below are for the processes it starts.
-const FIRST_OWN: i32 = 10;
+const FIRST_OWN: i32 = 11;
 
 /// How an agent reaches its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,14 +53,27 @@ pub enum AgentChannel {
 /// Call it first in `main`, before any thread is started: then your own program is the agent, and hosts need nothing
 /// else.
 pub fn become_agent_if_asked() {
-    program::this_program_can();
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some((first, rest)) = arguments.split_first()
-        && first == "agent"
-        && let Some(channel) = channel(rest)
-    {
+    if let Some(channel) = asked() {
         std::process::exit(run_agent(&channel));
     }
+}
+
+/// As [`become_agent_if_asked`], with an extension: `make` makes it in the agent, if the session asks for one.
+///
+/// When the agent is killed, `guard` is called by the process that watches over it, which then ends all that the agent
+/// had started: it is to return when the extension's network is over or [nobody is left](GuardInfo::is_anyone_left).
+pub fn become_agent_if_asked_with(make: impl FnOnce() -> Box<dyn AgentExtension>, guard: fn(&GuardInfo)) {
+    if let Some(channel) = asked() {
+        std::process::exit(run_agent_with(&channel, make, guard));
+    }
+}
+
+/// How this process reaches its parent, if it was started as an agent.
+fn asked() -> Option<AgentChannel> {
+    program::this_program_can();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let (_, rest) = arguments.split_first().filter(|(first, _)| *first == "agent")?;
+    channel(rest)
 }
 
 /// The channel named by an agent's arguments; `None` if they are not an agent's.
@@ -115,9 +129,23 @@ fn fail(why: &str) -> ! {
 
 /// Runs an agent to its end; the exit status.
 pub fn run_agent(channel: &AgentChannel) -> i32 {
+    run(channel, || None)
+}
+
+/// Runs an agent with an extension to its end; the exit status. See [`become_agent_if_asked_with`].
+pub fn run_agent_with(
+    channel: &AgentChannel,
+    make: impl FnOnce() -> Box<dyn AgentExtension>,
+    guard: fn(&GuardInfo),
+) -> i32 {
+    let _ = guard;
+    run(channel, || Some(make()))
+}
+
+fn run(channel: &AgentChannel, make: impl FnOnce() -> Option<Box<dyn AgentExtension>>) -> i32 {
     let worked = match keep() {
         Ok(worker) => {
-            let worked = work(channel, worker.keeper);
+            let worked = work(channel, worker.keeper, make);
             // The keeper would do the same, if it is still there.
             worked.and(end_descendants(&[]).map(drop).map_err(|error| error.to_string()))
         }
@@ -129,7 +157,11 @@ pub fn run_agent(channel: &AgentChannel) -> i32 {
     }
 }
 
-fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
+fn work(
+    channel: &AgentChannel,
+    keeper: OwnedFd,
+    make: impl FnOnce() -> Option<Box<dyn AgentExtension>>,
+) -> Result<(), String> {
     let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
     // Nothing else runs in an agent.
     spawner.remember_signals();
@@ -158,8 +190,9 @@ fn work(channel: &AgentChannel, keeper: OwnedFd) -> Result<(), String> {
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
     agent_program.installed.clone_from(&assignment.installed_agent);
     let held = assignment.held;
-    let hosts = Vec::new();
-    let setting = Setting { host, agent_program, keeper: Some(keeper), spawner, listener: door, together, hosts, held };
+    let extension = assignment.note.as_ref().and_then(|_| make());
+    let (keeper, listener, hosts) = (Some(keeper), door, Vec::new());
+    let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     node.run().map_err(|error| format!("stopped working: {error}"))
 }

@@ -20,8 +20,12 @@ pub(crate) struct Assignment {
     pub(crate) session: [u8; 16],
     /// The agent's node number; its subtree's are the following ones.
     pub(crate) node: u32,
+    /// How far below the front-end: its children are at level 1.
+    pub(crate) level: u16,
     /// Members of the whole session.
     pub(crate) size: u32,
+    /// Agents of the whole session.
+    pub(crate) agent_count: u32,
     /// Whether members wait for a release.
     pub(crate) held: bool,
     /// Agents of the subtree, the receiver first.
@@ -40,6 +44,8 @@ pub(crate) struct Assignment {
     pub(crate) agent_length: u64,
     /// A path at which every host has it.
     pub(crate) installed_agent: Option<String>,
+    /// What the extension of the node above says to those below; `None` if the session has no extension.
+    pub(crate) note: Option<Vec<u8>>,
 }
 
 impl Assignment {

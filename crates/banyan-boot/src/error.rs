@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::described::DescribedError;
+use crate::extension::NOTE_BYTES;
 use crate::problem::Problem;
 use crate::process::ExitState;
 
@@ -23,6 +24,9 @@ pub enum LaunchError {
     /// More members than ranks.
     #[error("a session has fewer than 4,294,967,295 members")]
     TooMany,
+    /// The front-end's note for the extension of its agents does not fit.
+    #[error("the note for the agents' extension has {0} bytes; it may have {NOTE_BYTES} at most")]
+    LongNote(usize),
     /// No program can be the agent.
     #[error("{0}")]
     Agent(String),

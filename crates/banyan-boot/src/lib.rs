@@ -51,6 +51,7 @@
 //! | [`Session`], [`SessionOptions`], [`ProcessDistribution`], [`Event`], [`Outcome`] | the front-end's side |
 //! | [`Member`], [`What`], [`Element`] | the member's side |
 //! | [`become_agent_if_asked`], [`run_agent`] | the agent |
+//! | [`AgentExtension`], [`extension_socket`] | what a program's agents do besides, for layers above this one |
 //! | [`Launcher`] | how agents are started |
 //! | [`HostSet`], [`RankSet`] | sets of hosts (`node[1-128,200]`) and of members |
 //! | module [`process`] | starting, watching and ending processes on one host |
@@ -68,6 +69,7 @@ mod distribution;
 mod door;
 mod error;
 mod event;
+mod extension;
 pub mod hostset;
 mod inherited;
 mod launcher;
@@ -87,12 +89,13 @@ mod sharing;
 mod staging;
 mod ticket;
 
-pub use agent::{AgentChannel, become_agent_if_asked, run_agent};
+pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
 pub use collective::{BadReduction, CollectiveError, Element, What};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};
 pub use error::{LaunchError, SessionError};
 pub use event::{Event, Lines};
+pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_socket};
 pub use hostset::{HostSet, HostSetError};
 pub use launcher::{Launcher, SshOptions};
 pub use member::{JoinError, Member, MemberError};

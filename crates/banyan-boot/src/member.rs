@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
 use crate::described::{self, DescribedError};
+use crate::extension::EXTENSION_VARIABLE;
 use crate::inherited::inherited_socket;
 use crate::message;
 use crate::node::member_link_options;
@@ -45,6 +46,7 @@ pub struct Member {
     rank: u32,
     size: u32,
     session: [u8; 16],
+    note: Bytes,
     caller: Caller,
     user: VecDeque<(Bytes, bool)>,
     user_bytes: usize,
@@ -64,6 +66,20 @@ pub enum JoinError {
     /// What the environment says cannot be used.
     #[error("{JOIN_VARIABLE}={value:?} cannot be used: {reason}")]
     Environment {
+        /// The variable.
+        value: String,
+        /// Why not.
+        reason: String,
+    },
+    /// There is no socket to the agent's extension.
+    #[error(
+        "this process has no socket to the extension of its agent ({EXTENSION_VARIABLE} is not set); start it with a session \
+         that has an extension"
+    )]
+    NoExtension,
+    /// What the environment says of that socket cannot be used.
+    #[error("{EXTENSION_VARIABLE}={value:?} cannot be used: {reason}")]
+    Extension {
         /// The variable.
         value: String,
         /// Why not.
@@ -173,19 +189,18 @@ impl Member {
 
     pub(crate) fn new(mut link: Link, welcome: &Frame, shared: Option<[i32; 2]>) -> Result<Member, JoinError> {
         let damaged = || JoinError::Agent("its welcome is damaged".into());
-        let (session, number) = welcome.payload.split_first_chunk().ok_or_else(damaged)?;
-        let number = match number {
-            [] => None,
-            number => Some(u32::from_le_bytes(number.try_into().map_err(|_| damaged())?)),
-        };
+        let (session, rest) = welcome.payload.split_first_chunk().ok_or_else(damaged)?;
+        let (number, note) = rest.split_first_chunk().ok_or_else(damaged)?;
+        let number = Some(u32::from_le_bytes(*number)).filter(|number| *number != message::NOT_SHARED);
         let (rank, size) = (welcome.stream, welcome.sequence);
         if rank >= size {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
         let caller = Caller::new(rank, size);
-        let session = *session;
+        let (session, note) = (*session, Bytes::copy_from_slice(note));
         let sharing = shared.zip(number).and_then(|(shared, number)| Sharing::open(shared, number, &mut link));
-        Ok(Member { link, sharing, rank, size, session, caller, user: VecDeque::new(), user_bytes: 0, timeout: None })
+        let (user, user_bytes, timeout) = (VecDeque::new(), 0, None);
+        Ok(Member { link, sharing, rank, size, session, note, caller, user, user_bytes, timeout })
     }
 
     /// This member's number, from 0.
@@ -206,6 +221,11 @@ impl Member {
     /// The session, the same at all its members and at no others.
     pub fn session(&self) -> [u8; 16] {
         self.session
+    }
+
+    /// What the [extension](crate::AgentExtension) of this member's agent says to those below; empty if it has none.
+    pub fn note(&self) -> &[u8] {
+        &self.note
     }
 
     /// Limits how long each later call waits; `None` waits for ever, or until it cannot complete.

@@ -5,7 +5,7 @@
 //!
 //! | kind | way | stream | sequence | payload |
 //! | --- | --- | --- | --- | --- |
-//! | [`WELCOME`] | to a member | its rank | number of members | session id, and its number in the agent's shared memory if there is any (4 bytes) |
+//! | [`WELCOME`] | to a member | its rank | number of members | session id, its number in the agent's shared memory ([`NOT_SHARED`]: there is none), the agent's note |
 //! | [`SHARED`], [`BELL`] | from a member | 0 | 0 | |
 //! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
 //! | [`GO`] | down | 0 | number of the collective | |
@@ -112,6 +112,9 @@ pub(crate) const CONTINUED: u8 = 8;
 pub(crate) const ERRORS: u8 = 2;
 /// Flag of [`INPUT`]: it ends here.
 pub(crate) const LAST: u8 = 4;
+
+/// The number of a member that has no part in shared memory.
+pub(crate) const NOT_SHARED: u32 = u32::MAX;
 
 /// Length of the pieces in which longer data travels: long enough that headers and system calls vanish, short enough
 /// that a tree of depth 4 is full after a megabyte.

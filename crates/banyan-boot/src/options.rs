@@ -46,6 +46,10 @@ pub struct SessionOptions {
     /// The directory for what is [staged](crate::Session::stage) into the cache, with `{host}` for the name of the host;
     /// `None`: `banyan/files` in `XDG_CACHE_HOME`, or in `.cache` at home.
     pub cache: Option<PathBuf>,
+    /// The front-end's note for the [extension](crate::AgentExtension) of its agents, up to 64 KiB; `None`: they have none.
+    ///
+    /// The agent program must be one that calls [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
+    pub extension: Option<Vec<u8>>,
 }
 
 impl Default for SessionOptions {
@@ -66,6 +70,7 @@ impl Default for SessionOptions {
             installed_agent: None,
             attach_deadline: Duration::from_secs(60),
             cache: None,
+            extension: None,
         }
     }
 }

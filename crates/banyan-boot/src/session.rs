@@ -15,6 +15,7 @@ use crate::described;
 use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
+use crate::extension::NOTE_BYTES;
 use crate::hostset::HostSet;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::together::{Muster, fill_in_hosts};
@@ -101,6 +102,9 @@ impl Session {
 
     fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         check_hosts(distributions)?;
+        if let Some(length) = options.extension.as_ref().map(Vec::len).filter(|length| *length > NOTE_BYTES) {
+            return Err(LaunchError::LongNote(length));
+        }
         let way = options.launcher.way(distributions)?;
         // What starts all agents together starts one on each host.
         let members_per_agent = if way == Way::Together { u32::MAX } else { options.members_per_agent };
@@ -115,7 +119,9 @@ impl Session {
         let assignment = Assignment {
             session: random_id().map_err(LaunchError::System)?,
             node: 0,
+            level: 0,
             size,
+            agent_count: agent_count as u32,
             held: options.min_hosts.is_some(),
             agents,
             images: distributions.iter().map(Image::of).collect(),
@@ -125,6 +131,7 @@ impl Session {
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
             installed_agent: agent_program.installed.clone(),
+            note: options.extension.clone(),
         };
         let ticket = Ticket::of(&assignment);
         let muster = (assignment.way == Way::Together)
@@ -406,8 +413,8 @@ fn run_root(
                     (Some(listener), Some(Together::by(secret, starter, input, file)))
                 }
             };
-            let (keeper, held) = (None, false);
-            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held };
+            let (keeper, held, extension) = (None, false, None);
+            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {

@@ -80,7 +80,9 @@ impl Node {
         let assignment = Assignment {
             session: own.session,
             node: own.node + first,
+            level: own.level.saturating_add(1),
             size: own.size,
+            agent_count: own.agent_count,
             held: own.held,
             agents: own.agents[agent.subtree.clone()].to_vec(),
             images: own.images.clone(),
@@ -90,6 +92,7 @@ impl Node {
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
             installed_agent: own.installed_agent.clone(),
+            note: own.note.as_ref().map(|_| self.note.clone()),
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {

@@ -149,6 +149,7 @@ impl StarterProcess {
                 stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 control: socket.as_ref().map(|(_, theirs)| theirs.as_fd()),
                 shared: None,
+                extension: None,
             },
         )?;
         let ours = [

@@ -75,8 +75,9 @@ impl Member {
         }
     }
 
-    /// Starts it: its end of a socket pair becomes its descriptor 3, what it shares memory by its descriptors 4 and 5, and
-    /// its standard streams are pipes or nothing.
+    /// Starts it: its end of a socket pair becomes its descriptor 3, what it shares memory by its descriptors 4 and 5, its end
+    /// of the extension's socket pair its descriptor 6, and its standard streams are pipes or nothing. Returns our end for the
+    /// extension.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
@@ -85,11 +86,10 @@ impl Member {
         common: Common<'_>,
         options: &LinkOptions,
         place: (&Poller, Token),
-    ) -> Result<(), SpawnError> {
+    ) -> Result<Option<OwnedFd>, SpawnError> {
         let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
-        rustix::io::ioctl_fionbio(&ours, true).map_err(failed)?;
+        let (ours, theirs) = socket_pair().map_err(failed)?;
+        let extension = common.extends.then(socket_pair).transpose().map_err(failed)?;
         let unpiped = |source: std::io::Error| SpawnError::descriptors(command, source);
         let output = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
         let errors = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
@@ -102,6 +102,7 @@ impl Member {
                 stderr: errors.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
                 shared: common.shared,
+                extension: extension.as_ref().map(|(_, theirs)| theirs.as_fd()),
             },
         )?;
         self.process = Some(child);
@@ -112,8 +113,15 @@ impl Member {
         self.errors = errors.map(|(read, _)| Pipe::new(read));
         self.input = input.map(|(ours, _)| InputPipe::new(ours));
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
-        Ok(())
+        Ok(extension.map(|(ours, _)| ours))
     }
+}
+
+/// Our end, which does not block, and the member's.
+fn socket_pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    Ok((ours, theirs))
 }
 
 /// Descriptors that all members of a node get.
@@ -123,6 +131,8 @@ pub(crate) struct Common<'a> {
     pub(crate) null: BorrowedFd<'a>,
     /// For shared memory.
     pub(crate) shared: Option<[BorrowedFd<'a>; 2]>,
+    /// Whether each gets a socket to the agent's extension.
+    pub(crate) extends: bool,
 }
 
 /// Which standard streams lead to the front-end.

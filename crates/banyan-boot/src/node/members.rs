@@ -14,6 +14,7 @@ use super::shared::{Next, SHARED_FRAMES};
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
 use crate::assignment::{Image, Terms};
+use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE, SHARED_DESCRIPTORS};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
@@ -46,17 +47,20 @@ impl Node {
     fn start_member(&mut self, index: usize) -> Result<(), SpawnError> {
         let member = &mut self.members[index];
         let image = &self.assignment.images[member.image as usize];
+        let given = Given { shares: self.shared.is_some(), extends: self.extension.is_some() };
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, self.shared.is_some())?),
+            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, given)?),
         };
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
         let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
-        let common = Common { null: self.null.as_fd(), shared };
-        member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
+        let common = Common { null: self.null.as_fd(), shared, extends: given.extends };
+        let rank = member.rank;
+        let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
+        self.extend_to(rank, socket);
         self.welcome(index);
         self.watch_member(index);
         Ok(())
@@ -64,10 +68,9 @@ impl Node {
 
     /// Tells a member who it is.
     pub(super) fn welcome(&mut self, index: usize) {
-        let mut payload = self.assignment.session.to_vec();
-        if self.shared.is_some() && !self.attaches(index) {
-            payload.extend((index as u32).to_le_bytes());
-        }
+        let shares = self.shared.is_some() && !self.attaches(index);
+        let number = if shares { index as u32 } else { message::NOT_SHARED };
+        let payload = [&self.assignment.session[..], &number.to_le_bytes(), &self.note].concat();
         let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);
@@ -166,6 +169,7 @@ impl Node {
         self.deliver();
         self.exits.push((rank, state));
         self.running -= 1;
+        self.tell_extension_of_end(rank);
     }
 
     /// Takes everything a member sent before it ended, whether there is room for it or not: it is no more than its
@@ -235,8 +239,17 @@ impl Node {
     }
 }
 
+/// What members get besides their link.
+#[derive(Debug, Clone, Copy)]
+struct Given {
+    /// Memory.
+    shares: bool,
+    /// A socket to the agent's extension.
+    extends: bool,
+}
+
 /// The command of an image, as this host sees it.
-fn prepare(image: &Image, terms: &Terms, host: &str, shares: bool) -> Result<Prepared, SpawnError> {
+fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Prepared, SpawnError> {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for variable in &image.env {
@@ -244,10 +257,13 @@ fn prepare(image: &Image, terms: &Terms, host: &str, shares: bool) -> Result<Pre
         environment.retain(|(other, _)| *other != name);
         environment.extend(variable.value.as_ref().map(|value| (name, text(value))));
     }
-    environment.retain(|(name, _)| name != JOIN_VARIABLE);
+    environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE);
     let [memory, bell] = SHARED_DESCRIPTORS;
-    let shared = if shares { format!(",{memory},{bell}") } else { String::new() };
+    let shared = if given.shares { format!(",{memory},{bell}") } else { String::new() };
     environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}{shared}").into()));
+    if given.extends {
+        environment.push((EXTENSION_VARIABLE.into(), format!("fd:{EXTENSION_DESCRIPTOR}").into()));
+    }
     let cache = place::cache(terms.cache.as_deref(), host).ok();
     if terms.cache.is_some() {
         environment.retain(|(name, _)| name != CACHE_VARIABLE);

@@ -13,6 +13,7 @@ pub(crate) mod child;
 pub(crate) mod desk;
 mod down;
 mod ending;
+mod extension;
 pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
@@ -37,6 +38,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
+use crate::extension::AgentExtension;
 use crate::launcher::program::AgentProgram;
 use crate::layout::{ranks_of, split};
 use crate::message::{self, CHUNK};
@@ -46,6 +48,7 @@ use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
+use extension::Extension;
 use member::{InputPipe, Member};
 use shared::{Next, SHARED_FRAMES, Shared};
 use staging::Staging;
@@ -106,6 +109,9 @@ pub(crate) struct Node {
     /// Agents that are started together.
     together: Option<Together>,
     keeper: Option<OwnedFd>,
+    extension: Option<Extension>,
+    /// What it says to those below.
+    note: Vec<u8>,
 
     agents: Vec<ChildAgent>,
     members: Vec<Member>,
@@ -169,6 +175,8 @@ pub(crate) struct Setting {
     pub(crate) hosts: Vec<Arc<str>>,
     /// Whether members wait for a release.
     pub(crate) held: bool,
+    /// What an agent's program does besides.
+    pub(crate) extension: Option<Box<dyn AgentExtension>>,
 }
 
 impl Node {
@@ -201,6 +209,8 @@ impl Node {
             listener: setting.listener,
             together: setting.together,
             keeper: setting.keeper,
+            extension: None,
+            note: assignment.note.clone().unwrap_or_default(),
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
             starting: 0,
@@ -236,6 +246,9 @@ impl Node {
             assignment,
         };
         node.register_own()?;
+        if !is_root {
+            node.begin_extension(setting.extension);
+        }
         Ok(node)
     }
 
@@ -267,6 +280,12 @@ impl Node {
 
     /// Runs until the session is over and nothing of it is left below.
     pub(crate) fn run(&mut self) -> io::Result<()> {
+        let ran = self.work();
+        self.end_extension();
+        ran
+    }
+
+    fn work(&mut self) -> io::Result<()> {
         let mut ready = Vec::new();
         // What the parent sent together with the assignment has been read already.
         self.pump(Token::Parent);
@@ -302,6 +321,7 @@ impl Node {
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.keeper_gone(),
+            Token::Extension => self.extension_over(),
             Token::CommonInput => self.write_roster(),
             Token::CommonComplaint => self.take_common_complaint(),
             Token::CommonExit => self.common_starter_exited(),

@@ -13,6 +13,8 @@ pub(crate) enum Token {
     Keeper,
     /// Members that attach.
     Door,
+    /// The extension says that it is over.
+    Extension,
     /// The command that starts all agents takes more of its standard input.
     CommonInput,
     /// What that command complains about.
@@ -55,6 +57,7 @@ impl Token {
             Token::Keeper => (3, 0),
             Token::Staging => (4, 0),
             Token::Door => (18, 0),
+            Token::Extension => (19, 0),
             Token::Agent(index) => (5, index),
             Token::CommonInput => (15, 0),
             Token::CommonComplaint => (16, 0),
@@ -82,6 +85,7 @@ impl Token {
             3 => Token::Keeper,
             4 => Token::Staging,
             18 => Token::Door,
+            19 => Token::Extension,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),
@@ -116,6 +120,7 @@ mod tests {
             Token::CommonExit,
             Token::Staging,
             Token::Door,
+            Token::Extension,
             Token::Agent(0),
             Token::Greeting(1),
             Token::Upload(u32::MAX),

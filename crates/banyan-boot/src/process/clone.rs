@@ -23,9 +23,14 @@ use rustix::process::Pid;
 use super::signals;
 use super::spawn_error::Step;
 
-/// How many descriptors a child can be given: its three standard ones, the control descriptor, two for shared memory,
-/// the image.
-pub(super) const SLOTS: usize = 7;
+/// How many descriptors a child can be given: its three standard ones, those in [`Given`], the image.
+pub(super) const SLOTS: usize = 4 + MORE;
+
+/// How many it can be given from [`CONTROL`] on: the control link, two for shared memory, the extension's socket.
+pub(super) const MORE: usize = 4;
+
+/// Which of these it gets.
+pub(super) type Given = [bool; MORE];
 
 /// The child's descriptor for the control link.
 pub(super) const CONTROL: RawFd = 3;
@@ -67,8 +72,8 @@ pub(super) struct Job<'a> {
     pub(super) table: Table,
     /// Where the parent staged the child's descriptors, in ascending order, none below [`CONTROL`].
     pub(super) slots: [RawFd; SLOTS],
-    /// How many descriptors it gets from [`CONTROL`] on: none, the control link, or that and those for shared memory.
-    pub(super) more: RawFd,
+    /// Which descriptors it gets from [`CONTROL`] on.
+    pub(super) given: Given,
     /// Signals to put back to their default.
     pub(super) signals: &'a [c_int],
     /// What is executed; without it the child ends at once, with a descriptor table of its own.
@@ -144,7 +149,7 @@ pub(super) fn run(job: &Job<'_>, stack: &mut Stack) -> io::Result<(Pid, OwnedFd)
     let error = io::Error::last_os_error();
     // Blocking them succeeded, and this asks for less.
     let _ = signals::set_mask(&before);
-    let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) else { return Err(error) };
+    let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else { return Err(error) };
     if pidfd < 0 {
         return Ok((pid, open_pidfd(pid)?));
     }
@@ -199,7 +204,7 @@ fn work(job: &Job<'_>) -> Result<(), Step> {
 /// Gives this process its own table of descriptors with the staged ones in their places, and nothing else that the
 /// program could inherit.
 fn take_descriptors(job: &Job<'_>) -> Option<()> {
-    let [stdin, stdout, stderr, control, memory, bell, image] = job.slots;
+    let [stdin, stdout, stderr, more @ .., image] = job.slots;
     if job.table == Table::Shared {
         // From here on the table is our own, with what lies above the slots left behind.
         close_range(image + 1, RawFd::MAX, libc::CLOSE_RANGE_UNSHARE)?;
@@ -208,12 +213,21 @@ fn take_descriptors(job: &Job<'_>) -> Option<()> {
         // SAFETY: the table is this process's own: nothing of the parent is replaced.
         ok(unsafe { libc::dup2(slot, place) })?;
     }
-    for (slot, place) in [control, memory, bell].into_iter().zip(CONTROL..CONTROL + job.more) {
+    // The first place that it does not get, and what was not closed yet from there on.
+    let mut unused = CONTROL;
+    for ((slot, place), given) in more.into_iter().zip(CONTROL..).zip(job.given) {
+        if !given {
+            continue;
+        }
+        if job.table == Table::Shared && unused < place {
+            close_range(unused, place - 1, 0)?;
+        }
         // SAFETY: as above. The slots ascend, so the only ones that can lie here have been copied already.
         ok(unsafe { libc::dup2(slot, place) })?;
+        unused = place + 1;
     }
     if job.table == Table::Shared {
-        close_range(CONTROL + job.more, image - 1, 0)?;
+        close_range(unused, image - 1, 0)?;
     }
     Some(())
 }

@@ -65,6 +65,18 @@ pub fn reap_orphans(members: impl Fn(Pid) -> bool) -> io::Result<usize> {
     Ok(children()?.into_iter().filter(|child| !members(*child)).filter(|child| reap(*child)).count())
 }
 
+/// Reaps every child that has ended; whether any has not. For a subreaper: whether anything is left that descends from it.
+pub(crate) fn reap_all() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            // There are no children, which is the only thing that can be wrong with this call.
+            Err(_) => return false,
+        }
+    }
+}
+
 fn reap(child: Pid) -> bool {
     matches!(rustix::process::waitpid(Some(child), WaitOptions::NOHANG), Ok(Some(_)))
 }

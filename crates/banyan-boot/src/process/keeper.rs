@@ -59,7 +59,7 @@ pub fn keep() -> io::Result<Worker> {
             become_subreaper()?;
             Ok(Worker { keeper })
         }
-        pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
+        pid => match Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) {
             Some(worker) => run(worker),
             None => {
                 let error = io::Error::last_os_error();

@@ -20,6 +20,7 @@ mod spawn_error;
 mod stdio;
 
 pub use command::{Command, Executable, Prepared};
+pub(crate) use descendants::reap_all;
 pub use descendants::{LeftOver, end_descendants, reap_orphans};
 pub use end::{end_members, signal_group};
 pub use exit::ExitState;

@@ -13,13 +13,13 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::DupFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use super::clone::{self, CONTROL, Job, Program, SLOTS, Stack, Strings, Table};
+use super::clone::{self, CONTROL, Given, Job, MORE, Program, SLOTS, Stack, Strings, Table};
 use super::command::{Prepared, Target};
 use super::signals::{self, LAST_SIGNAL};
 use super::spawn_error::{SpawnError, Step};
@@ -47,8 +47,10 @@ pub struct ChildDescriptors<'a> {
     pub stderr: BorrowedFd<'a>,
     /// Its descriptor 3.
     pub control: Option<BorrowedFd<'a>>,
-    /// Its descriptors 4 and 5, if it has a descriptor 3.
+    /// Its descriptors 4 and 5.
     pub shared: Option<[BorrowedFd<'a>; 2]>,
+    /// Its descriptor 6.
+    pub extension: Option<BorrowedFd<'a>>,
 }
 
 /// A process that runs its program. Dropping this neither ends nor reaps it.
@@ -100,7 +102,7 @@ impl Spawner {
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         // Each takes the lowest free descriptor, so they ascend.
         let slot = || rustix::io::fcntl_dupfd_cloexec(&null, CONTROL);
-        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
+        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
         // Not in the way of the next spawner, and never in a low place itself.
         let null = rustix::io::fcntl_dupfd_cloexec(&null, CONTROL)?;
         Ok(Spawner { table, stack: Stack::new()?, null, slots, signals: (1..=LAST_SIGNAL).collect() })
@@ -115,16 +117,12 @@ impl Spawner {
             Target::File(_) => None,
             Target::Image(image) => Some(image.as_fd()),
         };
-        let ChildDescriptors { stdin, stdout, stderr, control, shared } = descriptors;
+        let ChildDescriptors { stdin, stdout, stderr, control, shared, extension } = descriptors;
         let [memory, bell] = shared.map_or([None; 2], |shared| shared.map(Some));
-        let more = match (control, shared) {
-            (None, _) => 0,
-            (Some(_), None) => 1,
-            (Some(_), Some(_)) => 3,
-        };
-        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, memory, bell, image]);
+        let given = [control, memory, bell, extension].map(|descriptor| descriptor.is_some());
+        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, memory, bell, extension, image]);
         let child = match staged {
-            Ok(()) => self.start(command, more),
+            Ok(()) => self.start(command, given),
             Err(error) => Err((Step::Stage, error)),
         };
         let cleared = self.clear();
@@ -138,7 +136,7 @@ impl Spawner {
         Ok(child)
     }
 
-    fn start(&mut self, command: &Prepared, more: RawFd) -> Result<Child, (Step, io::Error)> {
+    fn start(&mut self, command: &Prepared, given: Given) -> Result<Child, (Step, io::Error)> {
         let (arguments, environment) = (Strings::new(&command.arguments), Strings::new(&command.environment));
         let path = match &command.target {
             Target::File(path) => Some(path.as_c_str()),
@@ -153,20 +151,20 @@ impl Spawner {
             nice: command.limits.nice,
             outlives_parent: command.outlives_parent,
         };
-        self.run(Some(program), more)
+        self.run(Some(program), given)
     }
 
     /// Whether a child can be made this way at all.
     fn try_out(&mut self) -> io::Result<()> {
-        let child = self.run(None, 0).map_err(|(_, error)| error)?;
+        let child = self.run(None, [false; MORE]).map_err(|(_, error)| error)?;
         reap(&child.pidfd)
     }
 
-    fn run(&mut self, program: Option<Program<'_>>, more: RawFd) -> Result<Child, (Step, io::Error)> {
+    fn run(&mut self, program: Option<Program<'_>>, given: Given) -> Result<Child, (Step, io::Error)> {
         let job = Job {
             table: self.table,
             slots: self.slots.each_ref().map(AsRawFd::as_raw_fd),
-            more,
+            given,
             signals: &self.signals,
             program,
             parent: rustix::process::getpid(),

@@ -20,7 +20,7 @@ const WITH_DAEMON: &str = "(setsid sh -c 'trap \"\" TERM HUP; echo daemon; while
     trap '' TERM; while :; do sleep 1000; done";
 
 /// Beyond silence and grace: what a busy machine may need.
-const SPARE: Duration = Duration::from_secs(10);
+pub(crate) const SPARE: Duration = Duration::from_secs(10);
 
 fn with_daemons() -> Session {
     let session = launch(shell(WITH_DAEMON), 2);

@@ -7,9 +7,11 @@ mod harness;
 
 mod collectives;
 mod endings;
+mod extensions;
 mod front_end;
 mod losses;
 mod member;
+mod network;
 mod one_host;
 mod relatives;
 mod setup;
@@ -19,7 +21,11 @@ mod streams;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_boot::become_agent_if_asked();
+    // A program without extension, which some sessions ask for.
+    if std::env::var_os("BANYAN_TEST_PLAIN").is_some() {
+        banyan_boot::become_agent_if_asked();
+    }
+    banyan_boot::become_agent_if_asked_with(|| Box::new(network::Extension::default()), network::guard);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -81,4 +87,10 @@ const TESTS: &[harness::Test] = tests![
     losses::a_stopped_front_end_leaves_nothing_but_itself,
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
+    extensions::the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above,
+    extensions::members_speak_with_the_extension_of_their_agent,
+    extensions::members_of_a_session_without_extension_get_no_socket_of_one,
+    extensions::a_program_without_the_extension_is_named_with_the_remedy,
+    extensions::an_extension_that_cannot_begin_says_why,
+    extensions::an_extension_ends_its_agents_when_it_is_over,
 ];

@@ -77,14 +77,14 @@ pub(crate) fn several_images_share_one_session() {
     }
 }
 
-fn script(directory: &Path, text: &str) -> PathBuf {
+pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
     let file = directory.join("agent");
     fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     file
 }
 
-fn with_agent(agent: impl Into<PathBuf>) -> SessionOptions {
+pub(crate) fn with_agent(agent: impl Into<PathBuf>) -> SessionOptions {
     let host_deadline = Duration::from_secs(2);
     SessionOptions { agent: Some(agent.into()), host_deadline, ..options() }
 }

@@ -1,0 +1,124 @@
+//! What a program's agents do besides starting and watching processes: the seam for layers above this one.
+//!
+//! An agent that is asked to ([`SessionOptions::extension`](crate::SessionOptions::extension)) tells its extension what
+//! happens at its host, and carries a *note* of each node, bytes that mean nothing here, to the nodes and members below
+//! it. With a note a node says where it can be reached, so the extension can have links of its own.
+//!
+//! What this layer promises such links: no agent ends because another one is lost. An agent without parent goes on, the
+//! members of a killed agent go on under a *guard*, and all of them end when the extension says that it is over
+//! ([`ExtensionControl::over`], the guard's return). Whether that is so is the extension's business alone.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use banyan_ndr::Record;
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::inherited::inherited_socket;
+use crate::member::JoinError;
+use crate::process::reap_all;
+
+/// The environment variable that tells a member where its socket to the agent's extension is: `fd:6`.
+pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
+
+/// The descriptor of that socket.
+pub(crate) const EXTENSION_DESCRIPTOR: i32 = 6;
+
+/// Bytes of a note at most: it travels with the welcome of every member, in one frame.
+pub(crate) const NOTE_BYTES: usize = 64 << 10;
+
+/// What a program's agents do besides starting and watching processes. Given to
+/// [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
+///
+/// Everything is called by the agent's own thread, which does nothing else meanwhile: what takes long, or waits, belongs
+/// into a thread of the extension. What the process does with signals is not to be changed: members start with that.
+pub trait AgentExtension: Send {
+    /// The agent has its work and has started nothing yet. Returns the note for those below: child agents get it as
+    /// [`AgentInfo::note`], members as [`Member::note`](crate::Member::note). It has at most 64 KiB.
+    ///
+    /// # Errors
+    /// The agent ends, and the front-end is told why.
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>>;
+
+    /// A member was started. The other end of the socket is what [`extension_socket`] gives it; this end does not block.
+    fn member_started(&mut self, rank: u32, socket: OwnedFd);
+
+    /// Its process has ended.
+    fn member_ended(&mut self, rank: u32);
+
+    /// The agent ends; nothing is called after this.
+    fn end(&mut self);
+}
+
+/// What an agent knows of itself and its session.
+#[derive(Debug, Clone, PartialEq, Eq, Record)]
+pub struct AgentInfo {
+    /// The session.
+    pub session: [u8; 16],
+    /// The agent's number. The front-end is 0; agents are numbered from 1 on in the order of their subtrees.
+    pub node: u32,
+    /// How far below the front-end: its children are at level 1.
+    pub level: u16,
+    /// Agents of the whole session.
+    pub agents: u32,
+    /// Members of the whole session.
+    pub size: u32,
+    /// The agent's host, as the launcher knows it.
+    pub host: String,
+    /// Whether all agents of the session are on the front-end's machine.
+    pub is_one_host: bool,
+    /// The note of the node above; the front-end's is [`SessionOptions::extension`](crate::SessionOptions::extension).
+    pub note: Vec<u8>,
+}
+
+/// By this the extension of an agent says that its network is over. A handle: copies belong to the same agent.
+#[derive(Debug, Clone)]
+pub struct ExtensionControl {
+    bell: Arc<OwnedFd>,
+}
+
+impl ExtensionControl {
+    pub(crate) fn new() -> io::Result<ExtensionControl> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(ExtensionControl { bell: Arc::new(bell) })
+    }
+
+    /// The network has ended, or cannot be reached: the agent ends everything below it, as when the session ends. From
+    /// any thread; more than once is as good as once.
+    pub fn over(&self) {
+        // The counter can only be full if this was said 2^64 times.
+        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// What becomes readable when it is over.
+    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+/// What the guard of an agent that was killed knows: what the agent knew, and whether anybody is left.
+#[derive(Debug)]
+pub struct GuardInfo {
+    /// The agent that was killed.
+    pub agent: AgentInfo,
+}
+
+impl GuardInfo {
+    /// Whether any process lives that the agent, or what it started, has started. Takes note of those that have ended, so
+    /// it is to be asked now and then.
+    pub fn is_anyone_left(&self) -> bool {
+        reap_all()
+    }
+}
+
+/// Takes this member's socket to the extension of its agent; once.
+///
+/// # Errors
+/// When this process was not started by an agent that has an extension, or has taken it before.
+pub fn extension_socket() -> Result<OwnedFd, JoinError> {
+    let value = std::env::var(EXTENSION_VARIABLE).map_err(|_| JoinError::NoExtension)?;
+    let number = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
+    let number = number.ok_or_else(|| "it should be fd: and a number".to_owned());
+    number.and_then(inherited_socket).map_err(|reason| JoinError::Extension { value, reason })
+}

@@ -1,0 +1,107 @@
+//! A node and the extension of its program: what it is told, and what it says.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use banyan_link::Interest;
+
+use super::Node;
+use super::token::Token;
+use crate::assignment::Assignment;
+use crate::extension::{AgentExtension, AgentInfo, ExtensionControl, NOTE_BYTES};
+use crate::launcher::Way;
+use crate::layout::ranks_of;
+use crate::problem::{Problem, ProblemKind};
+
+/// An extension at work.
+pub(super) struct Extension {
+    agent: Box<dyn AgentExtension>,
+    /// What it says to the agent.
+    control: ExtensionControl,
+}
+
+impl AgentInfo {
+    /// What an assignment says of the agent that got it.
+    fn of(assignment: &Assignment, host: &str, note: &[u8]) -> AgentInfo {
+        AgentInfo {
+            session: assignment.session,
+            node: assignment.node,
+            level: assignment.level,
+            agents: assignment.agent_count,
+            size: assignment.size,
+            host: host.to_owned(),
+            is_one_host: assignment.way == Way::Local,
+            note: note.to_vec(),
+        }
+    }
+}
+
+impl Node {
+    /// Lets the extension begin, if the session has one. An agent that cannot says why, and ends.
+    pub(super) fn begin_extension(&mut self, extension: Option<Box<dyn AgentExtension>>) {
+        let Some(note) = &self.assignment.note else { return };
+        let Some(agent) = extension else {
+            let program = self.agent_program.path.display();
+            let cause = format!("the session asks its agents for an extension that the program {program} has not got");
+            return self.decline(
+                cause,
+                "call banyan_tree::become_agent_if_asked() first in its main, or choose another agent",
+            );
+        };
+        let info = AgentInfo::of(&self.assignment, &self.host, note);
+        match self.begin(agent, &info) {
+            Ok(note) => self.note = note,
+            Err(error) => self.decline(format!("the extension of its agent cannot begin: {error}"), ""),
+        }
+    }
+
+    fn begin(&mut self, mut agent: Box<dyn AgentExtension>, info: &AgentInfo) -> io::Result<Vec<u8>> {
+        let control = ExtensionControl::new()?;
+        self.poller.register(control.bell(), Token::Extension.number(), Interest::READ)?;
+        let note = agent.begin(info, control.clone())?;
+        self.extension = Some(Extension { agent, control });
+        if note.len() > NOTE_BYTES {
+            return Err(io::Error::other(format!("its note has {} bytes, more than {NOTE_BYTES}", note.len())));
+        }
+        Ok(note)
+    }
+
+    fn decline(&mut self, cause: String, remedy: &str) {
+        self.problem(Problem {
+            host: self.host.to_string(),
+            kind: ProblemKind::AgentLost,
+            cause,
+            remedy: remedy.to_owned(),
+            members: ranks_of(&self.assignment.agents).to_string(),
+        });
+        self.end();
+    }
+
+    /// The extension says that it is over.
+    pub(super) fn extension_over(&mut self) {
+        if let Some(extension) = &self.extension {
+            // It stays readable, and is not looked at again.
+            let _ = self.poller.remove(extension.control.bell());
+        }
+        self.end();
+    }
+
+    pub(super) fn extend_to(&mut self, rank: u32, socket: Option<OwnedFd>) {
+        if let (Some(extension), Some(socket)) = (&mut self.extension, socket) {
+            extension.agent.member_started(rank, socket);
+        }
+    }
+
+    pub(super) fn tell_extension_of_end(&mut self, rank: u32) {
+        if let Some(extension) = &mut self.extension {
+            extension.agent.member_ended(rank);
+        }
+    }
+
+    /// The node ends.
+    pub(super) fn end_extension(&mut self) {
+        if let Some(mut extension) = self.extension.take() {
+            extension.agent.end();
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A tiny network for tests of extensions: every agent, and every guard, has a connection to the front-end and tells it what
+//! happens by line. When the connection ends, it is over.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
+
+use crate::setup::PATIENCE;
+
+/// The front-end's side: dropping it ends the network.
+pub(crate) struct Network {
+    name: String,
+    connections: Arc<Mutex<Vec<UnixStream>>>,
+    said: Receiver<String>,
+}
+
+impl Network {
+    pub(crate) fn new() -> Network {
+        let name = format!("banyan-test-{}", std::process::id());
+        let listener = UnixListener::bind_addr(&address(&name)).unwrap();
+        let (connections, (says, said)) = (Arc::<Mutex<Vec<UnixStream>>>::default(), channel());
+        let kept = Arc::clone(&connections);
+        // Both end with the process.
+        std::thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                kept.lock().unwrap().push(connection.try_clone().unwrap());
+                let says = says.clone();
+                std::thread::spawn(move || listen(connection, &says));
+            }
+        });
+        Network { name, connections, said }
+    }
+
+    /// The front-end's note.
+    pub(crate) fn note(&self) -> Vec<u8> {
+        format!("{} 0", self.name).into_bytes()
+    }
+
+    /// What is said next.
+    pub(crate) fn next(&self) -> String {
+        self.said.recv_timeout(PATIENCE).expect("somebody should say something")
+    }
+
+    /// So many lines that begin like this, in order of the alphabet; others are passed over.
+    pub(crate) fn lines(&self, beginning: &str, count: usize) -> Vec<String> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut lines = Vec::new();
+        while lines.len() < count {
+            assert!(Instant::now() < deadline, "only {lines:?}");
+            let line = self.next();
+            if line.starts_with(beginning) {
+                lines.push(line);
+            }
+        }
+        lines.sort();
+        lines
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for connection in self.connections.lock().unwrap().iter() {
+            let _ = connection.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+fn listen(connection: UnixStream, says: &Sender<String>) {
+    for line in BufReader::new(connection).lines().map_while(Result::ok) {
+        if says.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+fn address(name: &str) -> SocketAddr {
+    SocketAddr::from_abstract_name(name).unwrap()
+}
+
+/// A connection to the front-end, as the note says.
+fn connect(agent: &AgentInfo) -> io::Result<UnixStream> {
+    let note = str::from_utf8(&agent.note).map_err(io::Error::other)?;
+    let (name, _) = note.split_once(' ').ok_or_else(|| io::Error::other("no name in the note"))?;
+    UnixStream::connect_addr(&address(name))
+}
+
+/// An agent's side.
+#[derive(Default)]
+pub(crate) struct Extension {
+    node: u32,
+    connection: Option<Arc<UnixStream>>,
+}
+
+impl Extension {
+    fn say(&self, what: &str) {
+        if let Some(connection) = &self.connection {
+            // One write a line: lines of several threads do not mix.
+            let _ = (&**connection).write_all(format!("{what}\n").as_bytes());
+        }
+    }
+}
+
+impl AgentExtension for Extension {
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
+        let connection = Arc::new(connect(agent)?);
+        self.node = agent.node;
+        self.connection = Some(Arc::clone(&connection));
+        let AgentInfo { node, level, agents, size, host, is_one_host, note, .. } = agent;
+        let note = String::from_utf8_lossy(note);
+        let path = note.split_once(' ').map_or("", |(_, path)| path);
+        self.say(&format!("agent {node} level {level} of {agents} and {size} on {host} {is_one_host} below {path}"));
+        std::thread::spawn(move || {
+            let _ = io::copy(&mut &*connection, &mut io::sink());
+            control.over();
+        });
+        Ok(format!("{note}.{node}").into_bytes())
+    }
+
+    fn member_started(&mut self, rank: u32, socket: OwnedFd) {
+        let mut socket = UnixStream::from(socket);
+        socket.set_nonblocking(false).unwrap();
+        writeln!(socket, "hello {rank} from {}", self.node).unwrap();
+        let connection = self.connection.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(socket).lines().map_while(Result::ok) {
+                let line = format!("member {rank} says {line}\n");
+                connection.iter().for_each(|connection| _ = (&**connection).write_all(line.as_bytes()));
+            }
+        });
+    }
+
+    fn member_ended(&mut self, rank: u32) {
+        self.say(&format!("member {rank} ended"));
+    }
+
+    fn end(&mut self) {
+        self.say(&format!("agent {} ends", self.node));
+    }
+}
+
+/// The guard of a killed agent.
+pub(crate) fn guard(info: &GuardInfo) {
+    let _ = info.is_anyone_left();
+}
