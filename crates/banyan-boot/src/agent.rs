@@ -24,6 +24,7 @@ use crate::node::greeting::READY;
 use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
 use crate::process::{Spawner, end_descendants, keep};
+use crate::shape;
 
 /// How long an agent waits for its work after it was started.
 const WORK_DEADLINE: Duration = Duration::from_secs(30);
@@ -217,13 +218,24 @@ fn standard_streams() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((input, output))
 }
 
+/// Work whose agents are a tree with this one as its root.
+fn check_shape(work: Assignment) -> Result<Assignment, String> {
+    let agents = &work.agents;
+    let is_root = agents.first().is_some_and(|root| root.below as usize == agents.len() - 1);
+    if is_root && shape::misfit(agents.len(), |agent| agents[agent].below).is_none() {
+        return Ok(work);
+    }
+    Err("the agents in its work are not the tree below it".into())
+}
+
 /// The first thing a parent says.
 fn receive_work(link: &mut Link) -> Result<Assignment, String> {
     let deadline = Instant::now() + WORK_DEADLINE;
     loop {
         match link.wait(Some(deadline)) {
             Some(Event::Frame(frame)) if frame.kind == message::ASSIGN => {
-                return link.decode(&frame).map_err(|error| format!("its work cannot be read: {error}"));
+                let work = link.decode(&frame).map_err(|error| format!("its work cannot be read: {error}"))?;
+                return check_shape(work);
             }
             Some(Event::Opened(_)) => {}
             Some(Event::Frame(_)) => return Err("the parent sent something else than work".into()),

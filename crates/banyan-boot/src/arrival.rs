@@ -10,7 +10,6 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::door;
 use crate::launcher::together::RosterFile;
-use crate::layout;
 use crate::roster::{Identity, ROSTER_BYTES, Roster};
 use crate::search::find_parent;
 
@@ -41,7 +40,7 @@ fn arrive(path: &OsStr, who: &Identity) -> Result<Arrival, String> {
     let index = roster.index_of(who).map_err(|error| error.to_string())?;
     let options = roster.link_options();
     // Before it looks for its own parent: its children look for it already.
-    let door = layout::has_children(index, roster.agents.len(), roster.fanout)
+    let door = (roster.agents[index].below > 0)
         .then(|| door::listen(&roster.secret, index as u32, &options))
         .transpose()
         .map_err(|error| format!("no port to listen at: {error}"))?;

@@ -59,8 +59,6 @@ impl Assignment {
 /// Settings that hold for every node of a session.
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct Terms {
-    /// Children of a node at most.
-    pub(crate) fanout: u32,
     /// Agents a node starts at the same time at most.
     pub(crate) concurrency: u32,
     /// Milliseconds a host has to answer.

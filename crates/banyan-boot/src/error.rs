@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use crate::agent_layout::LayoutError;
 use crate::described::DescribedError;
 use crate::extension::NOTE_BYTES;
 use crate::problem::Problem;
@@ -27,6 +28,9 @@ pub enum LaunchError {
     /// The front-end's note for the extension of its agents does not fit.
     #[error("the note for the agents' extension has {0} bytes; it may have {NOTE_BYTES} at most")]
     LongNote(usize),
+    /// The layout of the agents cannot be used.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
     /// No program can be the agent.
     #[error("{0}")]
     Agent(String),

@@ -1,16 +1,15 @@
-//! Which agent holds which members, and who is whose child: the shape of a session, decided once by the front-end.
+//! Which agent holds which members: decided once by the front-end, where it is not [told](crate::agent_layout).
 //!
-//! Agents are numbered in the order of their hosts. A subtree is a run of consecutive agents whose first is its root,
-//! so shape and routes need no tables: [`split`] gives the subtrees below any node. Nodes are numbered from the
-//! front-end, 0; agent `i` is node `i + 1`.
+//! Agents are numbered in the order of their hosts, and who is whose child is a matter of their numbers
+//! ([`shape`]). Nodes are numbered from the front-end, 0; agent `i` is node `i + 1`.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use banyan_ndr::Record;
 
 use crate::distribution::ProcessDistribution;
 use crate::rankset::RankSet;
+use crate::shape;
 
 /// Members one agent starts at most; a host with more has several agents, which start them side by side, and wake them
 /// side by side in collectives.
@@ -23,6 +22,8 @@ pub(crate) struct AgentPlan {
     pub(crate) host: String,
     /// Which of the agents of this host.
     pub(crate) index: u32,
+    /// How many agents are below it: those that follow.
+    pub(crate) below: u32,
     /// Its members.
     pub(crate) groups: Vec<Group>,
 }
@@ -67,7 +68,11 @@ pub(crate) fn ranks_of(agents: &[AgentPlan]) -> RankSet {
 /// All agents of a session with their members, and the number of members.
 ///
 /// `None` if there are more members than ranks.
-pub(crate) fn plan(distributions: &[ProcessDistribution], members_per_agent: u32) -> Option<(Vec<AgentPlan>, u32)> {
+pub(crate) fn plan(
+    distributions: &[ProcessDistribution],
+    members_per_agent: u32,
+    fanout: u32,
+) -> Option<(Vec<AgentPlan>, u32)> {
     let mut agents: Vec<AgentPlan> = Vec::new();
     let mut hosts: HashMap<&str, Vec<Group>> = HashMap::new();
     let mut order: Vec<&str> = Vec::new();
@@ -85,8 +90,12 @@ pub(crate) fn plan(distributions: &[ProcessDistribution], members_per_agent: u32
     for host in order {
         let groups = &hosts[host];
         for (index, groups) in (0u32..).zip(share(groups, members_per_agent)) {
-            agents.push(AgentPlan { host: host.to_owned(), index, groups });
+            agents.push(AgentPlan { host: host.to_owned(), index, below: 0, groups });
         }
+    }
+    let shape = shape::balanced(agents.len(), fanout as usize);
+    for (agent, below) in agents.iter_mut().zip(shape) {
+        agent.below = below;
     }
     Some((agents, next))
 }
@@ -113,42 +122,6 @@ fn share(groups: &[Group], at_most: u32) -> Vec<Vec<Group>> {
     shares
 }
 
-/// The subtrees below a node: at most `fanout` runs of nearly equal length that cover `below`, each with its root first.
-pub(crate) fn split(below: Range<usize>, fanout: usize) -> Vec<Range<usize>> {
-    let parts = below.len().min(fanout.max(1));
-    let mut start = below.start;
-    let mut subtrees = Vec::with_capacity(parts);
-    for part in 0..parts {
-        let length = (below.end - start).div_ceil(parts - part);
-        subtrees.push(start..start + length);
-        start += length;
-    }
-    subtrees
-}
-
-/// The nodes above an agent, nearest first, ending with the front-end (`None`); for agents that find their own way.
-pub(crate) fn ancestors(agent: usize, agents: usize, fanout: usize) -> Vec<Option<usize>> {
-    let mut above = vec![None];
-    let mut below = 0..agents;
-    loop {
-        let subtree = split(below, fanout).into_iter().find(|subtree| subtree.contains(&agent));
-        let Some(subtree) = subtree else { break };
-        if subtree.start == agent {
-            break;
-        }
-        above.push(Some(subtree.start));
-        below = subtree.start + 1..subtree.end;
-    }
-    above.reverse();
-    above
-}
-
-/// Whether an agent has others below it.
-pub(crate) fn has_children(agent: usize, agents: usize, fanout: usize) -> bool {
-    // Agents are numbered from the root of a subtree on, so the first child is the next one.
-    agent + 1 < agents && ancestors(agent + 1, agents, fanout).first() == Some(&Some(agent))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +133,7 @@ mod tests {
 
     #[test]
     fn ranks_follow_distributions_then_hosts_and_a_host_has_one_agent() {
-        let (agents, size) = plan(&[hosts(&[("a", 2), ("b", 3)]), hosts(&[("a", 1)])], 100).unwrap();
+        let (agents, size) = plan(&[hosts(&[("a", 2), ("b", 3)]), hosts(&[("a", 1)])], 100, 2).unwrap();
         assert_eq!(size, 6);
         let shown: Vec<String> = agents.iter().map(|agent| format!("{} {}", agent.host, agent.ranks())).collect();
         assert_eq!(shown, ["a 0-1,5", "b 2-4"]);
@@ -168,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_host_with_many_members_has_several_agents() {
-        let (agents, size) = plan(&[hosts(&[("a", 10), ("b", 1)])], 4).unwrap();
+        let (agents, size) = plan(&[hosts(&[("a", 10), ("b", 1)])], 4, 2).unwrap();
         assert_eq!(size, 11);
         let shown: Vec<String> =
             agents.iter().map(|agent| format!("{}:{} {}", agent.host, agent.index, agent.ranks())).collect();
@@ -177,52 +150,21 @@ mod tests {
 
     #[test]
     fn more_members_than_ranks_are_refused() {
-        assert!(plan(&[hosts(&[("a", u32::MAX), ("b", 1)])], 4).is_none());
+        assert!(plan(&[hosts(&[("a", u32::MAX), ("b", 1)])], 4, 2).is_none());
     }
 
     proptest! {
-        #[test]
-        fn subtrees_cover_everything_once_within_the_fan_out(count in 0usize..500, fanout in 1usize..40) {
-            let mut seen = vec![0; count];
-            let mut nodes = vec![(0, count)];
-            while let Some((start, end)) = nodes.pop() {
-                let subtrees = split(start..end, fanout);
-                prop_assert!(subtrees.len() <= fanout);
-                for subtree in subtrees {
-                    seen[subtree.start] += 1;
-                    nodes.push((subtree.start + 1, subtree.end));
-                }
-            }
-            prop_assert!(seen.iter().all(|times| *times == 1));
-        }
-
         #[test]
         fn every_member_has_one_agent(counts in prop::collection::vec(0u32..50, 1..20), at_most in 1u32..20) {
             let distribution = counts
                 .iter()
                 .enumerate()
                 .fold(ProcessDistribution::default(), |all, (host, count)| all.on(format!("h{}", host % 7), *count));
-            let (agents, size) = plan(&[distribution], at_most).unwrap();
+            let (agents, size) = plan(&[distribution], at_most, 3).unwrap();
             prop_assert!(agents.iter().all(|agent| agent.ranks().len() <= u64::from(at_most)));
             let total: u64 = agents.iter().map(|agent| agent.ranks().len()).sum();
             prop_assert_eq!(total, u64::from(size));
             prop_assert_eq!(ranks_of(&agents).len(), u64::from(size));
-        }
-
-        #[test]
-        fn an_agent_has_children_if_it_is_somebodys_parent(count in 1usize..300, fanout in 1usize..20) {
-            let parents: Vec<usize> = (0..count).filter_map(|agent| ancestors(agent, count, fanout)[0]).collect();
-            for agent in 0..count {
-                prop_assert_eq!(has_children(agent, count, fanout), parents.contains(&agent));
-            }
-        }
-
-        #[test]
-        fn the_way_up_ends_at_the_front_end(count in 1usize..300, fanout in 1usize..20, seed in 0usize..1000) {
-            let agent = seed % count;
-            let above = ancestors(agent, count, fanout);
-            prop_assert_eq!(above.last(), Some(&None));
-            prop_assert!(above.iter().flatten().all(|ancestor| *ancestor < agent));
         }
     }
 }

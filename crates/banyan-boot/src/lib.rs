@@ -60,6 +60,7 @@
 //! `docs/sessions.md` in the repository is the guide.
 
 mod agent;
+mod agent_layout;
 mod arrival;
 mod assignment;
 mod attaching;
@@ -85,11 +86,13 @@ mod rankset;
 mod roster;
 mod search;
 mod session;
+mod shape;
 mod sharing;
 mod staging;
 mod ticket;
 
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
+pub use agent_layout::{AgentLayout, LayoutError};
 pub use collective::{BadReduction, CollectiveError, Element, What};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};

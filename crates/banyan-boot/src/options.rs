@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::agent_layout::AgentLayout;
 use crate::assignment::Terms;
 use crate::launcher::Launcher;
 use crate::layout::MEMBERS_PER_AGENT;
@@ -16,12 +17,15 @@ const BEATS_IN_SILENCE: u32 = 3;
 pub struct SessionOptions {
     /// How agents are started.
     pub launcher: Launcher,
-    /// Children of a node at most: the width of the tree between hosts.
+    /// Children of a node at most: the width of the tree between hosts. Not used with a [`layout`](Self::layout).
     pub fanout: u32,
     /// Agents that a node starts at the same time at most.
     pub concurrency: u32,
-    /// Members that one agent starts at most; a host with more has several agents.
+    /// Members that one agent starts at most; a host with more has several agents. Not used with a [`layout`](Self::layout).
     pub members_per_agent: u32,
+    /// Every agent with its host, its members and how many are below it; `None`: agents are made as the hosts of the process
+    /// distributions need them. There is one distribution then, with as many processes on each host as the agents there start.
+    pub layout: Option<Vec<AgentLayout>>,
     /// How long a host may take to answer.
     pub host_deadline: Duration,
     /// How long the launch may take in all; `None`: as long as the hosts.
@@ -59,6 +63,7 @@ impl Default for SessionOptions {
             fanout: 32,
             concurrency: 64,
             members_per_agent: MEMBERS_PER_AGENT,
+            layout: None,
             host_deadline: Duration::from_secs(10),
             deadline: None,
             min_hosts: None,
@@ -79,7 +84,6 @@ impl SessionOptions {
     pub(crate) fn terms(&self) -> Terms {
         let milliseconds = |time: Duration| time.as_millis().try_into().unwrap_or(u64::MAX);
         Terms {
-            fanout: self.fanout.max(1),
             concurrency: self.concurrency.max(1),
             host_deadline: milliseconds(self.host_deadline),
             grace: milliseconds(self.grace),

@@ -13,6 +13,7 @@ use banyan_ndr::{DynRecord, Limits, Record, read_native};
 
 use crate::assignment::{Assignment, Terms};
 use crate::node::agent_link_options;
+use crate::shape;
 
 /// Bytes of the longest roster: a million hosts with long names.
 pub(crate) const ROSTER_BYTES: u64 = 256 << 20;
@@ -21,8 +22,6 @@ pub(crate) const ROSTER_BYTES: u64 = 256 << 20;
 pub(crate) struct Roster {
     pub(crate) session: SessionId,
     pub(crate) secret: Secret,
-    /// Children of a node at most.
-    pub(crate) fanout: usize,
     /// All agents of the session, by their number.
     pub(crate) agents: Vec<Place>,
     /// Where the front-end listens.
@@ -40,6 +39,8 @@ pub(crate) struct Place {
     pub(crate) host: String,
     /// Its address or another name that leads there; empty: the host's name does.
     pub(crate) address: String,
+    /// How many agents are below it: those that follow.
+    pub(crate) below: u32,
 }
 
 /// The roster as it is written.
@@ -48,7 +49,6 @@ struct Written {
     version: String,
     session: String,
     secret: String,
-    fanout: u32,
     agents: Vec<Place>,
     front_end: Vec<String>,
     encrypt: bool,
@@ -113,11 +113,10 @@ impl Roster {
         agents: Vec<Place>,
         front_end: Vec<SocketAddr>,
     ) -> Roster {
-        let Terms { fanout, encrypt, heartbeat, silence, .. } = assignment.terms;
+        let Terms { encrypt, heartbeat, silence, .. } = assignment.terms;
         Roster {
             session: SessionId(assignment.session),
             secret,
-            fanout: fanout as usize,
             agents,
             front_end,
             host_deadline: assignment.terms.host_deadline(),
@@ -136,7 +135,6 @@ impl Roster {
             version: env!("CARGO_PKG_VERSION").into(),
             session: hexadecimal(&self.session.0),
             secret: hexadecimal(self.secret.expose()),
-            fanout: self.fanout.try_into().unwrap_or(u32::MAX),
             agents: self.agents.clone(),
             front_end: self.front_end.iter().map(SocketAddr::to_string).collect(),
             encrypt: self.encrypt,
@@ -159,11 +157,13 @@ impl Roster {
         if written.version != ours {
             return Err(RosterError::Version { theirs: written.version, ours });
         }
+        if shape::misfit(written.agents.len(), |agent| written.agents[agent].below).is_some() {
+            return Err(RosterError::Field("tree of agents"));
+        }
         let front_end = written.front_end.iter().map(|address| address.parse()).collect::<Result<_, _>>();
         Ok(Roster {
             session: SessionId(bytes(&written.session).ok_or(RosterError::Field("session"))?),
             secret: Secret::from_bytes(bytes(&written.secret).ok_or(RosterError::Field("secret"))?),
-            fanout: written.fanout as usize,
             agents: written.agents,
             front_end: front_end.map_err(|_| RosterError::Field("list of the front-end's addresses"))?,
             host_deadline: Duration::from_millis(written.host_deadline_ms),
@@ -231,8 +231,11 @@ pub(crate) mod tests {
         Roster {
             session: SessionId([0xa7; 16]),
             secret: Secret::from_bytes([0x5c; 32]),
-            fanout: 2,
-            agents: hosts.iter().map(|host| Place { host: (*host).into(), address: String::new() }).collect(),
+            agents: hosts
+                .iter()
+                .zip(shape::balanced(hosts.len(), 2))
+                .map(|(host, below)| Place { host: (*host).into(), address: String::new(), below })
+                .collect(),
             front_end: vec!["10.0.0.1:7".parse().unwrap(), "[::1]:7".parse().unwrap()],
             host_deadline: Duration::from_secs(5),
             encrypt: true,
@@ -300,7 +303,7 @@ pub(crate) mod tests {
             prop_assert_eq!(&read.agents, &written.agents);
             prop_assert_eq!(&read.front_end, &written.front_end);
             prop_assert!(read.secret == written.secret && read.session == written.session);
-            prop_assert_eq!((read.fanout, read.encrypt, read.heartbeat), (2, encrypt, written.heartbeat));
+            prop_assert_eq!((read.encrypt, read.heartbeat), (encrypt, written.heartbeat));
             prop_assert_eq!(read.host_deadline, written.host_deadline);
         }
 

@@ -15,8 +15,8 @@ use banyan_link::{Address, Event, Link, LinkOptions, Opening, PeerId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::door::{self, ATTEMPTS};
-use crate::layout;
 use crate::roster::Roster;
+use crate::shape;
 
 /// The pause after the first round; each is twice as long as the one before, …
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
@@ -55,7 +55,7 @@ struct Candidate {
 /// Finds the parent of an agent. The link is open.
 pub(crate) fn find_parent(roster: &Roster, agent: usize, options: &LinkOptions) -> Result<Link, SearchError> {
     let now = Instant::now();
-    let ancestors = layout::ancestors(agent, roster.agents.len(), roster.fanout);
+    let ancestors = shape::ancestors(agent, roster.agents.len(), |agent| roster.agents[agent].below);
     let at = |node: &Option<usize>, from| match node {
         None => Ok(at_front_end(roster, from)),
         Some(agent) => at_agent(roster, *agent, from),
@@ -186,7 +186,7 @@ mod tests {
     fn parent_and_child() -> Roster {
         let mut roster = roster(&["a", "b"]);
         roster.secret = banyan_link::Secret::random().unwrap();
-        roster.fanout = 1;
+        roster.agents[0].below = 1;
         roster.agents.iter_mut().for_each(|place| place.address = "127.0.0.1".into());
         roster
     }

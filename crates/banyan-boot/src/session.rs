@@ -10,6 +10,7 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
+use crate::agent_layout::{self, LayoutError};
 use crate::assignment::{Assignment, Image};
 use crate::described;
 use crate::distribution::ProcessDistribution;
@@ -101,14 +102,12 @@ impl Session {
     }
 
     fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
-        check_hosts(distributions)?;
+        check_hosts(hosts_of(distributions, options))?;
         if let Some(length) = options.extension.as_ref().map(Vec::len).filter(|length| *length > NOTE_BYTES) {
             return Err(LaunchError::LongNote(length));
         }
-        let way = options.launcher.way(distributions)?;
-        // What starts all agents together starts one on each host.
-        let members_per_agent = if way == Way::Together { u32::MAX } else { options.members_per_agent };
-        let (agents, size) = layout::plan(distributions, members_per_agent).ok_or(LaunchError::TooMany)?;
+        let way = options.launcher.way(hosts_of(distributions, options))?;
+        let (agents, size) = plan(distributions, options, &way)?;
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
         }
@@ -354,13 +353,43 @@ impl Drop for Session {
 }
 
 /// Refuses names that no host can have, before they reach a command line.
-fn check_hosts(distributions: &[ProcessDistribution]) -> Result<(), LaunchError> {
-    for at in distributions.iter().flat_map(|distribution| &distribution.hosts) {
-        if let Err(error) = HostSet::from_names([&at.host]) {
-            return Err(LaunchError::BadHost(at.host.clone(), error.to_string()));
+fn check_hosts<'a>(hosts: impl Iterator<Item = &'a str>) -> Result<(), LaunchError> {
+    for host in hosts {
+        if let Err(error) = HostSet::from_names([host]) {
+            return Err(LaunchError::BadHost(host.to_owned(), error.to_string()));
         }
     }
     Ok(())
+}
+
+/// All hosts that were named; some of them more than once.
+fn hosts_of<'a>(
+    distributions: &'a [ProcessDistribution],
+    options: &'a SessionOptions,
+) -> impl Iterator<Item = &'a str> {
+    let members = distributions.iter().flat_map(|distribution| &distribution.hosts).map(|at| at.host.as_str());
+    members.chain(options.layout.iter().flatten().map(|agent| agent.host.as_str()))
+}
+
+/// All agents, and the number of members.
+fn plan(
+    distributions: &[ProcessDistribution],
+    options: &SessionOptions,
+    way: &Way,
+) -> Result<(Vec<AgentPlan>, u32), LaunchError> {
+    // What starts all agents together starts one on each host.
+    let one_a_host = *way == Way::Together;
+    let Some(layout) = &options.layout else {
+        let members_per_agent = if one_a_host { u32::MAX } else { options.members_per_agent };
+        return layout::plan(distributions, members_per_agent, options.fanout).ok_or(LaunchError::TooMany);
+    };
+    if one_a_host {
+        agent_layout::check_one_a_host(layout)?;
+    }
+    if options.min_hosts.is_some() {
+        return Err(LayoutError::LeavesHostsOut.into());
+    }
+    Ok(agent_layout::plan(layout, distributions)?)
 }
 
 /// The agent program; where it may have to travel, with its content.

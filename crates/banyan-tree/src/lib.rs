@@ -25,6 +25,7 @@ mod run;
 pub mod sim;
 pub mod topology;
 mod transformation;
+mod wire;
 
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};

@@ -166,6 +166,8 @@ pub enum Packet {
     Open(Arc<Opening>),
     /// On the control stream: this stream has ended.
     Close(StreamId),
+    /// On the control stream: the network has ended.
+    Over,
     /// On any other: a record for its members.
     Record {
         /// The caller's tag.
@@ -182,7 +184,7 @@ impl Packet {
     pub fn size(&self) -> usize {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
-            Packet::Open(_) | Packet::Close(_) => size_of::<Packet>(),
+            Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
         }
     }
 }

@@ -122,6 +122,19 @@ impl Bodies {
         self.bytes.len()
     }
 
+    /// All bytes, one body behind the other.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The size of each, where all are known to be of one size.
+    pub fn uniform_size(&self) -> Option<usize> {
+        match &self.ends {
+            Ends::Every { size, .. } => Some(*size as usize),
+            Ends::At { .. } => None,
+        }
+    }
+
     /// The body of one wave, counted from the first.
     ///
     /// # Panics

@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use banyan_ndr::Record;
 
-use crate::distribution::ProcessDistribution;
 use crate::error::LaunchError;
 use program::AgentProgram;
 
@@ -51,11 +50,8 @@ pub enum Launcher {
 
 impl Launcher {
     /// How nodes start their children.
-    pub(crate) fn way(&self, distributions: &[ProcessDistribution]) -> Result<Way, LaunchError> {
-        let elsewhere = || {
-            let mut hosts = distributions.iter().flat_map(|distribution| &distribution.hosts);
-            hosts.any(|at| at.host != LOCALHOST)
-        };
+    pub(crate) fn way<'a>(&self, mut hosts: impl Iterator<Item = &'a str>) -> Result<Way, LaunchError> {
+        let mut elsewhere = || hosts.any(|host| host != LOCALHOST);
         match self {
             Launcher::Local => Ok(Way::Local),
             Launcher::Ssh(options) => Ok(Way::Ssh(options.clone())),

@@ -17,6 +17,7 @@ use crate::distribution::{HostDistribution, ProcessDistribution};
 use crate::door::{listen_at, port_of};
 use crate::error::LaunchError;
 use crate::hostset::{HostSet, tasks_per_node};
+use crate::layout::AgentPlan;
 use crate::machine;
 use crate::roster::{Place, Roster};
 
@@ -44,8 +45,8 @@ impl Muster {
         let hosts: Vec<String> = assignment.agents.iter().map(|agent| agent.host.clone()).collect();
         let secret = Secret::random().map_err(LaunchError::System)?;
         let places = match launcher {
-            Launcher::Command { .. } => places(&hosts, &[]),
-            _ => places(&hosts, &slurm_addresses(&hosts)?),
+            Launcher::Command { .. } => places(&assignment.agents, &[]),
+            _ => places(&assignment.agents, &slurm_addresses(&hosts)?),
         };
         let mut roster = Roster::new(assignment, secret.clone(), places, Vec::new());
         let listener = listen_at(0, &roster.link_options()).map_err(LaunchError::System)?;
@@ -87,11 +88,15 @@ pub(crate) fn fill_in_hosts(distributions: &mut [ProcessDistribution]) -> Result
     Ok(())
 }
 
-fn places(hosts: &[String], addresses: &[(String, String)]) -> Vec<Place> {
+fn places(agents: &[AgentPlan], addresses: &[(String, String)]) -> Vec<Place> {
     let addresses: std::collections::HashMap<&str, &str> =
         addresses.iter().map(|(host, address)| (host.as_str(), address.as_str())).collect();
-    let address = |host: &String| addresses.get(host.as_str()).copied().unwrap_or_default().to_owned();
-    hosts.iter().map(|host| Place { host: host.clone(), address: address(host) }).collect()
+    let place = |agent: &AgentPlan| Place {
+        host: agent.host.clone(),
+        address: addresses.get(agent.host.as_str()).copied().unwrap_or_default().to_owned(),
+        below: agent.below,
+    };
+    agents.iter().map(place).collect()
 }
 
 /// The addresses that Slurm's controller knows.
@@ -204,8 +209,9 @@ mod tests {
 
     #[test]
     fn hosts_without_a_known_address_are_found_by_name() {
-        let places = places(&["a".into(), "b".into()], &[("b".into(), "10.0.0.2".into())]);
-        let shown: Vec<(&str, &str)> = places.iter().map(|place| (&*place.host, &*place.address)).collect();
-        assert_eq!(shown, [("a", ""), ("b", "10.0.0.2")]);
+        let agent = |host: &str, below| AgentPlan { host: host.into(), index: 0, below, groups: Vec::new() };
+        let places = places(&[agent("a", 1), agent("b", 0)], &[("b".into(), "10.0.0.2".into())]);
+        let shown: Vec<_> = places.iter().map(|place| (&*place.host, &*place.address, place.below)).collect();
+        assert_eq!(shown, [("a", "", 1), ("b", "10.0.0.2", 0)]);
     }
 }

@@ -103,12 +103,7 @@ impl Node {
 
     /// How long agents may take to end, from the beginning of the end.
     fn agents_time(&self) -> Duration {
-        self.assignment.terms.grace() + AGENTS_GRACE * self.levels_below()
-    }
-
-    fn levels_below(&self) -> u32 {
-        let agents = self.assignment.agents.len().max(1) as u32;
-        1 + agents.ilog(self.assignment.terms.fanout.max(2))
+        self.assignment.terms.grace() + AGENTS_GRACE * self.levels.max(1)
     }
 
     /// Looks at the clock.

@@ -40,10 +40,11 @@ use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
 use crate::extension::AgentExtension;
 use crate::launcher::program::AgentProgram;
-use crate::layout::{ranks_of, split};
+use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::rankset::RankSet;
+use crate::shape;
 use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
@@ -121,6 +122,8 @@ pub(crate) struct Node {
     agent_positions: Vec<usize>,
     /// Members of the whole subtree.
     ranks_below: usize,
+    /// Levels of agents in the subtree.
+    levels: u32,
     /// The host of every member; known to the root alone.
     hosts: Vec<Arc<str>>,
     collectives: Collectives,
@@ -184,7 +187,9 @@ impl Node {
     fn with(up: Up, poller: Poller, assignment: Assignment, setting: Setting) -> io::Result<Node> {
         let is_root = matches!(up, Up::Desk(_));
         let below_me = usize::from(!is_root)..assignment.agents.len();
-        let agents: Vec<ChildAgent> = split(below_me, assignment.terms.fanout as usize)
+        let below = |agent: usize| assignment.agents[agent].below;
+        let levels = shape::levels(0..assignment.agents.len(), below);
+        let agents: Vec<ChildAgent> = shape::subtrees(below_me, below)
             .into_iter()
             .map(|subtree| {
                 let host = assignment.agents[subtree.start].host.clone();
@@ -235,6 +240,7 @@ impl Node {
             member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
             agent_positions: positions(&below, |below| matches!(below, Below::Agent(_))),
             ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len() as usize).sum::<usize>(),
+            levels,
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
             shared: Shared::new(members.len()),
             agents,

@@ -8,6 +8,7 @@
 //! ends. It mostly ends by itself once its agents have; otherwise it is asked, and then made to.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -20,9 +21,9 @@ use super::wire::Wire;
 use super::{Node, Up};
 use crate::launcher::Starter;
 use crate::launcher::together::RosterFile;
-use crate::layout::split;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
+use crate::shape;
 
 /// How long the command may take to end by itself when its agents have.
 const ENDS_BY_ITSELF: Duration = Duration::from_secs(1);
@@ -223,8 +224,7 @@ impl Node {
         let check =
             together.starter.as_ref().map_or_else(String::new, |starter| format!("check with: {}", starter.check));
         let subtree = self.agents[index].subtree.clone();
-        let fanout = self.assignment.terms.fanout as usize;
-        let mut missing = split(subtree.start + 1..subtree.end, fanout);
+        let mut missing = self.subtrees_below(&subtree);
         while let Some(subtree) = missing.pop() {
             if orphans.contains_key(&subtree.start) {
                 continue;
@@ -236,12 +236,17 @@ impl Node {
                 remedy: check.clone(),
                 members: self.assignment.agents[subtree.start].ranks().to_string(),
             });
-            missing.extend(split(subtree.start + 1..subtree.end, fanout));
+            missing.extend(self.subtrees_below(&subtree));
         }
         // Others that have not come may be above some of them.
         if let Some(together) = &mut self.together {
             together.orphans = orphans;
         }
+    }
+
+    /// The subtrees below the root of one.
+    fn subtrees_below(&self, subtree: &Range<usize>) -> Vec<Range<usize>> {
+        shape::subtrees(subtree.start + 1..subtree.end, |agent| self.assignment.agents[agent].below)
     }
 
     fn arrived(&mut self, link: Link) {

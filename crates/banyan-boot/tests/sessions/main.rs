@@ -9,6 +9,7 @@ mod collectives;
 mod endings;
 mod extensions;
 mod front_end;
+mod layouts;
 mod losses;
 mod member;
 mod network;
@@ -87,6 +88,8 @@ const TESTS: &[harness::Test] = tests![
     losses::a_stopped_front_end_leaves_nothing_but_itself,
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
+    layouts::agents_are_where_the_layout_has_them,
+    layouts::layouts_that_cannot_be_are_refused_with_the_reason,
     extensions::the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above,
     extensions::members_speak_with_the_extension_of_their_agent,
     extensions::members_of_a_session_without_extension_get_no_socket_of_one,

@@ -94,7 +94,7 @@ impl Node {
         self.report_received(id);
         match packet {
             Packet::Record { tag, format, body } => Some(Received { stream: id, tag, format, body }),
-            Packet::Open(_) | Packet::Close(_) => None,
+            Packet::Open(_) | Packet::Close(_) | Packet::Over => None,
         }
     }
 

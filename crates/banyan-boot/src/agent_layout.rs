@@ -1,0 +1,193 @@
+//! Agents where the front-end wants them: the tree of a session, agent by agent.
+//!
+//! Without a layout [`layout`](crate::layout) decides, by fan-out. With one, every agent says on which host it is, how many
+//! members it starts, and how many agents are below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::distribution::ProcessDistribution;
+use crate::layout::{AgentPlan, Group};
+use crate::shape;
+
+/// An agent of a session's tree.
+///
+/// A whole tree is a list of them in which each is followed by those below it: first its first child with all that is
+/// below that, then the second, and so on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentLayout {
+    /// Its host; others may be on the same one.
+    pub host: String,
+    /// How many members it starts; none is fine. Ranks go by the order of the list.
+    pub members: u32,
+    /// How many agents are below it, children of children included.
+    pub below: u32,
+}
+
+/// Why a layout cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// There are no agents.
+    #[error("the layout has no agents; give it one at least, or none at all to have it made")]
+    Empty,
+    /// Members of which distribution?
+    #[error("a layout is for one process distribution, and there are {0}; give one, or leave the layout out")]
+    Distributions(usize),
+    /// Hosts may be left out, and a layout needs all of its own.
+    #[error("a layout needs all its hosts: leave min_hosts or the layout out")]
+    LeavesHostsOut,
+    /// Too many agents are said to be below one.
+    #[error("agent {agent} of the layout, on host {host}, has {below} agents below it, but only {room} follow {place}")]
+    Below {
+        /// Its place in the list, from 0.
+        agent: usize,
+        /// Its host.
+        host: String,
+        /// What it says.
+        below: u32,
+        /// How many there can be at most.
+        room: usize,
+        /// Where they follow.
+        place: String,
+    },
+    /// Members are too many or too few.
+    #[error(
+        "host {host} has {processes} processes in the process distribution, and the agents there start {members} in the layout"
+    )]
+    Members {
+        /// The host.
+        host: String,
+        /// As the distribution has it.
+        processes: u64,
+        /// As the layout has it.
+        members: u64,
+    },
+    /// What starts all agents together starts one on each host.
+    #[error(
+        "the layout has several agents on host {0}, and what starts all agents together (Slurm, a command) starts one on each \
+         host; use ssh, or one agent a host"
+    )]
+    SeveralOnAHost(String),
+    /// More members than ranks.
+    #[error("the layout has more members than ranks; a session has fewer than 4,294,967,295")]
+    TooMany,
+}
+
+/// The agents of a layout with the members of the distribution, and the number of members.
+pub(crate) fn plan(
+    layout: &[AgentLayout],
+    distributions: &[ProcessDistribution],
+) -> Result<(Vec<AgentPlan>, u32), LayoutError> {
+    let [distribution] = distributions else { return Err(LayoutError::Distributions(distributions.len())) };
+    if layout.is_empty() {
+        return Err(LayoutError::Empty);
+    }
+    check_shape(layout)?;
+    check_members(layout, distribution)?;
+    let mut agents = Vec::with_capacity(layout.len());
+    let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut next = 0u32;
+    for agent in layout {
+        let count = on_host.entry(&agent.host).or_default();
+        let group = Group { image: 0, first: next, count: agent.members };
+        next = next.checked_add(agent.members).filter(|next| *next < u32::MAX).ok_or(LayoutError::TooMany)?;
+        let groups = if agent.members == 0 { Vec::new() } else { vec![group] };
+        agents.push(AgentPlan { host: agent.host.clone(), index: *count, below: agent.below, groups });
+        *count += 1;
+    }
+    Ok((agents, next))
+}
+
+fn check_shape(layout: &[AgentLayout]) -> Result<(), LayoutError> {
+    let Some(misfit) = shape::misfit(layout.len(), |agent| layout[agent].below) else { return Ok(()) };
+    let place = match misfit.parent {
+        None => "in the layout".into(),
+        Some(parent) => format!("below agent {parent}, on host {}", layout[parent].host),
+    };
+    let AgentLayout { host, below, .. } = layout[misfit.agent].clone();
+    Err(LayoutError::Below { agent: misfit.agent, host, below, room: misfit.room, place })
+}
+
+fn check_members(layout: &[AgentLayout], distribution: &ProcessDistribution) -> Result<(), LayoutError> {
+    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for at in &distribution.hosts {
+        counts.entry(&at.host).or_default().0 += u64::from(at.processes);
+    }
+    for agent in layout {
+        counts.entry(&agent.host).or_default().1 += u64::from(agent.members);
+    }
+    match counts.into_iter().find(|(_, (processes, members))| processes != members) {
+        None => Ok(()),
+        Some((host, (processes, members))) => Err(LayoutError::Members { host: host.to_owned(), processes, members }),
+    }
+}
+
+/// Refuses several agents on a host.
+pub(crate) fn check_one_a_host(layout: &[AgentLayout]) -> Result<(), LayoutError> {
+    let mut seen = BTreeSet::new();
+    match layout.iter().find(|agent| !seen.insert(&agent.host)) {
+        None => Ok(()),
+        Some(second) => Err(LayoutError::SeveralOnAHost(second.host.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn agent(host: &str, members: u32, below: u32) -> AgentLayout {
+        AgentLayout { host: host.into(), members, below }
+    }
+
+    /// As many processes on each host as the layout has.
+    fn distribution(layout: &[AgentLayout]) -> ProcessDistribution {
+        layout.iter().rev().fold(ProcessDistribution::default(), |all, agent| all.on(&agent.host, agent.members))
+    }
+
+    #[test]
+    fn agents_take_the_ranks_in_their_order() {
+        let layout = [agent("a", 0, 2), agent("b", 2, 0), agent("a", 3, 0), agent("b", 1, 0)];
+        let (agents, size) = plan(&layout, &[distribution(&layout)]).unwrap();
+        let shown: Vec<String> = agents
+            .iter()
+            .map(|agent| format!("{}:{} {} over {}", agent.host, agent.index, agent.ranks(), agent.below))
+            .collect();
+        assert_eq!((shown.join(", "), size), ("a:0  over 2, b:0 0-1 over 0, a:1 2-4 over 0, b:1 5 over 0".into(), 6));
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_said() {
+        let one = [ProcessDistribution::default().on("a", 2)];
+        let told = |layout: &[AgentLayout]| plan(layout, &one).unwrap_err().to_string();
+        assert_eq!(told(&[]), LayoutError::Empty.to_string());
+        let both = [&one[..], &one].concat();
+        assert_eq!(plan(&[agent("a", 2, 0)], &both).unwrap_err(), LayoutError::Distributions(2));
+        assert_eq!(
+            told(&[agent("a", 2, 1), agent("b", 0, 1), agent("c", 0, 0)]),
+            "agent 1 of the layout, on host b, has 1 agents below it, but only 0 follow below agent 0, on host a"
+        );
+        assert_eq!(
+            told(&[agent("a", 1, 0)]),
+            "host a has 2 processes in the process distribution, and the agents there start 1 in the layout"
+        );
+        assert!(told(&[agent("a", 2, 0), agent("b", 1, 0)]).contains("host b has 0 processes"));
+        let many = [agent("a", u32::MAX, 0), agent("a", 1, 0)];
+        assert_eq!(plan(&many, &[distribution(&many)]).unwrap_err(), LayoutError::TooMany);
+        assert_eq!(check_one_a_host(&many).unwrap_err(), LayoutError::SeveralOnAHost("a".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_rank_has_one_agent_on_the_host_that_has_it(agents in prop::collection::vec((0u32..5, 0usize..3), 1..30)) {
+            let layout: Vec<AgentLayout> =
+                agents.iter().map(|(members, host)| agent(["a", "b", "c"][*host], *members, 0)).collect();
+            let (agents, size) = plan(&layout, &[distribution(&layout)]).unwrap();
+            let ranks: Vec<u32> = agents.iter().flat_map(|agent| agent.ranks().iter().collect::<Vec<_>>()).collect();
+            prop_assert_eq!(ranks, (0..size).collect::<Vec<_>>());
+            for (agent, planned) in layout.iter().zip(&agents) {
+                prop_assert_eq!((u64::from(agent.members), &agent.host), (planned.ranks().len(), &planned.host));
+            }
+        }
+    }
+}

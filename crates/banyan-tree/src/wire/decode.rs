@@ -1,0 +1,213 @@
+//! From frames to messages.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_link::Frame;
+use banyan_ndr::FormatId;
+use bytes::Bytes;
+
+use crate::ids::{Epoch, NodeId, StreamId, Wave};
+use crate::message::{Attach, Gone, Message, Opening, Packet};
+use crate::run::{Bodies, Run};
+
+use super::book::AddressBook;
+use super::error::WireError;
+use super::layout::Layout;
+use super::pieces::Pieces;
+use super::reader::Reader;
+use super::sets::MemberSets;
+use super::{
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, LARGEST_NUMBER,
+    LONGEST_SET, MEMBERS, OPEN, OVER, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SIZES,
+    SKIPPED, URGENT, WELCOME, WITHDRAW,
+};
+
+/// Reads the messages that come on one link.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    /// Bytes of the longest payload that is put together from pieces.
+    longest: usize,
+    /// What the peer says by number.
+    sets: MemberSets,
+    /// A message, or what is before its bodies, in pieces.
+    pieces: Pieces,
+    /// A message whose bodies are to come.
+    announced: Option<Frame>,
+}
+
+impl Decoder {
+    /// For a new link on which messages are at most `longest` bytes long: [`LONGEST_MESSAGE`](super::LONGEST_MESSAGE),
+    /// unless there is a reason.
+    pub(crate) fn new(longest: usize) -> Decoder {
+        Decoder { longest, sets: MemberSets::default(), pieces: Pieces::default(), announced: None }
+    }
+
+    /// Reads the next frame of the link. `None` if it was not the last of a message, or prepares others. What it says of
+    /// addresses is put into the book. Bodies are parts of the payload, or of what was put together from pieces.
+    ///
+    /// # Errors
+    /// If the peer sent nonsense. The link cannot be used any more.
+    pub(crate) fn decode(&mut self, frame: &Frame, book: &mut AddressBook) -> Result<Option<Message>, WireError> {
+        let layout = Layout::of(frame.kind)?;
+        layout.check(frame)?;
+        let limit = if frame.kind == MEMBERS { LONGEST_SET } else { self.longest };
+        let Some(whole) = self.pieces.put(frame, &layout, limit)? else { return Ok(None) };
+        match (self.announced.take(), whole.kind) {
+            (None, BODIES) => Err(WireError::Unannounced),
+            (None, MEMBERS) => self.members(&whole).map(|()| None),
+            (None, ADDRESSES) => hear(&whole, &layout, book).map(|()| None),
+            (None, _) if whole.flags & APART != 0 => {
+                self.announced = Some(whole);
+                Ok(None)
+            }
+            (None, _) => self.message(&whole, &layout, None).map(Some),
+            (Some(head), BODIES) => self.message(&head, &Layout::of(head.kind)?, Some(whole.payload)).map(Some),
+            (Some(head), _) => Err(WireError::Interrupted { message: Layout::of(head.kind)?.name, other: layout.name }),
+        }
+    }
+
+    /// A set that is known from now on.
+    fn members(&mut self, frame: &Frame) -> Result<(), WireError> {
+        let mut reader = Reader::new("a set of members", &frame.payload);
+        let (set, length) = RankSet::decode(&frame.payload)?;
+        reader.bytes("ranks", length)?;
+        reader.end()?;
+        if frame.sequence != self.sets.next() {
+            return Err(reader.value("its number", frame.sequence));
+        }
+        self.sets.add(Arc::new(set), length);
+        Ok(())
+    }
+
+    /// A whole message; its bodies, if they came apart.
+    fn message(&self, frame: &Frame, layout: &Layout, bodies: Option<Bytes>) -> Result<Message, WireError> {
+        let stream = StreamId(frame.stream);
+        let mut reader = Reader::new(layout.name, &frame.payload);
+        let message = match frame.kind {
+            ATTACH => attach(&mut reader, frame.flags & URGENT != 0)?,
+            WELCOME => Message::Welcome(reader.ancestry()?.into()),
+            REFUSE => Message::Refuse(reader.candidates()?),
+            ANCESTRY => Message::Ancestry(reader.ancestry()?.into()),
+            PLACED => {
+                let count = reader.u32("how many places there are")?;
+                Message::Placed { places: reader.places(count)?, resumes: reader.resumes()? }
+            }
+            GONE => Message::Gone(Gone {
+                node: NodeId(frame.stream),
+                epoch: Epoch(frame.sequence),
+                is_certain: frame.flags & CERTAIN != 0,
+                resumes: reader.resumes()?,
+            }),
+            RUN => Message::Run(self.run(frame, &mut reader, bodies)?),
+            PARTICIPATE => Message::Participate { stream, next: Wave(numbered(frame, &mut reader)?) },
+            WITHDRAW => Message::Withdraw(stream),
+            AGAIN => Message::Again(stream),
+            HURRY => Message::Hurry(stream),
+            ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
+            RECORD | OPEN | CLOSE | OVER => {
+                let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
+                Message::Packet { stream, sequence, packet }
+            }
+            RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
+            RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },
+            SKIPPED => Message::Skipped { stream, until: numbered(frame, &mut reader)? },
+            kind => return Err(WireError::Kind(kind.number())),
+        };
+        reader.end()?;
+        Ok(message)
+    }
+
+    fn run(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<Run, WireError> {
+        let first = Wave(reader.number("the first wave")?);
+        let count = reader.u32("how many waves there are")?;
+        let size = reader.u32("the size of a body")?;
+        if count > RUN_WAVES || first.after(count) > Wave(LARGEST_NUMBER) {
+            return Err(reader.value("how many waves there are", count));
+        }
+        let format = format(frame, reader)?;
+        let bodies = if frame.flags & SIZES == 0 {
+            Bodies::of_size(format, size, count, bodies(frame, reader, apart))?
+        } else if size == 0 {
+            let ends = reader.bytes("where bodies end", count as usize * size_of::<u32>())?;
+            let ends = ends.as_chunks().0.iter().map(|end| u32::from_le_bytes(*end)).collect();
+            reader.padding()?;
+            Bodies::by_ends(format, ends, bodies(frame, reader, apart))?
+        } else {
+            return Err(reader.value("the size of bodies of several sizes", size));
+        };
+        let members = self.set(frame, reader)?;
+        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh: frame.flags & FRESH != 0, bodies })
+    }
+
+    fn packet(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {
+        if frame.kind == OVER {
+            return Ok((numbered(frame, reader)?, Packet::Over));
+        }
+        let sequence = reader.number("the packet's number")?;
+        let packet = match frame.kind {
+            OPEN => {
+                let stream = StreamId(reader.u32("the new stream")?);
+                let at = reader.at();
+                let text = String::from_utf8(reader.rest().to_vec());
+                let transformation = text.map_err(|_| reader.malformed("the transformation", at))?;
+                Packet::Open(Arc::new(Opening { stream, members: self.set(frame, reader)?, transformation }))
+            }
+            CLOSE => Packet::Close(StreamId(frame.sequence)),
+            _ => {
+                let format = format(frame, reader)?;
+                let later = reader.number("what is kept for later")?;
+                if later != 0 {
+                    return Err(reader.value("what is kept for later", later));
+                }
+                Packet::Record { tag: frame.sequence, format, body: bodies(frame, reader, apart) }
+            }
+        };
+        Ok((sequence, packet))
+    }
+
+    /// The set whose number the frame has: the same memory for the same number.
+    fn set(&self, frame: &Frame, reader: &Reader<'_>) -> Result<Arc<RankSet>, WireError> {
+        let (message, number) = (reader.message(), frame.sequence);
+        self.sets.get(number).cloned().ok_or(WireError::UnknownSet { message, number })
+    }
+}
+
+/// What is said about where nodes can be reached.
+fn hear(frame: &Frame, layout: &Layout, book: &mut AddressBook) -> Result<(), WireError> {
+    let mut reader = Reader::new(layout.name, &frame.payload);
+    while reader.left() > 0 {
+        let (node, addresses) = reader.node_with_addresses()?;
+        book.hear(node, addresses);
+    }
+    Ok(())
+}
+
+fn attach(reader: &mut Reader<'_>, is_urgent: bool) -> Result<Message, WireError> {
+    let count = reader.u32("how many are below")?;
+    let place = reader.place()?;
+    Ok(Message::Attach(Attach { place, is_urgent, below: reader.places(count)?, resumes: reader.resumes()? }))
+}
+
+/// The bodies: those that came apart, or else all that is left.
+fn bodies(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Bytes {
+    apart.unwrap_or_else(|| {
+        let bytes = frame.payload.slice(reader.at()..);
+        reader.rest();
+        bytes
+    })
+}
+
+fn format(frame: &Frame, reader: &Reader<'_>) -> Result<FormatId, WireError> {
+    frame.format.ok_or(WireError::Header { message: reader.message(), part: "format" })
+}
+
+/// The number of a wave or packet that the header has, and the payload if it is a large one.
+fn numbered(frame: &Frame, reader: &mut Reader<'_>) -> Result<u64, WireError> {
+    if reader.left() == 0 {
+        return Ok(frame.sequence.into());
+    }
+    let high = reader.u32("a number")?;
+    let number = u64::from(high) << 32 | u64::from(frame.sequence);
+    if high == 0 || number > LARGEST_NUMBER { Err(reader.value("a number", number)) } else { Ok(number) }
+}

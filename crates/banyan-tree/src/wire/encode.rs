@@ -1,0 +1,249 @@
+//! From messages to frames.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_link::{Address, Frame, Kind};
+use bytes::Bytes;
+
+use crate::ids::{NodeId, StreamId, Wave};
+use crate::message::{Ancestor, Attach, Message, Opening, Packet};
+use crate::run::Run;
+
+use super::book::{AddressBook, NODES};
+use super::sets::MemberSets;
+use super::{
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, FRESH,
+    GONE, HURRY, MEMBERS, OPEN, OVER, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SHORTEST_PAYLOAD, SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
+};
+
+/// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
+const HEAD_BYTES: usize = 16;
+
+/// Makes the frames of what is sent on one link.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    max_payload: usize,
+    /// Waves of a run whose sizes fit into one frame together with bodies that are copied.
+    max_waves: u32,
+    /// What the peer knows by number.
+    sets: MemberSets,
+    /// Which addresses the peer was told.
+    told: HashMap<NodeId, Arc<[Address]>>,
+}
+
+impl Encoder {
+    /// For a new link that takes payloads of up to `max_payload` bytes.
+    ///
+    /// # Panics
+    /// If these are fewer than [`SHORTEST_PAYLOAD`].
+    pub(crate) fn new(max_payload: usize) -> Encoder {
+        assert!(
+            max_payload >= SHORTEST_PAYLOAD,
+            "payloads of {max_payload} bytes are too short for messages of the tree; {SHORTEST_PAYLOAD} are needed"
+        );
+        let sizes = max_payload - COPIED_BODIES - HEAD_BYTES - BODY_ALIGN;
+        let max_waves = u32::try_from(sizes / size_of::<u32>()).map_or(RUN_WAVES, |waves| waves.min(RUN_WAVES));
+        Encoder { max_payload, max_waves, sets: MemberSets::default(), told: HashMap::new() }
+    }
+
+    /// Appends the frames of a message, and before them what the peer needs to understand it.
+    pub(crate) fn encode(&mut self, message: &Message, book: &AddressBook, out: &mut Vec<Frame>) {
+        self.tell_addresses(message, book, out);
+        match message {
+            Message::Attach(attach) => self.attach(attach, out),
+            Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
+            Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
+            Message::Ancestry(ancestry) => self.push(frame(ANCESTRY, 0, 0), structure::ancestry(ancestry), out),
+            Message::Placed { places, resumes } => {
+                let payload = structure::places_and_resumes(places.len(), &[places], resumes);
+                self.push(frame(PLACED, 0, 0), payload, out);
+            }
+            Message::Gone(gone) => {
+                let flags = if gone.is_certain { CERTAIN } else { 0 };
+                let frame = Frame { flags, ..frame(GONE, gone.node.0, gone.epoch.0) };
+                self.push(frame, structure::resumes(&gone.resumes), out);
+            }
+            Message::Run(run) => self.run(run, out),
+            Message::Participate { stream, next } => out.push(numbered(PARTICIPATE, *stream, next.0)),
+            Message::Withdraw(stream) => out.push(frame(WITHDRAW, stream.0, 0)),
+            Message::Again(stream) => out.push(frame(AGAIN, stream.0, 0)),
+            Message::Hurry(stream) => out.push(frame(HURRY, stream.0, 0)),
+            Message::Acknowledge { stream, until } => out.push(numbered(ACKNOWLEDGE, *stream, until.0)),
+            Message::Packet { stream, sequence, packet } => self.packet(*stream, *sequence, packet, out),
+            Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
+            Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
+            Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
+        }
+    }
+
+    fn attach(&self, attach: &Attach, out: &mut Vec<Frame>) {
+        let Attach { place, is_urgent, below, resumes } = attach;
+        let flags = if *is_urgent { URGENT } else { 0 };
+        let payload = structure::places_and_resumes(below.len(), &[&[*place], below], resumes);
+        self.push(Frame { flags, ..frame(ATTACH, 0, 0) }, payload, out);
+    }
+
+    fn packet(&mut self, stream: StreamId, sequence: u64, packet: &Packet, out: &mut Vec<Frame>) {
+        match packet {
+            Packet::Open(opening) => self.open(stream, sequence, opening, out),
+            Packet::Close(closed) => {
+                let payload = Bytes::copy_from_slice(&sequence.to_le_bytes());
+                out.push(Frame { payload, ..frame(CLOSE, stream.0, closed.0) });
+            }
+            Packet::Over => out.push(numbered(OVER, stream, sequence)),
+            Packet::Record { tag, format, body } => {
+                let mut head = head_before(HEAD_BYTES, body);
+                head.extend_from_slice(&sequence.to_le_bytes());
+                head.extend_from_slice(&[0; 8]);
+                let frame = Frame { format: Some(*format), ..frame(RECORD, stream.0, *tag) };
+                self.push_with_bodies(frame, head, body, out);
+            }
+        }
+    }
+
+    fn open(&mut self, stream: StreamId, sequence: u64, opening: &Opening, out: &mut Vec<Frame>) {
+        let set = self.set(&opening.members, out);
+        let mut payload = Vec::with_capacity(12 + opening.transformation.len());
+        payload.extend_from_slice(&sequence.to_le_bytes());
+        payload.extend_from_slice(&opening.stream.0.to_le_bytes());
+        payload.extend_from_slice(opening.transformation.as_bytes());
+        self.push(frame(OPEN, stream.0, set), payload, out);
+    }
+
+    /// A run, or the runs that it makes when it is longer than a frame.
+    fn run(&mut self, run: &Run, out: &mut Vec<Frame>) {
+        let set = self.set(&run.members, out);
+        if run.bodies.len() <= self.max_waves && run.bodies.size() <= self.max_payload {
+            return self.part_of_run(run, set, out);
+        }
+        let mut first = run.first;
+        while let Some(rest) = run.within(first..run.end()) {
+            first = first.after(self.waves_that_fit(&rest));
+            rest.within(Wave(0)..first).iter().for_each(|part| self.part_of_run(part, set, out));
+        }
+    }
+
+    /// How many waves of a run fit into a frame; one that does not is cut into pieces.
+    fn waves_that_fit(&self, run: &Run) -> u32 {
+        let mut room = self.max_payload;
+        let fit = run.bodies.iter().take(self.max_waves as usize).take_while(|body| {
+            let rest = room.checked_sub(body.len());
+            room = rest.unwrap_or(0);
+            rest.is_some()
+        });
+        // Of `max_waves`, which is a `u32`.
+        (fit.count() as u32).max(1)
+    }
+
+    fn part_of_run(&self, run: &Run, set: u32, out: &mut Vec<Frame>) {
+        let bodies = &run.bodies;
+        let flags = if run.is_fresh { FRESH } else { 0 };
+        let frame = Frame { flags, format: Some(bodies.format()), ..frame(RUN, run.stream.0, set) };
+        let numbers = |size: u32| {
+            let mut numbers = [0; HEAD_BYTES];
+            numbers[..8].copy_from_slice(&run.first.0.to_le_bytes());
+            numbers[8..12].copy_from_slice(&bodies.len().to_le_bytes());
+            numbers[12..].copy_from_slice(&size.to_le_bytes());
+            numbers
+        };
+        if let Some(size) = bodies.uniform_size() {
+            let mut head = head_before(HEAD_BYTES, bodies.bytes());
+            // It is kept as a `u32`.
+            head.extend_from_slice(&numbers(size as u32));
+            return self.push_with_bodies(frame, head, bodies.bytes(), out);
+        }
+        let length = (HEAD_BYTES + size_of::<u32>() * bodies.len() as usize).next_multiple_of(BODY_ALIGN);
+        let mut head = head_before(length, bodies.bytes());
+        head.extend_from_slice(&numbers(0));
+        let mut end = 0;
+        for body in bodies.iter() {
+            end += body.len() as u32;
+            head.extend_from_slice(&end.to_le_bytes());
+        }
+        head.resize(length, 0);
+        self.push_with_bodies(Frame { flags: flags | SIZES, ..frame }, head, bodies.bytes(), out);
+    }
+
+    /// The number by which the peer knows a set, from now on if not before.
+    fn set(&mut self, set: &Arc<RankSet>, out: &mut Vec<Frame>) -> u32 {
+        if let Some(number) = self.sets.find(set) {
+            return number;
+        }
+        let number = self.sets.next();
+        let mut payload = Vec::new();
+        set.encode(&mut payload);
+        self.sets.add(Arc::clone(set), payload.len());
+        self.push(frame(MEMBERS, 0, number), payload, out);
+        number
+    }
+
+    /// Tells where those can be reached whom a message names, if the peer does not know.
+    fn tell_addresses(&mut self, message: &Message, book: &AddressBook, out: &mut Vec<Frame>) {
+        let mut payload = Vec::new();
+        let mut tell = |node| self.tell(node, book, &mut payload);
+        match message {
+            Message::Attach(attach) => tell(attach.place.node),
+            Message::Refuse(candidates) => candidates.iter().for_each(|candidate| tell(candidate.node)),
+            Message::Welcome(ancestry) | Message::Ancestry(ancestry) => named_in(ancestry).for_each(tell),
+            _ => return,
+        }
+        if !payload.is_empty() {
+            self.push(frame(ADDRESSES, 0, 0), payload, out);
+        }
+    }
+
+    fn tell(&mut self, node: NodeId, book: &AddressBook, payload: &mut Vec<u8>) {
+        let Some(addresses) = book.get(node) else { return };
+        if self.told.get(&node).is_some_and(|told| Arc::ptr_eq(told, addresses) || told == addresses) {
+            return;
+        }
+        // The peer remembers no more than these; to tell it all again is rare and cheap.
+        if self.told.len() >= NODES {
+            self.told.clear();
+        }
+        self.told.insert(node, Arc::clone(addresses));
+        addresses::push(payload, node, addresses);
+    }
+
+    fn push(&self, frame: Frame, payload: Vec<u8>, out: &mut Vec<Frame>) {
+        pieces::cut(frame, payload.into(), self.max_payload, out);
+    }
+
+    /// Appends a frame with bodies behind its numbers, or else the bodies in frames of their own.
+    fn push_with_bodies(&self, frame: Frame, mut head: Vec<u8>, bodies: &Bytes, out: &mut Vec<Frame>) {
+        if is_copied(bodies) {
+            head.extend_from_slice(bodies);
+            out.push(Frame { payload: head.into(), ..frame });
+        } else {
+            out.push(Frame { flags: frame.flags | APART, payload: head.into(), ..frame });
+            pieces::cut(self::frame(BODIES, 0, 0), bodies.clone(), self.max_payload, out);
+        }
+    }
+}
+
+fn frame(kind: Kind, stream: u32, sequence: u32) -> Frame {
+    Frame::new(kind, stream, sequence, Bytes::new())
+}
+
+/// A frame about a wave or packet. As long as its number has 32 bits there is no payload.
+fn numbered(kind: Kind, stream: StreamId, number: u64) -> Frame {
+    let (low, high) = (number as u32, (number >> 32) as u32);
+    let payload = if high == 0 { Bytes::new() } else { Bytes::copy_from_slice(&high.to_le_bytes()) };
+    Frame { payload, ..frame(kind, stream.0, low) }
+}
+
+fn is_copied(bodies: &Bytes) -> bool {
+    bodies.len() <= COPIED_BODIES
+}
+
+/// Memory for the numbers before bodies, and for the bodies if they are copied.
+fn head_before(length: usize, bodies: &Bytes) -> Vec<u8> {
+    Vec::with_capacity(length + if is_copied(bodies) { bodies.len() } else { 0 })
+}
+
+fn named_in(ancestry: &[Ancestor]) -> impl Iterator<Item = NodeId> {
+    ancestry.iter().flat_map(|ancestor| std::iter::once(&ancestor.itself).chain(&ancestor.children)).map(|at| at.node)
+}

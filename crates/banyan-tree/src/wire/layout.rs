@@ -1,0 +1,79 @@
+//! What the header of each kind of frame holds: the table of the module, as far as headers go.
+
+use banyan_link::{Frame, Kind};
+
+use super::error::WireError;
+use super::{
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, MEMBERS, MORE,
+    OPEN, OVER, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW,
+};
+
+/// The header of one kind.
+pub(super) struct Layout {
+    /// What messages of that kind are called in errors.
+    pub(super) name: &'static str,
+    stream: bool,
+    sequence: bool,
+    format: bool,
+    flags: u8,
+}
+
+impl Layout {
+    pub(super) fn of(kind: Kind) -> Result<Layout, WireError> {
+        Ok(match kind {
+            MEMBERS => Layout { sequence: true, ..Layout::new("a set of members") },
+            ADDRESSES => Layout::new("a list of addresses"),
+            BODIES => Layout::new("bodies"),
+            ATTACH => Layout { flags: URGENT, ..Layout::new("a question for a parent") },
+            WELCOME => Layout::new("a welcome"),
+            REFUSE => Layout::new("a refusal"),
+            ANCESTRY => Layout::new("an ancestry"),
+            PLACED => Layout::new("a report of places"),
+            GONE => Layout { stream: true, sequence: true, flags: CERTAIN, ..Layout::new("a report of a loss") },
+            RUN => Layout { format: true, flags: FRESH | SIZES | APART, ..Layout::numbered("a run") },
+            PARTICIPATE => Layout::numbered("an entry into a stream"),
+            WITHDRAW => Layout::about_stream("a withdrawal from a stream"),
+            AGAIN => Layout::about_stream("a request to send again"),
+            HURRY => Layout::about_stream("a request to hurry"),
+            ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
+            RECORD => Layout { format: true, flags: APART, ..Layout::numbered("a record") },
+            OPEN => Layout::numbered("the opening of a stream"),
+            CLOSE => Layout::numbered("the end of a stream"),
+            OVER => Layout::numbered("the end of the network"),
+            RECEIVED => Layout::numbered("a receipt"),
+            RESEND => Layout::numbered("a request for packets"),
+            SKIPPED => Layout::numbered("a notice of lost packets"),
+            _ => return Err(WireError::Kind(kind.number())),
+        })
+    }
+
+    const fn new(name: &'static str) -> Layout {
+        Layout { name, stream: false, sequence: false, format: false, flags: 0 }
+    }
+
+    const fn about_stream(name: &'static str) -> Layout {
+        Layout { stream: true, ..Layout::new(name) }
+    }
+
+    const fn numbered(name: &'static str) -> Layout {
+        Layout { sequence: true, ..Layout::about_stream(name) }
+    }
+
+    /// Checks that a frame has what frames of its kind have, and nothing else.
+    pub(super) fn check(&self, frame: &Frame) -> Result<(), WireError> {
+        let wrong = |part| Err(WireError::Header { message: self.name, part });
+        if frame.flags & !(self.flags | MORE) != 0 {
+            return wrong("flags");
+        }
+        if frame.stream != 0 && !self.stream {
+            return wrong("stream");
+        }
+        if frame.sequence != 0 && !self.sequence {
+            return wrong("sequence");
+        }
+        if frame.format.is_some() != self.format {
+            return wrong("format");
+        }
+        Ok(())
+    }
+}

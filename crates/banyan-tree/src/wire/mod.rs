@@ -1,0 +1,135 @@
+//! Messages of the tree as frames of a link, and back.
+//!
+//! Each end of a link has one [`Encoder`] and one [`Decoder`]; what one encoder gives is for the decoder at the other
+//! end, all of it and in order. They remember what was said on the link, so that a set of members travels once and then
+//! as a number, and an address is told once. A new link begins with new ones. Nothing here sends or receives.
+//!
+//! All kinds are data, so nothing overtakes anything. Numbers are little-endian; `format` is set where the table says
+//! so, and whoever sends the frame describes the format first (`Link::send_format`). What the table does not name is 0.
+//!
+//! | kind | stream | sequence | flags | payload |
+//! | --- | --- | --- | --- | --- |
+//! | [`MEMBERS`] | | number of the set | | a rank set |
+//! | [`ADDRESSES`] | | | | for each node: its id (32 bits), how many addresses (8 bits), the addresses |
+//! | [`BODIES`] | | | | the bodies of the message before, if that says that they are [`APART`] |
+//! | [`ATTACH`] | | | [`URGENT`] | how many are below (32 bits), the node's place, theirs, then resumes |
+//! | [`WELCOME`], [`ANCESTRY`] | | | | for each ancestor: itself, how many children (32 bits), the children |
+//! | [`REFUSE`] | | | | candidates |
+//! | [`PLACED`] | | | | how many places (32 bits), the places, then resumes |
+//! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
+//! | [`RUN`], with a format | stream | number of the member set | [`FRESH`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
+//! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
+//! | [`RECORD`], with a format | stream | tag | [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
+//! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), the transformation |
+//! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
+//! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`RECEIVED`], [`RESEND`], [`SKIPPED`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
+//!
+//! A place is node, parent, epoch, rank (32 bits each), level, and whether there is a rank (16 bits each). A resume is
+//! stream (32 bits), next and received (64 bits each). A candidate is node (32 bits) and level (16 bits).
+//!
+//! **Bodies** begin at a multiple of 16 in a payload, so that records can be viewed where they arrive. Small ones are
+//! copied behind the numbers of their message; those of more than [`COPIED_BODIES`] bytes follow in a frame of their
+//! own, and are copied neither here nor there. A run that is longer than a frame travels as several runs.
+//!
+//! **Long messages** travel in pieces: frames that differ in nothing but their payload, all but the last with [`MORE`].
+//! Only a single body that is longer than a frame is copied for that.
+//!
+//! **Sets** are numbered by both ends in the order in which they travel, and both forget the oldest by the same rule
+//! ([`sets`]).
+//!
+//! **Bytes from outside** make an error or a message, and take memory in proportion to what was received.
+
+#![cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the driver of nodes on links is the next thing to be built on this")
+)]
+
+mod addresses;
+mod book;
+mod decode;
+mod encode;
+mod error;
+mod layout;
+mod pieces;
+mod reader;
+mod sets;
+mod structure;
+#[cfg(test)]
+mod tests;
+
+use banyan_link::Kind;
+
+pub(crate) use {book::AddressBook, decode::Decoder, encode::Encoder, error::WireError};
+
+/// Prepares: a set of members, to be known by a number.
+const MEMBERS: Kind = Kind::data(32);
+/// Prepares: where nodes can be reached.
+const ADDRESSES: Kind = Kind::data(33);
+/// The bodies of the message before.
+const BODIES: Kind = Kind::data(34);
+
+const ATTACH: Kind = Kind::data(35);
+const WELCOME: Kind = Kind::data(36);
+const REFUSE: Kind = Kind::data(37);
+const ANCESTRY: Kind = Kind::data(38);
+const PLACED: Kind = Kind::data(39);
+const GONE: Kind = Kind::data(40);
+
+const RUN: Kind = Kind::data(41);
+const PARTICIPATE: Kind = Kind::data(42);
+const WITHDRAW: Kind = Kind::data(43);
+const AGAIN: Kind = Kind::data(44);
+const HURRY: Kind = Kind::data(45);
+const ACKNOWLEDGE: Kind = Kind::data(46);
+
+/// Packet: a record.
+const RECORD: Kind = Kind::data(47);
+/// Packet: a new stream.
+const OPEN: Kind = Kind::data(48);
+/// Packet: the end of a stream.
+const CLOSE: Kind = Kind::data(49);
+/// Packet: the end of the network.
+const OVER: Kind = Kind::data(50);
+const RECEIVED: Kind = Kind::data(51);
+const RESEND: Kind = Kind::data(52);
+const SKIPPED: Kind = Kind::data(53);
+
+/// Flag of [`RUN`]: sent for the first time.
+const FRESH: u8 = 1;
+// 2 is kept for runs whose bodies a filter made.
+/// Flag of [`RUN`]: the bodies are of several sizes.
+const SIZES: u8 = 4;
+/// Flag of [`ATTACH`]: everyone has refused.
+const URGENT: u8 = 1;
+/// Flag of [`GONE`]: the node has ended.
+const CERTAIN: u8 = 1;
+/// Flag of [`RUN`] and [`RECORD`]: the bodies follow in [`BODIES`].
+const APART: u8 = 0x40;
+/// Flag of all: the next frame continues this one.
+const MORE: u8 = 0x80;
+
+/// Bodies of up to so many bytes are copied into the frame of their message: below this a copy is cheaper than another
+/// frame with its header, its entry in the link's queue and its piece in the system call.
+const COPIED_BODIES: usize = 4 << 10;
+
+/// The alignment of bodies within a payload, and of payloads.
+const BODY_ALIGN: usize = banyan_link::FRAME_ALIGN;
+
+/// Waves of one run: many times a window, so that nobody is cut short, and few enough that a frame of some bytes cannot
+/// stand for billions of empty waves.
+const RUN_WAVES: u32 = 1 << 16;
+
+/// Waves and packets have numbers up to this one: no network gets there, and nodes may add to them without care.
+const LARGEST_NUMBER: u64 = u64::MAX >> 1;
+
+/// Bytes of a set of members: any set of four times as many ranks as a topology has nodes.
+const LONGEST_SET: usize = 2 << 20;
+
+/// Bytes of the longest message that a link of the tree takes. The windows of nodes are far smaller, but a single record
+/// may be longer than a window; whoever takes records from a caller refuses those that are longer than this.
+pub(crate) const LONGEST_MESSAGE: usize = 256 << 20;
+
+/// What [`Encoder::new`] needs at least: bodies that are copied, and numbers before them.
+pub(crate) const SHORTEST_PAYLOAD: usize = 2 * COPIED_BODIES;

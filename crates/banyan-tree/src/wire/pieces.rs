@@ -1,0 +1,72 @@
+//! Messages that are longer than a frame: cut into pieces, and put together again.
+
+use banyan_link::Frame;
+use banyan_ndr::Buffer;
+use bytes::Bytes;
+
+use super::MORE;
+use super::error::WireError;
+use super::layout::Layout;
+
+/// Appends the frame with this payload, or as many frames as it takes. Copies nothing.
+pub(super) fn cut(frame: Frame, mut payload: Bytes, max_payload: usize, out: &mut Vec<Frame>) {
+    while payload.len() > max_payload {
+        let piece = payload.split_to(max_payload);
+        out.push(Frame { flags: frame.flags | MORE, payload: piece, ..frame });
+    }
+    out.push(Frame { payload, ..frame });
+}
+
+/// The pieces that have come so far.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    begun: Option<Begun>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    /// The first piece, for its header.
+    first: Frame,
+    /// Grows with what arrives, not with what is announced; aligned, so that records can be viewed in it.
+    payload: Buffer,
+}
+
+impl Pieces {
+    /// Takes a frame, and gives the whole one when there is one. The limit is that of its payload.
+    pub(super) fn put(&mut self, frame: &Frame, layout: &Layout, limit: usize) -> Result<Option<Frame>, WireError> {
+        let has_more = frame.flags & MORE != 0;
+        let (first, mut payload) = match self.begun.take() {
+            None if !has_more => return Ok(Some(frame.clone())),
+            None => (Frame { payload: Bytes::new(), ..frame.clone() }, Buffer::new()),
+            Some(begun) => (begun.first, begun.payload),
+        };
+        if !is_continued(&first, frame) {
+            let message = Layout::of(first.kind)?.name;
+            return Err(WireError::Interrupted { message, other: layout.name });
+        }
+        if frame.payload.len() > limit.saturating_sub(payload.len()) {
+            return Err(WireError::TooLong { message: layout.name, limit });
+        }
+        payload.extend_from_slice(&frame.payload);
+        if has_more {
+            self.begun = Some(Begun { first, payload });
+            return Ok(None);
+        }
+        Ok(Some(Frame { flags: first.flags & !MORE, payload: Bytes::from_owner(Whole(payload)), ..first }))
+    }
+}
+
+/// Whether a frame is the next piece of what began with another.
+fn is_continued(first: &Frame, next: &Frame) -> bool {
+    let header = |frame: &Frame| (frame.kind, frame.flags | MORE, frame.stream, frame.sequence, frame.format);
+    header(first) == header(next)
+}
+
+/// What was put together.
+struct Whole(Buffer);
+
+impl AsRef<[u8]> for Whole {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

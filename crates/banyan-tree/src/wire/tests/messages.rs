@@ -1,0 +1,151 @@
+//! Any message there can be.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::FormatId;
+use bytes::Bytes;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
+use crate::run::{Bodies, Run};
+
+use crate::wire::LARGEST_NUMBER;
+
+pub(super) fn any_message() -> impl Strategy<Value = Message> {
+    prop_oneof![about_tree(), any_run().prop_map(Message::Run), any_packet(), about_stream()]
+}
+
+fn about_tree() -> impl Strategy<Value = Message> {
+    prop_oneof![
+        (any_place(), any::<bool>(), vec(any_place(), 0..600), resumes()).prop_map(
+            |(place, is_urgent, below, resumes)| Message::Attach(Attach { place, is_urgent, below, resumes })
+        ),
+        ancestry().prop_map(|ancestry| Message::Welcome(ancestry.into())),
+        ancestry().prop_map(|ancestry| Message::Ancestry(ancestry.into())),
+        vec(candidate(), 0..20).prop_map(Message::Refuse),
+        (vec(any_place(), 0..600), resumes()).prop_map(|(places, resumes)| Message::Placed { places, resumes }),
+        (any::<u32>(), any::<u32>(), any::<bool>(), resumes()).prop_map(|(node, epoch, is_certain, resumes)| {
+            Message::Gone(Gone { node: NodeId(node), epoch: Epoch(epoch), is_certain, resumes })
+        }),
+    ]
+}
+
+fn about_stream() -> impl Strategy<Value = Message> {
+    (any::<u32>().prop_map(StreamId), number(), 0..8).prop_map(|(stream, number, which)| match which {
+        0 => Message::Participate { stream, next: Wave(number) },
+        1 => Message::Withdraw(stream),
+        2 => Message::Again(stream),
+        3 => Message::Hurry(stream),
+        4 => Message::Acknowledge { stream, until: Wave(number) },
+        5 => Message::Received { stream, until: number },
+        6 => Message::Resend { stream, from: number },
+        _ => Message::Skipped { stream, until: number },
+    })
+}
+
+fn any_packet() -> impl Strategy<Value = Message> {
+    let packet = prop_oneof![
+        4 => (any::<u32>(), format(), body()).prop_map(|(tag, format, body)| Packet::Record { tag, format, body }),
+        1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
+        1 => Just(Packet::Over),
+        1 => (any::<u32>(), any_set(), "\\PC{0,40}").prop_map(|(stream, members, transformation)| {
+            Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, transformation }))
+        }),
+    ];
+    (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
+        stream: StreamId(stream),
+        sequence,
+        packet,
+    })
+}
+
+pub(super) fn any_run() -> impl Strategy<Value = Run> {
+    (any::<u32>(), number(), any_set(), any::<bool>(), bodies()).prop_map(
+        |(stream, first, members, is_fresh, bodies)| Run {
+            stream: StreamId(stream),
+            first: Wave(first.min(LARGEST_NUMBER - u64::from(bodies.len()))),
+            members,
+            is_fresh,
+            bodies,
+        },
+    )
+}
+
+fn bodies() -> impl Strategy<Value = Bodies> {
+    let uniform = (prop_oneof![4 => 0u32..40, 1 => 3000u32..20_000], 1u32..70).prop_flat_map(|(size, count)| {
+        let bytes = any::<u8>().prop_map(move |seed| some_bytes(seed, (size * count) as usize));
+        (format(), bytes).prop_map(move |(format, bytes)| Bodies::of_size(format, size, count, bytes).unwrap())
+    });
+    let several = (format(), vec(prop_oneof![8 => 0u32..40, 1 => 3000u32..20_000], 1..40), any::<u8>());
+    let several = several.prop_map(|(format, sizes, seed)| {
+        let ends: Arc<[u32]> = sizes
+            .iter()
+            .scan(0, |end, size| {
+                Some({
+                    *end += size;
+                    *end
+                })
+            })
+            .collect();
+        let bytes = some_bytes(seed, sizes.iter().sum::<u32>() as usize);
+        Bodies::by_ends(format, ends, bytes).unwrap()
+    });
+    prop_oneof![uniform, several]
+}
+
+fn body() -> impl Strategy<Value = Bytes> {
+    let length = prop_oneof![4 => 0usize..100, 1 => 4000usize..4200, 1 => 10_000usize..40_000];
+    (any::<u8>(), length).prop_map(|(seed, length)| some_bytes(seed, length))
+}
+
+/// Bytes that are told apart by where they are.
+fn some_bytes(seed: u8, length: usize) -> Bytes {
+    (0..length).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8) ^ seed).collect()
+}
+
+fn any_place() -> impl Strategy<Value = Place> {
+    (any::<(u32, u32, u32, u16)>(), option::of(any::<u32>())).prop_map(|((node, parent, epoch, level), rank)| Place {
+        node: NodeId(node),
+        parent: NodeId(parent),
+        epoch: Epoch(epoch),
+        level: Level(level),
+        rank,
+    })
+}
+
+fn resumes() -> impl Strategy<Value = Vec<Resume>> {
+    let resume = (any::<u32>(), number(), number());
+    vec(resume.prop_map(|(stream, next, received)| Resume { stream: StreamId(stream), next, received }), 0..4)
+}
+
+fn ancestry() -> impl Strategy<Value = Vec<Ancestor>> {
+    let ancestor = (candidate(), vec(candidate(), 0..6));
+    vec(ancestor.prop_map(|(itself, children)| Ancestor { itself, children }), 0..6)
+}
+
+/// Of few nodes, so that they are named again and again.
+fn candidate() -> impl Strategy<Value = Candidate> {
+    (0u32..40, any::<u16>()).prop_map(|(node, level)| Candidate { node: NodeId(node), level: Level(level) })
+}
+
+/// A few of few ranks, so that some come again; or so many that they do not fit into a frame.
+fn any_set() -> impl Strategy<Value = Arc<RankSet>> {
+    let few = vec(0u32..6, 0..5).prop_map(|ranks| Arc::new(ranks.into_iter().collect()));
+    let many = any::<u32>().prop_map(|seed| {
+        let is_in = |rank: &u32| rank.wrapping_mul(0x9e37_79b9).wrapping_add(seed).count_ones().is_multiple_of(2);
+        Arc::new((0..100_000).filter(is_in).collect::<RankSet>())
+    });
+    prop_oneof![30 => few, 1 => many]
+}
+
+fn format() -> impl Strategy<Value = FormatId> {
+    (1u8..4).prop_map(|byte| FormatId::from_bytes([byte; 16]))
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..100u64, (1u64 << 32) - 2..(1 << 32) + 2, 0..=LARGEST_NUMBER, Just(LARGEST_NUMBER)]
+}
