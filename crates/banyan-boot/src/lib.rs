@@ -101,6 +101,7 @@ pub use event::{Event, Lines};
 pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_socket};
 pub use hostset::{HostSet, HostSetError};
 pub use launcher::{Launcher, SshOptions};
+pub use machine::local_addresses;
 pub use member::{JoinError, Member, MemberError};
 pub use options::SessionOptions;
 pub use problem::{Problem, ProblemKind};

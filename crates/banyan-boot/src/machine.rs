@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(crate) const ADDRESSES: usize = 16;
 
 /// The addresses by which others may reach this machine, and last of all that by which it reaches itself.
-pub(crate) fn addresses() -> Vec<IpAddr> {
+pub fn local_addresses() -> Vec<IpAddr> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let mut found: Vec<IpAddr> = ipv4(&read("/proc/net/fib_trie")).into_iter().map(IpAddr::V4).collect();
     found.extend(ipv6(&read("/proc/net/if_inet6")).into_iter().map(IpAddr::V6));
@@ -59,6 +59,6 @@ mod tests {
 
     #[test]
     fn the_machine_reaches_itself() {
-        assert_eq!(addresses().last(), Some(&IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        assert_eq!(local_addresses().last(), Some(&IpAddr::V4(Ipv4Addr::LOCALHOST)));
     }
 }

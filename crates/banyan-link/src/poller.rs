@@ -66,6 +66,11 @@ impl Poller {
         Ok(Poller { epoll, patience: Patience::default() })
     }
 
+    /// Another one that waits for the same descriptors, for another thread.
+    pub fn try_clone(&self) -> io::Result<Poller> {
+        Ok(Poller { epoll: self.epoll.try_clone()?, patience: Patience::default() })
+    }
+
     /// Waits for a descriptor from now on. It is forgotten when it is closed.
     pub fn register(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, fd, EventData::new_u64(token), interest.flags())?)

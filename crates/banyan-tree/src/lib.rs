@@ -17,9 +17,19 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
+mod back_end;
+mod combiner;
+mod driver;
+mod error;
+mod format_book;
 mod ids;
+mod layout;
 mod message;
+mod network;
 mod node;
+mod pending;
+mod record_reader;
 pub mod reduce;
 mod run;
 pub mod sim;
@@ -27,8 +37,14 @@ pub mod topology;
 mod transformation;
 mod wire;
 
-pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
+pub use agent::{become_agent_if_asked, become_agent_if_asked_with, extension, guard};
+pub use back_end::{BackEnd, Incoming};
+pub use combiner::Combiners;
+pub use error::TreeError;
+pub use format_book::{FormatBook, TooManyFormats};
+pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
+pub use network::{Communicator, Network, NetworkOptions, Stream, Wave};
 pub use node::{Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, Report, SendError};
 pub use run::{BadBodies, Bodies, Run};
 pub use transformation::{Transformation, TransformationError, Transformations};

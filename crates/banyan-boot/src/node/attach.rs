@@ -92,7 +92,7 @@ impl Node {
 
     /// Tells the front-end where members of other hosts find this one's.
     fn tell_door(&mut self, port: u16) {
-        let others = machine::addresses().into_iter().filter(|address| !address.is_loopback());
+        let others = machine::local_addresses().into_iter().filter(|address| !address.is_loopback());
         let addresses: Vec<String> = others.map(|address| SocketAddr::new(address, port).to_string()).collect();
         self.pass_up(Frame::new(message::DOOR, self.assignment.node, 0, addresses.join(" ")));
     }

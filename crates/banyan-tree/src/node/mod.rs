@@ -24,6 +24,7 @@ mod below;
 mod chance;
 mod children;
 mod counters;
+mod end;
 mod gathering;
 mod kept;
 mod ledger;
@@ -145,6 +146,8 @@ pub enum Report {
         /// What it did.
         cause: String,
     },
+    /// At an agent or member: the front-end has ended the network.
+    Over,
     /// Contributions could not be combined here; they go on one by one.
     Uncombined {
         /// The stream.

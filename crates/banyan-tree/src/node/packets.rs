@@ -137,6 +137,7 @@ impl Node {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
+            Packet::Over if id == StreamId::CONTROL => self.report(Report::Over),
             Packet::Record { .. } if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));

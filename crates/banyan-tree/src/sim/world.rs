@@ -236,7 +236,7 @@ impl<'p, 't> World<'p, 't> {
                 }
             }
             Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
-            Report::Joined(_) | Report::Adrift(_) | Report::Uncombined { .. } => {}
+            Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, LARGEST_NUMBER,
-    LONGEST_SET, MEMBERS, OPEN, OVER, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SIZES,
+    LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SIZES,
     SKIPPED, URGENT, WELCOME, WITHDRAW,
 };
 
@@ -137,7 +137,7 @@ impl Decoder {
             return Err(reader.value("the size of bodies of several sizes", size));
         };
         let members = self.set(frame, reader)?;
-        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh: frame.flags & FRESH != 0, bodies })
+        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh: frame.flags & FRESH != 0, is_partial: frame.flags & PARTIAL != 0, bodies })
     }
 
     fn packet(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {

@@ -1,0 +1,195 @@
+//! The agent's part in a network: an inner node of the tree, driven by a thread of its own beside the one that starts
+//! and watches processes.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, local_addresses};
+
+use crate::driver::{Bell, Credentials, Driver, Invited, Note};
+use crate::format_book::FormatBook;
+use crate::ids::{Level, LinkId, NodeId};
+use crate::node::{Node, Report};
+use crate::reduce::Filters;
+use crate::combiner::Combiners;
+
+/// The guard of an agent has the agent's number and this.
+const GUARD: u32 = 1 << 31;
+
+/// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
+const ADRIFT_TIMES: u32 = 2;
+
+/// How often an agent without a parent, or a guard, looks whether it still has a reason to be there.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Becomes an agent and never returns, if this process was started as one; otherwise does nothing.
+///
+/// Call it first in `main` of a program that launches a [`Network`](crate::Network), before any thread is started: then
+/// your own program is the agent, and hosts need nothing else.
+pub fn become_agent_if_asked() {
+    become_agent_if_asked_with(Filters::default);
+}
+
+/// As [`become_agent_if_asked`], with filters of one's own.
+pub fn become_agent_if_asked_with(filters: fn() -> Filters) {
+    banyan_boot::become_agent_if_asked_with(|| extension(filters), guard);
+}
+
+/// The agent's part in a network, for programs that run agents by other names.
+pub fn extension(filters: fn() -> Filters) -> Box<dyn AgentExtension> {
+    Box::new(TreeAgent { filters, running: None })
+}
+
+/// See the module.
+struct TreeAgent {
+    filters: fn() -> Filters,
+    running: Option<Running>,
+}
+
+struct Running {
+    orders: Sender<Order>,
+    bell: Arc<Bell>,
+    thread: JoinHandle<()>,
+}
+
+enum Order {
+    Invite(u32, OwnedFd),
+    Ended(u32),
+    End,
+}
+
+impl AgentExtension for TreeAgent {
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
+        let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), self.filters)?;
+        let beyond = if agent.is_one_host { Vec::new() } else { local_addresses() };
+        let addresses = driver.listen(&beyond)?;
+        let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
+        let text = note.to_text().into_bytes();
+        let bell = Arc::new(Bell::new()?);
+        driver.watch_bell(&bell)?;
+        let (orders, receiver) = channel();
+        let patience = note.options.adrift * ADRIFT_TIMES;
+        let first_member = agent.agents + 1;
+        let size = agent.size;
+        let worker = Worker { driver, note, orders: receiver, links: HashMap::new(), first_member, size, patience };
+        let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || worker.run(&control))?;
+        self.running = Some(Running { orders, bell, thread });
+        Ok(text)
+    }
+
+    fn member_started(&mut self, rank: u32, socket: OwnedFd) {
+        self.order(Order::Invite(rank, socket));
+    }
+
+    fn member_ended(&mut self, rank: u32) {
+        self.order(Order::Ended(rank));
+    }
+
+    fn end(&mut self) {
+        self.order(Order::End);
+        if let Some(running) = self.running.take() {
+            // If it panicked, that was said where it happened.
+            let _ = running.thread.join();
+        }
+    }
+}
+
+impl TreeAgent {
+    fn order(&self, order: Order) {
+        if let Some(running) = &self.running {
+            // A worker that has ended needs no orders.
+            let _ = running.orders.send(order);
+            running.bell.ring();
+        }
+    }
+}
+
+/// The node of an agent or its guard, with its driver.
+fn driver(agent: &AgentInfo, id: NodeId, level: Level, filters: fn() -> Filters) -> io::Result<(Driver, Note)> {
+    let text = std::str::from_utf8(&agent.note).unwrap_or_default();
+    let note: Note = text.parse().map_err(io::Error::other)?;
+    let formats = FormatBook::new();
+    let transformations = Arc::new(Combiners::new(filters(), formats.clone()));
+    let node = Node::below(id, None, level, note.ancestry(), note.options.clone(), transformations);
+    let mut driver = Driver::new(node, formats, Credentials::agent(&note, id))?;
+    driver.learn_addresses(note.addresses());
+    Ok((driver, note))
+}
+
+/// The thread of an agent's node.
+struct Worker {
+    driver: Driver,
+    note: Note,
+    orders: Receiver<Order>,
+    /// The sockets of members, while their processes run.
+    links: HashMap<u32, LinkId>,
+    first_member: u32,
+    size: u32,
+    patience: Duration,
+}
+
+impl Worker {
+    fn run(mut self, control: &ExtensionControl) {
+        while self.takes_orders() {
+            let is_over = has_ended(&mut self.driver, self.patience);
+            let deadline = (self.driver.adrift() > Duration::ZERO).then(|| Instant::now() + LOOK);
+            if is_over || self.driver.turn(deadline).is_err() {
+                control.over();
+                // What is under way to members still goes: they hear of the end.
+                self.driver.finish(LOOK);
+                return;
+            }
+        }
+        self.driver.finish(LOOK);
+    }
+
+    fn takes_orders(&mut self) -> bool {
+        while let Ok(order) = self.orders.try_recv() {
+            match order {
+                Order::Invite(rank, socket) => self.invite(rank, socket),
+                Order::Ended(rank) => {
+                    if let Some(link) = self.links.remove(&rank) {
+                        self.driver.ended(link);
+                    }
+                }
+                Order::End => return false,
+            }
+        }
+        true
+    }
+
+    fn invite(&mut self, rank: u32, socket: OwnedFd) {
+        let invited = Invited { node: NodeId(self.first_member + rank), rank, size: self.size };
+        // Without a descriptor for it the member hears nothing, and says so when it joins.
+        if let Ok(link) = self.driver.invite(socket, &self.note.for_member(invited)) {
+            self.links.insert(rank, link);
+        }
+    }
+}
+
+/// Whether the network is over, by its front-end's word or for want of anyone to turn to.
+fn has_ended(driver: &mut Driver, patience: Duration) -> bool {
+    let mut is_over = driver.is_front_end_gone() || driver.adrift() > patience;
+    while let Some(report) = driver.report() {
+        is_over |= matches!(report, Report::Over);
+    }
+    is_over
+}
+
+/// Keeps the members of an agent that was killed, as long as the network lives that they are part of.
+pub fn guard(agent: &GuardInfo) {
+    let id = NodeId(agent.agent.node | GUARD);
+    // It has no children, so it may be below anyone.
+    let Ok((mut driver, note)) = driver(&agent.agent, id, Level(u16::MAX), Filters::default) else { return };
+    let patience = note.options.adrift * ADRIFT_TIMES;
+    while agent.is_anyone_left() && !has_ended(&mut driver, patience) {
+        if driver.turn(Some(Instant::now() + LOOK)).is_err() {
+            return;
+        }
+    }
+}

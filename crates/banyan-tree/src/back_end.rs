@@ -1,0 +1,277 @@
+//! The member's side of a network: receive from any stream, send on any.
+//!
+//! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
+//! other travel together; [`flush`](BackEnd::flush) before computing for long.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use banyan_boot::extension_socket;
+use banyan_link::{Event, Link};
+use banyan_ndr::typed::{Read, encode_body_into};
+use banyan_ndr::{FormatId, Record};
+use bytes::Bytes;
+
+use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, link_options};
+use crate::error::TreeError;
+use crate::format_book::FormatBook;
+use crate::ids::{Level, StreamId};
+use crate::node::{Node, Received, Report, SendError};
+use crate::reduce::Filters;
+use crate::pending::Pending;
+use crate::record_reader::RecordReader;
+use crate::combiner::Combiners;
+
+/// How long an agent may take to invite a member it has started.
+const INVITATION_TIME: Duration = Duration::from_secs(30);
+
+/// How much longer than the front-end waits for those who are adrift a member looks for a parent.
+const ADRIFT_TIMES: u32 = 2;
+
+/// A process that takes part in a network as a member.
+pub struct BackEnd {
+    driver: Driver,
+    reader: RecordReader,
+    invited: Invited,
+    pending: BTreeMap<StreamId, Pending>,
+    /// The stream that was looked at last: the others have their turn first.
+    last: StreamId,
+    patience: Duration,
+    is_over: bool,
+}
+
+/// A record that the front-end has sent to a stream's members.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    /// The stream: what is sent there goes to the same front-end's end of it.
+    pub stream: StreamId,
+    /// The front-end's tag.
+    pub tag: u32,
+    /// The record's format.
+    pub format: FormatId,
+    /// Its body.
+    pub body: Bytes,
+}
+
+impl BackEnd {
+    /// Joins the network whose agent has started this process.
+    ///
+    /// # Errors
+    /// When no agent of a network has started this process, or it has joined before.
+    pub fn join() -> Result<BackEnd, TreeError> {
+        let mut link = Link::inherited(extension_socket()?, &link_options());
+        let note = invitation(&mut link)?;
+        let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
+        let formats = FormatBook::new();
+        let filters = Combiners::new(Filters::default(), formats.clone());
+        let (options, ancestry) = (note.options.clone(), note.ancestry());
+        // Members never have children: any agent may take them in, however deep it is.
+        let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, Arc::new(filters));
+        let mut driver = Driver::new(node, formats, Credentials::member(&note))?;
+        driver.learn_addresses(note.addresses());
+        if let Some(parent) = note.above.first() {
+            driver.inherit_parent(parent.node, link);
+        }
+        let mut back_end = BackEnd {
+            driver,
+            reader: RecordReader::default(),
+            invited,
+            pending: BTreeMap::new(),
+            last: StreamId::CONTROL,
+            patience: note.options.adrift * ADRIFT_TIMES,
+            is_over: false,
+        };
+        back_end.turn(Some(Instant::now()))?;
+        Ok(back_end)
+    }
+
+    /// This member's number, from 0.
+    pub fn rank(&self) -> u32 {
+        self.invited.rank
+    }
+
+    /// Number of members that the network was made with.
+    pub fn size(&self) -> u32 {
+        self.invited.size
+    }
+
+    /// Waits for the next record, of whatever stream. What was sent before goes out first.
+    ///
+    /// # Errors
+    /// When the deadline passes, or the network ends.
+    pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
+        self.flush()?;
+        loop {
+            if let Some(incoming) = self.take() {
+                return Ok(incoming);
+            }
+            self.wait(deadline)?;
+        }
+    }
+
+    /// The next record that has come already, if there is one.
+    ///
+    /// # Errors
+    /// When the network has ended.
+    pub fn try_recv(&mut self) -> Result<Option<Incoming>, TreeError> {
+        if let Some(incoming) = self.take() {
+            return Ok(Some(incoming));
+        }
+        self.flush()?;
+        self.turn(Some(Instant::now()))?;
+        match self.take() {
+            None if self.is_over => Err(TreeError::Ended),
+            incoming => Ok(incoming),
+        }
+    }
+
+    /// The value in a record.
+    ///
+    /// # Errors
+    /// When it is not such a record.
+    pub fn read<R>(&mut self, incoming: &Incoming) -> Result<R, TreeError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        self.reader.read(incoming.format, &incoming.body, self.driver.formats())
+    }
+
+    /// Sends a record on a stream: this member's part of the stream's next wave. Waits while the front-end is too far
+    /// behind. Small records are held back until there are many or some milliseconds have passed at a later call, and go
+    /// with [`flush`](Self::flush) and [`recv`](Self::recv).
+    ///
+    /// # Errors
+    /// When the stream is not open here, the record cannot be encoded, or the network has ended.
+    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
+        let format = R::format();
+        if self.pending.get(&stream).is_none_or(|pending| pending.format() != Some(format.id())) {
+            self.change_format(stream, format)?;
+        }
+        let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
+        pending.add(|bytes| encode_body_into(record, bytes))?;
+        if pending.is_due() {
+            self.contribute(stream)?;
+            self.turn(Some(Instant::now()))?;
+        }
+        Ok(())
+    }
+
+    fn change_format(&mut self, stream: StreamId, format: &banyan_ndr::Format) -> Result<(), TreeError> {
+        if self.driver.node().next_wave(stream).is_none() {
+            return Err(TreeError::NoStream(stream));
+        }
+        self.contribute(stream)?;
+        self.driver.formats().learn(format)?;
+        self.pending.insert(stream, Pending::new(format.id()));
+        Ok(())
+    }
+
+    /// Sends everything that was held back.
+    ///
+    /// # Errors
+    /// When the network has ended.
+    pub fn flush(&mut self) -> Result<(), TreeError> {
+        let due: Vec<StreamId> =
+            self.pending.iter().filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        for stream in due {
+            self.contribute(stream)?;
+        }
+        self.driver.prepare(None);
+        Ok(())
+    }
+
+    /// Ready to read when [`try_recv`](Self::try_recv) should be called.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.driver.poller().as_fd()
+    }
+
+    /// Hands what was held back of a stream to the node, which may have to wait until the front-end has taken more.
+    fn contribute(&mut self, stream: StreamId) -> Result<(), TreeError> {
+        let Some(bodies) = self.pending.get_mut(&stream).and_then(Pending::take) else { return Ok(()) };
+        loop {
+            match self.driver.node_mut().contribute(stream, bodies.clone()) {
+                Ok(_) => return Ok(()),
+                // It was closed meanwhile: nobody waits for these.
+                Err(SendError::NoStream(_)) => {
+                    self.pending.remove(&stream);
+                    return Ok(());
+                }
+                Err(SendError::Full) => self.wait(None)?,
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Incoming> {
+        let last = self.last;
+        let streams: Vec<StreamId> = self.driver.node().streams().map(|opening| opening.stream).collect();
+        let after = streams.iter().filter(|stream| **stream > last);
+        let before = streams.iter().filter(|stream| **stream <= last);
+        for stream in after.chain(before) {
+            if let Some(Received { stream, tag, format, body }) = self.driver.node_mut().take_packet(*stream) {
+                self.last = stream;
+                return Some(Incoming { stream, tag, format, body });
+            }
+        }
+        None
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        if self.is_over {
+            return Err(TreeError::Ended);
+        }
+        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            return Err(TreeError::TimedOut);
+        }
+        self.turn(deadline)
+    }
+
+    fn turn(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        self.driver.turn(deadline)?;
+        while let Some(report) = self.driver.report() {
+            self.is_over |= matches!(report, Report::Over);
+        }
+        self.is_over |= self.driver.is_front_end_gone() || self.driver.adrift() > self.patience;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for BackEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BackEnd").field("rank", &self.rank()).field("node", self.driver.node()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for BackEnd {
+    fn drop(&mut self) {
+        // What was sent is sent. The rest of the network hears by the end of the socket that this member has gone.
+        let _ = self.flush();
+        self.driver.finish(Duration::from_secs(1));
+    }
+}
+
+/// The first thing that an agent says.
+fn invitation(link: &mut Link) -> Result<Note, TreeError> {
+    let deadline = Instant::now() + INVITATION_TIME;
+    let wrong = |why: String| Err(TreeError::Invitation(why));
+    loop {
+        match link.wait(Some(deadline)) {
+            Some(Event::Frame(frame)) if frame.kind == INVITATION => {
+                link.release(frame.cost());
+                let text = std::str::from_utf8(&frame.payload).unwrap_or_default();
+                return text.parse().or_else(|error: crate::driver::NoteError| wrong(error.to_string()));
+            }
+            Some(Event::Opened(_)) => {}
+            Some(Event::Frame(frame)) => return wrong(format!("it sent a frame of kind {}", frame.kind.number())),
+            Some(Event::Closed) => return wrong("it has gone".into()),
+            Some(Event::Lost(error)) => return wrong(error.to_string()),
+            None if Instant::now() < deadline => {}
+            None => return wrong(format!("it was silent for {} s", INVITATION_TIME.as_secs())),
+        }
+    }
+}

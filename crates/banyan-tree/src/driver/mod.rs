@@ -1,0 +1,503 @@
+//! The driver of a node: the [`Node`] decides, this does. Links, doors and the clock meet here.
+//!
+//! One driver, one thread at a time. Whoever waits for something calls [`turn`](Driver::turn) until it is there: the
+//! thread of an agent for ever, the front-end and members while their callers wait. Nothing is handed from thread to
+//! thread on the way of a message.
+
+mod bell;
+mod note;
+mod tree_link;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use banyan_link::{
+    Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Opening, PeerId, Poller, Ready, Secret,
+    SessionId, frame_cost,
+};
+
+pub(crate) use bell::Bell;
+pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
+use tree_link::{Arrival, Dialling, End, LONGEST_PAYLOAD, TreeLink};
+
+use crate::format_book::FormatBook;
+use crate::ids::{LinkId, NodeId, Time};
+use crate::message::Message;
+use crate::node::{Action, Node, Report};
+use crate::wire::AddressBook;
+
+/// The first frame to a member, on the socket that it inherits: its [`Note`].
+pub(crate) const INVITATION: Kind = Kind::data(63);
+
+/// How often the time of links is looked at, while some have signs of life to give or to miss.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Reports that are kept for a user that does not ask: the oldest go.
+const REPORTS: usize = 4096;
+
+/// Tokens of doors and of the bell; links have their own numbers.
+const DOORS: u64 = 1 << 63;
+const BELL: u64 = u64::MAX;
+
+/// How links of this node are set up and proved.
+#[derive(Debug, Clone)]
+pub(crate) struct Credentials {
+    pub(crate) network: SessionId,
+    /// What proves that this node is who it says.
+    pub(crate) own: Secret,
+    /// From it follows what proves others; nodes that never have children have none.
+    pub(crate) all: Option<Secret>,
+    pub(crate) links: LinkOptions,
+}
+
+impl Credentials {
+    /// Of an agent, whose thread can give signs of life whenever they are due.
+    pub(crate) fn agent(note: &Note, node: NodeId) -> Credentials {
+        let heartbeat = Heartbeat { every: note.heartbeat, lost_after: note.silence };
+        Credentials {
+            network: note.network,
+            own: secret_of(&note.secret, node),
+            all: Some(note.secret.clone()),
+            links: LinkOptions { heartbeat: Some(heartbeat), ..link_options() },
+        }
+    }
+
+    /// Of the front-end, which is silent while its caller computes.
+    pub(crate) fn front_end(network: SessionId, secret: Secret) -> Credentials {
+        let own = secret_of(&secret, NodeId::ROOT);
+        Credentials { network, own, all: Some(secret), links: link_options() }
+    }
+
+    /// Of a member, which is silent while its caller computes and knows no secret but its own.
+    pub(crate) fn member(note: &Note) -> Credentials {
+        Credentials { network: note.network, own: note.secret.clone(), all: None, links: link_options() }
+    }
+}
+
+/// Every link of a tree: two large frames under way.
+pub(crate) fn link_options() -> LinkOptions {
+    let max_payload = LONGEST_PAYLOAD;
+    LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    node: Node,
+    formats: FormatBook,
+    book: AddressBook,
+    credentials: Credentials,
+    poller: Poller,
+    ready: Vec<Ready>,
+    doors: Vec<Listener>,
+    links: HashMap<LinkId, TreeLink>,
+    /// A link to the parent that is there before the node asks for one.
+    inherited: Option<(NodeId, TreeLink)>,
+    touched: Vec<LinkId>,
+    reports: VecDeque<Report>,
+    begin: Instant,
+    tick_at: Option<Instant>,
+    /// How often this node has dialled: a peer that comes again must be known to be newer than before.
+    dials: u64,
+    /// Since when there is no parent.
+    adrift_since: Option<Instant>,
+    /// How often in succession nobody listened where the front-end should.
+    front_end_refused: u32,
+}
+
+impl Driver {
+    pub(crate) fn new(node: Node, formats: FormatBook, credentials: Credentials) -> io::Result<Driver> {
+        Ok(Driver {
+            node,
+            formats,
+            book: AddressBook::new(),
+            credentials,
+            poller: Poller::new()?,
+            ready: Vec::new(),
+            doors: Vec::new(),
+            links: HashMap::new(),
+            inherited: None,
+            touched: Vec::new(),
+            reports: VecDeque::new(),
+            begin: Instant::now(),
+            tick_at: None,
+            dials: 0,
+            adrift_since: None,
+            front_end_refused: 0,
+        })
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// The node, to be told something. What it has to do then is done with the next [`prepare`](Self::prepare).
+    pub(crate) fn node_mut(&mut self) -> &mut Node {
+        &mut self.node
+    }
+
+    pub(crate) fn formats(&self) -> &FormatBook {
+        &self.formats
+    }
+
+    pub(crate) fn poller(&self) -> &Poller {
+        &self.poller
+    }
+
+    /// What users may want to know.
+    pub(crate) fn report(&mut self) -> Option<Report> {
+        self.reports.pop_front()
+    }
+
+    /// Where others are.
+    pub(crate) fn learn_addresses(&mut self, addresses: impl Iterator<Item = (NodeId, Arc<[Address]>)>) {
+        addresses.for_each(|(node, addresses)| self.book.set(node, addresses));
+    }
+
+    /// Opens a door on this host and, with `beyond`, one for other hosts; returns where they are.
+    pub(crate) fn listen(&mut self, beyond: &[std::net::IpAddr]) -> io::Result<Vec<Address>> {
+        let name = format!("banyan-{}-{}", self.credentials.network, self.node.id().0);
+        let local = Listener::bind(&Address::Abstract(name), &self.credentials.links)?;
+        let mut addresses = vec![local.address().clone()];
+        self.add_door(local)?;
+        if !beyond.is_empty() {
+            let door = listen_everywhere(&self.credentials.links)?;
+            if let Address::Tcp(bound) = door.address() {
+                let port = bound.port();
+                addresses.extend(beyond.iter().map(|address| Address::Tcp(SocketAddr::new(*address, port))));
+            }
+            self.add_door(door)?;
+        }
+        self.book.set(self.node.id(), addresses.clone());
+        Ok(addresses)
+    }
+
+    fn add_door(&mut self, door: Listener) -> io::Result<()> {
+        self.poller.register(&door, DOORS + self.doors.len() as u64, Interest::READ)?;
+        self.doors.push(door);
+        Ok(())
+    }
+
+    /// Wakes up when the bell rings.
+    pub(crate) fn watch_bell(&self, bell: &Bell) -> io::Result<()> {
+        self.poller.register_bell(bell.as_fd(), BELL)
+    }
+
+    /// The socket to the parent that this process inherited, with what was read from it already.
+    pub(crate) fn inherit_parent(&mut self, parent: NodeId, link: Link) {
+        self.inherited = Some((parent, TreeLink::new(link, true)));
+    }
+
+    /// A socket to a member that this process started: it gets its invitation, and becomes a child when it asks.
+    pub(crate) fn invite(&mut self, socket: OwnedFd, note: &Note) -> io::Result<LinkId> {
+        let options = LinkOptions { heartbeat: None, ..self.credentials.links.clone() };
+        let mut link = TreeLink::new(Link::inherited(socket, &options), true);
+        link.send_frame(Frame::new(INVITATION, 0, 0, note.to_text()));
+        self.add_link(link)
+    }
+
+    fn add_link(&mut self, link: TreeLink) -> io::Result<LinkId> {
+        let id = self.node.accepted();
+        link.register(&self.poller, id.0)?;
+        self.links.insert(id, link);
+        self.touch(id);
+        self.tick_soon();
+        Ok(id)
+    }
+
+    /// The process at the other end of this link has ended.
+    pub(crate) fn ended(&mut self, link: LinkId) {
+        // What it sent before is part of its waves.
+        let now = Instant::now();
+        self.read(link, now);
+        if let Some(gone) = self.links.remove(&link) {
+            gone.unregister(&self.poller);
+            let now = self.time(now);
+            self.node.ended(link, now);
+        }
+    }
+
+    /// How long this node has been looking for a parent.
+    pub(crate) fn adrift(&self) -> Duration {
+        self.adrift_since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether nobody listens any more where the front-end was: it has ended.
+    pub(crate) fn is_front_end_gone(&self) -> bool {
+        self.front_end_refused >= REFUSED
+    }
+
+    fn time(&self, now: Instant) -> Time {
+        let since = now.saturating_duration_since(self.begin);
+        Time(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn touch(&mut self, link: LinkId) {
+        if self.touched.last() != Some(&link) {
+            self.touched.push(link);
+        }
+    }
+
+    fn tick_soon(&mut self) {
+        self.tick_at.get_or_insert_with(|| Instant::now() + TICK);
+    }
+
+    /// Does what the node wants, sends what there is to send, and waits for something to happen.
+    pub(crate) fn turn(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        let timeout = self.prepare(deadline);
+        let mut ready = std::mem::take(&mut self.ready);
+        let waited = self.poller.wait(timeout, &mut ready);
+        self.handle(&ready);
+        self.ready = ready;
+        waited
+    }
+
+    /// Does what the node wants and sends what there is to send; how long to wait for something to happen.
+    pub(crate) fn prepare(&mut self, deadline: Option<Instant>) -> Option<Duration> {
+        self.carry_out();
+        self.flush();
+        let node = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
+        let doors = self.doors.iter().filter_map(Listener::timeout).min();
+        let next = [deadline, node, doors, self.tick_at].into_iter().flatten().min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Something has happened, or time has passed.
+    pub(crate) fn handle(&mut self, ready: &[Ready]) {
+        let now = Instant::now();
+        for Ready { token, readable, .. } in ready {
+            match *token {
+                BELL => {}
+                door @ DOORS.. => self.open_door((door - DOORS) as usize, now),
+                link => {
+                    let link = LinkId(link);
+                    self.touch(link);
+                    if *readable {
+                        self.read(link, now);
+                    }
+                }
+            }
+        }
+        self.tick(now);
+        let time = self.time(now);
+        if self.node.deadline().is_some_and(|at| at <= time) {
+            self.node.wake(time);
+        }
+        self.carry_out();
+        self.flush();
+    }
+
+    /// Lets in who has proved itself.
+    fn open_door(&mut self, door: usize, now: Instant) {
+        let Some(all) = self.credentials.all.clone() else { return };
+        let network = self.credentials.network;
+        let Some(door) = self.doors.get_mut(door) else { return };
+        let is_local = !matches!(door.address(), Address::Tcp(_));
+        let mut find = |peer: &PeerId| (peer.session == network).then(|| secret_of(&all, NodeId(peer.index)));
+        for link in door.accept_ready(now, &mut find) {
+            // Without a descriptor in the poller nobody would hear it; it asks again elsewhere.
+            let _ = self.add_link(TreeLink::new(link, is_local));
+        }
+    }
+
+    /// Takes what has arrived on a link.
+    fn read(&mut self, id: LinkId, now: Instant) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        link.link_mut().fill(now);
+        self.take(id, now);
+    }
+
+    fn take(&mut self, id: LinkId, now: Instant) {
+        let time = self.time(now);
+        loop {
+            let Some(link) = self.links.get_mut(&id) else { return };
+            match link.next(&mut self.book, &self.formats) {
+                None => return,
+                Some(Arrival::Opened) => {
+                    if let Some(Dialling { to, .. }) = link.dialling.take() {
+                        if to == NodeId::ROOT {
+                            self.front_end_refused = 0;
+                        }
+                        self.node.linked(id);
+                    }
+                }
+                Some(Arrival::Message(message)) if link.is_closing => drop(message),
+                Some(Arrival::Message(Message::Attach(attach)))
+                    if link.peer().is_some_and(|peer| peer != attach.place.node) =>
+                {
+                    // It proved to be someone else.
+                    return self.lost(id, End::Other, time);
+                }
+                Some(Arrival::Message(message)) => self.node.message(id, message, time),
+                Some(Arrival::Ended(end)) => return self.lost(id, end, time),
+            }
+        }
+    }
+
+    /// A link has ended, or is not to be had.
+    fn lost(&mut self, id: LinkId, end: End, time: Time) {
+        let Some(link) = self.links.remove(&id) else { return };
+        link.unregister(&self.poller);
+        if let Some(peer) = link.link().peer_id() {
+            self.doors.iter_mut().for_each(|door| door.forget(&peer));
+        }
+        match link.dialling {
+            _ if link.is_closing => {}
+            Some(mut dialling) => {
+                dialling.is_refused &= end == End::Refused;
+                self.dial_next(id, dialling, time);
+            }
+            None if end == End::Certain && self.node.is_child(id) => self.node.ended(id, time),
+            None => self.node.closed(id, time),
+        }
+    }
+
+    /// Does what the node says.
+    fn carry_out(&mut self) {
+        while let Some(action) = self.node.action() {
+            match action {
+                Action::Dial { link, to } => self.dial(link, to),
+                Action::Send { link: id, message } => {
+                    if let Some(link) = self.links.get_mut(&id) {
+                        link.send(&message, &self.book);
+                        self.touch(id);
+                    }
+                }
+                Action::Close(id) => {
+                    if let Some(link) = self.links.get_mut(&id) {
+                        link.is_closing = true;
+                        self.touch(id);
+                    }
+                }
+                Action::Report(report) => {
+                    if self.reports.len() == REPORTS {
+                        self.reports.pop_front();
+                    }
+                    self.reports.push_back(report);
+                }
+            }
+        }
+        self.note_adrift();
+    }
+
+    fn note_adrift(&mut self) {
+        let is_settled = self.node.id() == NodeId::ROOT || self.node.parent().is_some();
+        match (is_settled, self.adrift_since) {
+            (true, _) => self.adrift_since = None,
+            (false, None) => self.adrift_since = Some(Instant::now()),
+            (false, Some(_)) => {}
+        }
+    }
+
+    fn dial(&mut self, id: LinkId, to: NodeId) {
+        let now = Instant::now();
+        if let Some((_, link)) = self.inherited.take_if(|(parent, _)| *parent == to) {
+            if link.register(&self.poller, id.0).is_ok() {
+                self.links.insert(id, link);
+                self.touch(id);
+                self.node.linked(id);
+                // Some of it may have been read with the invitation.
+                return self.take(id, now);
+            }
+        }
+        let rest: VecDeque<Address> = self.book.get(to).map(|known| known.iter().cloned().collect()).unwrap_or_default();
+        let is_refused = !rest.is_empty();
+        let time = self.time(now);
+        self.dial_next(id, Dialling { to, rest, is_refused }, time);
+    }
+
+    /// Tries the next address of a node.
+    fn dial_next(&mut self, id: LinkId, mut dialling: Dialling, time: Time) {
+        while let Some(address) = dialling.rest.pop_front() {
+            self.dials += 1;
+            let peer = PeerId { session: self.credentials.network, index: self.node.id().0, incarnation: self.dials };
+            let opening = Opening { peer, secret: self.credentials.own.clone() };
+            let link = match Link::dial(&address, &opening, &self.credentials.links) {
+                Ok(link) => link,
+                Err(error) => {
+                    dialling.is_refused &= error.kind() == io::ErrorKind::ConnectionRefused;
+                    continue;
+                }
+            };
+            let is_local = !matches!(address, Address::Tcp(_));
+            let mut link = TreeLink::new(link, is_local);
+            link.dialling = Some(dialling);
+            if link.register(&self.poller, id.0).is_err() {
+                return self.node.closed(id, time);
+            }
+            self.links.insert(id, link);
+            self.tick_soon();
+            return self.touch(id);
+        }
+        self.front_end_refused += u32::from(dialling.to == NodeId::ROOT && dialling.is_refused);
+        self.node.closed(id, time);
+    }
+
+    /// Sends what was queued.
+    fn flush(&mut self) {
+        let now = Instant::now();
+        while !self.touched.is_empty() {
+            for id in std::mem::take(&mut self.touched) {
+                let Some(link) = self.links.get_mut(&id) else { continue };
+                link.flush(&self.formats, now);
+                let is_watched = link.watch(&self.poller, id.0).is_ok();
+                if !is_watched || (link.is_closing && link.is_finished()) {
+                    let time = self.time(now);
+                    self.lost(id, End::Other, time);
+                } else {
+                    // Writing may have found that the peer is gone, or read what it sent before.
+                    self.take(id, now);
+                }
+            }
+            self.carry_out();
+        }
+    }
+
+    /// Gives signs of life, and notices those that are missing.
+    fn tick(&mut self, now: Instant) {
+        if self.tick_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let due: Vec<LinkId> = self.links.iter().filter(|(_, link)| link.link().timeout().is_some()).map(|(id, _)| *id).collect();
+        self.tick_at = (!due.is_empty()).then(|| now + TICK);
+        for id in due {
+            let Some(link) = self.links.get_mut(&id) else { continue };
+            if link.link().timeout().is_some_and(|at| at <= now) {
+                link.link_mut().tick(now);
+                self.touch(id);
+                self.take(id, now);
+            }
+        }
+    }
+
+    /// Waits until everything was sent, but no longer than this.
+    pub(crate) fn finish(&mut self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        while self.has_unsent() && Instant::now() < deadline {
+            if self.turn(Some(deadline)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn has_unsent(&mut self) -> bool {
+        self.prepare(None);
+        self.links.values().any(|link| link.queued() > 0 || link.link().wants_write())
+    }
+}
+
+/// After so many vain attempts to reach the front-end, with nobody else to turn to, it has ended.
+const REFUSED: u32 = 3;
+
+/// Listens at any port of all addresses of this machine.
+fn listen_everywhere(options: &LinkOptions) -> io::Result<Listener> {
+    let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    Listener::bind(&Address::Tcp(both), options).or_else(|_| {
+        // A machine without IPv6.
+        Listener::bind(&Address::Tcp(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))), options)
+    })
+}

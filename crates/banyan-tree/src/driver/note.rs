@@ -1,0 +1,251 @@
+//! What a node of a network is told by the one above it, before there is a link between them: as text, which every
+//! machine reads the same.
+//!
+//! The front-end's note goes to the agents below it with their work; each agent adds itself and hands the note on. A
+//! member gets it as the first frame of the socket that it inherits, with its own number in it and a secret that proves
+//! no more than that it is this member.
+
+use std::fmt::Write;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use banyan_link::{Address, Secret, SessionId};
+
+use crate::ids::{Level, NodeId};
+use crate::message::{Ancestor, Ancestry, Candidate};
+use crate::node::NodeOptions;
+
+/// The first line.
+const HEAD: &str = "banyan-tree 1";
+
+/// Text of a note at most: a tree of the greatest depth with sixteen addresses for each ancestor.
+const TEXT_BYTES: usize = 1 << 20;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Note {
+    pub(crate) network: SessionId,
+    /// For agents: from it the secret of every node follows. For a member: its own.
+    pub(crate) secret: Secret,
+    pub(crate) options: NodeOptions,
+    /// Signs of life between agents, and how long they may be missing.
+    pub(crate) heartbeat: Duration,
+    pub(crate) silence: Duration,
+    /// Those above, nearest first.
+    pub(crate) above: Vec<Above>,
+    /// Whom it is for, if it is a member.
+    pub(crate) member: Option<Invited>,
+}
+
+/// A node above.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Above {
+    pub(crate) node: NodeId,
+    pub(crate) level: Level,
+    pub(crate) addresses: Vec<Address>,
+}
+
+/// A member that is to take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Invited {
+    pub(crate) node: NodeId,
+    pub(crate) rank: u32,
+    pub(crate) size: u32,
+}
+
+/// A note that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the note of the node above cannot be read: {0}; use one release for the whole network")]
+pub(crate) struct NoteError(String);
+
+impl Note {
+    /// The same, for those below a node.
+    pub(crate) fn below(&self, node: NodeId, level: Level, addresses: Vec<Address>) -> Note {
+        let mut note = self.clone();
+        note.above.insert(0, Above { node, level, addresses });
+        note
+    }
+
+    /// The same for a member, which learns no secret but its own.
+    pub(crate) fn for_member(&self, invited: Invited) -> Note {
+        Note { secret: secret_of(&self.secret, invited.node), member: Some(invited), ..self.clone() }
+    }
+
+    /// The ancestry that a node begins with.
+    pub(crate) fn ancestry(&self) -> Ancestry {
+        let one = |above: &Above| Ancestor {
+            itself: Candidate { node: above.node, level: above.level },
+            children: Vec::new(),
+        };
+        self.above.iter().map(one).collect::<Vec<_>>().into()
+    }
+
+    /// Where each of those above listens.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = (NodeId, Arc<[Address]>)> {
+        self.above.iter().map(|above| (above.node, above.addresses.clone().into()))
+    }
+
+    /// As text.
+    pub(crate) fn to_text(&self) -> String {
+        let NodeOptions { capacity, window_waves, window_bytes, ahead_packets, ahead_bytes, adrift, orphan, seed, .. } =
+            &self.options;
+        let mut text = format!("{HEAD}\nnetwork {}\nsecret ", self.network);
+        self.secret.expose().iter().for_each(|byte| push(&mut text, format_args!("{byte:02x}")));
+        push(&mut text, format_args!("\nwindow {window_waves} {window_bytes} {ahead_packets} {ahead_bytes}\n"));
+        let [adrift, orphan, heartbeat, silence] =
+            [*adrift, *orphan, self.heartbeat, self.silence].map(|time| time.as_millis());
+        push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence}\n"));
+        push(&mut text, format_args!("tree {capacity} {seed}\n"));
+        for Above { node, level, addresses } in &self.above {
+            push(&mut text, format_args!("above {} {}", node.0, level.0));
+            addresses.iter().for_each(|address| push(&mut text, format_args!(" {address}")));
+            text.push('\n');
+        }
+        if let Some(Invited { node, rank, size }) = self.member {
+            push(&mut text, format_args!("member {} {rank} {size}\n", node.0));
+        }
+        text
+    }
+}
+
+/// What proves that someone is this node.
+pub(crate) fn secret_of(network: &Secret, node: NodeId) -> Secret {
+    network.derive("tree node", node.0)
+}
+
+fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = text.write_fmt(arguments);
+}
+
+impl FromStr for Note {
+    type Err = NoteError;
+
+    fn from_str(text: &str) -> Result<Note, NoteError> {
+        let wrong = |line: &str| NoteError(format!("{:?}", line.chars().take(40).collect::<String>()));
+        let mut lines = text.lines();
+        if text.len() > TEXT_BYTES || lines.next() != Some(HEAD) {
+            return Err(NoteError("it does not begin as notes do".into()));
+        }
+        let (mut network, mut secret, mut member) = (None, None, None);
+        let mut options = NodeOptions::default();
+        let (mut heartbeat, mut silence) = (Duration::ZERO, Duration::ZERO);
+        let mut above = Vec::new();
+        for line in lines {
+            let mut words = line.split(' ');
+            let keyword = words.next().unwrap_or_default();
+            let words: Vec<&str> = words.collect();
+            let read = match keyword {
+                "network" => hexadecimal(&words).map(|bytes| network = Some(SessionId(bytes))),
+                "secret" => hexadecimal(&words).map(|bytes| secret = Some(Secret::from_bytes(bytes))),
+                "window" => numbers(&words).map(|[waves, bytes, packets, ahead]: [u64; 4]| {
+                    options.window_waves = waves;
+                    options.window_bytes = bytes as usize;
+                    options.ahead_packets = packets as usize;
+                    options.ahead_bytes = ahead as usize;
+                }),
+                "patience" => numbers(&words).map(|times: [u64; 4]| {
+                    [options.adrift, options.orphan, heartbeat, silence] = times.map(Duration::from_millis);
+                }),
+                "tree" => numbers(&words).map(|[capacity, seed]: [u64; 2]| {
+                    options.capacity = capacity as usize;
+                    options.seed = seed;
+                }),
+                "above" => read_above(&words).map(|node| above.push(node)),
+                "member" => numbers(&words).and_then(|[node, rank, size]: [u64; 3]| {
+                    let [node, rank, size] = [node, rank, size].map(u32::try_from);
+                    member = Some(Invited { node: NodeId(node.ok()?), rank: rank.ok()?, size: size.ok()? });
+                    Some(())
+                }),
+                _ => None,
+            };
+            read.ok_or_else(|| wrong(line))?;
+        }
+        let network = network.ok_or_else(|| wrong("network"))?;
+        let secret = secret.ok_or_else(|| wrong("secret"))?;
+        if above.is_empty() {
+            return Err(wrong("above"));
+        }
+        Ok(Note { network, secret, options, heartbeat, silence, above, member })
+    }
+}
+
+fn read_above(words: &[&str]) -> Option<Above> {
+    let [node, level, addresses @ ..] = words else { return None };
+    let addresses: Result<Vec<Address>, _> = addresses.iter().map(|word| word.parse()).collect();
+    Some(Above {
+        node: NodeId(node.parse().ok()?),
+        level: Level(level.parse().ok()?),
+        addresses: addresses.ok()?,
+    })
+}
+
+fn numbers<const N: usize>(words: &[&str]) -> Option<[u64; N]> {
+    let numbers: Result<Vec<u64>, _> = words.iter().map(|word| word.parse()).collect();
+    numbers.ok()?.try_into().ok()
+}
+
+fn hexadecimal<const N: usize>(words: &[&str]) -> Option<[u8; N]> {
+    let [word] = words else { return None };
+    if word.len() != 2 * N || !word.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, digits) in bytes.iter_mut().zip(word.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note() -> Note {
+        let above = Above {
+            node: NodeId(3),
+            level: Level(2),
+            addresses: vec!["unix:@name".parse().unwrap(), "tcp:[::1]:77".parse().unwrap()],
+        };
+        let top = Above { node: NodeId(0), level: Level(0), addresses: Vec::new() };
+        Note {
+            network: SessionId([7; 16]),
+            secret: Secret::from_bytes([9; 32]),
+            options: NodeOptions { window_waves: 17, seed: 5, ..NodeOptions::default() },
+            heartbeat: Duration::from_millis(250),
+            silence: Duration::from_secs(1),
+            above: vec![above, top],
+            member: None,
+        }
+    }
+
+    #[test]
+    fn a_note_reads_as_it_was_written() {
+        let invited = Invited { node: NodeId(12), rank: 4, size: 8 };
+        for note in [note(), note().for_member(invited), note().below(NodeId(4), Level(3), Vec::new())] {
+            let read: Note = note.to_text().parse().unwrap();
+            assert_eq!(read.to_text(), note.to_text());
+            assert_eq!((read.above.len(), read.member), (note.above.len(), note.member));
+        }
+    }
+
+    #[test]
+    fn a_member_does_not_learn_the_secret_of_the_network() {
+        let invited = Invited { node: NodeId(12), rank: 4, size: 8 };
+        let note = note();
+        assert!(note.for_member(invited).secret != note.secret);
+    }
+
+    #[test]
+    fn what_is_no_note_is_refused_with_the_line() {
+        let good = note().to_text();
+        for (from, to) in [("above 3 2", "above 3"), ("secret 09", "secret 9"), ("tree", "bush"), ("tcp:", "tpc:")] {
+            let bad = good.replacen(from, to, 1);
+            let error = bad.parse::<Note>().unwrap_err().to_string();
+            assert!(error.contains("cannot be read"), "{error}");
+        }
+        assert!("".parse::<Note>().is_err());
+        assert!(good.lines().take(3).collect::<Vec<_>>().join("\n").parse::<Note>().is_err(), "nobody is above");
+    }
+}

@@ -1,0 +1,213 @@
+//! One link of a node: messages in, messages out, in order.
+//!
+//! What the peer has no credit for waits here. It is bounded by the windows of the node, which keeps the same bytes
+//! anyway.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Instant;
+
+use banyan_link::{Address, Event, Frame, Interest, Link, LinkError, Poller};
+
+use banyan_ndr::FormatId;
+
+use crate::format_book::FormatBook;
+use crate::ids::NodeId;
+use crate::message::Message;
+use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
+
+/// Bytes of a frame at most; longer messages travel in pieces.
+pub(super) const LONGEST_PAYLOAD: usize = 1 << 20;
+
+/// What came over a link.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// The peer is there.
+    Opened,
+    Message(Message),
+    /// The link has ended, or is not to be had.
+    Ended(End),
+}
+
+/// How a link ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The process at the other end has, too.
+    Certain,
+    /// Nobody listens there.
+    Refused,
+    /// Somehow else.
+    Other,
+}
+
+/// A node that is being dialled.
+#[derive(Debug)]
+pub(super) struct Dialling {
+    pub(super) to: NodeId,
+    /// Its addresses that were not tried yet.
+    pub(super) rest: VecDeque<Address>,
+    /// Whether nobody listened at all those that were.
+    pub(super) is_refused: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct TreeLink {
+    link: Link,
+    encoder: Encoder,
+    decoder: Decoder,
+    outbox: VecDeque<Frame>,
+    is_watching: bool,
+    /// The system tells of the end of a process at the other end of a socket of this host.
+    is_local: bool,
+    /// While it is not open.
+    pub(super) dialling: Option<Dialling>,
+    is_open: bool,
+    /// The format of the last frame that had one: it is in the book.
+    learnt: Option<FormatId>,
+    pub(super) is_closing: bool,
+}
+
+impl TreeLink {
+    pub(super) fn new(link: Link, is_local: bool) -> TreeLink {
+        TreeLink {
+            link,
+            encoder: Encoder::new(LONGEST_PAYLOAD),
+            decoder: Decoder::new(LONGEST_MESSAGE),
+            outbox: VecDeque::new(),
+            is_watching: false,
+            is_local,
+            dialling: None,
+            is_open: false,
+            learnt: None,
+            is_closing: false,
+        }
+    }
+
+    /// The node that proved to be at the other end, if it dialled.
+    pub(super) fn peer(&self) -> Option<NodeId> {
+        self.link.peer_id().map(|peer| NodeId(peer.index))
+    }
+
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub(super) fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    /// Queues a message.
+    pub(super) fn send(&mut self, message: &Message, book: &AddressBook) {
+        // Their order among each other is that of the queue.
+        let mut frames = Vec::new();
+        self.encoder.encode(message, book, &mut frames);
+        self.outbox.extend(frames);
+    }
+
+    /// Queues a frame as it is.
+    pub(super) fn send_frame(&mut self, frame: Frame) {
+        self.outbox.push_back(frame);
+    }
+
+    /// Moves what waits into the link as far as there is credit, and sends it.
+    pub(super) fn flush(&mut self, formats: &FormatBook, now: Instant) {
+        while self.link.room() > 0
+            && let Some(frame) = self.outbox.pop_front()
+        {
+            if let Some(format) = frame.format.and_then(|id| formats.get(id)) {
+                // A peer that can learn no more formats refuses the frame, and says so.
+                let _ = self.link.send_format(&format);
+            }
+            self.link.send(frame);
+        }
+        if self.is_closing && self.outbox.is_empty() {
+            self.link.close();
+        }
+        self.link.flush(now);
+    }
+
+    /// What has arrived next.
+    pub(super) fn next(&mut self, book: &mut AddressBook, formats: &FormatBook) -> Option<Arrival> {
+        loop {
+            match self.link.poll()? {
+                Event::Opened(_) => {
+                    self.is_open = true;
+                    return Some(Arrival::Opened);
+                }
+                Event::Frame(frame) => {
+                    if let Some(arrival) = self.taken(&frame, book, formats) {
+                        return Some(arrival);
+                    }
+                }
+                Event::Closed => return Some(Arrival::Ended(End::Other)),
+                Event::Lost(error) => return Some(Arrival::Ended(self.end(&error))),
+            }
+        }
+    }
+
+    fn end(&self, error: &LinkError) -> End {
+        match error {
+            LinkError::Ended { .. } if self.is_local && self.is_open => End::Certain,
+            LinkError::System { kind: io::ErrorKind::ConnectionRefused, .. } if !self.is_open => End::Refused,
+            _ => End::Other,
+        }
+    }
+
+    fn taken(&mut self, frame: &Frame, book: &mut AddressBook, formats: &FormatBook) -> Option<Arrival> {
+        if let Some(id) = frame.format
+            && self.learnt != Some(id)
+            && let Some(format) = self.link.format(id)
+        {
+            // A book that is full does not know it, and whoever asks says so.
+            let _ = formats.learn(format);
+            self.learnt = Some(id);
+        }
+        let decoded = self.decoder.decode(frame, book);
+        if frame.kind.is_data() {
+            self.link.release(frame.cost());
+        }
+        match decoded {
+            Ok(message) => message.map(Arrival::Message),
+            // It does not speak as nodes do: its link is as good as gone.
+            Err(_) => Some(Arrival::Ended(End::Other)),
+        }
+    }
+
+    /// Whether everything was sent, the goodbye included.
+    pub(super) fn is_finished(&self) -> bool {
+        self.link.is_finished()
+    }
+
+    /// Messages and pieces of them that wait for credit.
+    pub(super) fn queued(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Puts the link under the poller's eyes.
+    pub(super) fn register(&self, poller: &Poller, token: u64) -> io::Result<()> {
+        poller.register(&self.link, token, self.interest())
+    }
+
+    fn interest(&self) -> Interest {
+        if self.is_watching { Interest::BOTH } else { Interest::READ }
+    }
+
+    /// Asks to be told when the link can be written, if it has something to write and could not.
+    pub(super) fn watch(&mut self, poller: &Poller, token: u64) -> io::Result<()> {
+        let wants = self.link.wants_write();
+        if wants == self.is_watching {
+            return Ok(());
+        }
+        self.is_watching = wants;
+        poller.modify(&self.link, token, self.interest())
+    }
+
+    /// Takes the link from under the poller's eyes.
+    pub(super) fn unregister(&self, poller: &Poller) {
+        // What the poller has forgotten by itself is as good.
+        let _ = poller.remove(&self.link);
+        debug_assert!(self.link.fds().0.as_raw_fd() == self.link.fds().1.as_raw_fd(), "tree links are sockets");
+    }
+}

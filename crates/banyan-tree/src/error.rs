@@ -1,0 +1,80 @@
+//! What can go wrong for those who use a network.
+
+use banyan_boot::{JoinError, LaunchError, RankSet, SessionError};
+use banyan_ndr::{DecodeError, EncodeError, FormatId};
+
+use crate::format_book::TooManyFormats;
+use crate::ids::{StreamId, Wave};
+use crate::topology::TopologyError;
+
+/// Why a caller does not get what it asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// The processes could not be started.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// There is no such tree.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// Shape and processes do not fit together.
+    #[error("{0}")]
+    Shape(String),
+    /// Some members never became part of the tree.
+    #[error(
+        "members {missing} did not join the network within {seconds} s; does their program call BackEnd::join, and does \
+         it still run?{}", if problems.is_empty() { String::new() } else { format!(" ({problems})") }
+    )]
+    NotJoined {
+        /// Who.
+        missing: RankSet,
+        /// The time they had.
+        seconds: f64,
+        /// What went wrong at hosts meanwhile.
+        problems: String,
+    },
+    /// This process is no member.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// The agent does not invite this process as agents do.
+    #[error("the agent did not invite this process into its network: {0}")]
+    Invitation(String),
+    /// The session has a problem.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The network is over: the front-end has closed it, or has gone.
+    #[error("the network has ended")]
+    Ended,
+    /// The deadline has passed.
+    #[error("nothing came before the deadline")]
+    TimedOut,
+    /// There is no such stream, or this process has no part in it.
+    #[error("{0} is not open here, or this process is none of its members")]
+    NoStream(StreamId),
+    /// The stream cannot be opened.
+    #[error("the stream cannot be opened: {0}")]
+    Open(String),
+    /// Contributions to a wave could not be combined.
+    #[error("{wave} could not be combined: {cause}")]
+    Uncombined {
+        /// The wave; it counts as received.
+        wave: Wave,
+        /// Why.
+        cause: String,
+    },
+    /// A record cannot be sent.
+    #[error("the record cannot be encoded: {0}")]
+    Encode(#[from] EncodeError),
+    /// What came is not the record that was expected.
+    #[error("what came is not the record that was expected: {0}")]
+    Decode(#[from] DecodeError),
+    /// Nobody has described a format.
+    #[error("a record came whose format {0} nobody has described; use one release for the whole network")]
+    UnknownFormat(FormatId),
+    /// There are more formats than a program may have.
+    #[error(transparent)]
+    TooManyFormats(#[from] TooManyFormats),
+    /// The system refused.
+    #[error("the system refused: {0}")]
+    System(#[from] std::io::Error),
+}

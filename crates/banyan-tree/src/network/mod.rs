@@ -1,0 +1,264 @@
+//! The front-end's side: one program talks to all members of a tree as if they were one.
+//!
+//! ```no_run
+//! use banyan_boot::ProcessDistribution;
+//! use banyan_ndr::Record;
+//! use banyan_tree::{Network, NetworkOptions, become_agent_if_asked};
+//!
+//! #[derive(Record)]
+//! struct Value { value: f64 }
+//!
+//! #[derive(Record)]
+//! struct Hottest {
+//!     #[record(rename = "max(value)")]
+//!     value: f64,
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     become_agent_if_asked(); // first of all: this program is the agent, too
+//!     let options = NetworkOptions { topology: Some("4x16".parse()?), ..NetworkOptions::default() };
+//!     let network = Network::launch(&ProcessDistribution::new("./back-end", ["--quiet"]), &options)?;
+//!     let stream = network.open(&network.everyone(), "max(value)")?;
+//!     stream.send(0, &Value { value: 17.0 })?;
+//!     let wave = stream.recv(None)?;
+//!     println!("{} from members {}", wave.read::<Hottest>()?.value, wave.members());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Whoever waits drives: there is no other thread on the way of a message. Several threads may use a network at once;
+//! one of those that wait drives for all.
+
+mod shared;
+mod stream;
+
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, local_addresses};
+use banyan_link::{Secret, SessionId};
+
+use shared::{Core, Shared};
+pub use stream::{Stream, Wave};
+
+use crate::driver::{Above, Bell, Credentials, Driver, Note};
+use crate::error::TreeError;
+use crate::format_book::FormatBook;
+use crate::ids::{Level, NodeId};
+use crate::layout;
+use crate::node::{Node, NodeCounters, NodeOptions, Report};
+use crate::reduce::Filters;
+use crate::topology::Spec;
+use crate::combiner::Combiners;
+
+/// How long the end of a network may take to reach everyone, before the session ends what is left.
+const END_PATIENCE: Duration = Duration::from_millis(500);
+
+/// What can be chosen for a network; the defaults suit most.
+#[derive(Debug, Clone)]
+pub struct NetworkOptions {
+    /// The shape of the tree: `4x16`, say. Without one, agents follow the hosts of the members.
+    pub topology: Option<Spec>,
+    /// How processes are started.
+    pub session: SessionOptions,
+    /// Bounds and patience of all nodes.
+    pub node: NodeOptions,
+    /// How long members have to join after they were started.
+    pub join_deadline: Duration,
+    /// How often agents say that they live, …
+    pub heartbeat: Duration,
+    /// … and how long an agent may be silent before its children and its parent go on without it.
+    pub silence: Duration,
+    /// Filters that this program's agents know; it must be the same as in [`become_agent_if_asked_with`].
+    ///
+    /// [`become_agent_if_asked_with`]: crate::become_agent_if_asked_with
+    pub filters: fn() -> Filters,
+}
+
+impl Default for NetworkOptions {
+    fn default() -> NetworkOptions {
+        NetworkOptions {
+            topology: None,
+            session: SessionOptions::default(),
+            node: NodeOptions::default(),
+            join_deadline: Duration::from_secs(30),
+            heartbeat: Duration::from_millis(250),
+            silence: Duration::from_secs(1),
+            filters: Filters::default,
+        }
+    }
+}
+
+/// A tree of processes and this program at its root. Dropping it ends everything that it started.
+pub struct Network {
+    shared: Arc<Shared>,
+    /// Ended last.
+    session: Session,
+}
+
+/// Some members of a network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Communicator {
+    members: Arc<RankSet>,
+}
+
+impl Communicator {
+    /// Its members.
+    pub fn members(&self) -> &RankSet {
+        &self.members
+    }
+}
+
+impl From<RankSet> for Communicator {
+    fn from(members: RankSet) -> Communicator {
+        Communicator { members: Arc::new(members) }
+    }
+}
+
+impl Network {
+    /// Starts members and the agents between, and returns when all members have joined.
+    ///
+    /// # Errors
+    /// When processes cannot be started, or members do not join in time. Everything that was started is ended then.
+    pub fn launch(back_ends: &ProcessDistribution, options: &NetworkOptions) -> Result<Network, TreeError> {
+        let (distribution, shape) = layout::of(back_ends, options.topology.as_ref())?;
+        let network = SessionId::random()?;
+        let secret = Secret::random()?;
+        let formats = FormatBook::new();
+        let filters = Combiners::new((options.filters)(), formats.clone());
+        let node = Node::front_end(options.node.clone(), Arc::new(filters));
+        let mut driver = Driver::new(node, formats, Credentials::front_end(network, secret.clone()))?;
+        let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { local_addresses() };
+        let addresses = driver.listen(&beyond)?;
+        let note = Note {
+            network,
+            secret,
+            options: options.node.clone(),
+            heartbeat: options.heartbeat,
+            silence: options.silence,
+            above: vec![Above { node: NodeId::ROOT, level: Level(0), addresses }],
+            member: None,
+        };
+        let mut session = options.session.clone();
+        session.extension = Some(note.to_text().into_bytes());
+        session.layout = shape.or(session.layout);
+        let session = launch(&mut driver, &distribution, &session)?;
+        let mut core = Core::new(driver);
+        core.gather(&session, options.join_deadline)?;
+        Ok(Network { shared: Arc::new(Shared::new(core)?), session })
+    }
+
+    /// The session behind it: exit states and output of members, signals.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// All members.
+    pub fn everyone(&self) -> Communicator {
+        let mut members = RankSet::new();
+        if let Some(last) = self.session.size().checked_sub(1) {
+            members.insert_range(0..=last);
+        }
+        members.into()
+    }
+
+    /// The members of a host.
+    pub fn on_host(&self, host: &str) -> Communicator {
+        self.those(|_, of| of == host)
+    }
+
+    /// The members that this is true of, given rank and host.
+    pub fn those(&self, is: impl Fn(u32, &str) -> bool) -> Communicator {
+        let members: RankSet =
+            (0u32..).zip(self.session.hosts()).filter(|(rank, host)| is(*rank, host)).map(|(rank, _)| rank).collect();
+        members.into()
+    }
+
+    /// The members that are there, or may come back.
+    pub fn members(&self) -> RankSet {
+        self.shared.core().driver.node().members()
+    }
+
+    /// Opens a stream: what its members send comes as waves, reduced as the text says (`max(temp), avg(load) by host`).
+    ///
+    /// # Errors
+    /// When the text is no reduction.
+    pub fn open(&self, communicator: &Communicator, reduction: &str) -> Result<Stream, TreeError> {
+        self.open_with(communicator, &format!("{} {reduction}", crate::reduce::REDUCE))
+    }
+
+    /// Opens a stream with a filter: its name, and parameters after a space.
+    ///
+    /// # Errors
+    /// When this program does not know the filter, or not these parameters.
+    pub fn open_with(&self, communicator: &Communicator, filter: &str) -> Result<Stream, TreeError> {
+        let mut core = self.shared.core();
+        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), filter);
+        let id = opened.map_err(|error| TreeError::Open(error.to_string()))?;
+        core.driver.prepare(None);
+        Ok(Stream::new(&self.shared, id, &communicator.members))
+    }
+
+    /// What happens to the tree: members join and are lost, nodes move. `None` when the deadline has passed.
+    pub fn next_event(&self, deadline: Option<Instant>) -> Option<Report> {
+        self.shared.wait(deadline, |core| core.events.pop_front().map(Ok)).ok()
+    }
+
+    /// What the front-end's own node has done so far.
+    pub fn counters(&self) -> NodeCounters {
+        self.shared.core().driver.node().counters()
+    }
+}
+
+/// Starts the session while its agents are let in.
+fn launch(
+    driver: &mut Driver,
+    distribution: &ProcessDistribution,
+    options: &SessionOptions,
+) -> Result<Session, TreeError> {
+    let bell = Bell::new()?;
+    driver.watch_bell(&bell)?;
+    std::thread::scope(|scope| {
+        let launched = scope.spawn(|| {
+            let session = Session::launch(std::slice::from_ref(distribution), options);
+            bell.ring();
+            session
+        });
+        while !launched.is_finished() {
+            driver.turn(Some(Instant::now() + Duration::from_millis(100)))?;
+        }
+        match launched.join() {
+            Ok(session) => Ok(session?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let mut core = self.shared.core();
+        core.is_over = true;
+        core.driver.node_mut().end();
+        let deadline = Instant::now() + END_PATIENCE;
+        while !core.driver.node().is_control_taken() && Instant::now() < deadline {
+            if core.driver.turn(Some(deadline)).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// Ready to read when there may be something to receive.
+impl AsFd for Network {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.shared.descriptor.as_fd()
+    }
+}

@@ -1,0 +1,182 @@
+//! What a network and its streams share: the driver of the root, and the rule who drives.
+//!
+//! A thread that waits for something takes the driver's place at the links if nobody else has it, and otherwise sleeps
+//! until the one who has it says that something came. Those who only send need the lock for a moment.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use banyan_boot::{RankSet, Session};
+use banyan_link::{Poller, Ready};
+use banyan_ndr::FormatId;
+use bytes::Bytes;
+
+use crate::driver::Driver;
+use crate::error::TreeError;
+use crate::ids::{StreamId, Wave as WaveNumber};
+use crate::node::{Delivery, Report};
+use crate::record_reader::RecordReader;
+
+/// Events that are kept for a caller that does not ask for them: the oldest go.
+const EVENTS: usize = 4096;
+
+/// What streams and their network have in common.
+pub(super) struct Shared {
+    core: Mutex<Core>,
+    /// Whoever holds it waits for links.
+    waiting: Mutex<Waiting>,
+    /// Told whenever something has come.
+    changed: Condvar,
+    /// Ready when a link is.
+    pub(super) descriptor: Poller,
+}
+
+pub(super) struct Core {
+    pub(super) driver: Driver,
+    pub(super) reader: RecordReader,
+    /// Waves that were taken from the node and not by the caller, by stream.
+    pub(super) taken: HashMap<StreamId, Taken>,
+    pub(super) events: VecDeque<Report>,
+    pub(super) is_over: bool,
+}
+
+/// Waves that came together, and how many of them the caller has.
+pub(super) struct Taken {
+    delivery: Delivery,
+    next: u32,
+}
+
+struct Waiting {
+    poller: Poller,
+    ready: Vec<Ready>,
+}
+
+/// A wave as it came.
+pub(super) struct Whole {
+    pub(super) number: WaveNumber,
+    pub(super) members: Arc<RankSet>,
+    pub(super) format: FormatId,
+    pub(super) body: Bytes,
+}
+
+impl Core {
+    pub(super) fn new(driver: Driver) -> Core {
+        Core {
+            driver,
+            reader: RecordReader::default(),
+            taken: HashMap::new(),
+            events: VecDeque::new(),
+            is_over: false,
+        }
+    }
+
+    /// Waits until all members have joined.
+    pub(super) fn gather(&mut self, session: &Session, time: Duration) -> Result<(), TreeError> {
+        let deadline = Instant::now() + time;
+        let size = u64::from(session.size());
+        while self.driver.node().members().len() < size {
+            let all_ended = session.wait(Some(Instant::now())).is_ok();
+            if all_ended || Instant::now() >= deadline {
+                let present = self.driver.node().members();
+                let missing: RankSet = (0..session.size()).filter(|rank| !present.contains(*rank)).collect();
+                return Err(TreeError::NotJoined { missing, seconds: time.as_secs_f64(), problems: String::new() });
+            }
+            self.driver.turn(Some(deadline.min(Instant::now() + Duration::from_millis(100))))?;
+        }
+        Ok(())
+    }
+
+    /// The next wave of a stream that has come.
+    pub(super) fn take(&mut self, stream: StreamId) -> Option<Result<Whole, TreeError>> {
+        if !self.taken.contains_key(&stream) {
+            let delivery = self.driver.node_mut().take_waves(stream)?;
+            self.taken.insert(stream, Taken { delivery, next: 0 });
+        }
+        let Taken { delivery, next } = self.taken.get_mut(&stream)?;
+        let number = delivery.first.after(*next);
+        let wave = match &delivery.bodies {
+            Ok(bodies) => {
+                let (members, format, body) = (Arc::clone(&delivery.members), bodies.format(), bodies.body(*next));
+                Ok(Whole { number, members, format, body })
+            }
+            Err(error) => Err(TreeError::Uncombined { wave: number, cause: error.to_string() }),
+        };
+        *next += 1;
+        if *next == delivery.count {
+            self.taken.remove(&stream);
+        }
+        Some(wave)
+    }
+
+    fn note_reports(&mut self) {
+        while let Some(report) = self.driver.report() {
+            if self.events.len() == EVENTS {
+                self.events.pop_front();
+            }
+            self.events.push_back(report);
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn new(core: Core) -> io::Result<Shared> {
+        let poller = core.driver.poller();
+        let (descriptor, waiting) = (poller.try_clone()?, Waiting { poller: poller.try_clone()?, ready: Vec::new() });
+        Ok(Shared { core: Mutex::new(core), waiting: Mutex::new(waiting), changed: Condvar::new(), descriptor })
+    }
+
+    pub(super) fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drives until there is what the caller looks for.
+    pub(super) fn wait<T>(
+        &self,
+        deadline: Option<Instant>,
+        mut look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
+    ) -> Result<T, TreeError> {
+        loop {
+            let mut core = self.core();
+            if let Some(found) = look(&mut core) {
+                // Acknowledgements and the like.
+                core.driver.prepare(None);
+                return found;
+            }
+            if core.is_over {
+                return Err(TreeError::Ended);
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                // What has come in the meantime counts.
+                return Err(TreeError::TimedOut);
+            }
+            let timeout = core.driver.prepare(deadline);
+            match self.waiting.try_lock() {
+                Ok(mut waiting) => {
+                    drop(core);
+                    self.drive(&mut waiting, timeout)?;
+                }
+                Err(TryLockError::Poisoned(_)) => return Err(TreeError::Ended),
+                Err(TryLockError::WouldBlock) => {
+                    // Another thread drives, and says when something has come.
+                    let timeout = timeout.unwrap_or(Duration::from_secs(1));
+                    drop(self.changed.wait_timeout(core, timeout));
+                }
+            }
+        }
+    }
+
+    /// Waits for links and takes what has come.
+    fn drive(&self, waiting: &mut Waiting, timeout: Option<Duration>) -> Result<(), TreeError> {
+        let Waiting { poller, ready } = waiting;
+        poller.wait(timeout, ready)?;
+        let mut core = self.core();
+        core.driver.handle(ready);
+        core.note_reports();
+        drop(core);
+        self.changed.notify_all();
+        Ok(())
+    }
+}
+

@@ -1,0 +1,150 @@
+//! Streams at the front-end, and the waves that come of them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use banyan_boot::RankSet;
+use banyan_ndr::typed::{Read, encode_body_into};
+use banyan_ndr::{Format, Record};
+use bytes::Bytes;
+
+use super::shared::{Shared, Whole};
+use crate::error::TreeError;
+use crate::ids::StreamId;
+use crate::node::SendError;
+
+/// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
+pub struct Stream {
+    shared: Arc<Shared>,
+    id: StreamId,
+    members: Arc<RankSet>,
+}
+
+/// What has come of a stream: the records of its members, combined.
+pub struct Wave {
+    shared: Arc<Shared>,
+    whole: Whole,
+}
+
+impl Stream {
+    pub(super) fn new(shared: &Arc<Shared>, id: StreamId, members: &Arc<RankSet>) -> Stream {
+        Stream { shared: Arc::clone(shared), id, members: Arc::clone(members) }
+    }
+
+    /// Its number: what members send on.
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// Its members.
+    pub fn members(&self) -> &RankSet {
+        &self.members
+    }
+
+    /// Sends a record to all members. Waits while a member is too far behind.
+    ///
+    /// # Errors
+    /// When the record cannot be encoded, or the network has ended.
+    pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
+        let format = R::format();
+        let mut body = Vec::new();
+        encode_body_into(record, &mut body)?;
+        let body = Bytes::from(body);
+        self.shared.wait(None, |core| {
+            if let Err(error) = core.driver.formats().learn(format) {
+                return Some(Err(error.into()));
+            }
+            match core.driver.node_mut().multicast(self.id, tag, format.id(), body.clone()) {
+                Ok(()) => Some(Ok(())),
+                Err(SendError::Full) => None,
+                Err(SendError::NoStream(stream)) => Some(Err(TreeError::NoStream(stream))),
+            }
+        })
+    }
+
+    /// Waits for the next wave.
+    ///
+    /// # Errors
+    /// When the deadline passes, the wave cannot be combined, or the network ends.
+    pub fn recv(&self, deadline: Option<Instant>) -> Result<Wave, TreeError> {
+        let whole = self.shared.wait(deadline, |core| core.take(self.id))?;
+        Ok(Wave { shared: Arc::clone(&self.shared), whole })
+    }
+
+    /// The next wave that has come already, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be combined, or the network has ended.
+    pub fn try_recv(&self) -> Result<Option<Wave>, TreeError> {
+        match self.recv(Some(Instant::now())) {
+            Ok(wave) => Ok(Some(wave)),
+            Err(TreeError::TimedOut) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The waves one after the other, until the network ends.
+    pub fn waves(&self) -> impl Iterator<Item = Result<Wave, TreeError>> + '_ {
+        std::iter::from_fn(|| match self.recv(None) {
+            Err(TreeError::Ended) => None,
+            wave => Some(wave),
+        })
+    }
+}
+
+impl Wave {
+    /// Its number, from 0.
+    pub fn number(&self) -> u64 {
+        self.whole.number.0
+    }
+
+    /// Who is in it.
+    pub fn members(&self) -> &RankSet {
+        &self.whole.members
+    }
+
+    /// The record as it came.
+    pub fn body(&self) -> &[u8] {
+        &self.whole.body
+    }
+
+    /// The format of the record.
+    pub fn format(&self) -> Option<Format> {
+        self.shared.core().driver.formats().get(self.whole.format)
+    }
+
+    /// The value in the record.
+    ///
+    /// # Errors
+    /// When it is no such record.
+    pub fn read<R>(&self) -> Result<R, TreeError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        let core = &mut *self.shared.core();
+        core.reader.read(self.whole.format, &self.whole.body, core.driver.formats())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut core = self.shared.core();
+        core.taken.remove(&self.id);
+        core.driver.node_mut().close(self.id);
+        core.driver.prepare(None);
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("id", &self.id).field("members", &self.members).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Wave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wave").field("number", &self.whole.number).field("members", &self.whole.members).finish_non_exhaustive()
+    }
+}
+

@@ -1,0 +1,125 @@
+//! Records of one format that a member has sent on a stream and that have not gone yet.
+
+use std::sync::Arc;
+
+use banyan_ndr::{EncodeError, FormatId};
+use bytes::Bytes;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::run::Bodies;
+
+/// Waves that travel together at most: enough that what a batch costs is nothing beside its records, few enough that
+/// the front-end can follow.
+const WAVES: u32 = 512;
+
+/// Bytes of records that travel together at most; a longer one goes by itself.
+const BYTES: usize = 64 << 10;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    format: FormatId,
+    bytes: Vec<u8>,
+    count: u32,
+    /// The size of all, as long as they have one.
+    size: u32,
+    /// Where each ends, if they have not.
+    ends: Vec<u32>,
+    /// When the last batch went, in ticks of a few milliseconds.
+    went: i64,
+}
+
+impl Pending {
+    pub(crate) fn new(format: FormatId) -> Pending {
+        Pending { format, bytes: Vec::new(), count: 0, size: 0, ends: Vec::new(), went: 0 }
+    }
+
+    /// The format of all.
+    pub(crate) fn format(&self) -> Option<FormatId> {
+        Some(self.format)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds what is written to the end of the bytes.
+    pub(crate) fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>) -> Result<(), EncodeError> {
+        let before = self.bytes.len();
+        if let Err(error) = write(&mut self.bytes) {
+            self.bytes.truncate(before);
+            return Err(error);
+        }
+        // Batches are cut long before they have 4 GiB; one record that long cannot be encoded.
+        let size = (self.bytes.len() - before) as u32;
+        if self.count == 0 {
+            self.size = size;
+        } else if self.ends.is_empty() && size != self.size {
+            self.ends = (1..=self.count).map(|count| count * self.size).collect();
+        }
+        self.count += 1;
+        if !self.ends.is_empty() {
+            self.ends.push(self.bytes.len() as u32);
+        }
+        Ok(())
+    }
+
+    /// Whether they should go: they are many, or it is some time since others went.
+    pub(crate) fn is_due(&self) -> bool {
+        self.count >= WAVES || self.bytes.len() >= BYTES || tick() != self.went
+    }
+
+    /// Takes them out, if there are any.
+    pub(crate) fn take(&mut self) -> Option<Bodies> {
+        if self.count == 0 {
+            return None;
+        }
+        self.went = tick();
+        let capacity = self.bytes.len();
+        let bytes = Bytes::from(std::mem::replace(&mut self.bytes, Vec::with_capacity(capacity.min(BYTES))));
+        let count = std::mem::take(&mut self.count);
+        let ends: Arc<[u32]> = std::mem::take(&mut self.ends).into();
+        let bodies = match ends.is_empty() {
+            true => Bodies::of_size(self.format, self.size, count, bytes),
+            false => Bodies::by_ends(self.format, ends, bytes),
+        };
+        // Their lengths were counted as they were added.
+        bodies.ok()
+    }
+}
+
+/// A number that changes every few milliseconds and costs nothing to look at.
+fn tick() -> i64 {
+    let time = clock_gettime(ClockId::MonotonicCoarse);
+    time.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn records_of_any_sizes_come_out_as_they_went_in(records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 1..40)) {
+            let format = FormatId::from_bytes([3; 16]);
+            let mut pending = Pending::new(format);
+            for record in &records {
+                pending.add(|bytes| { bytes.extend_from_slice(record); Ok(()) }).unwrap();
+            }
+            let bodies = pending.take().unwrap();
+            prop_assert!(pending.is_empty() && pending.take().is_none());
+            let found: Vec<Vec<u8>> = bodies.iter().map(<[u8]>::to_vec).collect();
+            prop_assert_eq!(found, records);
+        }
+    }
+
+    #[test]
+    fn many_records_are_due() {
+        let mut pending = Pending::new(FormatId::from_bytes([3; 16]));
+        for _ in 0..WAVES {
+            pending.add(|bytes| { bytes.push(1); Ok(()) }).unwrap();
+        }
+        assert!(pending.is_due());
+    }
+}

@@ -1,0 +1,148 @@
+//! What happens when agents, members or the front-end are killed or stopped.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use banyan_tree::{Network, Report, Stream};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::processes::words;
+use crate::relatives::{agents, assert_alone, others, parent};
+use crate::setup::{END, Order, SUMS, deadline, expect_wave, network, order, this_program};
+
+/// Beyond patience and grace: what a busy machine may need.
+const SPARE: Duration = Duration::from_secs(30);
+
+/// Workers of agents that have members of their own.
+fn workers() -> Vec<Pid> {
+    agents().into_iter().map(|(_, worker)| worker).collect()
+}
+
+fn kill(worker: Pid) {
+    kill_process(worker, Signal::KILL).unwrap();
+}
+
+fn finish(network: Network, stream: Stream) {
+    stream.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    drop(stream);
+    drop(network);
+    assert_alone(SPARE);
+}
+
+pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
+    let network = network("2x4", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 3, 0);
+    for number in 0..3 {
+        expect_wave(&stream, number);
+    }
+    kill(workers()[0]);
+    order(&stream, 3, 10, 0);
+    for number in 3..13 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 8);
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn agents_of_256_members_killed_during_pipelined_waves_lose_none() {
+    let network = network("16x16", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let waves = 3_000;
+    order(&stream, 0, waves, 0);
+    let workers = workers();
+    assert_eq!(workers.len(), 16);
+    for number in 0..waves {
+        if number % 500 == 200 {
+            kill(workers[(number / 500) as usize]);
+        }
+        assert_eq!(expect_wave(&stream, number).members().len(), 256, "wave {number}");
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn all_agents_below_the_front_end_killed_at_once_lose_no_wave() {
+    let network = network("3x5", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 400, 1);
+    for number in 0..400 {
+        if number == 100 {
+            workers().into_iter().for_each(kill);
+        }
+        assert_eq!(expect_wave(&stream, number).members().len(), 15, "wave {number}");
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn a_stopped_agent_is_left_and_taken_back() {
+    let network = network("2x2x3", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 5_000, 1);
+    for number in 0..100 {
+        expect_wave(&stream, number);
+    }
+    // An agent with members, below another agent.
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member"));
+    let worker = parent(member.unwrap()).unwrap();
+    kill_process(worker, Signal::STOP).unwrap();
+    for number in 100..2_500 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 12, "wave {number}");
+    }
+    kill_process(worker, Signal::CONT).unwrap();
+    for number in 2_500..5_000 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 12, "wave {number}");
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn a_killed_member_is_missing_in_later_waves() {
+    let network = network("2x4", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 8);
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    kill_process(member, Signal::KILL).unwrap();
+    let lost = loop {
+        match network.next_event(deadline()).expect("the loss is told") {
+            Report::Lost(lost) => break lost,
+            _ => {}
+        }
+    };
+    assert_eq!(lost.len(), 1);
+    order(&stream, 1, 5, 0);
+    for number in 1..6 {
+        let wave = expect_wave(&stream, number);
+        assert_eq!(wave.members().len(), 7);
+        assert!(wave.members().is_disjoint(&lost));
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn a_killed_front_end_leaves_nothing() {
+    let mut front_end =
+        Command::new(this_program()).args(["front-end", "2x2x2"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(front_end.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "up");
+    let before: BTreeSet<i32> = others().iter().map(|pid| pid.as_raw_pid()).collect();
+    assert!(before.len() > 8);
+    // One agent first, so that its members have nobody but the front-end and the others.
+    kill(workers()[0]);
+    front_end.kill().unwrap();
+    front_end.wait().unwrap();
+    assert_alone(SPARE);
+}
+
+pub(crate) fn a_network_that_ends_after_losses_leaves_nothing() {
+    let network = network("2x3", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    kill(workers()[0]);
+    order(&stream, 1, 1, 0);
+    assert_eq!(expect_wave(&stream, 1).members().len(), 6);
+    // Its members are not told to end: the end of the network is.
+    drop(stream);
+    drop(network);
+    assert_alone(SPARE);
+}

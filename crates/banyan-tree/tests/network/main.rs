@@ -1,0 +1,46 @@
+//! Networks on this machine, with real agents and members, and with some of them killed.
+//!
+//! This program is the tests, and when it is started as such the agent, the member and the front-end of a network.
+
+#[path = "../../../banyan-boot/tests/harness/mod.rs"]
+mod harness;
+#[path = "../../../banyan-boot/tests/sessions/relatives.rs"]
+mod relatives;
+
+mod front_end;
+mod losses;
+mod member;
+mod setup;
+mod streams;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    banyan_tree::become_agent_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["member", behaviour] => member::run(behaviour),
+        ["front-end", topology] => front_end::run(topology),
+        _ => harness::run(TESTS, None),
+    }
+}
+
+const TESTS: &[harness::Test] = tests![
+    streams::the_maximum_of_all_members_comes_with_whose_it_is,
+    streams::a_tree_of_three_levels_gives_what_a_flat_one_gives,
+    streams::ten_thousand_waves_come_in_order_and_are_the_sums_of_their_members,
+    streams::streams_have_their_own_members_and_order,
+    streams::arrays_of_a_megabyte_are_summed_element_by_element,
+    streams::members_that_send_other_formats_are_reduced_alike,
+    streams::a_member_that_never_joins_is_named,
+    streams::a_slow_front_end_slows_members_and_loses_nothing,
+    streams::several_threads_wait_at_once,
+    losses::an_agent_killed_between_waves_loses_none_of_them,
+    losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
+    losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,
+    losses::a_stopped_agent_is_left_and_taken_back,
+    losses::a_killed_member_is_missing_in_later_waves,
+    losses::a_killed_front_end_leaves_nothing,
+    losses::a_network_that_ends_after_losses_leaves_nothing,
+];

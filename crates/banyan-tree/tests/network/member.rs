@@ -1,0 +1,72 @@
+//! Members of the tests.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use banyan_ndr::Record;
+use banyan_tree::{BackEnd, Incoming, TreeError};
+
+use crate::setup::{END, Order, SEND, Value, value};
+
+/// The same record as the others send, of another machine's making: other types in another order.
+#[derive(Record)]
+struct Other {
+    ones: u8,
+    name: String,
+    value: i32,
+}
+
+/// A large array.
+#[derive(Record)]
+struct Array {
+    values: Vec<f64>,
+}
+
+pub(crate) fn run(behaviour: &str) -> ExitCode {
+    if behaviour == "never" {
+        std::thread::sleep(Duration::from_secs(600));
+    }
+    match serve(behaviour) {
+        Ok(()) | Err(TreeError::Ended) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(behaviour: &str) -> Result<(), TreeError> {
+    let mut back_end = BackEnd::join()?;
+    loop {
+        let incoming = back_end.recv(None)?;
+        match incoming.tag {
+            END => return Ok(()),
+            SEND => send(&mut back_end, &incoming, behaviour)?,
+            _ => {}
+        }
+    }
+}
+
+fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let rank = back_end.rank();
+    for wave in order.first..order.first + order.waves {
+        let value = value(rank, wave);
+        match behaviour {
+            "array" => {
+                let values = (0..131_072).map(|at| f64::from(at % 1000) + f64::from(rank)).collect();
+                back_end.send(incoming.stream, &Array { values })?;
+            }
+            "mixed" if rank % 2 == 1 => {
+                let value = i32::try_from(value).unwrap_or(i32::MAX);
+                back_end.send(incoming.stream, &Other { ones: 1, name: format!("member {rank}"), value })?;
+            }
+            _ => back_end.send(incoming.stream, &Value { value, ones: 1 })?,
+        }
+        if order.pause > 0 {
+            back_end.flush()?;
+            std::thread::sleep(Duration::from_millis(order.pause.into()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What the tests have in common.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use banyan_boot::{Launcher, ProcessDistribution, SessionOptions};
+use banyan_ndr::Record;
+use banyan_tree::{Network, NetworkOptions, Stream, Wave};
+
+/// Nothing here takes a third of it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tag: send so many waves, as [`Order`] says.
+pub(crate) const SEND: u32 = 1;
+/// Tag: end.
+pub(crate) const END: u32 = 2;
+
+/// What members are told.
+#[derive(Record, Clone, Copy)]
+pub(crate) struct Order {
+    /// The first wave.
+    pub(crate) first: u64,
+    /// How many.
+    pub(crate) waves: u64,
+    /// Milliseconds between them.
+    pub(crate) pause: u32,
+}
+
+/// What members send.
+#[derive(Record)]
+pub(crate) struct Value {
+    pub(crate) value: i64,
+    pub(crate) ones: u32,
+}
+
+/// What comes of `sum(value), sum(ones)`.
+#[derive(Record, Debug, PartialEq)]
+pub(crate) struct Sums {
+    #[record(rename = "sum(value)")]
+    pub(crate) value: i64,
+    #[record(rename = "sum(ones)")]
+    pub(crate) ones: u64,
+}
+
+pub(crate) const SUMS: &str = "sum(value), sum(ones)";
+
+/// What a member contributes to a wave.
+pub(crate) fn value(rank: u32, wave: u64) -> i64 {
+    i64::from(rank) * 1_000_003 + wave as i64 * 7
+}
+
+pub(crate) fn deadline() -> Option<Instant> {
+    Some(Instant::now() + PATIENCE)
+}
+
+pub(crate) fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+pub(crate) fn options(topology: &str) -> NetworkOptions {
+    let session = SessionOptions {
+        launcher: Launcher::Local,
+        deadline: Some(PATIENCE),
+        grace: Duration::from_millis(500),
+        agent: Some(this_program()),
+        ..SessionOptions::default()
+    };
+    NetworkOptions { topology: Some(topology.parse().unwrap()), session, ..NetworkOptions::default() }
+}
+
+/// A network of this program's agents and members.
+pub(crate) fn network(topology: &str, behaviour: &str) -> Network {
+    Network::launch(&ProcessDistribution::new(this_program(), ["member", behaviour]), &options(topology)).unwrap()
+}
+
+/// Tells members to send waves.
+pub(crate) fn order(stream: &Stream, first: u64, waves: u64, pause: u32) {
+    stream.send(SEND, &Order { first, waves, pause }).unwrap();
+}
+
+/// The next wave, which must be this one, and the sum of exactly those who are in it.
+pub(crate) fn expect_wave(stream: &Stream, number: u64) -> Wave {
+    let wave = stream.recv(deadline()).unwrap();
+    assert_eq!(wave.number(), number);
+    let expected = Sums {
+        value: wave.members().iter().map(|rank| value(rank, number)).sum(),
+        ones: wave.members().len(),
+    };
+    assert_eq!(wave.read::<Sums>().unwrap(), expected, "{wave:?}");
+    wave
+}

@@ -1,0 +1,133 @@
+//! What streams give when nothing goes wrong.
+
+use std::time::{Duration, Instant};
+
+use banyan_boot::RankSet;
+use banyan_ndr::Record;
+use banyan_tree::TreeError;
+
+use crate::setup::{SUMS, Sums, deadline, expect_wave, network, options, order, value};
+
+#[derive(Record, Debug, PartialEq)]
+struct Largest {
+    #[record(rename = "max(value)")]
+    value: i64,
+    #[record(rename = "max(value).who")]
+    who: u32,
+}
+
+pub(crate) fn the_maximum_of_all_members_comes_with_whose_it_is() {
+    let network = network("2x4", "serve");
+    let stream = network.open(&network.everyone(), "max(value)").unwrap();
+    order(&stream, 0, 1, 0);
+    let wave = stream.recv(deadline()).unwrap();
+    assert_eq!(wave.read::<Largest>().unwrap(), Largest { value: value(7, 0), who: 7 });
+    assert_eq!(wave.members().to_string(), "0-7");
+}
+
+pub(crate) fn a_tree_of_three_levels_gives_what_a_flat_one_gives() {
+    for topology in ["2x2x2", "flat:8", "knomial:2:8"] {
+        let network = network(topology, "serve");
+        let stream = network.open(&network.everyone(), SUMS).unwrap();
+        order(&stream, 0, 5, 0);
+        for number in 0..5 {
+            assert_eq!(expect_wave(&stream, number).members().len(), 8, "{topology}");
+        }
+    }
+}
+
+pub(crate) fn ten_thousand_waves_come_in_order_and_are_the_sums_of_their_members() {
+    let network = network("4x4", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 10_000, 0);
+    for number in 0..10_000 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 16);
+    }
+}
+
+pub(crate) fn streams_have_their_own_members_and_order() {
+    let network = network("2x4", "serve");
+    let few: RankSet = [1, 2, 6].into_iter().collect();
+    let some = network.open(&few.into(), SUMS).unwrap();
+    let all = network.open(&network.everyone(), SUMS).unwrap();
+    let half = network.open(&network.those(|rank, _| rank < 4), SUMS).unwrap();
+    order(&all, 0, 100, 0);
+    order(&some, 0, 50, 0);
+    order(&half, 0, 20, 0);
+    for number in 0..50 {
+        assert_eq!(expect_wave(&some, number).members().to_string(), "1-2,6");
+    }
+    for number in 0..20 {
+        assert_eq!(expect_wave(&half, number).members().to_string(), "0-3");
+    }
+    for number in 0..100 {
+        assert_eq!(expect_wave(&all, number).members().to_string(), "0-7");
+    }
+    drop(some);
+    order(&all, 100, 1, 0);
+    expect_wave(&all, 100);
+}
+
+#[derive(Record)]
+struct ArraySum {
+    #[record(rename = "sum(values)")]
+    values: Vec<f64>,
+}
+
+pub(crate) fn arrays_of_a_megabyte_are_summed_element_by_element() {
+    let network = network("2x3", "array");
+    let stream = network.open(&network.everyone(), "sum(values)").unwrap();
+    order(&stream, 0, 4, 0);
+    for _ in 0..4 {
+        let sum: ArraySum = stream.recv(deadline()).unwrap().read().unwrap();
+        assert_eq!(sum.values.len(), 131_072);
+        assert!((0u32..).zip(&sum.values).all(|(at, sum)| *sum == f64::from(at % 1000) * 6.0 + 15.0));
+    }
+}
+
+pub(crate) fn members_that_send_other_formats_are_reduced_alike() {
+    let network = network("2x3", "mixed");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 3, 0);
+    for number in 0..3 {
+        expect_wave(&stream, number);
+    }
+}
+
+pub(crate) fn a_member_that_never_joins_is_named() {
+    let begin = Instant::now();
+    let mut options = options("1x2");
+    options.join_deadline = Duration::from_millis(300);
+    let program = banyan_boot::ProcessDistribution::new(crate::setup::this_program(), ["member", "never"]);
+    let error = banyan_tree::Network::launch(&program, &options).unwrap_err();
+    assert!(matches!(&error, TreeError::NotJoined { missing, .. } if missing.to_string() == "0-1"), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {
+    let network = network("2x8", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    // Far more than anyone may be ahead.
+    order(&stream, 0, 30_000, 0);
+    expect_wave(&stream, 0);
+    std::thread::sleep(Duration::from_secs(2));
+    for number in 1..30_000 {
+        expect_wave(&stream, number);
+    }
+}
+
+pub(crate) fn several_threads_wait_at_once() {
+    let network = network("2x2", "serve");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let stream = network.open(&network.everyone(), SUMS).unwrap();
+                for number in 0..200 {
+                    order(&stream, number, 1, 0);
+                    let sums: Sums = expect_wave(&stream, number).read().unwrap();
+                    assert_eq!(sums.ones, 4);
+                }
+            });
+        }
+    });
+}
