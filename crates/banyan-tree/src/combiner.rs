@@ -58,6 +58,9 @@ impl Transformations for Combiners {
     }
 }
 
+/// What a filter made of a wave.
+type Made = Result<(Format, Buffer), TransformationError>;
+
 /// A filter of one stream at one node.
 struct Combiner {
     name: String,
@@ -69,7 +72,7 @@ struct Combiner {
     made: Option<FormatId>,
     output: Output,
     /// A wave that the filter has seen and that could not be part of the run before, with what came of it.
-    seen: Option<(Wave, Result<(Format, Buffer), TransformationError>)>,
+    seen: Option<(Wave, Made)>,
 }
 
 impl Transformation for Combiner {
@@ -121,7 +124,7 @@ impl Combiner {
         parts: &[PartRun<'_>],
         first: Wave,
         place: Place,
-        seen: Option<Result<(Format, Buffer), TransformationError>>,
+        seen: Option<Made>,
     ) -> Result<Bodies, TransformationError> {
         let count = parts.first().map_or(0, |part| part.bodies.len());
         let mut wave: Vec<Part<'_>> = Vec::with_capacity(parts.len());
@@ -164,7 +167,7 @@ impl Combiner {
         made.inspect_err(|_| self.output.clear())
     }
 
-    fn take_made(&mut self) -> Result<(Format, Buffer), TransformationError> {
+    fn take_made(&mut self) -> Made {
         let made = self.output.take().next();
         made.ok_or_else(|| not_one(&self.name, 0))
     }
