@@ -11,7 +11,8 @@
 //! | module [`topology`] | shapes of trees: made, read, checked, drawn |
 //! | [`Node`] | a node as a state machine without clock or socket; its module tells how nothing is lost |
 //! | [`Message`], [`Run`], [`Bodies`] | what nodes tell each other |
-//! | [`Transformation`] | what a node does with the contributions to a wave |
+//! | [`Transformation`] | what a node does with the contributions to a wave; [`Combiners`] makes them of filters |
+//! | [`FormatBook`] | the formats that a process has heard of |
 //! | module [`reduce`] | reductions compiled from a text and the formats of whatever comes, and filters of one's own |
 //! | module [`sim`] | a hundred thousand nodes in one process, with faults from a seed, checked against a model |
 
