@@ -58,11 +58,11 @@ impl Decoder {
             (None, MEMBERS) => self.members(&whole).map(|()| None),
             (None, ADDRESSES) => hear(&whole, &layout, book).map(|()| None),
             (None, _) if whole.flags & APART != 0 => {
-                self.announced = Some(whole);
+                self.announced = Some(whole.into_owned());
                 Ok(None)
             }
             (None, _) => self.message(&whole, &layout, None).map(Some),
-            (Some(head), BODIES) => self.message(&head, &Layout::of(head.kind)?, Some(whole.payload)).map(Some),
+            (Some(head), BODIES) => self.message(&head, &Layout::of(head.kind)?, Some(whole.payload.clone())).map(Some),
             (Some(head), _) => Err(WireError::Interrupted { message: Layout::of(head.kind)?.name, other: layout.name }),
         }
     }

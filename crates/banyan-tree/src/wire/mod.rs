@@ -34,7 +34,7 @@
 //! own, and are copied neither here nor there. A run that is longer than a frame travels as several runs.
 //!
 //! **Long messages** travel in pieces: frames that differ in nothing but their payload, all but the last with [`MORE`].
-//! Only a single body that is longer than a frame is copied for that.
+//! Of bodies, only a single one that is longer than a frame is copied for that.
 //!
 //! **Sets** are numbered by both ends in the order in which they travel, and both forget the oldest by the same rule
 //! ([`sets`]).

@@ -1,5 +1,7 @@
 //! Messages that are longer than a frame: cut into pieces, and put together again.
 
+use std::borrow::Cow;
+
 use banyan_link::Frame;
 use banyan_ndr::Buffer;
 use bytes::Bytes;
@@ -25,19 +27,25 @@ pub(super) struct Pieces {
 
 #[derive(Debug)]
 struct Begun {
-    /// The first piece, for its header.
+    /// The header of all pieces.
     first: Frame,
     /// Grows with what arrives, not with what is announced; aligned, so that records can be viewed in it.
     payload: Buffer,
 }
 
 impl Pieces {
-    /// Takes a frame, and gives the whole one when there is one. The limit is that of its payload.
-    pub(super) fn put(&mut self, frame: &Frame, layout: &Layout, limit: usize) -> Result<Option<Frame>, WireError> {
+    /// Takes a frame, and gives the whole one when there is one: itself, if it was not cut. The limit is that of the
+    /// payload.
+    pub(super) fn put<'a>(
+        &mut self,
+        frame: &'a Frame,
+        layout: &Layout,
+        limit: usize,
+    ) -> Result<Option<Cow<'a, Frame>>, WireError> {
         let has_more = frame.flags & MORE != 0;
         let (first, mut payload) = match self.begun.take() {
-            None if !has_more => return Ok(Some(frame.clone())),
-            None => (Frame { payload: Bytes::new(), ..frame.clone() }, Buffer::new()),
+            None if !has_more && frame.payload.len() <= limit => return Ok(Some(Cow::Borrowed(frame))),
+            None => (Frame { payload: Bytes::new(), ..*frame }, Buffer::new()),
             Some(begun) => (begun.first, begun.payload),
         };
         if !is_continued(&first, frame) {
@@ -52,7 +60,8 @@ impl Pieces {
             self.begun = Some(Begun { first, payload });
             return Ok(None);
         }
-        Ok(Some(Frame { flags: first.flags & !MORE, payload: Bytes::from_owner(Whole(payload)), ..first }))
+        let payload = Bytes::from_owner(Whole(payload));
+        Ok(Some(Cow::Owned(Frame { flags: first.flags & !MORE, payload, ..first })))
     }
 }
 

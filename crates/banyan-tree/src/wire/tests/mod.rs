@@ -2,6 +2,7 @@
 
 mod examples;
 mod hostile;
+mod link;
 mod messages;
 mod round_trip;
 
