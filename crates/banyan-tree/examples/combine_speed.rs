@@ -9,7 +9,7 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, CStruct, Format, Record, typed};
 use banyan_tree::reduce::{Filters, Place, ReductionLimits};
-use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, Wave};
+use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, WaveNumber};
 use rustix::time::{ClockId, clock_gettime};
 
 const CHILDREN: u32 = 16;
@@ -60,7 +60,7 @@ fn main() -> Result<(), Failure> {
 
 fn run(rank: u32, bodies: Bodies) -> Run {
     let members = Arc::new(RankSet::from_iter([rank]));
-    Run { stream: StreamId(1), first: Wave(0), members, is_fresh: true, is_partial: false, bodies }
+    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial: false, bodies }
 }
 
 fn numbers(formats: &FormatBook) -> Result<Vec<Run>, Failure> {

@@ -15,7 +15,9 @@ use messages::{EXIT, INIT, Largest, Start};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     banyan_tree::become_agent_if_asked();
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, topology, back_end] = &arguments[..] else { return Err("usage: float_max_front_end TOPOLOGY BACK_END".into()) };
+    let [_, topology, back_end] = &arguments[..] else {
+        return Err("usage: float_max_front_end TOPOLOGY BACK_END".into());
+    };
 
     // Start the back-ends and the agents between.
     let options = NetworkOptions { topology: Some(topology.parse()?), ..NetworkOptions::default() };
@@ -28,7 +30,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..waves {
         let wave = stream.recv(None)?;
         let largest: Largest = wave.read()?;
-        println!("wave {}: {} of member {}, over members {}", wave.number(), largest.value, largest.who, wave.members());
+        println!(
+            "wave {}: {} of member {}, over members {}",
+            wave.number(),
+            largest.value,
+            largest.who,
+            wave.members()
+        );
     }
     stream.send(EXIT, &Start { waves: 0 })?;
     network.session().wait(None)?;

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, local_addresses};
 
+use crate::combiner::Combiners;
 use crate::driver::{Bell, Credentials, Driver, Invited, Note};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
 use crate::reduce::Filters;
-use crate::combiner::Combiners;
 
 /// The guard of an agent has the agent's number and this.
 const GUARD: u32 = 1 << 31;

@@ -15,15 +15,15 @@ use banyan_ndr::typed::{Read, encode_body_into};
 use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
 
+use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, link_options};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
 use crate::node::{Node, Received, Report, SendError};
-use crate::reduce::Filters;
 use crate::pending::Pending;
 use crate::record_reader::RecordReader;
-use crate::combiner::Combiners;
+use crate::reduce::Filters;
 
 /// How long an agent may take to invite a member it has started.
 const INVITATION_TIME: Duration = Duration::from_secs(30);

@@ -44,7 +44,10 @@ impl Pending {
     }
 
     /// Adds what is written to the end of the bytes.
-    pub(crate) fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>) -> Result<(), EncodeError> {
+    pub(crate) fn add(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
         let before = self.bytes.len();
         if let Err(error) = write(&mut self.bytes) {
             self.bytes.truncate(before);
@@ -118,7 +121,12 @@ mod tests {
     fn many_records_are_due() {
         let mut pending = Pending::new(FormatId::from_bytes([3; 16]));
         for _ in 0..WAVES {
-            pending.add(|bytes| { bytes.push(1); Ok(()) }).unwrap();
+            pending
+                .add(|bytes| {
+                    bytes.push(1);
+                    Ok(())
+                })
+                .unwrap();
         }
         assert!(pending.is_due());
     }

@@ -7,7 +7,7 @@ use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, Rec
 use banyan_tree::reduce::{
     Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
 };
-use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, Wave};
+use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, WaveNumber};
 use proptest::prelude::*;
 
 /// A record of 24 bytes, in the byte order of some machine.
@@ -36,7 +36,7 @@ fn combiners(formats: &FormatBook) -> Combiners {
 
 fn run(members: &str, is_partial: bool, bodies: Bodies) -> Run {
     let members: Arc<RankSet> = Arc::new(members.parse().unwrap());
-    Run { stream: StreamId(1), first: Wave(0), members, is_fresh: true, is_partial, bodies }
+    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial, bodies }
 }
 
 /// Everything there is of a run, wave by wave.

@@ -51,7 +51,8 @@ impl Muster {
         let mut roster = Roster::new(assignment, secret.clone(), places, Vec::new());
         let listener = listen_at(0, &roster.link_options()).map_err(LaunchError::System)?;
         let port = port_of(&listener);
-        roster.front_end = machine::local_addresses().into_iter().map(|address| SocketAddr::new(address, port)).collect();
+        roster.front_end =
+            machine::local_addresses().into_iter().map(|address| SocketAddr::new(address, port)).collect();
         let text = roster.to_text().map_err(|error| LaunchError::Launcher(error.to_string()))?;
         let (starter, input, file) = match launcher {
             Launcher::Command { template } => {

@@ -404,7 +404,8 @@ impl Driver {
                 return self.take(id, now);
             }
         }
-        let rest: VecDeque<Address> = self.book.get(to).map(|known| known.iter().cloned().collect()).unwrap_or_default();
+        let rest: VecDeque<Address> =
+            self.book.get(to).map(|known| known.iter().cloned().collect()).unwrap_or_default();
         let is_refused = !rest.is_empty();
         let time = self.time(now);
         self.dial_next(id, Dialling { to, rest, is_refused }, time);
@@ -462,7 +463,8 @@ impl Driver {
         if self.tick_at.is_none_or(|at| at > now) {
             return;
         }
-        let due: Vec<LinkId> = self.links.iter().filter(|(_, link)| link.link().timeout().is_some()).map(|(id, _)| *id).collect();
+        let due: Vec<LinkId> =
+            self.links.iter().filter(|(_, link)| link.link().timeout().is_some()).map(|(id, _)| *id).collect();
         self.tick_at = (!due.is_empty()).then(|| now + TICK);
         for id in due {
             let Some(link) = self.links.get_mut(&id) else { continue };

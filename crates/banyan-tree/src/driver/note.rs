@@ -88,8 +88,9 @@ impl Note {
 
     /// As text.
     pub(crate) fn to_text(&self) -> String {
-        let NodeOptions { capacity, window_waves, window_bytes, ahead_packets, ahead_bytes, adrift, orphan, seed, .. } =
-            &self.options;
+        let NodeOptions {
+            capacity, window_waves, window_bytes, ahead_packets, ahead_bytes, adrift, orphan, seed, ..
+        } = &self.options;
         let mut text = format!("{HEAD}\nnetwork {}\nsecret ", self.network);
         self.secret.expose().iter().for_each(|byte| push(&mut text, format_args!("{byte:02x}")));
         push(&mut text, format_args!("\nwindow {window_waves} {window_bytes} {ahead_packets} {ahead_bytes}\n"));
@@ -174,11 +175,7 @@ impl FromStr for Note {
 fn read_above(words: &[&str]) -> Option<Above> {
     let [node, level, addresses @ ..] = words else { return None };
     let addresses: Result<Vec<Address>, _> = addresses.iter().map(|word| word.parse()).collect();
-    Some(Above {
-        node: NodeId(node.parse().ok()?),
-        level: Level(level.parse().ok()?),
-        addresses: addresses.ok()?,
-    })
+    Some(Above { node: NodeId(node.parse().ok()?), level: Level(level.parse().ok()?), addresses: addresses.ok()? })
 }
 
 fn numbers<const N: usize>(words: &[&str]) -> Option<[u64; N]> {

@@ -43,6 +43,7 @@ use banyan_link::{Secret, SessionId};
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
+use crate::combiner::Combiners;
 use crate::driver::{Above, Bell, Credentials, Driver, Note};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
@@ -51,7 +52,6 @@ use crate::layout;
 use crate::node::{Node, NodeCounters, NodeOptions, Report};
 use crate::reduce::Filters;
 use crate::topology::Spec;
-use crate::combiner::Combiners;
 
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
 const END_PATIENCE: Duration = Duration::from_millis(500);

@@ -63,13 +63,7 @@ pub(super) struct Whole {
 
 impl Core {
     pub(super) fn new(driver: Driver) -> Core {
-        Core {
-            driver,
-            reader: RecordReader::default(),
-            taken: HashMap::new(),
-            events: VecDeque::new(),
-            is_over: false,
-        }
+        Core { driver, reader: RecordReader::default(), taken: HashMap::new(), events: VecDeque::new(), is_over: false }
     }
 
     /// Waits until all members have joined.
@@ -179,4 +173,3 @@ impl Shared {
         Ok(())
     }
 }
-

@@ -144,7 +144,9 @@ impl fmt::Debug for Stream {
 
 impl fmt::Debug for Wave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wave").field("number", &self.whole.number).field("members", &self.whole.members).finish_non_exhaustive()
+        f.debug_struct("Wave")
+            .field("number", &self.whole.number)
+            .field("members", &self.whole.members)
+            .finish_non_exhaustive()
     }
 }
-

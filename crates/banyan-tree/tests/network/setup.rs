@@ -82,10 +82,8 @@ pub(crate) fn order(stream: &Stream, first: u64, waves: u64, pause: u32) {
 pub(crate) fn expect_wave(stream: &Stream, number: u64) -> Wave {
     let wave = stream.recv(deadline()).unwrap();
     assert_eq!(wave.number(), number);
-    let expected = Sums {
-        value: wave.members().iter().map(|rank| value(rank, number)).sum(),
-        ones: wave.members().len(),
-    };
+    let expected =
+        Sums { value: wave.members().iter().map(|rank| value(rank, number)).sum(), ones: wave.members().len() };
     assert_eq!(wave.read::<Sums>().unwrap(), expected, "{wave:?}");
     wave
 }
