@@ -11,12 +11,15 @@
 //! | module [`topology`] | shapes of trees: made, read, checked, drawn |
 //! | [`Node`] | a node as a state machine without clock or socket; its module tells how nothing is lost |
 //! | [`Message`], [`Run`], [`Bodies`] | what nodes tell each other |
-//! | [`Transformation`] | what a node does with the contributions to a wave |
+//! | [`Transformation`] | what a node does with the contributions to a wave; [`Combiners`] makes them of filters |
+//! | [`FormatBook`] | the formats that a process has heard of |
 //! | module [`reduce`] | reductions compiled from a text and the formats of whatever comes, and filters of one's own |
 //! | module [`sim`] | a hundred thousand nodes in one process, with faults from a seed, checked against a model |
 
 #![forbid(unsafe_code)]
 
+mod combiner;
+mod format_book;
 mod ids;
 mod message;
 mod node;
@@ -27,6 +30,8 @@ pub mod topology;
 mod transformation;
 mod wire;
 
+pub use combiner::Combiners;
+pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
 pub use node::{Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, Report, SendError};

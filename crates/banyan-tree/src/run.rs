@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
-use banyan_ndr::FormatId;
+use banyan_ndr::{Buffer, FormatId};
 use bytes::Bytes;
 
 use crate::ids::{StreamId, Wave};
@@ -24,6 +24,8 @@ pub struct Run {
     /// Whether this is sent for the first time, so that the receiver may combine it with others. What is sent again, or
     /// came too late to be combined, goes on to the root by itself.
     pub is_fresh: bool,
+    /// Whether a node's filter made the bodies. Those of a member are its records.
+    pub is_partial: bool,
     /// One body a wave.
     pub bodies: Bodies,
 }
@@ -172,6 +174,19 @@ impl Bodies {
     }
 }
 
+/// A buffer's bytes, to be shared without a copy.
+pub(crate) fn shared(buffer: Buffer) -> Bytes {
+    struct Shared(Buffer);
+
+    impl AsRef<[u8]> for Shared {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    Bytes::from_owner(Shared(buffer))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -187,7 +202,7 @@ mod tests {
         }
         let format = FormatId::from_bytes([1; 16]);
         let bodies = Bodies::by_ends(format, ends.into(), bytes.into()).unwrap();
-        Run { stream: StreamId(1), first: Wave(10), members: Arc::default(), is_fresh: true, bodies }
+        Run { stream: StreamId(1), first: Wave(10), members: Arc::default(), is_fresh: true, is_partial: false, bodies }
     }
 
     proptest! {

@@ -1,5 +1,9 @@
-//! What a node does with the contributions to a wave.
+//! What a node does with the contributions to waves: runs in, one run out.
+//!
+//! This is the node's view, which knows nothing of formats. [`Combiners`](crate::Combiners) makes transformations of
+//! filters, which see one wave at a time.
 
+use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 
 /// Combines what came from several children into one.
@@ -7,12 +11,14 @@ use crate::run::{Bodies, Run};
 /// It must give the same result however contributions were grouped before, because after a failure a wave's
 /// contributions may come to the front-end one by one.
 pub trait Transformation: Send {
-    /// Combines, wave by wave. All parts are of the same waves, and in the order of their lowest members.
+    /// Combines the first waves of the parts, one or more: one body a wave, which at the root is what the program
+    /// receives. All parts are of the same waves, and in the order of their lowest members. What was not combined is
+    /// given again, without what was.
     ///
     /// # Errors
-    /// If the parts cannot be combined. They then go on to the front-end one by one, which tries again and delivers the
-    /// error in place of the wave.
-    fn combine(&mut self, parts: &[Run]) -> Result<Bodies, TransformationError>;
+    /// If the first wave cannot be combined. Its parts then go on to the front-end one by one, which tries again and
+    /// delivers the error in place of the wave.
+    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError>;
 }
 
 /// Why contributions could not be combined.

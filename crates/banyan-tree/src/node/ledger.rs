@@ -105,6 +105,13 @@ impl Ledger {
         self.whole.pop_front()
     }
 
+    /// Gives back what was taken and not delivered.
+    pub(super) fn put_back(&mut self, parts: Vec<Run>, members: &Arc<RankSet>) {
+        if !parts.is_empty() {
+            self.whole.push_front(Whole { parts, members: Arc::clone(members) });
+        }
+    }
+
     /// Contributions that came after their wave was delivered, or twice.
     pub(super) fn late(&self) -> u64 {
         self.late

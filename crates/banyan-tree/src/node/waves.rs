@@ -10,6 +10,7 @@ use super::stream::Stream;
 use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
+use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError};
 
@@ -45,7 +46,7 @@ impl Node {
             return Err(SendError::Full);
         }
         let members = known.own_members(rank);
-        let run = Run { stream, first: known.sent, members, is_fresh: true, bodies };
+        let run = Run { stream, first: known.sent, members, is_fresh: true, is_partial: false, bodies };
         let wave = run.first;
         self.emit(run);
         Ok(wave)
@@ -61,13 +62,17 @@ impl Node {
     /// At the front-end: the next waves of a stream that are whole.
     pub fn take_waves(&mut self, stream: StreamId) -> Option<Delivery> {
         let known = self.streams.get_mut(&stream)?;
-        let whole = known.ledger.as_mut()?.take()?;
-        let bodies = known.transformation.combine(&whole.parts);
-        let first = whole.parts.first()?;
-        let delivery =
-            Delivery { stream, first: first.first, count: first.bodies.len(), members: whole.members, bodies };
-        let taken = first.end();
-        known.taken_bytes += whole.parts.iter().map(|part| part.bodies.size()).sum::<usize>();
+        let ledger = known.ledger.as_mut()?;
+        let whole = ledger.take()?;
+        let bodies = known.transformation.combine(&whole.parts, Place::Root);
+        let first = whole.parts.first()?.first;
+        let count = bodies.as_ref().map_or(1, Bodies::len);
+        let taken = first.after(count);
+        let rest = since(&whole.parts, taken);
+        let bytes = |parts: &[Run]| parts.iter().map(|part| part.bodies.size()).sum::<usize>();
+        known.taken_bytes += bytes(&whole.parts) - bytes(&rest);
+        ledger.put_back(rest, &whole.members);
+        let delivery = Delivery { stream, first, count, members: whole.members, bodies };
         let waves = known.kept.acknowledged().until(taken);
         let is_due = known.is_eager
             || waves >= self.options.window_waves / 4
@@ -115,17 +120,32 @@ impl Node {
             let Some(stream) = self.streams.get_mut(&id) else { return };
             let Some(parts) = stream.gathering.ready() else { return self.skip_empty(id) };
             let members = stream.union_of(&parts);
-            if let Some(ledger) = &mut stream.ledger {
-                ledger.add(parts, &members);
-                continue;
+            match &mut stream.ledger {
+                Some(ledger) => ledger.add(parts, &members),
+                None => self.combine(id, parts, &members),
             }
-            match stream.transformation.combine(&parts) {
+        }
+    }
+
+    /// Combines parts of the same waves, and sends on what comes of it.
+    fn combine(&mut self, id: StreamId, mut parts: Vec<Run>, members: &Arc<RankSet>) {
+        while let Some(first) = parts.first().map(|part| part.first) {
+            let Some(stream) = self.streams.get_mut(&id) else { return };
+            let until = match stream.transformation.combine(&parts, Place::Inner) {
                 Ok(bodies) => {
-                    let first = parts.first().map_or(Wave(0), |part| part.first);
-                    self.emit(Run { stream: id, first, members, is_fresh: true, bodies });
+                    let until = first.after(bodies.len());
+                    let members = Arc::clone(members);
+                    self.emit(Run { stream: id, first, members, is_fresh: true, is_partial: true, bodies });
+                    until
                 }
-                Err(error) => self.emit_uncombined(id, parts, &error),
-            }
+                Err(error) => {
+                    let until = first.after(1);
+                    let wave = parts.iter().filter_map(|part| part.within(first..until)).collect();
+                    self.emit_uncombined(id, wave, until, &error);
+                    until
+                }
+            };
+            parts = since(&parts, until);
         }
     }
 
@@ -133,25 +153,26 @@ impl Node {
     fn skip_empty(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if stream.gathering.skip_empty() {
-            self.tell_next(id);
+            let next = stream.gathering.out();
+            self.tell_next(id, next);
         }
     }
 
-    fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, error: &TransformationError) {
+    /// Sends the parts of one wave on as they are.
+    fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, next: Wave, error: &TransformationError) {
         let wave = parts.first().map_or(Wave(0), |part| part.first);
         self.report(Report::Uncombined { stream: id, wave, cause: error.to_string() });
         for part in parts {
             self.emit(Run { is_fresh: false, ..part });
         }
-        self.tell_next(id);
+        self.tell_next(id, next);
     }
 
-    /// Tells the parent that nothing to be combined will come of waves before the next.
-    fn tell_next(&mut self, id: StreamId) {
+    /// Tells the parent that nothing to be combined will come of waves before this one.
+    fn tell_next(&mut self, id: StreamId, next: Wave) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.ledger.is_none()) else { return };
-        stream.sent = stream.gathering.out();
+        stream.sent = next;
         if stream.is_participating {
-            let next = stream.sent;
             self.send_up(Message::Participate { stream: id, next });
         }
     }
@@ -295,11 +316,16 @@ impl Stream {
     }
 }
 
+/// The waves of these parts from one on.
+fn since(parts: &[Run], first: Wave) -> Vec<Run> {
+    parts.iter().filter_map(|part| part.within(first..part.end())).collect()
+}
+
 /// Stands for a transformation that this node does not know: everything goes on one by one.
 pub(super) struct Uncombinable(pub(super) TransformationError);
 
 impl Transformation for Uncombinable {
-    fn combine(&mut self, _: &[Run]) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, _: &[Run], _: Place) -> Result<Bodies, TransformationError> {
         Err(self.0.clone())
     }
 }

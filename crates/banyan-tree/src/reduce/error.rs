@@ -89,6 +89,16 @@ pub enum Fault {
         /// The field of [`ReductionLimits`](super::ReductionLimits).
         bound: &'static str,
     },
+    /// The records of a wave are too much for one record.
+    #[error("{found} {what} are more than {limit}, the most that are collected; open the stream with a filter")]
+    Collected {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much.
+        found: usize,
+        /// How much may be.
+        limit: usize,
+    },
     /// A partial result that no node with this specification makes.
     #[error("{name}: no partial result of this specification: {reason}; do all nodes have the same specification?")]
     Partial {

@@ -7,20 +7,31 @@
 use banyan_ndr::{ByteOrder, Format, Type};
 
 use super::cell::Cell;
-use super::cell::scalar::{Number, overflow};
+use super::cell::scalar::{Number, Scalar, overflow};
 use super::column::Column;
 use super::input::Access;
+use super::strip::{Rows, Strip};
 use super::value::Kind;
 use super::{Fault, Function, Part};
 
 /// Takes the number at a place of each record; fails with the position of the record.
 type Run = fn(&mut Cell, &[Part<'_>], usize) -> Result<(), (usize, Fault)>;
 
+/// Takes the number at a place of each row of a member, one a wave; none if a sum is too large.
+type StripRun = fn(&mut Strip, Rows<'_>, usize, u32) -> Option<()>;
+
 /// A step for one function.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fast {
-    run: Run,
+    runs: Runs,
     at: usize,
+}
+
+/// The same for the members of a wave, and for the waves of a member.
+#[derive(Debug, Clone, Copy)]
+struct Runs {
+    members: Run,
+    waves: StripRun,
 }
 
 impl Fast {
@@ -28,20 +39,25 @@ impl Fast {
     pub(super) fn new(function: &Function, column: Column, access: &Access, format: &Format) -> Option<Fast> {
         let Access::Place { at, ty } = access else { return None };
         let order = format.order();
-        let run = match (column, ty) {
+        let runs = match (column, ty) {
             (Column { kind: Kind::Integer, many: false }, Type::Int { width, signed }) => {
                 integer(function, *width, *signed, order)
             }
             (Column { kind: Kind::Float, many: false }, Type::Float { width }) => float(function, *width, order),
             _ => None,
         };
-        Some(Fast { run: run?, at: *at })
+        Some(Fast { runs: runs?, at: *at })
     }
 
     /// Takes the number out of each record; the fixed parts of all bodies are there.
     #[inline]
     pub(super) fn run(&self, cell: &mut Cell, parts: &[Part<'_>]) -> Result<(), (usize, Fault)> {
-        (self.run)(cell, parts, self.at)
+        (self.runs.members)(cell, parts, self.at)
+    }
+
+    /// Takes the number out of each row of a member; none where a single wave has to tell what is wrong.
+    pub(super) fn run_waves(&self, strip: &mut Strip, rows: Rows<'_>, rank: u32) -> Option<()> {
+        (self.runs.waves)(strip, rows, self.at, rank)
     }
 }
 
@@ -55,25 +71,40 @@ trait Load {
 
 /// A number that scalar cells are made of.
 trait InCell: Number {
-    fn cell(cell: &mut Cell) -> &mut super::cell::scalar::Scalar<Self>;
+    fn cell(cell: &mut Cell) -> &mut Scalar<Self>;
+    fn strip(strip: &mut Strip) -> Option<&mut [Scalar<Self>]>;
 }
 
 impl InCell for i128 {
     #[inline]
-    fn cell(cell: &mut Cell) -> &mut super::cell::scalar::Scalar<i128> {
+    fn cell(cell: &mut Cell) -> &mut Scalar<i128> {
         match cell {
             Cell::Integer(scalar) => scalar,
             _ => unreachable!("the column is of integers"),
+        }
+    }
+
+    fn strip(strip: &mut Strip) -> Option<&mut [Scalar<i128>]> {
+        match strip {
+            Strip::Integer(scalars) => Some(scalars.waves()),
+            _ => None,
         }
     }
 }
 
 impl InCell for f64 {
     #[inline]
-    fn cell(cell: &mut Cell) -> &mut super::cell::scalar::Scalar<f64> {
+    fn cell(cell: &mut Cell) -> &mut Scalar<f64> {
         match cell {
             Cell::Float(scalar) => scalar,
             _ => unreachable!("the column is of floats"),
+        }
+    }
+
+    fn strip(strip: &mut Strip) -> Option<&mut [Scalar<f64>]> {
+        match strip {
+            Strip::Float(scalars) => Some(scalars.waves()),
+            _ => None,
         }
     }
 }
@@ -117,7 +148,7 @@ loads! {
     F64Big: f64, from_be_bytes => f64;
 }
 
-fn integer(function: &Function, width: u8, signed: bool, order: ByteOrder) -> Option<Run> {
+fn integer(function: &Function, width: u8, signed: bool, order: ByteOrder) -> Option<Runs> {
     use ByteOrder::{Big, Little};
     match (width, signed, order) {
         (1, true, _) => operation::<I8>(function),
@@ -138,7 +169,7 @@ fn integer(function: &Function, width: u8, signed: bool, order: ByteOrder) -> Op
     }
 }
 
-fn float(function: &Function, width: u8, order: ByteOrder) -> Option<Run> {
+fn float(function: &Function, width: u8, order: ByteOrder) -> Option<Runs> {
     use ByteOrder::{Big, Little};
     match (width, order) {
         // The state of an exact sum of floats is no scalar.
@@ -151,13 +182,32 @@ fn float(function: &Function, width: u8, order: ByteOrder) -> Option<Run> {
     }
 }
 
-fn operation<L: Load>(function: &Function) -> Option<Run> {
+fn operation<L: Load>(function: &Function) -> Option<Runs> {
     Some(match function {
-        Function::Sum(_) | Function::ExactSum(_) | Function::Average(_) => add::<L>,
-        Function::Minimum(_) => compare::<L, false>,
-        Function::Maximum(_) => compare::<L, true>,
+        Function::Sum(_) | Function::ExactSum(_) | Function::Average(_) => {
+            Runs { members: add::<L>, waves: add_waves::<L> }
+        }
+        Function::Minimum(_) => Runs { members: compare::<L, false>, waves: compare_waves::<L, false> },
+        Function::Maximum(_) => Runs { members: compare::<L, true>, waves: compare_waves::<L, true> },
         _ => return None,
     })
+}
+
+fn add_waves<L: Load>(strip: &mut Strip, rows: Rows<'_>, at: usize, _: u32) -> Option<()> {
+    let end = at + L::BYTES;
+    for (scalar, row) in L::Number::strip(strip)?.iter_mut().zip(rows.iter()) {
+        let sum = scalar.value().plus(L::load(&row[at..end]))?;
+        scalar.set_sum(sum, 1);
+    }
+    Some(())
+}
+
+fn compare_waves<L: Load, const LARGEST: bool>(strip: &mut Strip, rows: Rows<'_>, at: usize, rank: u32) -> Option<()> {
+    let end = at + L::BYTES;
+    for (scalar, row) in L::Number::strip(strip)?.iter_mut().zip(rows.iter()) {
+        scalar.compare::<LARGEST>(L::load(&row[at..end]), rank);
+    }
+    Some(())
 }
 
 fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {

@@ -3,9 +3,11 @@
 //! A filter does no input or output and asks no clock: parts in, records out. It is made with its parameters, keeps
 //! whatever state it likes between waves, and says how that state comes back when its node dies.
 
+use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format};
 
 use super::{Part, ReduceError, Reduction};
+use crate::run::{Bodies, Run};
 
 /// What a node does with the parts of a wave.
 ///
@@ -32,8 +34,41 @@ pub trait Filter: Send {
     /// ranks. After an error the records are discarded, and the filter must be ready for the next wave.
     fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError>;
 
+    /// Makes the records of many waves at once, for filters that are quicker so: their format, and one body a wave, of
+    /// all waves. `None` where it has not taken any, and gets them one by one.
+    fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+        let _ = (parts, place);
+        None
+    }
+
     /// How its state comes back when its node dies.
     fn recovery(&self) -> Recovery;
+}
+
+/// What one child contributes to some waves, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct PartRun<'a> {
+    /// The members that contributed to each.
+    pub members: &'a RankSet,
+    /// The format of the bodies.
+    pub format: &'a Format,
+    /// A record a wave; all parts have as many.
+    pub bodies: &'a Bodies,
+    /// Whether another node's filter made them.
+    pub is_partial: bool,
+}
+
+impl<'a> PartRun<'a> {
+    /// A run, whose format this is.
+    pub(crate) fn new(run: &'a Run, format: &'a Format) -> PartRun<'a> {
+        PartRun { members: &run.members, format, bodies: &run.bodies, is_partial: run.is_partial }
+    }
+
+    /// The part of one wave, counted from the first.
+    pub fn wave(&self, at: u32) -> Part<'a> {
+        let PartRun { members, format, bodies, is_partial } = *self;
+        Part { members, format, body: bodies.get(at), is_partial }
+    }
 }
 
 /// Where in the tree a filter works.
@@ -167,6 +202,10 @@ impl Filter for Reduction {
             out.add_written(format, body);
         }
         Ok(())
+    }
+
+    fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+        self.strips(parts, place)
     }
 
     fn recovery(&self) -> Recovery {

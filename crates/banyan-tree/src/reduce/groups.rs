@@ -12,6 +12,7 @@ use super::cell::{Cell, Sender};
 use super::compiled::Step;
 use super::input::Access;
 use super::layout::{Columns, Layout, Shape};
+use super::strip::Strip;
 use super::value::Value;
 use super::{Fault, Part, ReductionLimits, Specification};
 
@@ -57,6 +58,14 @@ impl State {
         let row_bytes: usize = cells.iter().map(Cell::base_bytes).sum();
         let most = limits.groups.min(limits.group_bytes / row_bytes.max(1)).max(1);
         State::Groups(Groups { rows: BTreeMap::new(), empty: Row { records: 0, cells }, ungrouped: 0, most })
+    }
+
+    /// Strips for many waves at once, if all functions have them.
+    pub(super) fn strips(&self) -> Option<Vec<Strip>> {
+        match self {
+            State::Whole(cells) => cells.iter().map(Strip::like).collect(),
+            State::Groups(_) => None,
+        }
     }
 
     pub(super) fn clear(&mut self) {

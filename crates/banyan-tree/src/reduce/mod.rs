@@ -18,6 +18,7 @@
 
 mod body;
 mod cell;
+mod collect;
 mod column;
 mod compiled;
 mod error;
@@ -30,10 +31,12 @@ mod limits;
 mod reduction;
 mod registry;
 mod specification;
+mod strip;
 mod value;
 
+pub use collect::{COLLECT, Collected};
 pub use error::{Fault, ReduceError};
-pub use filter::{Filter, FilterError, Output, Place, Recovery};
+pub use filter::{Filter, FilterError, Output, PartRun, Place, Recovery};
 pub use limits::ReductionLimits;
 pub use reduction::{Part, Reduction};
 pub use registry::{Filters, REDUCE};

@@ -6,10 +6,12 @@ use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
 
 use super::body::Writer;
-use super::compiled::{Input, Way};
+use super::compiled::{Input, Step, Way};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
-use super::{Fault, ReduceError, ReductionLimits, Specification};
+use super::strip::{Rows, Strip};
+use super::{Fault, PartRun, Place, ReduceError, ReductionLimits, Specification};
+use crate::run::{Bodies, shared};
 
 /// What one child contributes to a wave.
 #[derive(Debug, Clone, Copy)]
@@ -69,13 +71,22 @@ pub struct Reduction {
     records: Inputs,
     partials: Inputs,
     /// What fits the columns of the wave, or of the wave before.
-    current: Option<(Layout, State)>,
+    current: Option<Current>,
     /// The lowest rank of the part added last; none at the beginning of a wave.
     last: Option<u32>,
     /// Whether no part of this wave was taken yet.
     is_empty: bool,
     /// Partial results of other machines, converted.
     converted: Buffer,
+}
+
+/// How a wave's state travels, and the state.
+#[derive(Debug)]
+struct Current {
+    layout: Layout,
+    state: State,
+    /// For many waves at once, if the functions are such.
+    strips: Option<Vec<Strip>>,
 }
 
 impl Reduction {
@@ -153,9 +164,11 @@ impl Reduction {
     fn take(&mut self, parts: &[Part<'_>]) -> Result<(), (usize, Fault)> {
         let part = &parts[0];
         let inputs = if part.is_partial { &mut self.partials } else { &mut self.records };
-        let input = inputs.of(part, &self.specification, self.limits.formats).map_err(|fault| (0, fault))?;
-        let (layout, state) = match &mut self.current {
-            Some((layout, state)) if Arc::ptr_eq(&layout.columns, &input.columns) => (layout, state),
+        let input = inputs
+            .of(part.format, part.is_partial, &self.specification, self.limits.formats)
+            .map_err(|fault| (0, fault))?;
+        let Current { layout, state, .. } = match &mut self.current {
+            Some(current) if Arc::ptr_eq(&current.layout.columns, &input.columns) => current,
             current => begin(current, self.is_empty, &self.specification, &self.limits, &mut input.columns)
                 .map_err(|fault| (0, fault))?,
         };
@@ -194,12 +207,64 @@ impl Reduction {
         Some(DynRecord::from_body(format, &body, &Limits::default()).expect("a body that was just written"))
     }
 
+    /// Reduces many waves at once. None if they must be reduced one by one; nothing was taken then.
+    pub(super) fn strips(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+        let count = parts.first()?.bodies.len();
+        if count == 1 || !self.is_empty || !self.specification.by().is_empty() || !are_in_order(parts) {
+            return None;
+        }
+        for (position, part) in parts.iter().enumerate() {
+            self.take_strip(part, position == 0)?;
+        }
+        let Current { layout, strips, .. } = self.current.as_ref()?;
+        let (shape, what) = match place {
+            Place::Inner => (&layout.partial, What::Partial),
+            Place::Root => (&layout.result, What::Result),
+        };
+        let mut out = Buffer::new();
+        let mut writer = Writer::new(&mut out, shape.format.size() * count as usize);
+        for (strip, fields) in strips.as_ref()?.iter().zip(&shape.cells) {
+            strip.write(&mut writer, shape, fields, what);
+        }
+        let size = u32::try_from(shape.format.size()).ok()?;
+        let bodies = Bodies::of_size(shape.format.id(), size, count, shared(out)).ok()?;
+        Some((shape.format.clone(), bodies))
+    }
+
+    fn take_strip(&mut self, part: &PartRun<'_>, is_first: bool) -> Option<()> {
+        let rows = Rows::of(part)?;
+        let inputs = if part.is_partial { &mut self.partials } else { &mut self.records };
+        let input = inputs.of(part.format, part.is_partial, &self.specification, self.limits.formats).ok()?;
+        let Current { layout, strips, .. } = match &mut self.current {
+            Some(current) if Arc::ptr_eq(&current.layout.columns, &input.columns) => current,
+            current => begin(current, is_first, &self.specification, &self.limits, &mut input.columns).ok()?,
+        };
+        let strips = strips.as_mut()?;
+        if is_first {
+            strips.iter_mut().for_each(|strip| strip.begin(part.bodies.len() as usize));
+        }
+        match &input.way {
+            Way::Record { steps, .. } => {
+                let rank = part.members.first()?;
+                strips.iter_mut().zip(steps).try_for_each(|(strip, step)| match step {
+                    Step::Fast(fast) => fast.run_waves(strip, rows, rank),
+                    Step::Count => strip.count(),
+                    Step::General(_) => None,
+                })
+            }
+            Way::Partial(None) => {
+                strips.iter_mut().zip(&layout.partial.cells).try_for_each(|(strip, fields)| strip.merge(rows, fields))
+            }
+            Way::Partial(Some(_)) => None,
+        }
+    }
+
     fn write(&mut self, out: &mut Buffer, what: What) -> Option<&Format> {
         self.last = None;
         if std::mem::replace(&mut self.is_empty, true) {
             return None;
         }
-        let (layout, state) = self.current.as_mut()?;
+        let Current { layout, state, .. } = self.current.as_mut()?;
         let shape = match what {
             What::Partial => &layout.partial,
             What::Result => &layout.result,
@@ -214,8 +279,8 @@ impl Reduction {
     pub fn clear(&mut self) {
         self.last = None;
         self.is_empty = true;
-        if let Some((_, state)) = &mut self.current {
-            state.clear();
+        if let Some(current) = &mut self.current {
+            current.state.clear();
         }
     }
 }
@@ -229,22 +294,31 @@ fn refused(part: &Part<'_>, fault: Fault) -> ReduceError {
 /// anew with the first part of a wave; and there is none otherwise.
 #[cold]
 fn begin<'c>(
-    current: &'c mut Option<(Layout, State)>,
+    current: &'c mut Option<Current>,
     is_first: bool,
     specification: &Specification,
     limits: &ReductionLimits,
     columns: &mut Arc<Columns>,
-) -> Result<(&'c mut Layout, &'c mut State), Fault> {
+) -> Result<&'c mut Current, Fault> {
     match current {
-        Some((layout, _)) if layout.columns == *columns => *columns = Arc::clone(&layout.columns),
-        Some((layout, _)) if !is_first => return Err(differing(specification, columns, &layout.columns)),
+        Some(Current { layout, .. }) if layout.columns == *columns => *columns = Arc::clone(&layout.columns),
+        Some(Current { layout, .. }) if !is_first => {
+            return Err(differing(specification, columns, &layout.columns));
+        }
         _ => {
             let state = State::new(specification, columns, limits);
-            *current = Some((Layout::new(specification, columns)?, state));
+            let (layout, strips) = (Layout::new(specification, columns)?, state.strips());
+            *current = Some(Current { layout, state, strips });
         }
     }
-    let (layout, state) = current.as_mut().expect("made or found above");
-    Ok((layout, state))
+    Ok(current.as_mut().expect("made or found above"))
+}
+
+/// Whether parts are as a reduction takes them: records of one member each, lowest ranks first.
+fn are_in_order(parts: &[PartRun<'_>]) -> bool {
+    let alone = |part: &PartRun<'_>| part.is_partial || part.members.first() == part.members.last();
+    let somebody = parts.iter().all(|part| !part.members.is_empty() && alone(part));
+    somebody && parts.is_sorted_by(|one, other| one.members.first() < other.members.first())
 }
 
 /// Names the first function or key of which two parts have different kinds.
@@ -271,21 +345,33 @@ struct Inputs {
 
 impl Inputs {
     #[inline]
-    fn of(&mut self, part: &Part<'_>, specification: &Specification, most: usize) -> Result<&mut Input, Fault> {
-        let id = part.format.id();
+    fn of(
+        &mut self,
+        format: &Format,
+        is_partial: bool,
+        specification: &Specification,
+        most: usize,
+    ) -> Result<&mut Input, Fault> {
+        let id = format.id();
         if self.known.get(self.last).is_none_or(|input| input.id != id) {
-            self.last = self.find(part, specification, most)?;
+            self.last = self.find(format, is_partial, specification, most)?;
         }
         Ok(&mut self.known[self.last])
     }
 
     #[cold]
-    fn find(&mut self, part: &Part<'_>, specification: &Specification, most: usize) -> Result<usize, Fault> {
-        if let Some(known) = self.known.iter().position(|input| input.id == part.format.id()) {
+    fn find(
+        &mut self,
+        format: &Format,
+        is_partial: bool,
+        specification: &Specification,
+        most: usize,
+    ) -> Result<usize, Fault> {
+        if let Some(known) = self.known.iter().position(|input| input.id == format.id()) {
             return Ok(known);
         }
-        let compile = if part.is_partial { Input::partial } else { Input::record };
-        let input = compile(specification, part.format)?;
+        let compile = if is_partial { Input::partial } else { Input::record };
+        let input = compile(specification, format)?;
         if self.known.len() >= most.max(1) {
             self.known.clear();
         }

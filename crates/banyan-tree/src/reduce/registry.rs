@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::collect::{COLLECT, Collect};
 use super::{Filter, FilterError, Reduction, ReductionLimits, Specification};
 
 /// The name of the filter that takes a [`Specification`] as its parameters.
@@ -10,7 +11,7 @@ pub const REDUCE: &str = "reduce";
 
 type Maker = Box<dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync>;
 
-/// The filters that a program knows: [`REDUCE`], and those it brings.
+/// The filters that a program knows: [`REDUCE`] and [`COLLECT`], and those it brings.
 ///
 /// ```
 /// use banyan_tree::reduce::{Filters, REDUCE, Reduction, ReductionLimits};
@@ -23,14 +24,14 @@ type Maker = Box<dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + 
 /// assert!(filters.make("hottest", b"").is_ok());
 /// assert!(filters.make(REDUCE, b"avg(load) by host").is_ok());
 /// let error = filters.make("coldest", b"").err().expect("nobody registered it");
-/// assert_eq!(error.to_string(), "there is no filter coldest; this program has hottest, reduce");
+/// assert_eq!(error.to_string(), "there is no filter coldest; this program has collect, hottest, reduce");
 /// ```
 pub struct Filters {
     makers: BTreeMap<String, Maker>,
 }
 
 impl Filters {
-    /// Only [`REDUCE`], with these limits.
+    /// Only [`COLLECT`], and [`REDUCE`] with these limits.
     pub fn new(limits: ReductionLimits) -> Filters {
         let mut filters = Filters { makers: BTreeMap::new() };
         filters.register(REDUCE, move |parameters| {
@@ -38,6 +39,10 @@ impl Filters {
             let text = std::str::from_utf8(parameters).map_err(|error| wrong(error.to_string()))?;
             let specification = text.parse::<Specification>().map_err(|error| wrong(error.to_string()))?;
             Ok(Box::new(Reduction::new(specification, limits.clone())))
+        });
+        filters.register(COLLECT, |parameters| match parameters {
+            [] => Ok(Box::new(Collect::default())),
+            _ => Err(FilterError::Parameters { name: COLLECT.into(), reason: "it takes no parameters".into() }),
         });
         filters
     }

@@ -3,6 +3,7 @@
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 
+use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
@@ -24,7 +25,7 @@ impl Transformations for Sums {
 struct Sum;
 
 impl Transformation for Sum {
-    fn combine(&mut self, parts: &[Run]) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: Place) -> Result<Bodies, TransformationError> {
         let count = parts.first().map_or(0, |part| part.bodies.len());
         let sums =
             (0..count).map(|wave| parts.iter().map(|part| number(part.bodies.get(wave))).fold(0, u64::wrapping_add));

@@ -1,0 +1,231 @@
+//! Filters at work in a node: runs of waves are taken apart, given to a filter, and what it makes becomes a run again.
+//!
+//! The formats of a run are looked up once, not for each wave. Many waves go to the filter at once where it can take
+//! them so ([`Filter::waves`]), and one by one otherwise.
+
+use std::fmt;
+use std::sync::Arc;
+
+use banyan_ndr::{Buffer, Format, FormatId};
+
+use crate::format_book::FormatBook;
+use crate::ids::Wave;
+use crate::reduce::{COLLECT, Filter, Filters, Output, Part, PartRun, Place};
+use crate::run::{Bodies, Run, shared};
+use crate::transformation::{Transformation, TransformationError, Transformations};
+
+/// A run ends when its bodies have so many bytes, so that whoever waits for the first waves has them soon.
+const RUN_BYTES: usize = 1 << 20;
+
+/// Formats of which a combiner remembers more than their ids. Children rarely send more than two at a time.
+const REMEMBERED: usize = 64;
+
+/// Makes what streams ask for: the filters of a program, with the formats that its links have brought.
+///
+/// A stream is opened with the name of a filter and, behind a space, its parameters: `reduce max(temp), avg(load)`.
+/// Without any text it gets [`COLLECT`]: all records of a wave in one, with who sent each.
+///
+/// ```
+/// use banyan_tree::reduce::{Filters, ReductionLimits};
+/// use banyan_tree::{Combiners, FormatBook, Transformations};
+///
+/// let combiners = Combiners::new(Filters::new(ReductionLimits::default()), FormatBook::new());
+/// assert!(combiners.make("reduce sum(value)").is_ok());
+/// assert!(combiners.make("").is_ok());
+/// let error = combiners.make("reduse sum(value)").err().expect("nobody brought that");
+/// assert_eq!(error.to_string(), "there is no filter reduse; this program has collect, reduce");
+/// ```
+#[derive(Debug)]
+pub struct Combiners {
+    filters: Filters,
+    formats: FormatBook,
+}
+
+impl Combiners {
+    /// Makes these filters; formats are looked up, and entered, in this book.
+    pub fn new(filters: Filters, formats: FormatBook) -> Combiners {
+        Combiners { filters, formats }
+    }
+}
+
+impl Transformations for Combiners {
+    fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
+        let text = text.trim();
+        let (name, parameters) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let name = if name.is_empty() { COLLECT } else { name };
+        let filter = self.filters.make(name, parameters.trim_start().as_bytes()).map_err(failed)?;
+        Ok(Box::new(Combiner::new(name, filter, self.formats.clone())))
+    }
+}
+
+/// What a filter made of a wave.
+type Made = Result<(Format, Buffer), TransformationError>;
+
+/// A filter of one stream at one node.
+struct Combiner {
+    name: String,
+    filter: Box<dyn Filter>,
+    formats: FormatBook,
+    /// Formats of parts, to be had without a lock.
+    known: Vec<Format>,
+    /// The format of what the filter made last, which is in the book.
+    made: Option<FormatId>,
+    output: Output,
+    /// A wave that the filter has seen and that could not be part of the run before, with what came of it.
+    seen: Option<(Wave, Made)>,
+}
+
+impl Transformation for Combiner {
+    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+        let first = parts.first().map_or(Wave(0), |part| part.first);
+        let places = self.find_formats(parts)?;
+        // Taken out while the filter, which is a part of this as well, works.
+        let known = std::mem::take(&mut self.known);
+        let runs: Vec<PartRun<'_>> =
+            parts.iter().zip(places).map(|(part, place)| PartRun::new(part, &known[place])).collect();
+        let seen = self.seen.take().filter(|(wave, _)| *wave == first).map(|(_, made)| made);
+        let at_once = if seen.is_none() { self.filter.waves(&runs, place) } else { None };
+        let combined = match at_once {
+            Some((format, bodies)) => self.enter(&format).map(|()| bodies),
+            None => self.one_by_one(&runs, first, place, seen),
+        };
+        self.known = known;
+        combined
+    }
+}
+
+impl Combiner {
+    fn new(name: &str, filter: Box<dyn Filter>, formats: FormatBook) -> Combiner {
+        let (known, output) = (Vec::new(), Output::new());
+        Combiner { name: name.into(), filter, formats, known, made: None, output, seen: None }
+    }
+
+    /// Where among those that are known the formats of parts are.
+    fn find_formats(&mut self, parts: &[Run]) -> Result<Vec<usize>, TransformationError> {
+        if self.known.len() > REMEMBERED {
+            self.known.clear();
+        }
+        parts.iter().map(|part| self.find_format(part)).collect()
+    }
+
+    fn find_format(&mut self, part: &Run) -> Result<usize, TransformationError> {
+        let id = part.bodies.format();
+        if let Some(at) = self.known.iter().position(|known| known.id() == id) {
+            return Ok(at);
+        }
+        let format = self.formats.get(id).ok_or_else(|| unknown(part))?;
+        self.known.push(format);
+        Ok(self.known.len() - 1)
+    }
+
+    /// One wave after the other, as long as they become records of one format.
+    fn one_by_one(
+        &mut self,
+        parts: &[PartRun<'_>],
+        first: Wave,
+        place: Place,
+        seen: Option<Made>,
+    ) -> Result<Bodies, TransformationError> {
+        let count = parts.first().map_or(0, |part| part.bodies.len());
+        let mut wave: Vec<Part<'_>> = Vec::with_capacity(parts.len());
+        let (format, body) = match seen {
+            Some(made) => made?,
+            None => {
+                wave.extend(parts.iter().map(|part| part.wave(0)));
+                self.make(&wave, place)?;
+                self.take_made()?
+            }
+        };
+        self.enter(&format)?;
+        let mut bodies = Joined::new(body);
+        for at in 1..count {
+            if bodies.bytes.len() >= RUN_BYTES {
+                break;
+            }
+            wave.clear();
+            wave.extend(parts.iter().map(|part| part.wave(at)));
+            let made = self.make(&wave, place);
+            let [(made_format, body)] = self.output.records() else {
+                self.seen = made.err().map(|error| (first.after(at), Err(error)));
+                break;
+            };
+            if made_format.id() != format.id() {
+                self.seen = Some((first.after(at), self.take_made()));
+                break;
+            }
+            bodies.push(body);
+        }
+        bodies.finish(format.id())
+    }
+
+    /// Has the filter make a record of a wave: it is the only one in the output, or there is none.
+    fn make(&mut self, wave: &[Part<'_>], place: Place) -> Result<(), TransformationError> {
+        self.output.clear();
+        let made = self.filter.wave(wave, place, &mut self.output).map_err(failed);
+        let count = self.output.records().len();
+        let made = made.and_then(|()| if count == 1 { Ok(()) } else { Err(not_one(&self.name, count)) });
+        made.inspect_err(|_| self.output.clear())
+    }
+
+    fn take_made(&mut self) -> Made {
+        let made = self.output.take().next();
+        made.ok_or_else(|| not_one(&self.name, 0))
+    }
+
+    /// Enters a format that the filter made into the book.
+    fn enter(&mut self, format: &Format) -> Result<(), TransformationError> {
+        if self.made != Some(format.id()) {
+            self.formats.learn(format).map_err(failed)?;
+            self.made = Some(format.id());
+        }
+        Ok(())
+    }
+}
+
+/// Bodies of a run that is being made.
+struct Joined {
+    bytes: Buffer,
+    ends: Vec<usize>,
+}
+
+impl Joined {
+    /// The first body; its memory becomes that of all.
+    fn new(first: Buffer) -> Joined {
+        Joined { ends: vec![first.len()], bytes: first }
+    }
+
+    fn push(&mut self, body: &[u8]) {
+        self.bytes.extend_from_slice(body);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn finish(self, format: FormatId) -> Result<Bodies, TransformationError> {
+        let Joined { bytes, ends } = self;
+        let too_long = |_| TransformationError(format!("a record of {} bytes is too long for a wave", bytes.len()));
+        let end = |end: &usize| u32::try_from(*end).map_err(too_long);
+        let size = ends.first().copied().unwrap_or(0);
+        let is_uniform = ends.iter().enumerate().all(|(at, end)| *end == (at + 1) * size);
+        let bodies = if is_uniform {
+            Bodies::of_size(format, end(&size)?, end(&ends.len())?, shared(bytes))
+        } else {
+            let ends = ends.iter().map(end).collect::<Result<Arc<[u32]>, _>>()?;
+            Bodies::by_ends(format, ends, shared(bytes))
+        };
+        bodies.map_err(failed)
+    }
+}
+
+fn failed(error: impl fmt::Display) -> TransformationError {
+    TransformationError(error.to_string())
+}
+
+#[cold]
+fn unknown(part: &Run) -> TransformationError {
+    let (members, format) = (&part.members, part.bodies.format());
+    TransformationError(format!("members {members} send records of format {format}, which nobody has described here"))
+}
+
+#[cold]
+fn not_one(name: &str, count: usize) -> TransformationError {
+    TransformationError(format!("filter {name} made {count} records of a wave; a filter makes exactly one"))
+}

@@ -1,0 +1,238 @@
+//! Filters on runs of waves: many at once as one by one, errors where they belong, and streams without a filter.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, RecordView};
+use banyan_tree::reduce::{
+    Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
+};
+use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, Wave};
+use proptest::prelude::*;
+
+/// A record of 24 bytes, in the byte order of some machine.
+fn sample(order: ByteOrder) -> Format {
+    let record = CStruct::new("sample", 24, 8).int("small", 0, 4).int("large", 8, 8).float("real", 16, 8);
+    record.build().unwrap().relaid(order, PointerWidth::NATIVE).unwrap()
+}
+
+fn encode(order: ByteOrder, (small, large, real): (i32, i64, f64)) -> [u8; 24] {
+    let mut body = [0; 24];
+    let mut put = |at: usize, bytes: &mut [u8]| {
+        if order != ByteOrder::NATIVE {
+            bytes.reverse();
+        }
+        body[at..at + bytes.len()].copy_from_slice(bytes);
+    };
+    put(0, &mut small.to_ne_bytes());
+    put(8, &mut large.to_ne_bytes());
+    put(16, &mut real.to_ne_bytes());
+    body
+}
+
+fn combiners(formats: &FormatBook) -> Combiners {
+    Combiners::new(Filters::new(ReductionLimits::default()), formats.clone())
+}
+
+fn run(members: &str, is_partial: bool, bodies: Bodies) -> Run {
+    let members: Arc<RankSet> = Arc::new(members.parse().unwrap());
+    Run { stream: StreamId(1), first: Wave(0), members, is_fresh: true, is_partial, bodies }
+}
+
+/// Everything there is of a run, wave by wave.
+fn all(combiner: &mut dyn Transformation, parts: &[Run], place: Place) -> Vec<Result<(FormatId, Vec<u8>), String>> {
+    let mut made = Vec::new();
+    let end = parts[0].end();
+    let mut next = parts[0].first;
+    while next < end {
+        let rest: Vec<Run> = parts.iter().map(|part| part.within(next..end).unwrap()).collect();
+        match combiner.combine(&rest, place) {
+            Ok(bodies) => {
+                made.extend(bodies.iter().map(|body| Ok((bodies.format(), body.to_vec()))));
+                next = next.after(bodies.len());
+            }
+            Err(error) => {
+                made.push(Err(error.to_string()));
+                next = next.after(1);
+            }
+        }
+    }
+    made
+}
+
+fn specification() -> impl Strategy<Value = String> {
+    let path = prop::sample::select(vec!["small", "large", "real"]);
+    let function = (prop::sample::select(vec!["sum", "avg", "min", "max", "count", "exact_sum"]), path);
+    let list = prop::collection::btree_set(function.prop_map(|(name, path)| format!("{name}({path})")), 1..4);
+    list.prop_map(|list| list.into_iter().chain(["count()".into()]).collect::<Vec<_>>().join(", "))
+}
+
+fn value() -> impl Strategy<Value = (i32, i64, f64)> {
+    let real = prop_oneof![any::<f64>(), Just(0.0), Just(-0.0), Just(f64::NAN), (-4i8..4).prop_map(f64::from)];
+    (-3i32..3, prop_oneof![any::<i64>(), -3i64..3], real)
+}
+
+proptest! {
+    #[test]
+    fn many_waves_at_once_are_the_same_bits_as_one_by_one(
+        text in specification(),
+        values in prop::collection::vec(prop::collection::vec(value(), 5), 1..6),
+        foreign in prop::collection::vec(any::<bool>(), 6),
+    ) {
+        let formats = FormatBook::new();
+        let members: Vec<(Format, Vec<[u8; 24]>)> = values.iter().zip(&foreign).map(|(values, foreign)| {
+            let order = if *foreign { ByteOrder::Big } else { ByteOrder::Little };
+            let format = sample(order);
+            formats.learn(&format).unwrap();
+            (format, values.iter().map(|value| encode(order, *value)).collect())
+        }).collect();
+        let runs: Vec<Run> = members.iter().enumerate().map(|(rank, (format, bodies))| {
+            run(&rank.to_string(), false, Bodies::of_size(format.id(), 24, 5, bodies.concat().into()).unwrap())
+        }).collect();
+        for place in [Place::Inner, Place::Root] {
+            let mut combiner = combiners(&formats).make(&format!("reduce {text}")).unwrap();
+            let made = all(&mut *combiner, &runs, place);
+            let mut reduction = Reduction::new(text.parse().unwrap(), ReductionLimits::default());
+            for (wave, made) in made.into_iter().enumerate() {
+                let mut out = Output::new();
+                let parts: Vec<Part<'_>> = runs.iter().zip(&members).map(|(run, (format, bodies))| {
+                    Part { members: &run.members, format, body: &bodies[wave], is_partial: false }
+                }).collect();
+                let alone = reduction.wave(&parts, place, &mut out).map_err(|error| error.to_string());
+                let alone = alone.map(|()| (out.records()[0].0.id(), out.records()[0].1.to_vec()));
+                prop_assert_eq!(made, alone, "wave {}", wave);
+            }
+        }
+        // Two nodes below, and one above them that merges what they made.
+        let cut = runs.len().div_ceil(2);
+        let mut combiner = combiners(&formats).make(&format!("reduce {text}")).unwrap();
+        let below: Vec<Run> = runs.chunks(cut).enumerate().map(|(at, runs)| {
+            let bodies = combiner.combine(runs, Place::Inner).unwrap();
+            let first = at * cut;
+            run(&format!("{first}-{}", first + runs.len() - 1), true, bodies)
+        }).collect();
+        let above = all(&mut *combiner, &below, Place::Root);
+        let mut reduction = Reduction::new(text.parse().unwrap(), ReductionLimits::default());
+        for (wave, above) in above.into_iter().enumerate() {
+            let (_, body) = above.unwrap();
+            let mut out = Output::new();
+            let known: Vec<Format> = below.iter().map(|run| formats.get(run.bodies.format()).unwrap()).collect();
+            let parts: Vec<Part<'_>> = below.iter().zip(&known).map(|(run, format)| {
+                Part { members: &run.members, format, body: run.bodies.get(wave as u32), is_partial: true }
+            }).collect();
+            reduction.wave(&parts, Place::Root, &mut out).unwrap();
+            prop_assert_eq!(body, out.records()[0].1.to_vec(), "wave {}", wave);
+        }
+    }
+}
+
+#[test]
+fn a_wave_that_fails_does_not_spoil_those_beside_it() {
+    let formats = FormatBook::new();
+    let format = CStruct::new("flagged", 1, 1).boolean("flag", 0, 1).build().unwrap();
+    formats.learn(&format).unwrap();
+    let mut combiner = combiners(&formats).make("reduce sum(flag)").unwrap();
+    let bodies = Bodies::of_size(format.id(), 1, 4, vec![1u8, 1, 7, 1].into()).unwrap();
+    let made = all(&mut *combiner, &[run("3", false, bodies)], Place::Root);
+    let is_good: Vec<bool> = made.iter().map(Result::is_ok).collect();
+    assert_eq!(is_good, [true, true, false, true]);
+    assert!(made[2].as_ref().unwrap_err().starts_with("members 3: "), "{made:?}");
+}
+
+/// Passes records on, twice as many as the body of the first says; shortens those of even waves; and remembers how
+/// many it has seen.
+struct Moody {
+    seen: u64,
+}
+
+impl Filter for Moody {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        self.seen += 1;
+        match parts[0].body {
+            [0] => Ok(()),
+            [9] => Err(FilterError::Custom(format!("wave {} is not good", self.seen))),
+            [1] => {
+                out.push(parts[0].format, parts[0].body);
+                Ok(())
+            }
+            _ => {
+                let wide = CStruct::new("wide", 8, 8).int("seen", 0, 8).build().unwrap();
+                out.push(&wide, &self.seen.to_ne_bytes());
+                Ok(())
+            }
+        }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Lost
+    }
+}
+
+#[test]
+fn a_filter_sees_every_wave_once_whatever_it_makes_of_it() {
+    let formats = FormatBook::new();
+    let format = CStruct::new("byte", 1, 1).int("x", 0, 1).build().unwrap();
+    formats.learn(&format).unwrap();
+    let mut filters = Filters::new(ReductionLimits::default());
+    filters.register("moody", |_| Ok(Box::new(Moody { seen: 0 })));
+    let mut combiner = Combiners::new(filters, formats.clone()).make("moody").unwrap();
+    let bodies = Bodies::of_size(format.id(), 1, 8, vec![1u8, 2, 1, 9, 0, 2, 2, 1].into()).unwrap();
+    let made = all(&mut *combiner, &[run("0", false, bodies)], Place::Inner);
+    let seen = |number: u64| number.to_ne_bytes().to_vec();
+    let bodies: Vec<Result<Vec<u8>, String>> = made.into_iter().map(|made| made.map(|(_, body)| body)).collect();
+    let expected = [
+        Ok(vec![1]),
+        Ok(seen(2)),
+        Ok(vec![1]),
+        Err("wave 4 is not good".to_owned()),
+        Err("filter moody made 0 records of a wave; a filter makes exactly one".to_owned()),
+        Ok(seen(6)),
+        Ok(seen(7)),
+        Ok(vec![1]),
+    ];
+    assert_eq!(bodies, expected);
+}
+
+#[test]
+fn a_format_that_nobody_has_described_is_named() {
+    let formats = FormatBook::new();
+    let mut combiner = combiners(&formats).make("reduce sum(x)").unwrap();
+    let bodies = Bodies::one(FormatId::from_bytes([5; 16]), vec![0u8; 4].into());
+    let error = combiner.combine(&[run("4-6", true, bodies)], Place::Root).unwrap_err().to_string();
+    assert!(error.starts_with("members 4-6 send records of format 0505"), "{error}");
+}
+
+#[test]
+fn a_stream_without_a_filter_has_the_records_of_all_in_the_order_of_ranks() {
+    let formats = FormatBook::new();
+    let byte = CStruct::new("byte", 1, 1).int("x", 0, 1).build().unwrap();
+    let word = CStruct::new("word", 4, 4).int("x", 0, 4).build().unwrap();
+    formats.learn(&byte).unwrap();
+    formats.learn(&word).unwrap();
+    let mut combiner = combiners(&formats).make("").unwrap();
+    let bytes = |rank: u8| {
+        let bodies = Bodies::of_size(byte.id(), 1, 2, vec![rank, rank + 100].into()).unwrap();
+        run(&rank.to_string(), false, bodies)
+    };
+    let words = |rank: i32| {
+        let bodies = [rank.to_ne_bytes(), (rank + 100).to_ne_bytes()].concat();
+        run(&rank.to_string(), false, Bodies::of_size(word.id(), 4, 2, bodies.into()).unwrap())
+    };
+    let one = run("1,4", true, combiner.combine(&[bytes(1), words(4)], Place::Inner).unwrap());
+    let other = run("2-3", true, combiner.combine(&[words(2), bytes(3)], Place::Inner).unwrap());
+    let made = combiner.combine(&[bytes(0), one, other], Place::Root).unwrap();
+    let format = formats.get(made.format()).unwrap();
+    for (wave, body) in made.iter().enumerate() {
+        let collected = Collected::read(&format, body, &Limits::default()).unwrap();
+        let read = collected.iter().map(|record| {
+            let view = RecordView::new(&record.format, &record.body).unwrap();
+            (record.rank, record.format.name(), view.value::<i32>("x").unwrap())
+        });
+        let up = 100 * wave as i32;
+        let expected =
+            [(0, "byte", up), (1, "byte", 1 + up), (2, "word", 2 + up), (3, "byte", 3 + up), (4, "word", 4 + up)];
+        assert_eq!(read.collect::<Vec<_>>(), expected);
+    }
+    let half = &made.get(0)[..made.get(0).len() / 2];
+    assert!(Collected::read(&format, half, &Limits::default()).is_err());
+}
