@@ -15,7 +15,7 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, FRESH,
-    GONE, HURRY, MEMBERS, OPEN, OVER, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
     SHORTEST_PAYLOAD, SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
 };
 
@@ -140,7 +140,7 @@ impl Encoder {
 
     fn part_of_run(&self, run: &Run, set: u32, out: &mut Vec<Frame>) {
         let bodies = &run.bodies;
-        let flags = if run.is_fresh { FRESH } else { 0 };
+        let flags = if run.is_fresh { FRESH } else { 0 } | if run.is_partial { PARTIAL } else { 0 };
         let frame = Frame { flags, format: Some(bodies.format()), ..frame(RUN, run.stream.0, set) };
         let numbers = |size: u32| {
             let mut numbers = [0; HEAD_BYTES];

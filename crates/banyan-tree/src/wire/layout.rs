@@ -5,7 +5,8 @@ use banyan_link::{Frame, Kind};
 use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, MEMBERS, MORE,
-    OPEN, OVER, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW,
+    OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SIZES, SKIPPED, URGENT, WELCOME,
+    WITHDRAW,
 };
 
 /// The header of one kind.
@@ -30,7 +31,7 @@ impl Layout {
             ANCESTRY => Layout::new("an ancestry"),
             PLACED => Layout::new("a report of places"),
             GONE => Layout { stream: true, sequence: true, flags: CERTAIN, ..Layout::new("a report of a loss") },
-            RUN => Layout { format: true, flags: FRESH | SIZES | APART, ..Layout::numbered("a run") },
+            RUN => Layout { format: true, flags: FRESH | PARTIAL | SIZES | APART, ..Layout::numbered("a run") },
             PARTICIPATE => Layout::numbered("an entry into a stream"),
             WITHDRAW => Layout::about_stream("a withdrawal from a stream"),
             AGAIN => Layout::about_stream("a request to send again"),

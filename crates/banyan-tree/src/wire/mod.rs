@@ -17,7 +17,7 @@
 //! | [`REFUSE`] | | | | candidates |
 //! | [`PLACED`] | | | | how many places (32 bits), the places, then resumes |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
-//! | [`RUN`], with a format | stream | number of the member set | [`FRESH`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
+//! | [`RUN`], with a format | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
 //! | [`RECORD`], with a format | stream | tag | [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
@@ -98,7 +98,8 @@ const SKIPPED: Kind = Kind::data(53);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;
-// 2 is kept for runs whose bodies a filter made.
+/// Flag of [`RUN`]: a filter made the bodies.
+const PARTIAL: u8 = 2;
 /// Flag of [`RUN`]: the bodies are of several sizes.
 const SIZES: u8 = 4;
 /// Flag of [`ATTACH`]: everyone has refused.
