@@ -19,8 +19,8 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, LARGEST_NUMBER,
-    LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SIZES,
-    SKIPPED, URGENT, WELCOME, WITHDRAW,
+    LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -137,7 +137,8 @@ impl Decoder {
             return Err(reader.value("the size of bodies of several sizes", size));
         };
         let members = self.set(frame, reader)?;
-        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh: frame.flags & FRESH != 0, is_partial: frame.flags & PARTIAL != 0, bodies })
+        let (is_fresh, is_partial) = (frame.flags & FRESH != 0, frame.flags & PARTIAL != 0);
+        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, bodies })
     }
 
     fn packet(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {

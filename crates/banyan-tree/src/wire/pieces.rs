@@ -6,6 +6,8 @@ use banyan_link::Frame;
 use banyan_ndr::Buffer;
 use bytes::Bytes;
 
+use crate::run::shared;
+
 use super::MORE;
 use super::error::WireError;
 use super::layout::Layout;
@@ -60,7 +62,7 @@ impl Pieces {
             self.begun = Some(Begun { first, payload });
             return Ok(None);
         }
-        let payload = Bytes::from_owner(Whole(payload));
+        let payload = shared(payload);
         Ok(Some(Cow::Owned(Frame { flags: first.flags & !MORE, payload, ..first })))
     }
 }
@@ -69,13 +71,4 @@ impl Pieces {
 fn is_continued(first: &Frame, next: &Frame) -> bool {
     let header = |frame: &Frame| (frame.kind, frame.flags | MORE, frame.stream, frame.sequence, frame.format);
     header(first) == header(next)
-}
-
-/// What was put together.
-struct Whole(Buffer);
-
-impl AsRef<[u8]> for Whole {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
 }

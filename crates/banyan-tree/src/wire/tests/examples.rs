@@ -17,7 +17,7 @@ const FORMAT: FormatId = FormatId::from_bytes([7; 16]);
 fn run(members: &Arc<RankSet>, size: u32, count: u32) -> Message {
     let bodies = Bodies::of_size(FORMAT, size, count, vec![5; (size * count) as usize].into()).unwrap();
     let members = Arc::clone(members);
-    Message::Run(Run { stream: StreamId(1), first: Wave(10), members, is_fresh: true, bodies })
+    Message::Run(Run { stream: StreamId(1), first: Wave(10), members, is_fresh: true, is_partial: false, bodies })
 }
 
 fn set(ranks: impl IntoIterator<Item = u32>) -> Arc<RankSet> {
@@ -90,7 +90,14 @@ fn a_run_of_very_many_waves_travels_as_several() {
             true => Bodies::by_ends(FORMAT, (1..=count).collect(), bytes),
         };
         let (stream, bodies) = (StreamId(1), bodies.unwrap());
-        let sent = [Message::Run(Run { stream, first: Wave(7), members: set([1]), is_fresh: false, bodies })];
+        let sent = [Message::Run(Run {
+            stream,
+            first: Wave(7),
+            members: set([1]),
+            is_fresh: false,
+            is_partial: true,
+            bodies,
+        })];
         let received = messages(&frames(&sent, &AddressBook::new(), 1 << 20), &mut AddressBook::new()).unwrap();
         assert!(received.len() >= 4);
         assert_eq!(meaning(&received), meaning(&sent));

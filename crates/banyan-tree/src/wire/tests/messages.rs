@@ -64,12 +64,13 @@ fn any_packet() -> impl Strategy<Value = Message> {
 }
 
 pub(super) fn any_run() -> impl Strategy<Value = Run> {
-    (any::<u32>(), number(), any_set(), any::<bool>(), bodies()).prop_map(
-        |(stream, first, members, is_fresh, bodies)| Run {
+    (any::<u32>(), number(), any_set(), any::<(bool, bool)>(), bodies()).prop_map(
+        |(stream, first, members, (is_fresh, is_partial), bodies)| Run {
             stream: StreamId(stream),
             first: Wave(first.min(LARGEST_NUMBER - u64::from(bodies.len()))),
             members,
             is_fresh,
+            is_partial,
             bodies,
         },
     )

@@ -38,8 +38,8 @@ fn meaning(messages: &[Message]) -> String {
         };
         let format = run.bodies.format();
         for (wave, body) in (run.first.0..).zip(run.bodies.iter()) {
-            let (stream, members, is_fresh) = (run.stream, &run.members, run.is_fresh);
-            writeln!(text, "{stream}, wave {wave} of {members:?}, {is_fresh}, {format}: {body:?}").unwrap();
+            let (stream, members, marks) = (run.stream, &run.members, (run.is_fresh, run.is_partial));
+            writeln!(text, "{stream}, wave {wave} of {members:?}, {marks:?}, {format}: {body:?}").unwrap();
         }
     }
     text
