@@ -22,8 +22,8 @@ use crate::message;
 use crate::node::child::COMPLAINT;
 use crate::node::greeting::READY;
 use crate::node::together::Together;
-use crate::node::{Node, Setting, agent_link_options};
-use crate::process::{Spawner, end_descendants, keep};
+use crate::node::{Extending, Node, Setting, agent_link_options};
+use crate::process::{Spawner, end_descendants, keep, keep_guarded};
 use crate::shape;
 
 /// How long an agent waits for its work after it was started.
@@ -61,8 +61,9 @@ pub fn become_agent_if_asked() {
 
 /// As [`become_agent_if_asked`], with an extension: `make` makes it in the agent, if the session asks for one.
 ///
-/// When the agent is killed, `guard` is called by the process that watches over it, which then ends all that the agent
-/// had started: it is to return when the extension's network is over or [nobody is left](GuardInfo::is_anyone_left).
+/// When the agent is killed, `guard` is called on its host, in a process of its own. What the agent had started lives on
+/// until it returns: it is to return when the extension's network is over or
+/// [nobody is left](GuardInfo::is_anyone_left).
 pub fn become_agent_if_asked_with(make: impl FnOnce() -> Box<dyn AgentExtension>, guard: fn(&GuardInfo)) {
     if let Some(channel) = asked() {
         std::process::exit(run_agent_with(&channel, make, guard));
@@ -130,7 +131,7 @@ fn fail(why: &str) -> ! {
 
 /// Runs an agent to its end; the exit status.
 pub fn run_agent(channel: &AgentChannel) -> i32 {
-    run(channel, || None)
+    finish(keep().map(|worker| work(channel, worker.keeper, || None)))
 }
 
 /// Runs an agent with an extension to its end; the exit status. See [`become_agent_if_asked_with`].
@@ -139,14 +140,18 @@ pub fn run_agent_with(
     make: impl FnOnce() -> Box<dyn AgentExtension>,
     guard: fn(&GuardInfo),
 ) -> i32 {
-    let _ = guard;
-    run(channel, || Some(make()))
+    let kept = keep_guarded(Box::new(move |word, left| {
+        if let Some(info) = GuardInfo::new(word, left) {
+            guard(&info);
+        }
+    }));
+    finish(kept.map(|(worker, will)| work(channel, worker.keeper, || Some(Extending { agent: make(), will }))))
 }
 
-fn run(channel: &AgentChannel, make: impl FnOnce() -> Option<Box<dyn AgentExtension>>) -> i32 {
-    let worked = match keep() {
-        Ok(worker) => {
-            let worked = work(channel, worker.keeper, make);
+/// The exit status of a worker that has done its work, or could not be made.
+fn finish(worked: io::Result<Result<(), String>>) -> i32 {
+    let worked = match worked {
+        Ok(worked) => {
             // The keeper would do the same, if it is still there.
             worked.and(end_descendants(&[]).map(drop).map_err(|error| error.to_string()))
         }
@@ -158,11 +163,7 @@ fn run(channel: &AgentChannel, make: impl FnOnce() -> Option<Box<dyn AgentExtens
     }
 }
 
-fn work(
-    channel: &AgentChannel,
-    keeper: OwnedFd,
-    make: impl FnOnce() -> Option<Box<dyn AgentExtension>>,
-) -> Result<(), String> {
+fn work(channel: &AgentChannel, keeper: OwnedFd, extension: impl FnOnce() -> Option<Extending>) -> Result<(), String> {
     let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
     // Nothing else runs in an agent.
     spawner.remember_signals();
@@ -191,7 +192,7 @@ fn work(
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
     agent_program.installed.clone_from(&assignment.installed_agent);
     let held = assignment.held;
-    let extension = assignment.note.as_ref().and_then(|_| make());
+    let extension = assignment.note.as_ref().and_then(|_| extension());
     let (keeper, listener, hosts) = (Some(keeper), door, Vec::new());
     let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;

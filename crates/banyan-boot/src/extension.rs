@@ -15,9 +15,10 @@ use std::sync::Arc;
 use banyan_ndr::Record;
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::described;
 use crate::inherited::inherited_socket;
 use crate::member::JoinError;
-use crate::process::reap_all;
+use crate::process::Left;
 
 /// The environment variable that tells a member where its socket to the agent's extension is: `fd:6`.
 pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
@@ -102,13 +103,19 @@ impl ExtensionControl {
 pub struct GuardInfo {
     /// The agent that was killed.
     pub agent: AgentInfo,
+    left: Left,
 }
 
 impl GuardInfo {
-    /// Whether any process lives that the agent, or what it started, has started. Takes note of those that have ended, so
-    /// it is to be asked now and then.
+    /// From the last word of the agent; `None` if it is none.
+    pub(crate) fn new(word: &[u8], left: Left) -> Option<GuardInfo> {
+        Some(GuardInfo { agent: described::decode(word).ok()?, left })
+    }
+
+    /// Whether any process lives that the agent, or what it started, has started. Nobody tells when that changes, so it is
+    /// to be asked now and then. A guard that does not return some seconds after the last of them is ended.
     pub fn is_anyone_left(&self) -> bool {
-        reap_all()
+        self.left.is_anyone()
     }
 }
 

@@ -280,8 +280,10 @@ impl Node {
                 "its agent was lost: {why}{}",
                 words.map_or_else(String::new, |words| format!(" (last words: {words:?})"))
             ),
-            remedy: "its members were ended; look into the host's log for the reason (out of memory, reboot, a signal)"
-                .into(),
+            remedy: format!(
+                "its members {}; look into the host's log for the reason (out of memory, reboot, a signal)",
+                if self.assignment.note.is_some() { "go on without it" } else { "were ended" }
+            ),
             members: agent.ranks.to_string(),
         };
         self.problem(problem);
@@ -293,7 +295,10 @@ impl Node {
         if self.agents[index].stage == Stage::Starting {
             self.starting -= 1;
         }
-        self.stop_starter(index);
+        // With an extension, what was there lives on in the care of the agent's keeper.
+        if self.assignment.note.is_none() || self.agents[index].stage != Stage::Linked {
+            self.stop_starter(index);
+        }
         self.close_agent_link(index);
         self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];

@@ -73,6 +73,10 @@ impl Node {
                 self.stop_starter(index);
                 self.agents[index].stage = Stage::Ended;
             }
+            if self.agents[index].stage == Stage::Gone {
+                // What it left behind may be guarded.
+                self.stop_starter(index);
+            }
         }
     }
 
@@ -231,11 +235,7 @@ impl Node {
     /// A link broke.
     pub(super) fn link_lost(&mut self, token: Token, error: &str) {
         match token {
-            Token::Parent if self.detached => self.front_end_left(),
-            Token::Parent => {
-                self.parent_is_gone();
-                self.end();
-            }
+            Token::Parent => self.parent_gone(),
             Token::Agent(index) => self.agent_gone(index as usize, error),
             Token::Member(index) if self.attaches(index as usize) => {
                 self.attached_gone(index as usize, ExitState::Lost(format!("lost its link: {error}")));
@@ -245,28 +245,26 @@ impl Node {
         }
     }
 
-    /// The front-end has detached and is gone: members stay, but collectives went through it.
-    fn front_end_left(&mut self) {
-        self.parent_is_gone();
-        let why = "the front-end has detached from the session".to_owned();
-        self.collectives.parent_gone(why, &mut self.outgoing);
-        self.deliver();
-    }
-
-    fn parent_is_gone(&mut self) {
+    /// The parent is gone. If the front-end had detached, or there is an extension to say when it is over, members stay; but
+    /// collectives went through the parent. Otherwise everything ends.
+    fn parent_gone(&mut self) {
         if let Up::Parent(wire) = &mut self.up {
             wire.unwatch(&self.poller);
         }
+        let why = match (self.detached, &self.extension) {
+            (true, _) => "the front-end has detached from the session",
+            (false, Some(_)) => "the node above this agent is gone",
+            (false, None) => return self.end(),
+        };
+        self.detached = true;
+        self.collectives.parent_gone(why.to_owned(), &mut self.outgoing);
+        self.deliver();
     }
 
     /// The other side said goodbye.
     pub(super) fn link_closed(&mut self, token: Token) {
         match token {
-            Token::Parent if self.detached => self.front_end_left(),
-            Token::Parent => {
-                self.parent_is_gone();
-                self.end();
-            }
+            Token::Parent => self.parent_gone(),
             Token::Agent(index) => self.agent_gone(index as usize, "it said goodbye"),
             Token::Member(index) if self.attaches(index as usize) => {
                 self.attached_gone(index as usize, ExitState::Exited(0));

@@ -1,21 +1,32 @@
 //! A node and the extension of its program: what it is told, and what it says.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use banyan_link::Interest;
 
 use super::Node;
+use super::member::Member;
 use super::token::Token;
 use crate::assignment::Assignment;
+use crate::described;
 use crate::extension::{AgentExtension, AgentInfo, ExtensionControl, NOTE_BYTES};
 use crate::launcher::Way;
 use crate::layout::ranks_of;
 use crate::problem::{Problem, ProblemKind};
+use crate::process::Will;
+
+/// An extension that may begin.
+pub(crate) struct Extending {
+    pub(crate) agent: Box<dyn AgentExtension>,
+    /// What the agent's keeper guards if the agent is killed.
+    pub(crate) will: Will,
+}
 
 /// An extension at work.
 pub(super) struct Extension {
     agent: Box<dyn AgentExtension>,
+    will: Will,
     /// What it says to the agent.
     control: ExtensionControl,
 }
@@ -38,9 +49,9 @@ impl AgentInfo {
 
 impl Node {
     /// Lets the extension begin, if the session has one. An agent that cannot says why, and ends.
-    pub(super) fn begin_extension(&mut self, extension: Option<Box<dyn AgentExtension>>) {
+    pub(super) fn begin_extension(&mut self, extension: Option<Extending>) {
         let Some(note) = &self.assignment.note else { return };
-        let Some(agent) = extension else {
+        let Some(extension) = extension else {
             let program = self.agent_program.path.display();
             let cause = format!("the session asks its agents for an extension that the program {program} has not got");
             return self.decline(
@@ -49,17 +60,19 @@ impl Node {
             );
         };
         let info = AgentInfo::of(&self.assignment, &self.host, note);
-        match self.begin(agent, &info) {
+        match self.begin(extension, &info) {
             Ok(note) => self.note = note,
             Err(error) => self.decline(format!("the extension of its agent cannot begin: {error}"), ""),
         }
     }
 
-    fn begin(&mut self, mut agent: Box<dyn AgentExtension>, info: &AgentInfo) -> io::Result<Vec<u8>> {
+    fn begin(&mut self, extension: Extending, info: &AgentInfo) -> io::Result<Vec<u8>> {
+        let Extending { mut agent, will } = extension;
         let control = ExtensionControl::new()?;
         self.poller.register(control.bell(), Token::Extension.number(), Interest::READ)?;
         let note = agent.begin(info, control.clone())?;
-        self.extension = Some(Extension { agent, control });
+        will.leave_word(&described::encode(info).map_err(io::Error::other)?)?;
+        self.extension = Some(Extension { agent, will, control });
         if note.len() > NOTE_BYTES {
             return Err(io::Error::other(format!("its note has {} bytes, more than {NOTE_BYTES}", note.len())));
         }
@@ -86,15 +99,25 @@ impl Node {
         self.end();
     }
 
-    pub(super) fn extend_to(&mut self, rank: u32, socket: Option<OwnedFd>) {
-        if let (Some(extension), Some(socket)) = (&mut self.extension, socket) {
-            extension.agent.member_started(rank, socket);
+    /// A member was started: the extension gets its end of the socket, the keeper what the member writes to.
+    pub(super) fn extend_to(&mut self, index: usize, socket: Option<OwnedFd>) {
+        let (Some(extension), Some(socket)) = (&mut self.extension, socket) else { return };
+        let Member { rank, output, errors, .. } = &self.members[index];
+        extension.agent.member_started(*rank, socket);
+        let pipes: Vec<BorrowedFd<'_>> =
+            [output, errors].into_iter().flatten().map(|pipe| pipe.stream.as_fd()).collect();
+        if !pipes.is_empty()
+            && let Err(error) = extension.will.leave_pipes(*rank, &pipes)
+        {
+            self.give_up(&format!("its keeper does not take what it is to guard: {error}"));
         }
     }
 
     pub(super) fn tell_extension_of_end(&mut self, rank: u32) {
         if let Some(extension) = &mut self.extension {
             extension.agent.member_ended(rank);
+            // A keeper that is gone, or hangs, is noticed by itself.
+            let _ = extension.will.withdraw_pipes(rank);
         }
     }
 

@@ -56,11 +56,10 @@ impl Node {
         let place = (&self.poller, Token::Member(index as u32));
         let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
         let common = Common { null: self.null.as_fd(), shared, extends: given.extends };
-        let rank = member.rank;
         let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
-        self.extend_to(rank, socket);
+        self.extend_to(index, socket);
         self.welcome(index);
         self.watch_member(index);
         Ok(())
@@ -275,7 +274,8 @@ fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Pre
         environment,
         directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),
         limits: image.limits.parse::<Limits>().unwrap_or_default(),
-        outlives_parent: false,
+        // Those that are to live on when the agent is killed: its keeper ends them in time.
+        outlives_parent: given.extends,
     }
     .prepare()
 }

@@ -38,7 +38,6 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
-use crate::extension::AgentExtension;
 use crate::launcher::program::AgentProgram;
 use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
@@ -49,6 +48,7 @@ use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
+pub(crate) use extension::Extending;
 use extension::Extension;
 use member::{InputPipe, Member};
 use shared::{Next, SHARED_FRAMES, Shared};
@@ -179,7 +179,7 @@ pub(crate) struct Setting {
     /// Whether members wait for a release.
     pub(crate) held: bool,
     /// What an agent's program does besides.
-    pub(crate) extension: Option<Box<dyn AgentExtension>>,
+    pub(crate) extension: Option<Extending>,
 }
 
 impl Node {

@@ -39,8 +39,7 @@ pub enum LeftOver {
 pub fn end_descendants(except: &[Pid]) -> Result<usize, LeftOver> {
     let (mut ended, mut idle) = (0, 0);
     loop {
-        let mut doomed = children()?;
-        doomed.retain(|child| !except.contains(child));
+        let doomed = children(except)?;
         let Some(first) = doomed.first() else { return Ok(ended) };
         for child in &doomed {
             // They are children and not reaped yet, so the ids are theirs.
@@ -62,19 +61,7 @@ pub fn end_descendants(except: &[Pid]) -> Result<usize, LeftOver> {
 /// # Errors
 /// If `/proc` cannot be read.
 pub fn reap_orphans(members: impl Fn(Pid) -> bool) -> io::Result<usize> {
-    Ok(children()?.into_iter().filter(|child| !members(*child)).filter(|child| reap(*child)).count())
-}
-
-/// Reaps every child that has ended; whether any has not. For a subreaper: whether anything is left that descends from it.
-pub(crate) fn reap_all() -> bool {
-    loop {
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => {}
-            Ok(None) => return true,
-            // There are no children, which is the only thing that can be wrong with this call.
-            Err(_) => return false,
-        }
-    }
+    Ok(children(&[])?.into_iter().filter(|child| !members(*child)).filter(|child| reap(*child)).count())
 }
 
 fn reap(child: Pid) -> bool {
@@ -87,13 +74,17 @@ fn wait_a_round(child: Pid) {
     let _ = rustix::event::poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&ROUND));
 }
 
-/// The children of this process, those that have ended and are not reaped among them.
-fn children() -> io::Result<Vec<Pid>> {
+/// The children of this process but `except`, those that have ended and are not reaped among them.
+pub(super) fn children(except: &[Pid]) -> io::Result<Vec<Pid>> {
+    let others = |mut children: Vec<Pid>| {
+        children.retain(|child| !except.contains(child));
+        children
+    };
     // The kernel's own list is fast but not there everywhere, and may miss some while others end: when it shows none,
     // the slow way decides.
-    match listed_children() {
+    match listed_children().map(others) {
         Ok(children) if !children.is_empty() => Ok(children),
-        _ => scanned_children(),
+        _ => scanned_children().map(others),
     }
 }
 

@@ -5,21 +5,28 @@
 //! started sessions of their own too, becomes a child of the worker, and if the worker is gone, of the keeper.
 //!
 //! - The worker ends, also by SIGKILL: the keeper kills and reaps all that is left and exits with the worker's status.
+//!   With a guard ([`keep_guarded`]) that is put off if the worker was killed: what is left lives on
+//!   ([`guard`](super::guard)) until the guard has ended.
 //! - The keeper ends, also by SIGKILL: the worker sees its pidfd become readable, ends everything
 //!   ([`end_descendants`]), and exits.
-//! - Signals that ask the keeper to end, stop or look up are passed to the worker.
+//! - Signals that ask the keeper to end, stop or look up are passed to the worker. A keeper that was asked to end does not
+//!   guard.
 //!
-//! The keeper holds no descriptor of anybody: its standard streams are `/dev/null`, all others are closed. Who kills
-//! both at the same instant is only met by the members' own bond to the worker's life.
+//! The keeper holds no descriptor of anybody but what its worker leaves it to guard: its standard streams are `/dev/null`,
+//! all others are closed. Who kills both at the same instant is only met by the members' own bond to the worker's life,
+//! which members that are to be guarded have not got.
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use super::descendants::end_descendants;
+use super::guard::{Guard, stand_guard};
 use super::signals;
+use super::will::{Estate, Will, will};
 
 /// What the worker gets to know.
 #[derive(Debug)]
@@ -37,12 +44,29 @@ const STATUS_SIGNALLED: i32 = 128;
 /// The signals that the keeper passes on.
 const PASSED_ON: [Signal; 6] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2];
 
+/// Those of them that ask it to end.
+pub(super) const ENDS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
+
 /// Makes this process the keeper of a new one, and returns in the new one only. To be called first of all: before any
 /// thread, any signal handler and any child exists.
 ///
 /// # Errors
 /// If this process has several threads already, or no child can be made.
 pub fn keep() -> io::Result<Worker> {
+    split(None)
+}
+
+/// As [`keep`]; when the worker is killed, the keeper runs `guard` before it ends what is left. What the worker leaves with
+/// its will is what is guarded: without a word in it nothing is.
+///
+/// # Errors
+/// As [`keep`].
+pub(crate) fn keep_guarded(guard: Guard) -> io::Result<(Worker, Will)> {
+    let (will, estate) = will()?;
+    Ok((split(Some((estate, guard)))?, will))
+}
+
+fn split(heritage: Option<(Estate, Guard)>) -> io::Result<Worker> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         let reason = "a keeper is made before any thread: only the calling one would live on in the worker";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
@@ -52,22 +76,34 @@ pub fn keep() -> io::Result<Worker> {
     let keeper = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
     become_subreaper()?;
     let before = signals::block_all()?;
-    // SAFETY: there is no other thread that could hold a lock now, so the child can do whatever this process could.
-    match unsafe { libc::fork() } {
-        0 => {
+    match fork() {
+        Ok(None) => {
             signals::set_mask(&before)?;
             become_subreaper()?;
             Ok(Worker { keeper })
         }
-        pid => match Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) {
-            Some(worker) => run(worker),
-            None => {
-                let error = io::Error::last_os_error();
-                signals::set_mask(&before)?;
-                Err(error)
-            }
-        },
+        Ok(Some(worker)) => run(worker, heritage),
+        Err(error) => {
+            signals::set_mask(&before)?;
+            Err(error)
+        }
     }
+}
+
+/// Makes a copy of this process, which has one thread; `None` in the copy.
+pub(super) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: there is no other thread that could hold a lock now, so the child can do whatever this process could:
+    // `split` has made sure of it, and the keeper starts none.
+    match unsafe { libc::fork() } {
+        0 => Ok(None),
+        pid => Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw).map(Some).ok_or_else(io::Error::last_os_error),
+    }
+}
+
+/// Ends this process without running what its other half, the owner of this memory's contents, will run.
+pub(super) fn vanish(status: c_int) -> ! {
+    // SAFETY: nothing of this process is used afterwards.
+    unsafe { libc::_exit(status) }
 }
 
 fn become_subreaper() -> io::Result<()> {
@@ -75,28 +111,65 @@ fn become_subreaper() -> io::Result<()> {
 }
 
 /// The keeper's whole life.
-fn run(worker: Pid) -> ! {
+fn run(worker: Pid, heritage: Option<(Estate, Guard)>) -> ! {
+    let (mut estate, guard) = heritage.unzip();
     // Better a keeper that holds descriptors than none.
-    let _ = let_go_of_descriptors();
-    let status = watch(worker);
-    let status = end_descendants(&[]).map_or(i32::from(STATUS_LEFT_OVER), |_| status);
-    // SAFETY: ends this process without running what the worker, the owner of this memory's contents, will run.
-    unsafe { libc::_exit(status) }
+    let _ = let_go_of_descriptors(estate.as_ref().map(|estate| estate.as_fd().as_raw_fd()));
+    let status = signals::open().and_then(|signals| {
+        let end = watch(worker, &signals, &mut estate)?;
+        if let (true, Some(estate), Some(guard)) = (end.is_to_guard(), estate, guard) {
+            // What cannot be guarded is ended at once.
+            let _ = stand_guard(estate, guard, &signals);
+        }
+        Ok(exit_status(end.status))
+    });
+    let status = status.unwrap_or(c_int::from(STATUS_LEFT_OVER));
+    vanish(end_descendants(&[]).map_or(i32::from(STATUS_LEFT_OVER), |_| status))
 }
 
-/// Passes signals on until the worker has ended; its exit status.
-fn watch(worker: Pid) -> c_int {
+/// How a worker ended.
+struct End {
+    status: WaitStatus,
+    /// The keeper had been asked to end.
+    asked: bool,
+    /// What was left to guard is all there.
+    is_whole: bool,
+}
+
+impl End {
+    fn is_to_guard(&self) -> bool {
+        self.status.signaled() && !self.asked && self.is_whole
+    }
+}
+
+/// Passes signals on, and takes what the worker leaves, until the worker has ended.
+fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Option<Estate>) -> io::Result<End> {
+    let (mut asked, mut more_comes) = (false, true);
     loop {
-        let Ok(signal) = signals::wait() else { return c_int::from(STATUS_LEFT_OVER) };
-        if let Some(signal) = PASSED_ON.iter().find(|passed_on| passed_on.as_raw() == signal) {
-            // The worker is not reaped yet, so the id is its own.
-            let _ = rustix::process::kill_process(worker, *signal);
+        // Before the look at its children: a signal for both reaches the keeper before the worker's end does.
+        while let Some(signal) = signals::take(signals)? {
+            asked |= ENDS.iter().any(|ends| ends.as_raw() == signal);
+            if let Some(signal) = PASSED_ON.iter().find(|passed_on| passed_on.as_raw() == signal) {
+                // The worker is not reaped yet, so the id is its own.
+                let _ = rustix::process::kill_process(worker, *signal);
+            }
         }
         // One SIGCHLD can stand for many children.
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if pid == worker {
-                return exit_status(status);
+                let is_whole = estate.as_mut().is_some_and(|estate| {
+                    estate.take();
+                    estate.is_whole()
+                });
+                return Ok(End { status, asked, is_whole });
             }
+        }
+        let left = estate.as_ref().filter(|_| more_comes).map(AsFd::as_fd);
+        let watched = std::iter::once(signals.as_fd()).chain(left);
+        let mut watched: Vec<PollFd<'_>> = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, None))?;
+        if let Some(estate) = estate.as_mut().filter(|_| more_comes) {
+            more_comes = estate.take();
         }
     }
 }
@@ -106,8 +179,8 @@ fn exit_status(status: WaitStatus) -> c_int {
     status.exit_status().or(signalled).unwrap_or(c_int::from(STATUS_LEFT_OVER))
 }
 
-/// Puts `/dev/null` in the place of the standard streams and closes everything else.
-fn let_go_of_descriptors() -> io::Result<()> {
+/// Puts `/dev/null` in the place of the standard streams and closes everything else but one.
+fn let_go_of_descriptors(but: Option<RawFd>) -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     for place in 0..3 {
         // SAFETY: the standard streams are nobody's property; they stay open, on something else.
@@ -115,9 +188,9 @@ fn let_go_of_descriptors() -> io::Result<()> {
         rustix::io::dup2(&null, &mut stream)?;
     }
     std::mem::forget(null);
-    let others: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
+    let others: Vec<RawFd> = std::fs::read_dir("/proc/self/fd")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|descriptor| *descriptor > 2)
+        .filter(|descriptor| *descriptor > 2 && Some(*descriptor) != but)
         .collect();
     for descriptor in others {
         // SAFETY: what owns these descriptors is never touched again in this process: `run` does not return. The one

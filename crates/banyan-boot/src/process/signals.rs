@@ -4,6 +4,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 /// The highest signal number there is.
@@ -44,20 +45,29 @@ fn change_mask(mask: &Set, before: *mut u8) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Waits for any signal, all of which are blocked, and takes it.
-pub(super) fn wait() -> io::Result<c_int> {
-    let unused = ptr::null_mut::<c_void>();
-    loop {
-        // SAFETY: the kernel reads a set of the size given; no details are asked for and no time limit is set.
-        let signal = unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, ALL.as_ptr(), unused, unused, SET_BYTES) };
-        if signal >= 0 {
+/// A descriptor that is readable when a signal has come, all of which are blocked.
+pub(super) fn open() -> io::Result<OwnedFd> {
+    let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+    // SAFETY: the kernel reads a set of the size given, and makes a new descriptor.
+    let made = unsafe { libc::syscall(libc::SYS_signalfd4, -1, ALL.as_ptr(), SET_BYTES, flags) };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was made just now; nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(made as RawFd) })
+}
+
+/// Takes a signal from such a descriptor; `None` if there is none.
+pub(super) fn take(from: &OwnedFd) -> io::Result<Option<c_int>> {
+    let mut record = [0; size_of::<libc::signalfd_siginfo>()];
+    match rustix::io::retry_on_intr(|| rustix::io::read(from, &mut record)) {
+        Ok(_) => {
+            let [a, b, c, d, ..] = record;
             // At most `LAST_SIGNAL`.
-            return Ok(signal as c_int);
+            Ok(Some(u32::from_ne_bytes([a, b, c, d]) as c_int))
         }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
+        Err(rustix::io::Errno::AGAIN) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Agents with an extension: what it is told, what reaches members, and what lives on when agents do not.
 
-use banyan_boot::{ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{JoinError, Member, ProcessDistribution, Session, SessionOptions};
 
 use crate::network::Network;
 use crate::relatives::assert_alone;
@@ -44,6 +44,17 @@ pub(crate) fn members_speak_with_the_extension_of_their_agent() {
         assert!(said.contains(&format!("member {rank} says I am {rank}")), "{said:?}");
         assert!(said.contains(&format!("member {rank} ended")), "{said:?}");
     }
+}
+
+pub(crate) fn members_that_attach_get_the_note_of_their_agent() {
+    let network = Network::new();
+    let attached = ProcessDistribution::attached().on("localhost", 1);
+    let session = Session::launch(&[attached], &extended(&network)).unwrap();
+    let member = Member::attach(session.ticket().unwrap()).unwrap();
+    assert_says(&String::from_utf8_lossy(member.note()), &[" 0.1"]);
+    assert!(matches!(banyan_boot::extension_socket(), Err(JoinError::NoExtension)));
+    drop(member);
+    session.kill().unwrap();
 }
 
 pub(crate) fn members_of_a_session_without_extension_get_no_socket_of_one() {

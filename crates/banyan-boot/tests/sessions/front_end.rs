@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use banyan_boot::{Session, SessionOptions};
 
+use crate::guards;
 use crate::setup::{members, options, wait_for_line};
 
 /// The silence after which a front-end counts as gone.
@@ -20,6 +21,15 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     let distribution = (0..hosts).fold(members(&["wait"]), |members, host| members.on(format!("host{host}"), 2));
     let session = Session::launch(&[distribution], &options).unwrap();
     wait_for_line(&session, "all are here");
+    println!("ready");
+    loop {
+        session.next_event(None);
+    }
+}
+
+/// Launches members that the network asks, says "ready", and waits to be ended.
+pub(crate) fn run_extended() -> ExitCode {
+    let (_network, session, _members) = guards::chain();
     println!("ready");
     loop {
         session.next_event(None);

@@ -7,8 +7,10 @@ mod harness;
 
 mod collectives;
 mod endings;
+mod extended_member;
 mod extensions;
 mod front_end;
+mod guards;
 mod layouts;
 mod losses;
 mod member;
@@ -30,8 +32,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["member", "extended"] => extended_member::extended(),
+        ["member", "asked"] => extended_member::asked(),
         ["member", ref rest @ ..] => member::run(rest),
         ["front-end", ref rest @ ..] => front_end::run(rest),
+        ["extended-front-end"] => front_end::run_extended(),
         _ => harness::run(TESTS, None),
     }
 }
@@ -92,8 +97,16 @@ const TESTS: &[harness::Test] = tests![
     layouts::layouts_that_cannot_be_are_refused_with_the_reason,
     extensions::the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above,
     extensions::members_speak_with_the_extension_of_their_agent,
+    extensions::members_that_attach_get_the_note_of_their_agent,
     extensions::members_of_a_session_without_extension_get_no_socket_of_one,
     extensions::a_program_without_the_extension_is_named_with_the_remedy,
     extensions::an_extension_that_cannot_begin_says_why,
     extensions::an_extension_ends_its_agents_when_it_is_over,
+    guards::members_and_agents_below_a_killed_agent_live_on_until_it_is_over,
+    guards::the_end_of_a_session_ends_those_who_are_guarded,
+    guards::members_that_are_guarded_may_end_by_themselves,
+    guards::a_guard_that_fails_leaves_nothing,
+    guards::an_agent_that_is_asked_to_end_is_not_guarded,
+    guards::a_killed_keeper_leaves_nothing_to_guard,
+    guards::a_killed_front_end_leaves_nothing_though_an_agent_is_guarded,
 ];

@@ -2,8 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "members speak to their tests by their output")]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -24,7 +23,6 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
         ["mismatch"] => mismatch(),
         ["leave", rank] => leave(rank.parse().unwrap()),
         ["wait", ..] => wait(),
-        ["extended"] => extended(),
         ["meet"] => join().barrier().unwrap(),
         ["echo"] => echo(),
         ["gibibyte"] => gibibyte(),
@@ -38,7 +36,7 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn join() -> Member {
+pub(crate) fn join() -> Member {
     let mut member = Member::join().unwrap();
     member.set_timeout(Some(PATIENCE));
     member
@@ -191,19 +189,6 @@ fn wait() {
     println!("{}", member.barrier().unwrap_err());
 }
 
-/// Speaks with the extension of its agent, and says what it heard.
-fn extended() {
-    let mut socket = BufReader::new(UnixStream::from(banyan_boot::extension_socket().unwrap()));
-    let mut line = String::new();
-    socket.read_line(&mut line).unwrap();
-    let mut member = join();
-    writeln!(socket.get_mut(), "I am {}", member.rank()).unwrap();
-    println!("{}{}", line, String::from_utf8_lossy(member.note()));
-    let again = banyan_boot::extension_socket().unwrap_err().to_string();
-    println!("{}", if again.contains("fd:6") { "once" } else { &again });
-    member.barrier().unwrap();
-}
-
 /// A broadcast as long as one may be, and how much memory the agent had at most.
 fn gibibyte() {
     const LENGTH: usize = 1 << 30;
@@ -237,7 +222,7 @@ fn echo() {
 }
 
 /// Numbered lines of at least so many bytes, and ends at once.
-fn write_numbers(bytes: usize) {
+pub(crate) fn write_numbers(bytes: usize) {
     std::io::stdout().write_all(&numbers(bytes)).unwrap();
 }
 

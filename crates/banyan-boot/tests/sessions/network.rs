@@ -1,17 +1,23 @@
 //! A tiny network for tests of extensions: every agent, and every guard, has a connection to the front-end and tells it what
 //! happens by line. When the connection ends, it is over.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 
 use crate::setup::PATIENCE;
+
+/// In a note that makes guards fail.
+const BROKEN: &str = "broken";
+
+/// Between two looks of a guard at who is left.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The front-end's side: dropping it ends the network.
 pub(crate) struct Network {
@@ -40,6 +46,19 @@ impl Network {
     /// The front-end's note.
     pub(crate) fn note(&self) -> Vec<u8> {
         format!("{} 0", self.name).into_bytes()
+    }
+
+    /// A note with which guards fail at once.
+    pub(crate) fn note_that_breaks_guards(&self) -> Vec<u8> {
+        format!("{} {BROKEN}", self.name).into_bytes()
+    }
+
+    /// Says this to everyone who listens.
+    pub(crate) fn ask(&self, what: &str) {
+        for mut connection in self.connections.lock().unwrap().iter() {
+            // Those of agents that are gone are closed.
+            let _ = writeln!(connection, "{what}");
+        }
     }
 
     /// What is said next.
@@ -84,8 +103,8 @@ fn address(name: &str) -> SocketAddr {
 }
 
 /// A connection to the front-end, as the note says.
-fn connect(agent: &AgentInfo) -> io::Result<UnixStream> {
-    let note = str::from_utf8(&agent.note).map_err(io::Error::other)?;
+pub(crate) fn connect(note: &[u8]) -> io::Result<UnixStream> {
+    let note = str::from_utf8(note).map_err(io::Error::other)?;
     let (name, _) = note.split_once(' ').ok_or_else(|| io::Error::other("no name in the note"))?;
     UnixStream::connect_addr(&address(name))
 }
@@ -108,7 +127,7 @@ impl Extension {
 
 impl AgentExtension for Extension {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
-        let connection = Arc::new(connect(agent)?);
+        let connection = Arc::new(connect(&agent.note)?);
         self.node = agent.node;
         self.connection = Some(Arc::clone(&connection));
         let AgentInfo { node, level, agents, size, host, is_one_host, note, .. } = agent;
@@ -146,5 +165,19 @@ impl AgentExtension for Extension {
 
 /// The guard of a killed agent.
 pub(crate) fn guard(info: &GuardInfo) {
-    let _ = info.is_anyone_left();
+    let AgentInfo { node, note, .. } = &info.agent;
+    assert!(!String::from_utf8_lossy(note).contains(BROKEN), "a guard that fails");
+    let Ok(mut connection) = connect(note) else { return };
+    let _ = writeln!(connection, "guard {node}");
+    connection.set_read_timeout(Some(LOOK)).unwrap();
+    let mut heard = [0; 64];
+    while info.is_anyone_left() {
+        match connection.read(&mut heard) {
+            Ok(0) => return,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+            // Questions for members.
+            _ => {}
+        }
+    }
+    let _ = writeln!(connection, "guard {node} is alone");
 }

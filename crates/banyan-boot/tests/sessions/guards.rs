@@ -1,0 +1,122 @@
+//! Agents with an extension that are killed: who lives on, and until when.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::processes::{describe, words};
+use crate::losses::SPARE;
+use crate::network::Network;
+use crate::relatives::{agents, assert_alone, others, parent};
+use crate::setup::{assert_says, members, options, outcome, this_program, wait_for_problem};
+
+/// Two members on each of three hosts, one below the other; their process ids, by rank.
+pub(crate) fn chain() -> (Network, Session, Vec<Pid>) {
+    let network = Network::new();
+    let options = SessionOptions { fanout: 1, extension: Some(network.note()), ..options() };
+    let distribution = members(&["asked"]).on("host0", 2).on("host1", 2).on("host2", 2);
+    let session = Session::launch(&[distribution], &options).unwrap();
+    let members = here(&network, 6);
+    (network, session, members)
+}
+
+/// The process ids of so many members, by rank.
+fn here(network: &Network, count: usize) -> Vec<Pid> {
+    let lines = network.lines("here ", count);
+    lines.iter().map(|line| Pid::from_raw(line.rsplit(' ').next().unwrap().parse().unwrap()).unwrap()).collect()
+}
+
+/// Two members on one host.
+fn one_host(note: impl Fn(&Network) -> Vec<u8>) -> (Network, Session, Vec<Pid>) {
+    let network = Network::new();
+    let options = SessionOptions { extension: Some(note(&network)), ..options() };
+    let session = Session::launch(&[members(&["asked"]).on("host0", 2)], &options).unwrap();
+    let members = here(&network, 2);
+    (network, session, members)
+}
+
+/// Kills the agent that started a process, and waits for its guard.
+fn kill_agent_of(member: Pid, node: u32, network: &Network) {
+    let worker = parent(member).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    assert_eq!(network.lines("guard ", 1), [format!("guard {node}")]);
+}
+
+pub(crate) fn members_and_agents_below_a_killed_agent_live_on_until_it_is_over() {
+    let (network, session, members) = chain();
+    let keeper = parent(parent(members[2]).unwrap()).unwrap();
+    kill_agent_of(members[2], 2, &network);
+    let problem = wait_for_problem(&session);
+    assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "host1", "2-5"));
+    assert_says(&problem.remedy, &["go on without it"]);
+    // The first two have an agent, the next a guard, the last an agent that has no parent.
+    for _ in 0..2 {
+        network.ask("print");
+        let printed: Vec<String> = (0..6).map(|rank| format!("printed {rank}")).collect();
+        assert_eq!(network.lines("printed ", 6), printed);
+    }
+    assert_eq!([parent(members[2]), parent(members[3])], [Some(keeper); 2]);
+    drop(network);
+    let states = outcome(&session).states;
+    assert!(states[2..].iter().all(|state| matches!(state, ExitState::Lost(_))), "{states:?}");
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn the_end_of_a_session_ends_those_who_are_guarded() {
+    let (network, session, members) = chain();
+    kill_agent_of(members[0], 1, &network);
+    kill_agent_of(members[2], 2, &network);
+    assert!(members.iter().all(|member| others().contains(member)), "{}", describe(&others()));
+    session.kill().unwrap();
+    assert_alone(SPARE);
+}
+
+pub(crate) fn members_that_are_guarded_may_end_by_themselves() {
+    let (network, session, members) = one_host(Network::note);
+    kill_agent_of(members[0], 1, &network);
+    network.ask("end");
+    assert_eq!(network.lines("guard ", 1), ["guard 1 is alone"]);
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn a_guard_that_fails_leaves_nothing() {
+    let (_network, session, members) = one_host(Network::note_that_breaks_guards);
+    kill_process(parent(members[0]).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(wait_for_problem(&session).kind, ProblemKind::AgentLost);
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn an_agent_that_is_asked_to_end_is_not_guarded() {
+    let (_network, session, _) = one_host(Network::note);
+    let (keeper, _) = agents()[0];
+    kill_process(keeper, Signal::TERM).unwrap();
+    assert_eq!(wait_for_problem(&session).kind, ProblemKind::AgentLost);
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn a_killed_keeper_leaves_nothing_to_guard() {
+    let (_network, session, _) = one_host(Network::note);
+    let (keeper, _) = agents()[0];
+    kill_process(keeper, Signal::KILL).unwrap();
+    assert_says(&wait_for_problem(&session).to_string(), &["the keeper of its agent is gone"]);
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn a_killed_front_end_leaves_nothing_though_an_agent_is_guarded() {
+    let mut front_end = Command::new(this_program()).arg("extended-front-end").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(front_end.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    kill_process(parent(member).unwrap(), Signal::KILL).unwrap();
+    front_end.kill().unwrap();
+    front_end.wait().unwrap();
+    assert_alone(SPARE);
+}
