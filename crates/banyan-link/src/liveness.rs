@@ -66,15 +66,20 @@ impl Liveness {
         if self.patience.is_some_and(|patience| silent >= patience) {
             return Due::Lost(silent);
         }
-        match self.heartbeat {
-            Some(heartbeat) if now.saturating_duration_since(self.sent) >= heartbeat.every => Due::Beat,
+        match self.beat() {
+            Some(every) if now.saturating_duration_since(self.sent) >= every => Due::Beat,
             _ => Due::Nothing,
         }
     }
 
+    /// How often this side gives signs of life, if it does.
+    fn beat(&self) -> Option<Duration> {
+        self.heartbeat.map(|heartbeat| heartbeat.every).filter(|every| !every.is_zero())
+    }
+
     /// When something will be due.
     pub(crate) fn next(&self) -> Option<Instant> {
-        let beat = self.heartbeat.and_then(|heartbeat| self.sent.checked_add(heartbeat.every));
+        let beat = self.beat().and_then(|every| self.sent.checked_add(every));
         let lost = self.patience.and_then(|patience| self.heard.checked_add(patience));
         beat.into_iter().chain(lost).min()
     }

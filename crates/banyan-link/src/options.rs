@@ -49,7 +49,8 @@ pub enum Encryption {
 /// How often signs of life are given, and how long they may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// A heartbeat is sent when nothing else was for so long.
+    /// A heartbeat is sent when nothing else was for so long. Zero: none is sent, and the peer expects none; a process
+    /// that computes without regard to its links can still notice that the peer is silent.
     pub every: Duration,
     /// The peer is lost when nothing came for so long (or for three of its own intervals, if that is longer).
     pub lost_after: Duration,

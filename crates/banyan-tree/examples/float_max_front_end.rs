@@ -9,8 +9,18 @@
 mod messages;
 
 use banyan_boot::ProcessDistribution;
+use banyan_ndr::Record;
 use banyan_tree::{Network, NetworkOptions};
-use messages::{EXIT, INIT, Largest, Start};
+use messages::{EXIT, INIT, Start};
+
+/// The largest value of all, and whose it is.
+#[derive(Record)]
+struct Largest {
+    #[record(rename = "max(value)")]
+    value: f32,
+    #[record(rename = "max(value).who")]
+    who: u32,
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     banyan_tree::become_agent_if_asked();

@@ -33,9 +33,6 @@ use crate::wire::AddressBook;
 /// The first frame to a member, on the socket that it inherits: its [`Note`].
 pub(crate) const INVITATION: Kind = Kind::data(63);
 
-/// How often the time of links is looked at, while some have signs of life to give or to miss.
-const TICK: Duration = Duration::from_millis(50);
-
 /// Reports that are kept for a user that does not ask: the oldest go.
 const REPORTS: usize = 4096;
 
@@ -74,7 +71,12 @@ impl Credentials {
 
     /// Of a member, which is silent while its caller computes and knows no secret but its own.
     pub(crate) fn member(note: &Note) -> Credentials {
-        Credentials { network: note.network, own: note.secret.clone(), all: None, links: link_options() }
+        Credentials {
+            network: note.network,
+            own: note.secret.clone(),
+            all: None,
+            links: member_links(note.members_silence()),
+        }
     }
 }
 
@@ -82,6 +84,12 @@ impl Credentials {
 pub(crate) fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
     LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
+}
+
+/// Links of members: they give no signs of life, and notice when there are none for so long.
+pub(crate) fn member_links(silence: Duration) -> LinkOptions {
+    let heartbeat = Heartbeat { every: Duration::ZERO, lost_after: silence };
+    LinkOptions { heartbeat: Some(heartbeat), ..link_options() }
 }
 
 /// See the module.
@@ -194,7 +202,8 @@ impl Driver {
 
     /// A socket to a member that this process started: it gets its invitation, and becomes a child when it asks.
     pub(crate) fn invite(&mut self, socket: OwnedFd, note: &Note) -> io::Result<LinkId> {
-        let options = LinkOptions { heartbeat: None, ..self.credentials.links.clone() };
+        let heartbeat = Heartbeat { every: note.members_heartbeat(), lost_after: note.members_silence() };
+        let options = LinkOptions { heartbeat: Some(heartbeat), ..self.credentials.links.clone() };
         let mut link = TreeLink::new(Link::inherited(socket, &options), true);
         link.send_frame(Frame::new(INVITATION, 0, 0, note.to_text()));
         self.add_link(link)
@@ -203,9 +212,7 @@ impl Driver {
     fn add_link(&mut self, link: TreeLink) -> io::Result<LinkId> {
         let id = self.node.accepted();
         link.register(&self.poller, id.0)?;
-        self.links.insert(id, link);
-        self.touch(id);
-        self.tick_soon();
+        self.keep_link(id, link);
         Ok(id)
     }
 
@@ -242,8 +249,10 @@ impl Driver {
         }
     }
 
-    fn tick_soon(&mut self) {
-        self.tick_at.get_or_insert_with(|| Instant::now() + TICK);
+    fn keep_link(&mut self, id: LinkId, link: TreeLink) {
+        self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
+        self.links.insert(id, link);
+        self.touch(id);
     }
 
     /// Does what the node wants, sends what there is to send, and waits for something to happen.
@@ -397,8 +406,7 @@ impl Driver {
         let now = Instant::now();
         if let Some((_, link)) = self.inherited.take_if(|(parent, _)| *parent == to) {
             if link.register(&self.poller, id.0).is_ok() {
-                self.links.insert(id, link);
-                self.touch(id);
+                self.keep_link(id, link);
                 self.node.linked(id);
                 // Some of it may have been read with the invitation.
                 return self.take(id, now);
@@ -430,9 +438,7 @@ impl Driver {
             if link.register(&self.poller, id.0).is_err() {
                 return self.node.closed(id, time);
             }
-            self.links.insert(id, link);
-            self.tick_soon();
-            return self.touch(id);
+            return self.keep_link(id, link);
         }
         self.front_end_refused += u32::from(dialling.to == NodeId::ROOT && dialling.is_refused);
         self.node.closed(id, time);
@@ -463,17 +469,16 @@ impl Driver {
         if self.tick_at.is_none_or(|at| at > now) {
             return;
         }
-        let due: Vec<LinkId> =
-            self.links.iter().filter(|(_, link)| link.link().timeout().is_some()).map(|(id, _)| *id).collect();
-        self.tick_at = (!due.is_empty()).then(|| now + TICK);
+        let is_due = |link: &TreeLink| link.link().timeout().is_some_and(|at| at <= now);
+        let due: Vec<LinkId> = self.links.iter().filter(|(_, link)| is_due(link)).map(|(id, _)| *id).collect();
         for id in due {
-            let Some(link) = self.links.get_mut(&id) else { continue };
-            if link.link().timeout().is_some_and(|at| at <= now) {
+            if let Some(link) = self.links.get_mut(&id) {
                 link.link_mut().tick(now);
                 self.touch(id);
                 self.take(id, now);
             }
         }
+        self.tick_at = self.links.values().filter_map(|link| link.link().timeout()).min();
     }
 
     /// Waits until everything was sent, but no longer than this.

@@ -22,6 +22,10 @@ const HEAD: &str = "banyan-tree 1";
 /// Text of a note at most: a tree of the greatest depth with sixteen addresses for each ancestor.
 const TEXT_BYTES: usize = 1 << 20;
 
+/// Members hear of their agent so much less often than agents of each other, and wait so much longer: there are many of
+/// them, and each has to wake up for it.
+const MEMBERS_TIMES: u32 = 4;
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub(crate) struct Note {
@@ -70,6 +74,16 @@ impl Note {
     /// The same for a member, which learns no secret but its own.
     pub(crate) fn for_member(&self, invited: Invited) -> Note {
         Note { secret: secret_of(&self.secret, invited.node), member: Some(invited), ..self.clone() }
+    }
+
+    /// How often a member hears of its agent, …
+    pub(crate) fn members_heartbeat(&self) -> Duration {
+        self.heartbeat * MEMBERS_TIMES
+    }
+
+    /// … and how long that may be missing.
+    pub(crate) fn members_silence(&self) -> Duration {
+        self.silence * MEMBERS_TIMES
     }
 
     /// The ancestry that a node begins with.

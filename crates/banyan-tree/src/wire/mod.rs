@@ -56,7 +56,9 @@ mod tests;
 
 use banyan_link::Kind;
 
-pub(crate) use {book::AddressBook, decode::Decoder, encode::Encoder, error::WireError};
+#[cfg(test)]
+pub(crate) use error::WireError;
+pub(crate) use {book::AddressBook, decode::Decoder, encode::Encoder};
 
 /// Prepares: a set of members, to be known by a number.
 const MEMBERS: Kind = Kind::data(32);
