@@ -13,24 +13,48 @@ use bytes::Bytes;
 /// Bytes of an ordinary slab: as much as one read or write usually moves. Frames that are longer get longer slabs.
 pub const SLAB_BYTES: usize = 64 << 10;
 
-/// Bytes of unused slabs that are kept for later: enough for two pairs of the longest frames on their way through.
+/// Bytes of unused slabs that are kept for later, unless another number is chosen: enough for two pairs of the longest
+/// frames on their way through.
 const SPARE_BYTES: usize = 4 << 20;
 
 /// A supply of slabs. Clones share it; links made with clones of the same options share theirs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Slabs(Arc<Mutex<Spare>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Spare {
     receive: Vec<Buffer>,
     send: Vec<Vec<u8>>,
     bytes: usize,
+    bound: usize,
+}
+
+impl Default for Slabs {
+    fn default() -> Slabs {
+        Slabs::keeping(SPARE_BYTES)
+    }
 }
 
 impl Slabs {
     /// An empty supply.
     pub fn new() -> Slabs {
         Slabs::default()
+    }
+
+    /// An empty supply that keeps up to so many bytes for later: a process that gathers large frames of many links needs
+    /// as much as all of them have under way, or it asks the system for memory again and again.
+    pub fn keeping(bytes: usize) -> Slabs {
+        Slabs(Arc::new(Mutex::new(Spare { receive: Vec::new(), send: Vec::new(), bytes: 0, bound: bytes })))
+    }
+
+    /// Gives back to the system what is more than an ordinary supply keeps.
+    pub fn trim(&self) {
+        let mut spare = self.spare();
+        while spare.bytes > SPARE_BYTES
+            && let Some(slab) = spare.receive.pop()
+        {
+            spare.bytes -= slab.len();
+        }
     }
 
     /// Bytes that are kept for later and used by nobody.
@@ -56,7 +80,7 @@ impl Slabs {
     pub(crate) fn give_back(&self, slab: Buffer) {
         let mut spare = self.spare();
         let useful = !slab.is_empty() && slab.len().is_multiple_of(SLAB_BYTES);
-        if useful && spare.bytes + slab.len() <= SPARE_BYTES {
+        if useful && spare.bytes + slab.len() <= spare.bound {
             spare.bytes += slab.len();
             spare.receive.push(slab);
         }
@@ -78,7 +102,7 @@ impl Slabs {
     pub(crate) fn give_back_sent(&self, mut slab: Vec<u8>) {
         slab.clear();
         let mut spare = self.spare();
-        if slab.capacity() >= SLAB_BYTES && spare.bytes + slab.capacity() <= SPARE_BYTES {
+        if slab.capacity() >= SLAB_BYTES && spare.bytes + slab.capacity() <= spare.bound {
             spare.bytes += slab.capacity();
             spare.send.push(slab);
         }
@@ -142,6 +166,16 @@ mod tests {
         let slabs = Slabs::new();
         let taken: Vec<Buffer> = (0..100).map(|_| slabs.take(SLAB_BYTES)).collect();
         taken.into_iter().for_each(|slab| slabs.give_back(slab));
+        assert_eq!(slabs.spare_bytes(), SPARE_BYTES);
+    }
+
+    #[test]
+    fn a_larger_supply_keeps_more_until_it_is_trimmed() {
+        let slabs = Slabs::keeping(2 * SPARE_BYTES);
+        let taken: Vec<Buffer> = (0..200).map(|_| slabs.take(SLAB_BYTES)).collect();
+        taken.into_iter().for_each(|slab| slabs.give_back(slab));
+        assert_eq!(slabs.spare_bytes(), 2 * SPARE_BYTES);
+        slabs.trim();
         assert_eq!(slabs.spare_bytes(), SPARE_BYTES);
     }
 

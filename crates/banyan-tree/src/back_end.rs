@@ -155,7 +155,7 @@ impl BackEnd {
         pending.add(|bytes| encode_body_into(record, bytes))?;
         if pending.is_due() {
             self.contribute(stream)?;
-            self.turn(Some(Instant::now()))?;
+            self.driver.prepare(None);
         }
         Ok(())
     }

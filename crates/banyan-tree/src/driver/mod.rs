@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use banyan_link::{
     Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Opening, PeerId, Poller, Ready, Secret,
-    SessionId, frame_cost,
+    SessionId, Slabs, frame_cost,
 };
 
 pub(crate) use bell::Bell;
@@ -32,6 +32,9 @@ use crate::wire::AddressBook;
 
 /// The first frame to a member, on the socket that it inherits: its [`Note`].
 pub(crate) const INVITATION: Kind = Kind::data(63);
+
+/// Memory that an agent keeps while large records pass: what some dozens of children have under way.
+const SPARE_BYTES: usize = 64 << 20;
 
 /// Reports that are kept for a user that does not ask: the oldest go.
 const REPORTS: usize = 4096;
@@ -59,7 +62,7 @@ impl Credentials {
             network: note.network,
             own: secret_of(&note.secret, node),
             all: Some(note.secret.clone()),
-            links: LinkOptions { heartbeat: Some(heartbeat), ..link_options() },
+            links: LinkOptions { heartbeat: Some(heartbeat), slabs: Slabs::keeping(SPARE_BYTES), ..link_options() },
         }
     }
 
@@ -471,6 +474,10 @@ impl Driver {
         }
         let is_due = |link: &TreeLink| link.link().timeout().is_some_and(|at| at <= now);
         let due: Vec<LinkId> = self.links.iter().filter(|(_, link)| is_due(link)).map(|(id, _)| *id).collect();
+        if due.len() == self.links.len() {
+            // Nobody has sent or received anything for a while.
+            self.credentials.links.slabs.trim();
+        }
         for id in due {
             if let Some(link) = self.links.get_mut(&id) {
                 link.link_mut().tick(now);
