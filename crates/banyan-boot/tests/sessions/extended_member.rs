@@ -28,7 +28,7 @@ pub(crate) fn extended() -> ExitCode {
 
 /// Does what the network asks it to.
 pub(crate) fn asked() -> ExitCode {
-    let member = join();
+    let mut member = join();
     let mut network = BufReader::new(network::connect(member.note()).unwrap());
     writeln!(network.get_mut(), "here {} {}", member.rank(), std::process::id()).unwrap();
     let mut asked = String::new();
@@ -37,6 +37,11 @@ pub(crate) fn asked() -> ExitCode {
             "print" => {
                 write_numbers(MUCH);
                 writeln!(network.get_mut(), "printed {}", member.rank()).unwrap();
+            }
+            "meet" if member.is_master() => {}
+            "meet" => {
+                let error = member.barrier().unwrap_err();
+                writeln!(network.get_mut(), "alone {}: {error}", member.rank()).unwrap();
             }
             "end" => return ExitCode::SUCCESS,
             other => panic!("asked for {other}"),

@@ -1,10 +1,11 @@
 //! Agents with an extension: what it is told, what reaches members, and what lives on when agents do not.
 
-use banyan_boot::{JoinError, Member, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{ExitState, JoinError, Member, ProcessDistribution, Session, SessionOptions};
 
+use crate::losses::SPARE;
 use crate::network::Network;
 use crate::relatives::assert_alone;
-use crate::setup::{all_succeed, assert_says, launch_error, members, options, shell};
+use crate::setup::{all_succeed, assert_says, launch_error, listen, members, options, outcome, shell};
 use crate::starts::{script, with_agent};
 
 /// Two members on each of three hosts, one below the other.
@@ -74,7 +75,8 @@ pub(crate) fn a_program_without_the_extension_is_named_with_the_remedy() {
     let error = launch_error(&[shell("true").on("host1", 1)], &options);
     let remedy = "banyan_tree::become_agent_if_asked()";
     assert_says(&error, &["host host1", &program.display().to_string(), "extension", remedy]);
-    assert_alone(std::time::Duration::from_secs(1));
+    assert_eq!(error.matches("host1").count(), 1, "{error}");
+    assert_alone(SPARE);
 }
 
 pub(crate) fn an_extension_that_cannot_begin_says_why() {
@@ -90,6 +92,9 @@ pub(crate) fn an_extension_ends_its_agents_when_it_is_over() {
     let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &extended(&network)).unwrap();
     assert_eq!(network.lines("agent ", 3).len(), 3);
     drop(network);
-    session.wait(crate::setup::deadline()).unwrap();
-    assert_alone(crate::losses::SPARE);
+    // Asked to, and not by accident.
+    assert!(listen(&session).problems.is_empty());
+    let states = outcome(&session).states;
+    assert!(states.iter().all(|state| matches!(state, ExitState::Signalled { signal: 15, .. })), "{states:?}");
+    assert_alone(SPARE);
 }

@@ -36,7 +36,8 @@ fn main() -> ExitCode {
         ["member", "asked"] => extended_member::asked(),
         ["member", ref rest @ ..] => member::run(rest),
         ["front-end", ref rest @ ..] => front_end::run(rest),
-        ["extended-front-end"] => front_end::run_extended(),
+        ["extended-front-end"] => front_end::run_extended(None),
+        ["extended-front-end", note] => front_end::run_extended(Some(note)),
         _ => harness::run(TESTS, None),
     }
 }
@@ -108,5 +109,6 @@ const TESTS: &[harness::Test] = tests![
     guards::a_guard_that_fails_leaves_nothing,
     guards::an_agent_that_is_asked_to_end_is_not_guarded,
     guards::a_killed_keeper_leaves_nothing_to_guard,
+    guards::a_front_end_that_counts_as_lost_ends_everything_when_it_goes_on,
     guards::a_killed_front_end_leaves_nothing_though_an_agent_is_guarded,
 ];
