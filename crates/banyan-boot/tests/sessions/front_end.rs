@@ -8,7 +8,7 @@ use std::time::Duration;
 use banyan_boot::{Session, SessionOptions};
 
 use crate::guards;
-use crate::network::Network;
+use crate::one_host;
 use crate::setup::{members, options, wait_for_line};
 
 /// The silence after which a front-end counts as gone.
@@ -34,7 +34,7 @@ pub(crate) fn run_extended(note: Option<&str>) -> ExitCode {
     let (network, options) = match note {
         Some(note) => (None, SessionOptions { extension: Some(note.into()), ..guards::options() }),
         None => {
-            let network = Network::new();
+            let network = one_host::network();
             let options = SessionOptions { extension: Some(network.note()), ..guards::options() };
             (Some(network), options)
         }

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::front_end::SILENCE;
 use crate::harness::processes::{describe, words};
 use crate::losses::SPARE;
-use crate::network::Network;
+use crate::network::{BROKEN, Network};
+use crate::one_host;
 use crate::relatives::{agents, assert_alone, others, parent};
 use crate::setup::{self, assert_says, members, outcome, this_program, wait_for_problem};
 
@@ -27,7 +28,7 @@ pub(crate) fn options() -> SessionOptions {
 
 /// A session with all this; the process ids of its members, by rank.
 fn chain() -> (Network, Session, Vec<Pid>) {
-    let network = Network::new();
+    let network = one_host::network();
     let options = SessionOptions { extension: Some(network.note()), ..options() };
     let session = Session::launch(&[distribution()], &options).unwrap();
     let members = here(&network, 6);
@@ -41,8 +42,8 @@ pub(crate) fn here(network: &Network, count: usize) -> Vec<Pid> {
 }
 
 /// Two members on one host.
-fn one_host(note: impl Fn(&Network) -> Vec<u8>) -> (Network, Session, Vec<Pid>) {
-    let network = Network::new();
+fn two_members(note: impl Fn(&Network) -> Vec<u8>) -> (Network, Session, Vec<Pid>) {
+    let network = one_host::network();
     let options = SessionOptions { extension: Some(note(&network)), ..setup::options() };
     let session = Session::launch(&[members(&["asked"]).on("host0", 2)], &options).unwrap();
     let members = here(&network, 2);
@@ -87,7 +88,7 @@ pub(crate) fn the_end_of_a_session_ends_those_who_are_guarded() {
 }
 
 pub(crate) fn members_that_are_guarded_may_end_by_themselves() {
-    let (network, session, members) = one_host(Network::note);
+    let (network, session, members) = two_members(Network::note);
     kill_agent_of(members[0], 1, &network);
     network.ask("end");
     assert_eq!(network.lines("guard ", 1), ["guard 1 is alone"]);
@@ -96,7 +97,7 @@ pub(crate) fn members_that_are_guarded_may_end_by_themselves() {
 }
 
 pub(crate) fn a_guard_that_fails_leaves_nothing() {
-    let (_network, session, members) = one_host(Network::note_that_breaks_guards);
+    let (_network, session, members) = two_members(|network| [&network.note()[..], BROKEN.as_bytes()].concat());
     kill_process(parent(members[0]).unwrap(), Signal::KILL).unwrap();
     assert_eq!(wait_for_problem(&session).kind, ProblemKind::AgentLost);
     assert_alone(SPARE);
@@ -104,7 +105,7 @@ pub(crate) fn a_guard_that_fails_leaves_nothing() {
 }
 
 pub(crate) fn an_agent_that_is_asked_to_end_is_not_guarded() {
-    let (_network, session, _) = one_host(Network::note);
+    let (_network, session, _) = two_members(Network::note);
     let (keeper, _) = agents()[0];
     kill_process(keeper, Signal::TERM).unwrap();
     assert_eq!(wait_for_problem(&session).kind, ProblemKind::AgentLost);
@@ -113,7 +114,7 @@ pub(crate) fn an_agent_that_is_asked_to_end_is_not_guarded() {
 }
 
 pub(crate) fn a_killed_keeper_leaves_nothing_to_guard() {
-    let (_network, session, _) = one_host(Network::note);
+    let (_network, session, _) = two_members(Network::note);
     let (keeper, _) = agents()[0];
     kill_process(keeper, Signal::KILL).unwrap();
     assert_says(&wait_for_problem(&session).to_string(), &["the keeper of its agent is gone"]);
@@ -142,7 +143,7 @@ pub(crate) fn a_killed_front_end_leaves_nothing_though_an_agent_is_guarded() {
 }
 
 pub(crate) fn a_front_end_that_counts_as_lost_ends_everything_when_it_goes_on() {
-    let network = Network::new();
+    let network = one_host::network();
     let mut front_end = front_end(&[&String::from_utf8(network.note()).unwrap()]);
     let members = here(&network, 6);
     network.ask("meet");

@@ -2,7 +2,7 @@
 
 use banyan_boot::{AgentLayout, Launcher, Session, SessionOptions};
 
-use crate::network::Network;
+use crate::one_host;
 use crate::setup::{all_succeed, assert_says, launch_error, members, options};
 
 fn agent(host: &str, members: u32, below: u32) -> AgentLayout {
@@ -10,7 +10,7 @@ fn agent(host: &str, members: u32, below: u32) -> AgentLayout {
 }
 
 pub(crate) fn agents_are_where_the_layout_has_them() {
-    let network = Network::new();
+    let network = one_host::network();
     let layout = vec![
         agent("top", 0, 3),
         agent("left", 0, 1),

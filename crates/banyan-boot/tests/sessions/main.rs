@@ -5,6 +5,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod asked_member;
 mod collectives;
 mod endings;
 mod extended_member;
@@ -32,8 +33,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["member", "extended"] => extended_member::extended(),
-        ["member", "asked"] => extended_member::asked(),
+        ["member", "extended"] => extended_member::run(),
+        ["member", "asked"] => asked_member::run(),
         ["member", ref rest @ ..] => member::run(rest),
         ["front-end", ref rest @ ..] => front_end::run(rest),
         ["extended-front-end"] => front_end::run_extended(None),
