@@ -96,6 +96,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
     layouts::agents_are_where_the_layout_has_them,
+    layouts::agents_are_balanced_where_there_is_no_layout,
     layouts::layouts_that_cannot_be_are_refused_with_the_reason,
     extensions::the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above,
     extensions::members_speak_with_the_extension_of_their_agent,
