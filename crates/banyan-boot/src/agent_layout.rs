@@ -23,6 +23,13 @@ pub struct AgentLayout {
     pub below: u32,
 }
 
+impl AgentLayout {
+    pub(crate) fn of(agent: &AgentPlan) -> AgentLayout {
+        let members = agent.groups.iter().map(|group| group.count).sum();
+        AgentLayout { host: agent.host.clone(), members, below: agent.below }
+    }
+}
+
 /// Why a layout cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]

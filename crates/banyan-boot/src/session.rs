@@ -10,7 +10,7 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
-use crate::agent_layout::{self, LayoutError};
+use crate::agent_layout::{self, AgentLayout, LayoutError};
 use crate::assignment::{Assignment, Image};
 use crate::described;
 use crate::distribution::ProcessDistribution;
@@ -43,6 +43,8 @@ pub struct Session {
     /// By rank.
     hosts: Vec<Arc<str>>,
     pub(crate) agents: usize,
+    id: [u8; 16],
+    layout: Vec<AgentLayout>,
     /// Hosts that were asked for; one may have several agents.
     host_count: usize,
     missing: Vec<Problem>,
@@ -114,9 +116,11 @@ impl Session {
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);
         let agent_count = agents.len();
+        let layout = agents.iter().map(AgentLayout::of).collect();
         let host_count = agents.iter().map(|agent| agent.host.as_str()).collect::<HashSet<_>>().len();
+        let id = random_id().map_err(LaunchError::System)?;
         let assignment = Assignment {
-            session: random_id().map_err(LaunchError::System)?,
+            session: id,
             node: 0,
             level: 0,
             size,
@@ -143,6 +147,8 @@ impl Session {
             root: Some(root),
             hosts,
             agents: agent_count,
+            id,
+            layout,
             host_count,
             missing: Vec::new(),
             grace: options.grace,
@@ -207,6 +213,16 @@ impl Session {
     /// The host of each member, by rank.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|host| &**host)
+    }
+
+    /// The session's name, the same at all its agents and members and at no others.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// All agents, each followed by those below it. The first is node 1, the next node 2, and so on.
+    pub fn layout(&self) -> &[AgentLayout] {
+        &self.layout
     }
 
     /// What processes need to attach to this session; `None` if no

@@ -109,6 +109,7 @@ impl Node {
                 let agent = &mut self.agents[index as usize];
                 if agent.stage == Stage::Starting {
                     agent.stage = Stage::Linked;
+                    agent.was_linked = true;
                     agent.deadline = None;
                     self.starting -= 1;
                 }
@@ -267,7 +268,13 @@ impl Node {
         match self.agents[index].stage {
             Stage::Gone | Stage::Ended => return,
             Stage::Starting => return self.unreachable(index, &format!("its agent ended at once: {why}")),
-            _ if self.ending.is_some() => return self.agent_ended(index),
+            _ if self.ending.is_some() => {
+                // It may live and think that this node is lost.
+                if self.assignment.note.is_some() {
+                    self.stop_starter(index);
+                }
+                return self.agent_ended(index);
+            }
             _ => {}
         }
         self.take_complaint(index);
@@ -288,6 +295,15 @@ impl Node {
         };
         self.problem(problem);
         self.forget_agent(index);
+    }
+
+    /// An agent said goodbye. Where there is an extension that can be because it is over, or the agent has said why before.
+    pub(super) fn agent_left(&mut self, index: usize) {
+        match self.agents[index].stage {
+            Stage::Linked if self.ending.is_some() => self.agent_ended(index),
+            Stage::Linked if self.assignment.note.is_some() => self.forget_agent(index),
+            _ => self.agent_gone(index, "it said goodbye"),
+        }
     }
 
     /// Everyone below an agent is lost.
@@ -340,7 +356,18 @@ impl Node {
         self.signal_starter(index, Signal::TERM);
     }
 
-    pub(super) fn signal_starter(&mut self, index: usize, signal: Signal) {
+    /// Makes what starts an agent end, if it still runs. Without keeper, those that it was to guard would stay for ever: it is
+    /// asked again instead, also if it was stopped.
+    pub(super) fn end_starter(&mut self, index: usize) {
+        if self.assignment.note.is_some() && self.agents[index].was_linked {
+            self.stop_starter(index);
+            self.signal_starter(index, Signal::CONT);
+        } else {
+            self.signal_starter(index, Signal::KILL);
+        }
+    }
+
+    fn signal_starter(&mut self, index: usize, signal: Signal) {
         if let Some(starter) = &self.agents[index].starter
             && starter.exited.is_none()
         {

@@ -41,6 +41,8 @@ pub(crate) struct ChildAgent {
     /// The ranks of its subtree.
     pub(crate) ranks: RankSet,
     pub(crate) stage: Stage,
+    /// It has had a link.
+    pub(crate) was_linked: bool,
     pub(crate) wire: Option<Wire>,
     pub(crate) starter: Option<StarterProcess>,
     /// When its link must be open.
@@ -88,6 +90,7 @@ impl ChildAgent {
             host,
             ranks,
             stage: Stage::Waiting,
+            was_linked: false,
             wire: None,
             starter: None,
             deadline: None,

@@ -147,7 +147,7 @@ impl Node {
         {
             ending.given_up = true;
             for index in 0..self.agents.len() {
-                self.signal_starter(index, Signal::KILL);
+                self.end_starter(index);
             }
         }
     }
@@ -191,7 +191,7 @@ impl Node {
         }
         let parent = match &self.up {
             Up::Parent(wire) => wire.link.timeout(),
-            Up::Desk(_) => None,
+            Up::Desk(_) | Up::Nobody => None,
         };
         let agents = self
             .agents
@@ -248,7 +248,8 @@ impl Node {
     /// The parent is gone. If the front-end had detached, or there is an extension to say when it is over, members stay; but
     /// collectives went through the parent. Otherwise everything ends.
     fn parent_gone(&mut self) {
-        if let Up::Parent(wire) = &mut self.up {
+        // If it is there after all, the end of the link tells it not to wait for anything.
+        if let Up::Parent(mut wire) = std::mem::replace(&mut self.up, Up::Nobody) {
             wire.unwatch(&self.poller);
         }
         let why = match (self.detached, &self.extension) {
@@ -265,7 +266,7 @@ impl Node {
     pub(super) fn link_closed(&mut self, token: Token) {
         match token {
             Token::Parent => self.parent_gone(),
-            Token::Agent(index) => self.agent_gone(index as usize, "it said goodbye"),
+            Token::Agent(index) => self.agent_left(index as usize),
             Token::Member(index) if self.attaches(index as usize) => {
                 self.attached_gone(index as usize, ExitState::Exited(0));
             }

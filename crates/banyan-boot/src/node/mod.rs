@@ -66,6 +66,8 @@ pub(crate) enum Up {
     Parent(Box<Wire>),
     /// The front-end's callers.
     Desk(Arc<Desk>),
+    /// The parent is gone.
+    Nobody,
 }
 
 /// Where there is room for data of one link.
@@ -272,7 +274,7 @@ impl Node {
 
     fn register_own(&mut self) -> io::Result<()> {
         match &self.up {
-            Up::Parent(_) => {}
+            Up::Parent(_) | Up::Nobody => {}
             Up::Desk(desk) => self.poller.register(desk.bell(), Token::Desk.number(), Interest::READ)?,
         }
         if let Some(keeper) = &self.keeper {
@@ -288,6 +290,10 @@ impl Node {
     pub(crate) fn run(&mut self) -> io::Result<()> {
         let ran = self.work();
         self.end_extension();
+        if let (Ok(()), Up::Parent(wire)) = (&ran, &mut self.up) {
+            wire.link.close();
+            wire.link.flush(Instant::now());
+        }
         ran
     }
 
@@ -348,7 +354,7 @@ impl Node {
         match token {
             Token::Parent => match &mut self.up {
                 Up::Parent(wire) => Some(wire),
-                Up::Desk(_) => None,
+                Up::Desk(_) | Up::Nobody => None,
             },
             Token::Agent(index) => self.agents.get_mut(index as usize)?.wire.as_mut(),
             Token::Member(index) => self.members.get_mut(index as usize)?.wire.as_mut(),
@@ -438,6 +444,7 @@ impl Node {
                     _ if self.detached => true,
                     Up::Parent(wire) => wire.link.room() > 0,
                     Up::Desk(desk) => desk.has_room(),
+                    Up::Nobody => true,
                 };
                 Room { up, everywhere: up && self.full.is_empty() }
             }
@@ -486,7 +493,7 @@ impl Node {
         let wire = match token {
             Token::Parent => match &mut self.up {
                 Up::Parent(wire) => Some(&mut **wire),
-                Up::Desk(_) => None,
+                Up::Desk(_) | Up::Nobody => None,
             },
             Token::Agent(index) => self.agents[index as usize].wire.as_mut(),
             Token::Member(index) => self.members[index as usize].wire.as_mut(),

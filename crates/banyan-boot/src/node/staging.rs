@@ -89,7 +89,7 @@ impl Node {
                 Err(why) => self.stage_lost(index, &why),
             }
         }
-        if matches!(self.up, Up::Parent(_)) {
+        if !matches!(self.up, Up::Desk(_)) {
             self.start_writer(offer);
         }
         self.stage_progress();
@@ -235,7 +235,7 @@ impl Node {
     fn tell_staged(&mut self, what: u32, tally: Tally) {
         let number = self.staging.as_ref().map_or(0, |staging| staging.number);
         match &self.up {
-            Up::Parent(_) => self.pass_up(Frame::new(message::STAGED, number, what, tally.encode())),
+            Up::Parent(_) | Up::Nobody => self.pass_up(Frame::new(message::STAGED, number, what, tally.encode())),
             Up::Desk(desk) => desk.lay(|papers| {
                 papers.staging.tally = tally;
                 papers.staging.phase = if what == ANSWER { StagePhase::Sending } else { StagePhase::Ended };

@@ -29,7 +29,7 @@ impl Node {
         self.detached
             || match &self.up {
                 Up::Parent(wire) => wire.link.room() > 0,
-                Up::Desk(_) => true,
+                Up::Desk(_) | Up::Nobody => true,
             }
     }
 

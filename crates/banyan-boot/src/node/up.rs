@@ -134,6 +134,7 @@ impl Node {
                 wire.link.send(frame);
                 self.touch(Token::Parent);
             }
+            Up::Nobody => {}
             Up::Desk(desk) => {
                 let desk = Arc::clone(desk);
                 match frame.kind {
@@ -187,11 +188,12 @@ impl Node {
             return;
         }
         // Each report costs every node above: what is not yet complete can wait for more of it.
-        if matches!(self.up, Up::Parent(_)) && !self.is_milestone(now) {
+        if !matches!(self.up, Up::Desk(_)) && !self.is_milestone(now) {
             return;
         }
         match &mut self.up {
             Up::Desk(desk) => desk.lay(|papers| papers.progress = now),
+            Up::Nobody => {}
             Up::Parent(wire) => {
                 let numbers = [now.agents, now.started, now.failed, now.joined];
                 let payload: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -248,6 +250,7 @@ impl Node {
                 let _ = wire.link.send_record(message::PROBLEM, 0, 0, &problem);
                 self.touch(Token::Parent);
             }
+            Up::Nobody => {}
             Up::Desk(desk) if problem.kind == ProblemKind::Staging => {
                 desk.lay(|papers| papers.staging.problems.push(problem));
             }

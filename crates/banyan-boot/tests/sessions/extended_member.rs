@@ -1,4 +1,4 @@
-//! Members of sessions whose agents have an extension.
+//! A member that speaks with the extension of its agent.
 
 #![expect(clippy::print_stdout, reason = "members speak to their tests by their output")]
 
@@ -6,14 +6,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use crate::member::{join, write_numbers};
-use crate::network;
-
-/// More than a pipe holds.
-const MUCH: usize = 200_000;
+use crate::member::join;
 
 /// Speaks with the extension of its agent, and says what it heard.
-pub(crate) fn extended() -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     let mut socket = BufReader::new(UnixStream::from(banyan_boot::extension_socket().unwrap()));
     let mut line = String::new();
     socket.read_line(&mut line).unwrap();
@@ -24,27 +20,4 @@ pub(crate) fn extended() -> ExitCode {
     println!("{}", if again.contains("fd:6") { "once" } else { &again });
     member.barrier().unwrap();
     ExitCode::SUCCESS
-}
-
-/// Does what the network asks it to.
-pub(crate) fn asked() -> ExitCode {
-    let member = join();
-    let mut network = BufReader::new(network::connect(member.note()).unwrap());
-    writeln!(network.get_mut(), "here {} {}", member.rank(), std::process::id()).unwrap();
-    let mut asked = String::new();
-    while network.read_line(&mut asked).unwrap() > 0 {
-        match asked.trim() {
-            "print" => {
-                write_numbers(MUCH);
-                writeln!(network.get_mut(), "printed {}", member.rank()).unwrap();
-            }
-            "end" => return ExitCode::SUCCESS,
-            other => panic!("asked for {other}"),
-        }
-        asked.clear();
-    }
-    // Not by itself, though the network is over: others see to that.
-    loop {
-        std::thread::park();
-    }
 }

@@ -1,10 +1,12 @@
 //! Agents with an extension: what it is told, what reaches members, and what lives on when agents do not.
 
-use banyan_boot::{JoinError, Member, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{ExitState, JoinError, Member, ProcessDistribution, Session, SessionOptions};
 
+use crate::losses::SPARE;
 use crate::network::Network;
+use crate::one_host;
 use crate::relatives::assert_alone;
-use crate::setup::{all_succeed, assert_says, launch_error, members, options, shell};
+use crate::setup::{all_succeed, assert_says, launch_error, listen, members, options, outcome, shell};
 use crate::starts::{script, with_agent};
 
 /// Two members on each of three hosts, one below the other.
@@ -17,7 +19,7 @@ fn extended(network: &Network) -> SessionOptions {
 }
 
 pub(crate) fn the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above() {
-    let network = Network::new();
+    let network = one_host::network();
     let session = Session::launch(&[chain(members(&["meet"]))], &extended(&network)).unwrap();
     let said = network.lines("agent ", 3);
     assert_eq!(
@@ -33,7 +35,7 @@ pub(crate) fn the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of
 }
 
 pub(crate) fn members_speak_with_the_extension_of_their_agent() {
-    let network = Network::new();
+    let network = one_host::network();
     let session = Session::launch(&[chain(members(&["extended"]))], &extended(&network)).unwrap();
     let said = network.lines("member ", 12);
     let heard = all_succeed(session);
@@ -47,7 +49,7 @@ pub(crate) fn members_speak_with_the_extension_of_their_agent() {
 }
 
 pub(crate) fn members_that_attach_get_the_note_of_their_agent() {
-    let network = Network::new();
+    let network = one_host::network();
     let attached = ProcessDistribution::attached().on("localhost", 1);
     let session = Session::launch(&[attached], &extended(&network)).unwrap();
     let member = Member::attach(session.ticket().unwrap()).unwrap();
@@ -66,7 +68,7 @@ pub(crate) fn members_of_a_session_without_extension_get_no_socket_of_one() {
 }
 
 pub(crate) fn a_program_without_the_extension_is_named_with_the_remedy() {
-    let network = Network::new();
+    let network = one_host::network();
     let directory = tempfile::tempdir().unwrap();
     let program = options().agent.unwrap();
     let plain = script(directory.path(), &format!("BANYAN_TEST_PLAIN=1 exec {} \"$@\"", program.display()));
@@ -74,7 +76,8 @@ pub(crate) fn a_program_without_the_extension_is_named_with_the_remedy() {
     let error = launch_error(&[shell("true").on("host1", 1)], &options);
     let remedy = "banyan_tree::become_agent_if_asked()";
     assert_says(&error, &["host host1", &program.display().to_string(), "extension", remedy]);
-    assert_alone(std::time::Duration::from_secs(1));
+    assert_eq!(error.matches("host1").count(), 1, "{error}");
+    assert_alone(SPARE);
 }
 
 pub(crate) fn an_extension_that_cannot_begin_says_why() {
@@ -86,10 +89,13 @@ pub(crate) fn an_extension_that_cannot_begin_says_why() {
 }
 
 pub(crate) fn an_extension_ends_its_agents_when_it_is_over() {
-    let network = Network::new();
+    let network = one_host::network();
     let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &extended(&network)).unwrap();
     assert_eq!(network.lines("agent ", 3).len(), 3);
     drop(network);
-    session.wait(crate::setup::deadline()).unwrap();
-    assert_alone(crate::losses::SPARE);
+    // Asked to, and not by accident.
+    assert!(listen(&session).problems.is_empty());
+    let states = outcome(&session).states;
+    assert!(states.iter().all(|state| matches!(state, ExitState::Signalled { signal: 15, .. })), "{states:?}");
+    assert_alone(SPARE);
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use banyan_boot::{Session, SessionOptions};
 
 use crate::guards;
+use crate::one_host;
 use crate::setup::{members, options, wait_for_line};
 
 /// The silence after which a front-end counts as gone.
@@ -27,11 +28,23 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     }
 }
 
-/// Launches members that the network asks, says "ready", and waits to be ended.
-pub(crate) fn run_extended() -> ExitCode {
-    let (_network, session, _members) = guards::chain();
-    println!("ready");
-    loop {
-        session.next_event(None);
+/// Launches members that a network asks, its own or that of a note, says "ready", and ends everything when its standard input
+/// has a line.
+pub(crate) fn run_extended(note: Option<&str>) -> ExitCode {
+    let (network, options) = match note {
+        Some(note) => (None, SessionOptions { extension: Some(note.into()), ..guards::options() }),
+        None => {
+            let network = one_host::network();
+            let options = SessionOptions { extension: Some(network.note()), ..guards::options() };
+            (Some(network), options)
+        }
+    };
+    let session = Session::launch(&[guards::distribution()], &options).unwrap();
+    if let Some(network) = &network {
+        guards::here(network, 6);
     }
+    println!("ready");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+    session.kill().unwrap();
+    ExitCode::SUCCESS
 }

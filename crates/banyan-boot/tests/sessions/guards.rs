@@ -1,37 +1,50 @@
 //! Agents with an extension that are killed: who lives on, and until when.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
+use banyan_boot::{ExitState, ProblemKind, ProcessDistribution, Session, SessionOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::front_end::SILENCE;
 use crate::harness::processes::{describe, words};
 use crate::losses::SPARE;
-use crate::network::Network;
+use crate::network::{BROKEN, Network};
+use crate::one_host;
 use crate::relatives::{agents, assert_alone, others, parent};
-use crate::setup::{assert_says, members, options, outcome, this_program, wait_for_problem};
+use crate::setup::{self, assert_says, members, outcome, this_program, wait_for_problem};
 
-/// Two members on each of three hosts, one below the other; their process ids, by rank.
-pub(crate) fn chain() -> (Network, Session, Vec<Pid>) {
-    let network = Network::new();
-    let options = SessionOptions { fanout: 1, extension: Some(network.note()), ..options() };
-    let distribution = members(&["asked"]).on("host0", 2).on("host1", 2).on("host2", 2);
-    let session = Session::launch(&[distribution], &options).unwrap();
+/// Two members on each of three hosts, which do what the network asks.
+pub(crate) fn distribution() -> ProcessDistribution {
+    members(&["asked"]).on("host0", 2).on("host1", 2).on("host2", 2)
+}
+
+/// The agent of each host is below that of the one before.
+pub(crate) fn options() -> SessionOptions {
+    let heartbeat = Duration::from_millis(300);
+    SessionOptions { fanout: 1, heartbeat, silence: SILENCE, ..setup::options() }
+}
+
+/// A session with all this; the process ids of its members, by rank.
+fn chain() -> (Network, Session, Vec<Pid>) {
+    let network = one_host::network();
+    let options = SessionOptions { extension: Some(network.note()), ..options() };
+    let session = Session::launch(&[distribution()], &options).unwrap();
     let members = here(&network, 6);
     (network, session, members)
 }
 
 /// The process ids of so many members, by rank.
-fn here(network: &Network, count: usize) -> Vec<Pid> {
+pub(crate) fn here(network: &Network, count: usize) -> Vec<Pid> {
     let lines = network.lines("here ", count);
     lines.iter().map(|line| Pid::from_raw(line.rsplit(' ').next().unwrap().parse().unwrap()).unwrap()).collect()
 }
 
 /// Two members on one host.
-fn one_host(note: impl Fn(&Network) -> Vec<u8>) -> (Network, Session, Vec<Pid>) {
-    let network = Network::new();
-    let options = SessionOptions { extension: Some(note(&network)), ..options() };
+fn two_members(note: impl Fn(&Network) -> Vec<u8>) -> (Network, Session, Vec<Pid>) {
+    let network = one_host::network();
+    let options = SessionOptions { extension: Some(note(&network)), ..setup::options() };
     let session = Session::launch(&[members(&["asked"]).on("host0", 2)], &options).unwrap();
     let members = here(&network, 2);
     (network, session, members)
@@ -75,7 +88,7 @@ pub(crate) fn the_end_of_a_session_ends_those_who_are_guarded() {
 }
 
 pub(crate) fn members_that_are_guarded_may_end_by_themselves() {
-    let (network, session, members) = one_host(Network::note);
+    let (network, session, members) = two_members(Network::note);
     kill_agent_of(members[0], 1, &network);
     network.ask("end");
     assert_eq!(network.lines("guard ", 1), ["guard 1 is alone"]);
@@ -84,7 +97,7 @@ pub(crate) fn members_that_are_guarded_may_end_by_themselves() {
 }
 
 pub(crate) fn a_guard_that_fails_leaves_nothing() {
-    let (_network, session, members) = one_host(Network::note_that_breaks_guards);
+    let (_network, session, members) = two_members(|network| [&network.note()[..], BROKEN.as_bytes()].concat());
     kill_process(parent(members[0]).unwrap(), Signal::KILL).unwrap();
     assert_eq!(wait_for_problem(&session).kind, ProblemKind::AgentLost);
     assert_alone(SPARE);
@@ -92,7 +105,7 @@ pub(crate) fn a_guard_that_fails_leaves_nothing() {
 }
 
 pub(crate) fn an_agent_that_is_asked_to_end_is_not_guarded() {
-    let (_network, session, _) = one_host(Network::note);
+    let (_network, session, _) = two_members(Network::note);
     let (keeper, _) = agents()[0];
     kill_process(keeper, Signal::TERM).unwrap();
     assert_eq!(wait_for_problem(&session).kind, ProblemKind::AgentLost);
@@ -101,7 +114,7 @@ pub(crate) fn an_agent_that_is_asked_to_end_is_not_guarded() {
 }
 
 pub(crate) fn a_killed_keeper_leaves_nothing_to_guard() {
-    let (_network, session, _) = one_host(Network::note);
+    let (_network, session, _) = two_members(Network::note);
     let (keeper, _) = agents()[0];
     kill_process(keeper, Signal::KILL).unwrap();
     assert_says(&wait_for_problem(&session).to_string(), &["the keeper of its agent is gone"]);
@@ -109,14 +122,38 @@ pub(crate) fn a_killed_keeper_leaves_nothing_to_guard() {
     session.kill().unwrap();
 }
 
-pub(crate) fn a_killed_front_end_leaves_nothing_though_an_agent_is_guarded() {
-    let mut front_end = Command::new(this_program()).arg("extended-front-end").stdout(Stdio::piped()).spawn().unwrap();
+/// A front-end in a process of its own; it has launched everything.
+fn front_end(arguments: &[&str]) -> Child {
+    let mut command = Command::new(this_program());
+    command.arg("extended-front-end").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut front_end = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(front_end.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
+    front_end
+}
+
+pub(crate) fn a_killed_front_end_leaves_nothing_though_an_agent_is_guarded() {
+    let mut front_end = front_end(&[]);
     let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
     kill_process(parent(member).unwrap(), Signal::KILL).unwrap();
     front_end.kill().unwrap();
     front_end.wait().unwrap();
+    assert_alone(SPARE);
+}
+
+pub(crate) fn a_front_end_that_counts_as_lost_ends_everything_when_it_goes_on() {
+    let network = one_host::network();
+    let mut front_end = front_end(&[&String::from_utf8(network.note()).unwrap()]);
+    let members = here(&network, 6);
+    network.ask("meet");
+    kill_process(Pid::from_child(&front_end), Signal::STOP).unwrap();
+    for line in network.lines("alone ", 5) {
+        assert_says(&line, &["the node above this agent is gone"]);
+    }
+    assert!(members.iter().all(|member| others().contains(member)), "{}", describe(&others()));
+    front_end.stdin.take().unwrap().write_all(b"end\n").unwrap();
+    kill_process(Pid::from_child(&front_end), Signal::CONT).unwrap();
+    assert!(front_end.wait().unwrap().success());
     assert_alone(SPARE);
 }

@@ -2,7 +2,7 @@
 
 use banyan_boot::{AgentLayout, Launcher, Session, SessionOptions};
 
-use crate::network::Network;
+use crate::one_host;
 use crate::setup::{all_succeed, assert_says, launch_error, members, options};
 
 fn agent(host: &str, members: u32, below: u32) -> AgentLayout {
@@ -10,7 +10,7 @@ fn agent(host: &str, members: u32, below: u32) -> AgentLayout {
 }
 
 pub(crate) fn agents_are_where_the_layout_has_them() {
-    let network = Network::new();
+    let network = one_host::network();
     let layout = vec![
         agent("top", 0, 3),
         agent("left", 0, 1),
@@ -19,7 +19,7 @@ pub(crate) fn agents_are_where_the_layout_has_them() {
         agent("right", 1, 1),
         agent("top", 2, 0),
     ];
-    let options = SessionOptions { layout: Some(layout), extension: Some(network.note()), ..options() };
+    let options = SessionOptions { layout: Some(layout.clone()), extension: Some(network.note()), ..options() };
     let distribution = members(&["collectives"]).on("top", 2).on("left", 3).on("right", 3);
     let session = Session::launch(&[distribution], &options).unwrap();
     assert_eq!(
@@ -33,6 +33,7 @@ pub(crate) fn agents_are_where_the_layout_has_them() {
             "agent 6 level 2 of 6 and 8 on top true below 0.5",
         ]
     );
+    assert_eq!(session.layout(), layout);
     let hosts: Vec<&str> = session.hosts().collect();
     assert_eq!(hosts, ["left", "left", "left", "right", "right", "right", "top", "top"]);
     all_succeed(session);
@@ -50,4 +51,14 @@ pub(crate) fn layouts_that_cannot_be_are_refused_with_the_reason() {
     let together = Launcher::Command { template: "run {hosts} {agent}".into() };
     let together = SessionOptions { launcher: together, ..options() };
     assert_says(&refused(&[agent("a", 1, 1), agent("a", 1, 0)], together), &["several agents on host a", "use ssh"]);
+}
+
+pub(crate) fn agents_are_balanced_where_there_is_no_layout() {
+    let distribution = (0..5).fold(members(&["meet"]), |members, host| members.on(format!("host{host}"), 2));
+    let session = Session::launch(&[distribution], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    let below = [2, 0, 0, 1, 0];
+    let expected: Vec<AgentLayout> =
+        below.iter().enumerate().map(|(host, below)| agent(&format!("host{host}"), 2, *below)).collect();
+    assert_eq!(session.layout(), expected);
+    all_succeed(session);
 }

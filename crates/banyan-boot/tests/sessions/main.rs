@@ -5,6 +5,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod asked_member;
 mod collectives;
 mod endings;
 mod extended_member;
@@ -32,11 +33,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["member", "extended"] => extended_member::extended(),
-        ["member", "asked"] => extended_member::asked(),
+        ["member", "extended"] => extended_member::run(),
+        ["member", "asked"] => asked_member::run(),
         ["member", ref rest @ ..] => member::run(rest),
         ["front-end", ref rest @ ..] => front_end::run(rest),
-        ["extended-front-end"] => front_end::run_extended(),
+        ["extended-front-end"] => front_end::run_extended(None),
+        ["extended-front-end", note] => front_end::run_extended(Some(note)),
         _ => harness::run(TESTS, None),
     }
 }
@@ -94,6 +96,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
     layouts::agents_are_where_the_layout_has_them,
+    layouts::agents_are_balanced_where_there_is_no_layout,
     layouts::layouts_that_cannot_be_are_refused_with_the_reason,
     extensions::the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above,
     extensions::members_speak_with_the_extension_of_their_agent,
@@ -108,5 +111,6 @@ const TESTS: &[harness::Test] = tests![
     guards::a_guard_that_fails_leaves_nothing,
     guards::an_agent_that_is_asked_to_end_is_not_guarded,
     guards::a_killed_keeper_leaves_nothing_to_guard,
+    guards::a_front_end_that_counts_as_lost_ends_everything_when_it_goes_on,
     guards::a_killed_front_end_leaves_nothing_though_an_agent_is_guarded,
 ];

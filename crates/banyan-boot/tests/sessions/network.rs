@@ -14,7 +14,7 @@ use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 use crate::setup::PATIENCE;
 
 /// In a note that makes guards fail.
-const BROKEN: &str = "broken";
+pub(crate) const BROKEN: &str = "broken";
 
 /// Between two looks of a guard at who is left.
 const LOOK: Duration = Duration::from_millis(20);
@@ -27,8 +27,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn new() -> Network {
-        let name = format!("banyan-test-{}", std::process::id());
+    /// With an abstract address, for this host; or with a path, for all that see it.
+    pub(crate) fn at(name: String) -> Network {
         let listener = UnixListener::bind_addr(&address(&name)).unwrap();
         let (connections, (says, said)) = (Arc::<Mutex<Vec<UnixStream>>>::default(), channel());
         let kept = Arc::clone(&connections);
@@ -46,11 +46,6 @@ impl Network {
     /// The front-end's note.
     pub(crate) fn note(&self) -> Vec<u8> {
         format!("{} 0", self.name).into_bytes()
-    }
-
-    /// A note with which guards fail at once.
-    pub(crate) fn note_that_breaks_guards(&self) -> Vec<u8> {
-        format!("{} {BROKEN}", self.name).into_bytes()
     }
 
     /// Says this to everyone who listens.
@@ -87,6 +82,9 @@ impl Drop for Network {
         for connection in self.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(std::net::Shutdown::Both);
         }
+        if self.name.starts_with('/') {
+            let _ = std::fs::remove_file(&self.name);
+        }
     }
 }
 
@@ -99,7 +97,7 @@ fn listen(connection: UnixStream, says: &Sender<String>) {
 }
 
 fn address(name: &str) -> SocketAddr {
-    SocketAddr::from_abstract_name(name).unwrap()
+    if name.starts_with('/') { SocketAddr::from_pathname(name) } else { SocketAddr::from_abstract_name(name) }.unwrap()
 }
 
 /// A connection to the front-end, as the note says.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use banyan_boot::{Launcher, ProcessDistribution, SessionOptions, SshOptions};
 
+use crate::network::Network;
 use crate::setup::options;
 
 /// Hosts that work.
@@ -37,6 +38,11 @@ pub(crate) fn name() -> String {
 /// The cluster whose hosts have hardly any room in their home directories.
 pub(crate) fn small() -> String {
     variable("BANYAN_TEST_SMALL_CLUSTER")
+}
+
+/// A network that its hosts can reach: they see this path.
+pub(crate) fn network(cluster: &str) -> Network {
+    Network::at(format!("/run/banyan-hosts/{cluster}/network-{}", std::process::id()))
 }
 
 /// Sessions on a cluster, by ssh.

@@ -3,25 +3,31 @@
 //! `cargo xtask test --only sessions` makes the hosts, runs these tests and removes the hosts. This program is the tests,
 //! and when it is started as such the agent, the member and the front-end of a session.
 
+#[path = "../sessions/asked_member.rs"]
+mod asked_member;
 #[path = "../harness/mod.rs"]
 mod harness;
 #[path = "../sessions/member.rs"]
 mod member;
+#[path = "../sessions/network.rs"]
+mod network;
 #[path = "../sessions/setup.rs"]
 mod setup;
 
 mod cluster;
 mod failures;
+mod guards;
 mod launches;
 mod losses;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_boot::become_agent_if_asked();
+    banyan_boot::become_agent_if_asked_with(|| Box::new(network::Extension::default()), network::guard);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["member", "asked"] => asked_member::run(),
         ["member", ref rest @ ..] => member::run(rest),
         ["front-end"] => losses::front_end(),
         _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
@@ -41,6 +47,8 @@ const TESTS: &[harness::Test] = tests![
     failures::an_installed_agent_that_is_missing_is_named,
     failures::a_full_disk_is_named,
     failures::host_names_that_look_like_options_never_reach_ssh,
+    guards::members_of_a_killed_agent_on_a_host_live_on_until_it_is_over,
+    guards::a_host_whose_ssh_is_killed_goes_on_until_it_is_over,
     losses::a_killed_agent_on_a_host_is_reported_and_leaves_nothing,
     losses::a_killed_front_end_leaves_nothing_on_any_host,
     losses::a_stopped_front_end_leaves_nothing_on_any_host,
