@@ -26,6 +26,7 @@ mod node;
 pub mod reduce;
 mod run;
 pub mod sim;
+mod synchronisation;
 pub mod topology;
 mod transformation;
 
@@ -33,6 +34,9 @@ pub use combiner::Combiners;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
-pub use node::{Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, Report, SendError};
+pub use node::{
+    Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report, SendError,
+};
 pub use run::{BadBodies, Bodies, Run};
+pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
 pub use transformation::{Transformation, TransformationError, Transformations};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use banyan_tree::Chance;
 use banyan_tree::sim::{FaultPlan, Outcome, Plan, simulate};
+use banyan_tree::{Chance, Synchronisation};
 
 #[track_caller]
 fn holds(plan: &Plan) -> Outcome {
@@ -47,6 +47,43 @@ fn the_whole_level_under_the_front_end_dies_and_no_wave_is_lost() {
         let outcome = holds(&Plan { shape: vec![3, 20], seed, faults: deaths(12), ..Plan::default() });
         assert_eq!(outcome.lost, 0, "seed {seed}");
     }
+}
+
+fn kinds(seed: u64) -> Vec<Synchronisation> {
+    let timeout = format!("timeout {}ms", 1 + seed % 400);
+    ["all", &timeout, "none", "interval time 1"].iter().map(|kind| kind.parse().unwrap()).collect()
+}
+
+#[test]
+fn without_faults_records_that_wait_for_nobody_all_come_and_no_wave_is_late() {
+    for seed in 0..20 {
+        let kinds = vec!["none".parse().unwrap(), "timeout 10s".parse().unwrap(), "interval time 1".parse().unwrap()];
+        let plan = Plan { shape: vec![3, 4, 5], seed, streams: 3, synchronisations: kinds, ..Plan::default() };
+        let outcome = holds(&plan);
+        assert_eq!((outcome.dropped, outcome.late), (0, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
+    let (mut dropped, mut late) = (0, 0);
+    for seed in 0..200 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: chance.below(10),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(2),
+            only_deaths: chance.one_in(3),
+        };
+        let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
+        let synchronisations = kinds(seed);
+        let streams = synchronisations.len();
+        let window_waves = 16;
+        let outcome = holds(&Plan { shape, seed, streams, synchronisations, faults, window_waves, ..Plan::default() });
+        dropped += outcome.dropped;
+        late += outcome.late;
+    }
+    assert!(dropped > 0 && late > 0, "nothing went wrong");
 }
 
 /// A fixed set of seeds, trees of about 200 nodes, every kind of fault.

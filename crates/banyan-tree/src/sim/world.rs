@@ -14,7 +14,8 @@ use super::sum::Sums;
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
-use crate::node::{Action, Chance, Node, NodeOptions, Report};
+use crate::node::{Action, Chance, Node, NodeCounters, NodeOptions, Report};
+use crate::synchronisation::Synchronisation;
 
 /// How long a message takes, and how much longer it may take.
 const LATENCY: Duration = Duration::from_micros(100);
@@ -81,6 +82,7 @@ impl<'p, 't> World<'p, 't> {
             moves: 0,
             lost: 0,
             late: 0,
+            dropped: 0,
             degree: 0,
             held: 0,
             time: Duration::ZERO,
@@ -129,7 +131,9 @@ impl<'p, 't> World<'p, 't> {
         }
         self.check_end()?;
         self.outcome.time = Duration::from_nanos(self.now.0);
-        self.outcome.late = self.nodes[0].node.counters().late;
+        let counters = self.nodes[0].node.counters();
+        self.outcome.late = counters.late;
+        self.outcome.dropped = counters.records.seen.saturating_sub(counters.records.delivered);
         Ok(self.outcome.clone())
     }
 
@@ -156,8 +160,10 @@ impl<'p, 't> World<'p, 't> {
             if set.is_empty() {
                 continue;
             }
-            let opened = self.nodes[0].node.open(Arc::new(set.clone()), "sum");
+            let kind = self.plan.synchronisations.get(at).cloned().unwrap_or_default();
+            let opened = self.nodes[0].node.open(Arc::new(set.clone()), "sum", kind.clone());
             let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
+            self.model.opened(stream, kind);
             self.streams.push((stream, set));
         }
         for node in (0..self.nodes.len()).filter(|node| *node == 0 || self.nodes[*node].rank.is_some()) {
@@ -509,11 +515,24 @@ impl<'p, 't> World<'p, 't> {
             && alive.is_subset(&self.nodes[0].node.members())
             && self.streams.iter().all(|(stream, members)| {
                 let anyone = !members.is_disjoint(&alive);
-                !anyone || self.model.next(*stream).0 >= self.plan.waves
+                !anyone || self.is_stream_done(*stream, &members.intersection(&alive))
             })
             && self.streams.iter().all(|(stream, members)| {
                 members.intersection(&alive).iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)
             })
+    }
+
+    /// Whether everything has come of a stream that can come. Without waves, what was on its way in a fault may be lost.
+    fn is_stream_done(&self, stream: StreamId, alive: &RankSet) -> bool {
+        if *self.model.kind(stream) != Synchronisation::None {
+            return self.model.next(stream).0 >= self.plan.waves;
+        }
+        let is_safe = self.plan.faults.count == 0;
+        let progress = |member| match is_safe {
+            true => self.model.records(stream, member),
+            false => self.model.contributions(stream, member),
+        };
+        alive.iter().all(|member| progress(member) >= self.plan.waves)
     }
 
     fn alive(&self) -> RankSet {
@@ -524,7 +543,9 @@ impl<'p, 't> World<'p, 't> {
         for (stream, members) in &self.streams {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
-        let conflicts = self.nodes[0].node.counters().conflicts;
+        let counters: Vec<NodeCounters> = self.nodes.iter().map(|inhabitant| inhabitant.node.counters()).collect();
+        self.model.check_conservation(&counters)?;
+        let conflicts = counters[0].conflicts;
         if conflicts > 0 {
             return Err(Broken::Conflicts(conflicts));
         }
