@@ -86,6 +86,34 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
     assert!(dropped > 0 && late > 0, "nothing went wrong");
 }
 
+#[test]
+fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everything_goes_wrong() {
+    for seed in 0..200 {
+        let mut chance = Chance::new(seed ^ 0x5eed);
+        let faults = FaultPlan {
+            count: chance.below(10),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(3),
+            only_deaths: chance.one_in(2),
+        };
+        let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
+        let plan = Plan {
+            shape,
+            seed,
+            waves: 60,
+            streams: 2,
+            has_failing_filter: chance.one_in(2),
+            reopens: chance.one_in(2),
+            joining: chance.below(12),
+            restarts: chance.one_in(2),
+            faults,
+            window_waves: 16,
+            ..Plan::default()
+        };
+        holds(&plan);
+    }
+}
+
 /// A fixed set of seeds, trees of about 200 nodes, every kind of fault.
 fn thousand(seeds: std::ops::Range<u64>) {
     for seed in seeds {

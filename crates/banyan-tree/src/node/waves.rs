@@ -163,7 +163,9 @@ impl Node {
         let alone =
             if run.is_fresh { stream.gathering.push(link, run).map_err(|cause| cause.to_string())? } else { Some(run) };
         if let Some(run) = alone {
-            self.emit(Run { is_fresh: false, ..run });
+            for run in stream.kept.unknown(run) {
+                self.emit(Run { is_fresh: false, ..run });
+            }
         }
         self.pump_up(id);
         self.settle(id);

@@ -46,6 +46,14 @@ pub struct Plan {
     pub streams: usize,
     /// How the streams are synchronised, one after the other; all streams behind these wait for everyone.
     pub synchronisations: Vec<Synchronisation>,
+    /// Whether the filter of the last stream fails in some waves, at all nodes or only below the front-end.
+    pub has_failing_filter: bool,
+    /// Whether the last stream is closed half way, and another opened in its place.
+    pub reopens: bool,
+    /// Members that join when the streams are open.
+    pub joining: usize,
+    /// Whether inner nodes that were killed are started again.
+    pub restarts: bool,
     /// What goes wrong.
     pub faults: FaultPlan,
     /// Waves that a member may be ahead of the front-end.
@@ -65,6 +73,10 @@ impl Default for Plan {
             packets: 10,
             streams: 1,
             synchronisations: Vec::new(),
+            has_failing_filter: false,
+            reopens: false,
+            joining: 0,
+            restarts: false,
             faults: FaultPlan::NONE,
             window_waves: 64,
             capacity: 32,
@@ -82,8 +94,15 @@ impl Plan {
         let Plan { seed, waves, packets, streams, window_waves, .. } = self;
         let synchronisations = self.synchronisations.iter().map(|kind| format!(" --synchronisation '{kind}'"));
         let synchronisations: String = synchronisations.collect();
-        let flags = [(hits_members, " --members-fail"), (only_deaths, " --only-deaths")];
-        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+        let flags = [
+            (hits_members, " --members-fail".into()),
+            (only_deaths, " --only-deaths".into()),
+            (self.has_failing_filter, " --failing-filter".into()),
+            (self.reopens, " --reopen".into()),
+            (self.restarts, " --restart".into()),
+            (self.joining > 0, format!(" --joining {}", self.joining)),
+        ];
+        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.as_str()).collect();
         format!(
             "banyan sim --shape {shape} --seed {seed} --waves {waves} --packets {packets} --streams {streams} \
              --window {window_waves} --faults {count} --within {within}{flags}{synchronisations}"

@@ -46,6 +46,7 @@ impl World<'_, '_> {
             }
         }
         self.take_waves(&streams.iter().map(|(stream, _)| *stream).collect::<Vec<_>>())?;
+        self.reopen()?;
         Ok(did_something)
     }
 
