@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use banyan_tree::Synchronisation;
 use banyan_tree::sim::{Failure as Broken, FaultPlan, Outcome as Ran, Plan, simulate};
 use clap::Args;
 use serde_json::json;
@@ -64,6 +65,9 @@ pub(crate) struct Sim {
     /// Streams; the first has all members, others have some
     #[arg(long, value_name = "N", default_value_t = 1)]
     streams: usize,
+    /// How a stream is synchronised: all, 'timeout 50ms', none, 'interval time 1'; once for each stream from the first on
+    #[arg(long = "synchronisation", value_name = "HOW")]
+    synchronisations: Vec<Synchronisation>,
     /// Print everything that happens
     #[arg(long)]
     trace: bool,
@@ -113,7 +117,8 @@ impl Sim {
             seed,
             waves: self.waves,
             packets: self.packets,
-            streams: self.streams,
+            streams: self.streams.max(self.synchronisations.len()),
+            synchronisations: self.synchronisations.clone(),
             window_waves: self.window,
             faults,
             ..Plan::default()
@@ -164,7 +169,7 @@ impl Sim {
                 "members": sum.map(|ran| ran.members), "inner": sum.map(|ran| ran.inner),
                 "waves": sum.map(|ran| ran.waves), "messages": sum.map(|ran| ran.messages),
                 "moves": sum.map(|ran| ran.moves), "lost": sum.map(|ran| ran.lost),
-                "late": sum.map(|ran| ran.late), "degree": sum.map(|ran| ran.degree),
+                "late": sum.map(|ran| ran.late), "dropped": sum.map(|ran| ran.dropped), "degree": sum.map(|ran| ran.degree),
                 "held_bytes": sum.map(|ran| ran.held),
                 "virtual_seconds": sum.map(|ran| ran.time.as_secs_f64()),
                 "seconds": took.as_secs_f64(),
@@ -196,6 +201,7 @@ fn add(sum: &Ran, ran: &Ran) -> Ran {
     both.moves += sum.moves;
     both.lost += sum.lost;
     both.late += sum.late;
+    both.dropped += sum.dropped;
     both.degree = both.degree.max(sum.degree);
     both.held = both.held.max(sum.held);
     both.time += sum.time;

@@ -10,8 +10,10 @@ use banyan_ndr::{Buffer, Format, FormatId};
 
 use crate::format_book::FormatBook;
 use crate::ids::Wave;
-use crate::reduce::{COLLECT, Filter, Filters, Output, Part, PartRun, Place};
+use crate::message::Opening;
+use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place};
 use crate::run::{Bodies, Run, shared};
+use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
 /// A run ends when its bodies have so many bytes, so that whoever waits for the first waves has them soon.
@@ -48,12 +50,30 @@ impl Combiners {
     }
 }
 
-impl Transformations for Combiners {
-    fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
+impl Combiners {
+    /// What puts the records of a member into the intervals of a stream; none if the stream has no intervals.
+    ///
+    /// # Errors
+    /// If there is no such filter, or no such field.
+    pub fn alignment(&self, opening: &Opening, rank: u32) -> Result<Option<Alignment>, TransformationError> {
+        let Synchronisation::Interval(interval) = &opening.synchronisation else { return Ok(None) };
+        let (_, filter) = self.filter(&opening.transformation)?;
+        Alignment::new(interval.clone(), filter, rank).map(Some).map_err(failed)
+    }
+
+    /// The filter of a text, and its name.
+    fn filter<'t>(&self, text: &'t str) -> Result<(&'t str, Box<dyn Filter>), TransformationError> {
         let text = text.trim();
         let (name, parameters) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let name = if name.is_empty() { COLLECT } else { name };
         let filter = self.filters.make(name, parameters.trim_start().as_bytes()).map_err(failed)?;
+        Ok((name, filter))
+    }
+}
+
+impl Transformations for Combiners {
+    fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
+        let (name, filter) = self.filter(text)?;
         Ok(Box::new(Combiner::new(name, filter, self.formats.clone())))
     }
 }

@@ -34,6 +34,7 @@ mod record_reader;
 pub mod reduce;
 mod run;
 pub mod sim;
+mod synchronisation;
 pub mod topology;
 mod transformation;
 mod wire;
@@ -46,6 +47,9 @@ pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
 pub use network::{Communicator, Network, NetworkOptions, Stream, Wave};
-pub use node::{Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, Report, SendError};
+pub use node::{
+    Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report, SendError,
+};
 pub use run::{BadBodies, Bodies, Run};
+pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
 pub use transformation::{Transformation, TransformationError, Transformations};

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::run::Run;
+use crate::synchronisation::Synchronisation;
 
 /// A message between a node and its parent.
 #[derive(Debug, Clone)]
@@ -52,6 +53,14 @@ pub enum Message {
         stream: StreamId,
         /// The first wave it has not taken.
         until: Wave,
+    },
+
+    /// Downwards: I have taken so many bytes of records that do not wait for others.
+    Taken {
+        /// The stream.
+        stream: StreamId,
+        /// Bytes since I last said so.
+        bytes: u64,
     },
 
     /// Downwards: a packet of a stream.
@@ -198,4 +207,6 @@ pub struct Opening {
     pub members: Arc<RankSet>,
     /// What nodes do with the packets of a wave, in the words of whoever makes transformations.
     pub transformation: String,
+    /// Whom its waves wait for.
+    pub synchronisation: Synchronisation,
 }

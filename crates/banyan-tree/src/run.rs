@@ -3,6 +3,7 @@
 //! Small packets are sent many at a time, so a run is the unit of everything: of sending, keeping, combining. Its bytes
 //! are shared; cutting a run into two copies nothing.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -56,6 +57,9 @@ pub struct Bodies {
     ends: Ends,
 }
 
+/// Stands where there is no record. No format has this hash.
+const ABSENT: FormatId = FormatId::from_bytes([0xff; 16]);
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Ends {
     /// All are of this size.
@@ -103,6 +107,16 @@ impl Bodies {
         // A body is at most as long as a frame, which is far below 4 GiB.
         let size = bytes.len() as u32;
         Bodies { format, bytes, ends: Ends::Every { size, count: 1 } }
+    }
+
+    /// The bodies of waves to which a member contributes nothing.
+    pub fn absent(count: NonZeroU32) -> Bodies {
+        Bodies { format: ABSENT, bytes: Bytes::new(), ends: Ends::Every { size: 0, count: count.get() } }
+    }
+
+    /// Whether nothing is contributed: these are no records, and have no format.
+    pub fn are_absent(&self) -> bool {
+        self.format == ABSENT
     }
 
     /// The format of each.

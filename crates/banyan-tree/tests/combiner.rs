@@ -5,9 +5,9 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, RecordView};
 use banyan_tree::reduce::{
-    Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
+    Aligned, Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
 };
-use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, WaveNumber};
+use banyan_tree::{Bodies, Combiners, FormatBook, Opening, Run, StreamId, Transformation, Transformations, WaveNumber};
 use proptest::prelude::*;
 
 /// A record of 24 bytes, in the byte order of some machine.
@@ -235,4 +235,65 @@ fn a_stream_without_a_filter_has_the_records_of_all_in_the_order_of_ranks() {
     }
     let half = &made.get(0)[..made.get(0).len() / 2];
     assert!(Collected::read(&format, half, &Limits::default()).is_err());
+}
+
+/// Opens a stream of intervals of ten, and puts records of member 7 into it: pairs of time and load.
+fn aligned(text: &str, records: &[(i64, i64)]) -> (Vec<(u64, Vec<u8>)>, Vec<String>, FormatBook, FormatId) {
+    let format = CStruct::new("timed", 16, 8).int("time", 0, 8).int("load", 8, 8).build().unwrap();
+    let formats = FormatBook::new();
+    let synchronisation = "interval time 10 from 100".parse().unwrap();
+    let members = Arc::new(RankSet::from_iter([7]));
+    let opening = Opening { stream: StreamId(1), members, transformation: text.into(), synchronisation };
+    let mut alignment = combiners(&formats).alignment(&opening, 7).unwrap().unwrap();
+    let (mut made, mut refused, mut made_format) = (Vec::new(), Vec::new(), FormatId::from_bytes([0; 16]));
+    let mut add = |aligned: Option<Aligned>| {
+        if let Some(Aligned { wave, format, body }) = aligned {
+            formats.learn(&format).unwrap();
+            made_format = format.id();
+            made.push((wave.0, body.to_vec()));
+        }
+    };
+    for (time, load) in records {
+        let body = [time.to_ne_bytes(), load.to_ne_bytes()].concat();
+        match alignment.take(&format, &body) {
+            Ok(aligned) => add(aligned),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    add(alignment.finish().unwrap());
+    add(alignment.finish().unwrap());
+    (made, refused, formats, made_format)
+}
+
+#[test]
+fn records_of_an_interval_become_one_contribution_of_their_member() {
+    let many = (0..1000).map(|load| (125, load));
+    let records: Vec<(i64, i64)> = [(101, 5), (109, 7), (110, 1)].into_iter().chain(many).collect();
+    let (made, refused, formats, id) = aligned("reduce sum(load), count()", &records);
+    assert_eq!(refused, [""; 0]);
+    let waves: Vec<u64> = made.iter().map(|(wave, _)| *wave).collect();
+    assert_eq!(waves, [0, 1, 2]);
+    let mut root = combiners(&formats).make("reduce sum(load), count()").unwrap();
+    let results: Vec<(i64, u64)> = made
+        .into_iter()
+        .map(|(_, body)| {
+            let result = root.combine(&[run("7", true, Bodies::one(id, body.into()))], Place::Root).unwrap();
+            let format = formats.get(result.format()).unwrap();
+            let view = RecordView::new(&format, result.get(0)).unwrap();
+            (view.value("\"sum(load)\"").unwrap(), view.value("\"count()\"").unwrap())
+        })
+        .collect();
+    assert_eq!(results, [(12, 2), (1, 1), (499_500, 1000)]);
+}
+
+#[test]
+fn records_of_intervals_that_are_over_or_never_begin_are_refused() {
+    let (made, refused, ..) = aligned("", &[(99, 0), (121, 0), (105, 0), (122, 0)]);
+    assert_eq!(made.len(), 1);
+    assert_eq!(made[0].0, 2);
+    let expected = [
+        "time is 99, which is before the first interval, or no number",
+        "time lies in interval 0, and 2 has begun; send records in the order of time",
+    ];
+    assert_eq!(refused, expected);
 }

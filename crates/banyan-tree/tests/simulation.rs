@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use banyan_tree::Chance;
 use banyan_tree::sim::{FaultPlan, Outcome, Plan, simulate};
+use banyan_tree::{Chance, Synchronisation};
 
 #[track_caller]
 fn holds(plan: &Plan) -> Outcome {
@@ -46,6 +46,71 @@ fn the_whole_level_under_the_front_end_dies_and_no_wave_is_lost() {
         // All faults hit the only inner nodes there are.
         let outcome = holds(&Plan { shape: vec![3, 20], seed, faults: deaths(12), ..Plan::default() });
         assert_eq!(outcome.lost, 0, "seed {seed}");
+    }
+}
+
+fn kinds(seed: u64) -> Vec<Synchronisation> {
+    let timeout = format!("timeout {}ms", 1 + seed % 400);
+    ["all", &timeout, "none", "interval time 1"].iter().map(|kind| kind.parse().unwrap()).collect()
+}
+
+#[test]
+fn without_faults_records_that_wait_for_nobody_all_come_and_no_wave_is_late() {
+    for seed in 0..20 {
+        let kinds = vec!["none".parse().unwrap(), "timeout 10s".parse().unwrap(), "interval time 1".parse().unwrap()];
+        let plan = Plan { shape: vec![3, 4, 5], seed, streams: 3, synchronisations: kinds, ..Plan::default() };
+        let outcome = holds(&plan);
+        assert_eq!((outcome.dropped, outcome.late), (0, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
+    let (mut dropped, mut late) = (0, 0);
+    for seed in 0..200 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: chance.below(10),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(2),
+            only_deaths: chance.one_in(3),
+        };
+        let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
+        let synchronisations = kinds(seed);
+        let streams = synchronisations.len();
+        let window_waves = 16;
+        let outcome = holds(&Plan { shape, seed, streams, synchronisations, faults, window_waves, ..Plan::default() });
+        dropped += outcome.dropped;
+        late += outcome.late;
+    }
+    assert!(dropped > 0 && late > 0, "nothing went wrong");
+}
+
+#[test]
+fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everything_goes_wrong() {
+    for seed in 0..200 {
+        let mut chance = Chance::new(seed ^ 0x5eed);
+        let faults = FaultPlan {
+            count: chance.below(10),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(3),
+            only_deaths: chance.one_in(2),
+        };
+        let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
+        let plan = Plan {
+            shape,
+            seed,
+            waves: 60,
+            streams: 2,
+            has_failing_filter: chance.one_in(2),
+            reopens: chance.one_in(2),
+            joining: chance.below(12),
+            restarts: chance.one_in(2),
+            faults,
+            window_waves: 16,
+            ..Plan::default()
+        };
+        holds(&plan);
     }
 }
 

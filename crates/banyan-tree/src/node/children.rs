@@ -24,7 +24,7 @@ impl Node {
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
             Message::Gone(gone) => self.gone(gone, now),
             Message::Run(run) => {
-                if let Err(cause) = self.run(link, run) {
+                if let Err(cause) = self.run(link, run, now) {
                     self.violation(link, child, cause, now);
                 }
             }
@@ -190,6 +190,7 @@ impl Node {
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.gathering.withdraw(link);
+                stream.records.as_mut().into_iter().for_each(|records| records.forget_child(link));
             }
             self.pump_up(id);
             self.tell_participation(id);

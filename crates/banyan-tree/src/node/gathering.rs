@@ -29,6 +29,8 @@ pub(super) struct Gathering {
     sources: BTreeMap<LinkId, Source>,
     /// The first wave that someone who is waited for may still contribute to, if anyone is.
     horizon: Option<Wave>,
+    /// Waves before this one do not wait for anyone.
+    forced: Wave,
     /// How many of those who are waited for have not contributed to that wave.
     missing: usize,
 }
@@ -112,7 +114,7 @@ impl Gathering {
 
     /// The parts of the next waves of which everything is there, in the order of their lowest members.
     pub(super) fn ready(&mut self) -> Option<Vec<Run>> {
-        let horizon = self.horizon.unwrap_or(Wave(u64::MAX));
+        let horizon = self.horizon.unwrap_or(Wave(u64::MAX)).max(self.forced);
         if self.out >= horizon {
             return None;
         }
@@ -135,6 +137,11 @@ impl Gathering {
         self.forget_drained();
         parts.sort_by_key(|part| part.members.first());
         Some(parts)
+    }
+
+    /// The waves before this one do not wait for anyone.
+    pub(super) fn force(&mut self, until: Wave) {
+        self.forced = self.forced.max(until);
     }
 
     /// Moves on over waves of which nothing will come that could be combined: true if there were any.

@@ -1,9 +1,17 @@
 //! What a node has sent upwards and the front-end has not yet taken: it is sent again to whoever becomes the parent.
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
 
 use crate::ids::Wave;
 use crate::run::Run;
+
+/// The parts of a run before and behind some waves.
+fn outside(run: &Run, waves: Range<Wave>) -> impl Iterator<Item = Run> {
+    let before = run.within(Wave(0)..waves.start);
+    before.into_iter().chain(run.within(waves.end.max(run.first)..run.end()))
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Kept {
@@ -13,6 +21,25 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// What of a run that a child sends by itself is not kept yet. The rest has gone to the parent, or will go to the next
+    /// one: a child that has moved away and come back repeats it.
+    pub(super) fn unknown(&self, run: Run) -> Vec<Run> {
+        let mut unknown = vec![run];
+        for kept in &self.runs {
+            let holds = |run: &Run| {
+                let overlap = kept.first < run.end() && run.first < kept.end();
+                overlap && (Arc::ptr_eq(&kept.members, &run.members) || run.members.is_subset(&kept.members))
+            };
+            if unknown.iter().any(holds) {
+                unknown = unknown.iter().flat_map(|run| outside(run, kept.first..kept.end())).collect();
+            }
+            if unknown.is_empty() {
+                break;
+            }
+        }
+        unknown
+    }
+
     /// Keeps what is about to be sent.
     pub(super) fn keep(&mut self, run: &Run) {
         if run.end() > self.acknowledged {

@@ -5,7 +5,7 @@
 //! a node sends what it combined once to be combined further, and never again to be combined: so the book only has to
 //! keep the largest.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -29,7 +29,13 @@ pub(super) struct Whole {
     pub(super) parts: Vec<Run>,
     /// Who is in them.
     pub(super) members: Arc<RankSet>,
+    /// Who was expected and is not.
+    pub(super) missing: RankSet,
 }
+
+/// Waves that were given out without everyone, of which it is remembered who may still come: as many as members may be
+/// behind, so that everyone who comes too late is told from who comes twice.
+const FORGONE: usize = 2 * 4096;
 
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -44,6 +50,9 @@ pub(super) struct Ledger {
     sufficient: Option<Arc<RankSet>>,
     /// Contributions that came after their wave was delivered without them, or twice.
     late: u64,
+    /// Who is missing in waves that were given out without everyone, and how many of those have come since.
+    forgone: BTreeMap<Wave, RankSet>,
+    overdue: u64,
     conflicts: u64,
 }
 
@@ -56,6 +65,8 @@ impl Ledger {
             whole: VecDeque::new(),
             sufficient: None,
             late: 0,
+            forgone: BTreeMap::new(),
+            overdue: 0,
             conflicts: 0,
         }
     }
@@ -72,7 +83,8 @@ impl Ledger {
         let Some(first) = parts.first() else { return };
         if first.first == self.next && self.pages.is_empty() && self.suffices(members) {
             self.next = first.end();
-            self.whole.push_back(Whole { members: Arc::clone(members), parts });
+            let members = Arc::clone(members);
+            self.whole.push_back(Whole { members, parts, missing: RankSet::new() });
             return;
         }
         parts.into_iter().for_each(|part| self.note(part));
@@ -85,10 +97,10 @@ impl Ledger {
     }
 
     fn note(&mut self, run: Run) {
-        let Some(run) = run.within(self.next..run.end()) else {
-            self.late += u64::from(run.bodies.len());
-            return;
-        };
+        if let Some(late) = run.within(Wave(0)..self.next) {
+            self.note_late(&late);
+        }
+        let Some(run) = run.within(self.next..run.end()) else { return };
         for wave in run.first.0..run.end().0 {
             let at = self.next.until(Wave(wave)) as usize;
             if self.pages.len() <= at {
@@ -100,15 +112,56 @@ impl Ledger {
         }
     }
 
+    /// Contributions to waves that were given out.
+    fn note_late(&mut self, run: &Run) {
+        self.late += u64::from(run.bodies.len());
+        for wave in self.forgone.range_mut(run.first..run.end()).map(|(_, missing)| missing) {
+            let still_missing = wave.difference(&run.members);
+            self.overdue += wave.len() - still_missing.len();
+            *wave = still_missing;
+        }
+    }
+
+    /// The waves before this one are given out with those who are in them; those that nobody is in are left out.
+    pub(super) fn force(&mut self, until: Wave) {
+        while self.next < until {
+            self.turn_pages();
+            if self.next >= until {
+                return;
+            }
+            let Some(Page { mut parts, members }) = self.pages.pop_front() else { return };
+            if !parts.is_empty() {
+                let missing = self.expected.difference(&members);
+                self.forgone.insert(self.next, missing.clone());
+                if self.forgone.len() > FORGONE {
+                    self.forgone.pop_first();
+                }
+                parts.sort_by_key(|part| part.members.first());
+                self.whole.push_back(Whole { parts, members, missing });
+            }
+            self.next = self.next.after(1);
+        }
+    }
+
+    /// The first wave that is not whole.
+    pub(super) fn next(&self) -> Wave {
+        self.next
+    }
+
+    /// How often a member contributed to a wave that had been given out without it.
+    pub(super) fn overdue(&self) -> u64 {
+        self.overdue
+    }
+
     /// The next waves that are whole.
     pub(super) fn take(&mut self) -> Option<Whole> {
         self.whole.pop_front()
     }
 
     /// Gives back what was taken and not delivered.
-    pub(super) fn put_back(&mut self, parts: Vec<Run>, members: &Arc<RankSet>) {
-        if !parts.is_empty() {
-            self.whole.push_front(Whole { parts, members: Arc::clone(members) });
+    pub(super) fn put_back(&mut self, rest: Whole) {
+        if !rest.parts.is_empty() {
+            self.whole.push_front(rest);
         }
     }
 
@@ -133,7 +186,7 @@ impl Ledger {
             }
             if let Some(Page { mut parts, .. }) = self.pages.pop_front() {
                 parts.sort_by_key(|part| part.members.first());
-                self.whole.push_back(Whole { parts, members });
+                self.whole.push_back(Whole { parts, members, missing: RankSet::new() });
                 self.next = self.next.after(1);
             }
         }

@@ -31,6 +31,8 @@ mod ledger;
 mod log;
 mod packets;
 mod parent;
+mod patience;
+mod records;
 mod root;
 mod stream;
 mod waves;
@@ -50,6 +52,7 @@ use stream::Stream;
 pub use chance::Chance;
 pub use counters::NodeCounters;
 pub use packets::{Received, SendError};
+pub use records::RecordCounters;
 pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
@@ -269,7 +272,8 @@ impl Node {
     pub fn deadline(&self) -> Option<Time> {
         let release = self.release_at();
         let root = self.root.as_ref().and_then(Root::deadline);
-        [self.ascent.deadline(), release, root].into_iter().flatten().min()
+        let waves = self.streams.values().filter_map(|stream| stream.patience.as_ref()?.deadline()).min();
+        [self.ascent.deadline(), release, root, waves].into_iter().flatten().min()
     }
 
     /// Time has passed.
@@ -279,6 +283,7 @@ impl Node {
             self.release_children(now);
         }
         self.give_up_lost(now);
+        self.give_up_late(now);
     }
 
     /// Someone has linked to this node: the link's name from now on.

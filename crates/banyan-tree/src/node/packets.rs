@@ -8,10 +8,13 @@ use bytes::Bytes;
 
 use super::ledger::Ledger;
 use super::log::{Log, Taken};
+use super::patience::Patience;
+use super::records::Records;
 use super::stream::Stream;
 use super::{EARLY_STREAMS, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
+use crate::synchronisation::Synchronisation;
 use crate::transformation::TransformationError;
 
 /// Why something cannot be sent.
@@ -21,6 +24,9 @@ pub enum SendError {
     /// There is no such stream here.
     #[error("{0} is not open here, or this process is none of its members")]
     NoStream(StreamId),
+    /// That wave is over, or this member has contributed to it.
+    #[error("{0} is over here; contribute to later ones")]
+    Over(Wave),
     /// Others have to catch up first.
     #[error("the other side is too far behind; take what has come, and try again")]
     Full,
@@ -44,10 +50,16 @@ impl Node {
     ///
     /// # Errors
     /// If the transformation is not known here.
-    pub fn open(&mut self, members: Arc<RankSet>, transformation: &str) -> Result<StreamId, TransformationError> {
+    pub fn open(
+        &mut self,
+        members: Arc<RankSet>,
+        transformation: &str,
+        synchronisation: Synchronisation,
+    ) -> Result<StreamId, TransformationError> {
         self.transformations.make(transformation)?;
         let stream = self.root.as_mut().map_or(StreamId::CONTROL, super::Root::new_stream);
-        let opening = Arc::new(Opening { stream, members, transformation: transformation.to_owned() });
+        let transformation = transformation.to_owned();
+        let opening = Arc::new(Opening { stream, members, transformation, synchronisation });
         self.control.append(Packet::Open(Arc::clone(&opening)));
         self.open_here(&opening);
         self.pump(StreamId::CONTROL);
@@ -158,6 +170,11 @@ impl Node {
             }
         };
         let mut stream = Stream::new(Arc::clone(opening), transformation);
+        match opening.synchronisation {
+            Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
+            Synchronisation::None => stream.records = Some(Records::default()),
+            Synchronisation::All | Synchronisation::Interval(_) => {}
+        }
         if self.root.is_some() {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
@@ -169,7 +186,7 @@ impl Node {
         for link in links {
             if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));
-            } else {
+            } else if stream.records.is_none() {
                 stream.gathering.participate(link, Wave(0));
             }
             stream.log.add_child(link, 0, 0);

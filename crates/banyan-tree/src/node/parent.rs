@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ascent::State;
+use super::records::Records;
 use super::{NAMED, Node};
 use crate::ids::{Epoch, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, Place, Resume};
@@ -78,6 +79,7 @@ impl Node {
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
             Message::Again(stream) => self.resume_upwards(stream),
+            Message::Taken { stream, bytes } => self.taken(stream, bytes),
             // A parent says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
         }
@@ -107,6 +109,7 @@ impl Node {
         self.ascent.orphan(now);
         for stream in self.streams.values_mut() {
             stream.is_participating = false;
+            stream.records.as_mut().into_iter().for_each(Records::reset);
         }
         self.seek(now);
     }

@@ -14,6 +14,8 @@ pub(super) struct Root {
     adrift: BTreeMap<NodeId, Adrift>,
     /// Members that are there, or may come back.
     present: RankSet,
+    /// Whether streams have not been told of that since it changed.
+    is_changed: bool,
     next_stream: u32,
 }
 
@@ -86,7 +88,10 @@ impl Node {
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
         let joined = members.difference(&root.present);
-        root.present = root.present.union(&members);
+        if !joined.is_empty() {
+            root.present = root.present.union(&joined);
+            root.is_changed = true;
+        }
         if is_move {
             self.report(Report::Moved { node: first.node, parent: first.parent });
         }
@@ -115,18 +120,19 @@ impl Node {
         let Some(root) = &mut self.root else { return };
         root.adrift.remove(&node);
         let members = members.intersection(&root.present);
-        root.present = root.present.difference(&members);
         if !members.is_empty() {
+            root.present = root.present.difference(&members);
+            root.is_changed = true;
             self.report(Report::Lost(members));
         }
     }
 
-    /// Tells every stream whom to wait for, and keeps packets for.
+    /// Tells every stream whom to wait for, and keeps packets for, if anyone has come or was given up. Whoever only moves
+    /// costs nothing here.
     pub(super) fn expect(&mut self) {
-        if self.root.is_none() || self.streams.is_empty() {
-            return;
-        }
-        let Some(present) = self.root.as_ref().map(|root| root.present.clone()) else { return };
+        let Some(root) = self.root.as_mut().filter(|root| root.is_changed) else { return };
+        root.is_changed = false;
+        let present = root.present.clone();
         for id in self.stream_ids() {
             let Some(stream) = self.streams.get_mut(&id) else { continue };
             let expected = stream.opening.members.intersection(&present);

@@ -9,6 +9,8 @@ use super::gathering::Gathering;
 use super::kept::Kept;
 use super::ledger::Ledger;
 use super::log::Log;
+use super::patience::Patience;
+use super::records::Records;
 use crate::ids::Wave;
 use crate::message::{Opening, Packet};
 use crate::run::Run;
@@ -39,6 +41,10 @@ pub(super) struct Stream {
     pub(super) is_participating: bool,
     /// Whether someone below has asked for quick acknowledgement, and got none since.
     pub(super) is_hurried: bool,
+    /// What there is instead of waves, if the stream has none.
+    pub(super) records: Option<Records>,
+    /// How long waves are waited for, if there is a limit.
+    pub(super) patience: Option<Patience>,
     /// The last parts that were combined, and who is in them.
     union: (Vec<Arc<RankSet>>, Arc<RankSet>),
 
@@ -68,6 +74,8 @@ impl Stream {
             knows_acknowledged: false,
             is_participating: false,
             is_hurried: false,
+            records: None,
+            patience: None,
             union: (Vec::new(), Arc::default()),
             ledger: None,
             is_eager: false,
@@ -91,6 +99,13 @@ impl Stream {
         };
         self.union = (parts.iter().map(|part| Arc::clone(&part.members)).collect(), Arc::clone(&union));
         union
+    }
+}
+
+impl Stream {
+    /// The first wave that is still waited for here.
+    pub(super) fn awaited(&self) -> Wave {
+        self.ledger.as_ref().map_or(self.gathering.out(), Ledger::next)
     }
 }
 

@@ -1,14 +1,16 @@
 //! What comes up: waves, from members to the front-end.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
 use super::gathering::Violation;
+use super::ledger::Whole;
 use super::packets::SendError;
 use super::stream::Stream;
 use super::{Node, Report};
-use crate::ids::{LinkId, NodeId, StreamId, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
@@ -25,6 +27,8 @@ pub struct Delivery {
     pub count: u32,
     /// Who is in them.
     pub members: Arc<RankSet>,
+    /// Who was waited for and did not come in time; nobody, unless the stream has a timeout.
+    pub missing: RankSet,
     /// One body each, or why they could not be combined.
     pub bodies: Result<Bodies, TransformationError>,
 }
@@ -35,18 +39,59 @@ impl Node {
     /// # Errors
     /// If the stream is not there, or this member is too far ahead.
     pub fn contribute(&mut self, stream: StreamId, bodies: Bodies) -> Result<Wave, SendError> {
+        self.contribute_run(stream, bodies, false)
+    }
+
+    /// At a member: contributes to one wave, and nothing to those before it: what the stream's filter made of the records
+    /// of an interval.
+    ///
+    /// # Errors
+    /// If the stream is not there, that wave is over, or this member is too far ahead. In the last case some of the waves
+    /// before may have been passed over.
+    pub fn contribute_at(&mut self, stream: StreamId, wave: Wave, body: Bodies) -> Result<(), SendError> {
+        self.pass_over(stream, wave)?;
+        if self.next_wave(stream) != Some(wave) {
+            return Err(SendError::Over(wave));
+        }
+        self.contribute_run(stream, body, true).map(|_| ())
+    }
+
+    /// At a member: contributes nothing to the waves before this one, so that nobody waits for it there.
+    ///
+    /// # Errors
+    /// If the stream is not there, or this member is too far ahead; some waves may have been passed over.
+    pub fn pass_over(&mut self, stream: StreamId, until: Wave) -> Result<(), SendError> {
+        let window = self.options.window_waves;
+        if self.streams.get(&stream).is_some_and(|stream| stream.records.is_some()) {
+            // There are no waves.
+            return Ok(());
+        }
+        loop {
+            let next = self.next_wave(stream).ok_or(SendError::NoStream(stream))?;
+            let acknowledged = self.streams.get(&stream).map_or(next, |stream| stream.kept.acknowledged());
+            let room = window.saturating_sub(acknowledged.until(next)).max(1);
+            let count = next.until(until).min(room).min(u64::from(u32::MAX));
+            let Some(count) = NonZeroU32::new(count as u32) else { return Ok(()) };
+            self.contribute_run(stream, Bodies::absent(count), true)?;
+        }
+    }
+
+    fn contribute_run(&mut self, stream: StreamId, bodies: Bodies, is_partial: bool) -> Result<Wave, SendError> {
         let (waves, bytes) = (self.options.window_waves, self.options.window_bytes);
         let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
         let Some(rank) = self.rank.filter(|rank| known.opening.members.contains(*rank)) else {
             return Err(SendError::NoStream(stream));
         };
-        let ahead = known.kept.acknowledged().until(known.sent.after(bodies.len()));
-        if ahead > waves || (known.kept.bytes() > 0 && known.kept.bytes() + bodies.size() > bytes) {
+        let members = known.own_members(rank);
+        let run = Run { stream, first: known.sent, members, is_fresh: true, is_partial, bodies };
+        if known.records.is_some() {
+            return self.send_records(stream, run);
+        }
+        let ahead = known.kept.acknowledged().until(run.end());
+        if ahead > waves || (known.kept.bytes() > 0 && known.kept.bytes() + run.bodies.size() > bytes) {
             self.hurry(stream);
             return Err(SendError::Full);
         }
-        let members = known.own_members(rank);
-        let run = Run { stream, first: known.sent, members, is_fresh: true, is_partial: false, bodies };
         let wave = run.first;
         self.emit(run);
         Ok(wave)
@@ -59,20 +104,25 @@ impl Node {
         stream.opening.members.contains(rank).then_some(stream.sent)
     }
 
-    /// At the front-end: the next waves of a stream that are whole.
+    /// At the front-end: the next waves of a stream that are whole; or the next records, if the stream has no waves.
     pub fn take_waves(&mut self, stream: StreamId) -> Option<Delivery> {
-        let known = self.streams.get_mut(&stream)?;
-        let ledger = known.ledger.as_mut()?;
-        let whole = ledger.take()?;
-        let bodies = known.transformation.combine(&whole.parts, Place::Root);
-        let first = whole.parts.first()?.first;
-        let count = bodies.as_ref().map_or(1, Bodies::len);
-        let taken = first.after(count);
-        let rest = since(&whole.parts, taken);
-        let bytes = |parts: &[Run]| parts.iter().map(|part| part.bodies.size()).sum::<usize>();
-        known.taken_bytes += bytes(&whole.parts) - bytes(&rest);
-        ledger.put_back(rest, &whole.members);
-        let delivery = Delivery { stream, first, count, members: whole.members, bodies };
+        if self.streams.get(&stream)?.records.is_some() {
+            return self.take_records(stream);
+        }
+        loop {
+            let (delivery, bytes) = self.streams.get_mut(&stream)?.deliver()?;
+            self.note_taken(stream, delivery.first.after(delivery.count), bytes);
+            // Of waves to which nobody contributed anything there is nothing to tell.
+            if delivery.bodies.as_ref().map_or(true, |bodies| !bodies.are_absent()) {
+                return Some(delivery);
+            }
+        }
+    }
+
+    /// At the front-end: all waves before this one were taken; bytes of these since the last time.
+    fn note_taken(&mut self, stream: StreamId, taken: Wave, bytes: usize) {
+        let Some(known) = self.streams.get_mut(&stream) else { return };
+        known.taken_bytes += bytes;
         let waves = known.kept.acknowledged().until(taken);
         let is_due = known.is_eager
             || waves >= self.options.window_waves / 4
@@ -82,7 +132,6 @@ impl Node {
         } else {
             known.taken = taken;
         }
-        Some(delivery)
     }
 
     /// At the front-end: the members that the next wave of a stream waits for. Some of them may have contributed to it
@@ -99,19 +148,51 @@ impl Node {
     }
 
     /// A child's contributions.
-    pub(super) fn run(&mut self, link: LinkId, run: Run) -> Result<(), String> {
+    pub(super) fn run(&mut self, link: LinkId, run: Run, now: Time) -> Result<(), String> {
         let window = self.options.window_waves;
         // A stream that was closed meanwhile, or is not open here yet.
         let Some(stream) = self.streams.get_mut(&run.stream) else { return Ok(()) };
         stream.check(&run, window).map_err(|cause| cause.to_string())?;
+        if stream.records.is_some() {
+            return self.records(link, run);
+        }
         let id = run.stream;
+        if let Some(patience) = &mut stream.patience {
+            patience.begin(run.end(), now);
+        }
         let alone =
             if run.is_fresh { stream.gathering.push(link, run).map_err(|cause| cause.to_string())? } else { Some(run) };
         if let Some(run) = alone {
-            self.emit(Run { is_fresh: false, ..run });
+            for run in stream.kept.unknown(run) {
+                self.emit(Run { is_fresh: false, ..run });
+            }
         }
         self.pump_up(id);
+        self.settle(id);
         Ok(())
+    }
+
+    /// Does not wait any longer for waves that have gone on.
+    fn settle(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let awaited = stream.awaited();
+        if let Some(patience) = &mut stream.patience {
+            patience.settle(awaited);
+        }
+    }
+
+    /// Goes on with waves whose time is over.
+    pub(super) fn give_up_late(&mut self, now: Time) {
+        for id in self.stream_ids() {
+            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            let Some(until) = stream.patience.as_mut().and_then(|patience| patience.exhausted(now)) else { continue };
+            stream.gathering.force(until);
+            self.pump_up(id);
+            if let Some(ledger) = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut()) {
+                ledger.force(until);
+            }
+            self.settle(id);
+        }
     }
 
     /// Combines what is there of all who are waited for, and sends it on.
@@ -131,7 +212,7 @@ impl Node {
     fn combine(&mut self, id: StreamId, mut parts: Vec<Run>, members: &Arc<RankSet>) {
         while let Some(first) = parts.first().map(|part| part.first) {
             let Some(stream) = self.streams.get_mut(&id) else { return };
-            let until = match stream.transformation.combine(&parts, Place::Inner) {
+            let until = match stream.combine(&parts, Place::Inner) {
                 Ok(bodies) => {
                     let until = first.after(bodies.len());
                     let members = Arc::clone(members);
@@ -218,7 +299,8 @@ impl Node {
         let (rank, is_attached) = (self.rank, self.ascent.link().is_some());
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let is_member = rank.is_some_and(|rank| stream.opening.members.contains(rank));
-        let participates = is_member || stream.gathering.has_participants();
+        // Without waves nobody waits for anyone.
+        let participates = stream.records.is_none() && (is_member || stream.gathering.has_participants());
         if !is_attached || participates == stream.is_participating {
             return;
         }
@@ -293,6 +375,32 @@ impl Node {
 }
 
 impl Stream {
+    /// At the front-end: waves that are whole, and their bytes.
+    fn deliver(&mut self) -> Option<(Delivery, usize)> {
+        let Whole { parts, members, missing } = self.ledger.as_mut()?.take()?;
+        let bodies = self.combine(&parts, Place::Root);
+        let first = parts.first()?.first;
+        let count = bodies.as_ref().map_or(1, Bodies::len);
+        let rest = since(&parts, first.after(count));
+        let bytes = |parts: &[Run]| parts.iter().map(|part| part.bodies.size()).sum::<usize>();
+        let taken = bytes(&parts) - bytes(&rest);
+        let rest = Whole { parts: rest, members: Arc::clone(&members), missing: missing.clone() };
+        self.ledger.as_mut()?.put_back(rest);
+        Some((Delivery { stream: self.opening.stream, first, count, members, missing, bodies }, taken))
+    }
+
+    /// Combines the contributions of those who contribute something.
+    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+        if !parts.iter().any(|part| part.bodies.are_absent()) {
+            return self.transformation.combine(parts, place);
+        }
+        let present: Vec<Run> = parts.iter().filter(|part| !part.bodies.are_absent()).cloned().collect();
+        match (parts, &present[..]) {
+            ([absent, ..], []) => Ok(absent.bodies.clone()),
+            (_, present) => self.transformation.combine(present, place),
+        }
+    }
+
     fn own_members(&mut self, rank: u32) -> Arc<RankSet> {
         Arc::clone(self.own.get_or_insert_with(|| Arc::new(RankSet::from_iter([rank]))))
     }
@@ -301,6 +409,9 @@ impl Stream {
     fn check(&self, run: &Run, window: u64) -> Result<(), Violation> {
         if run.members.is_empty() || !run.members.is_subset(&self.opening.members) {
             return Err(Violation::Strangers);
+        }
+        if self.records.is_some() {
+            return Ok(());
         }
         self.check_ahead(run.end(), window)
     }

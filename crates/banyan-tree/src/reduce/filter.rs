@@ -74,6 +74,9 @@ impl<'a> PartRun<'a> {
 /// Where in the tree a filter works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
+    /// At a member of a stream of intervals: the parts are its own records of one interval, in the order in which it sent
+    /// them, with what was made of earlier ones first; what is made of them is a part of a wave at its parent.
+    Member,
     /// At a node between members and root: its records are parts of a wave at its parent.
     Inner,
     /// At the root: its records are what the program receives.
@@ -180,7 +183,10 @@ pub enum FilterError {
 /// The order of the parts does not matter: they are taken in the order of their lowest ranks.
 impl Filter for Reduction {
     fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
-        let mut taken = self.add_all(parts);
+        let mut taken = match place {
+            Place::Member => self.add_own(parts),
+            Place::Inner | Place::Root => self.add_all(parts),
+        };
         if let Err(ReduceError::Order { .. }) = taken {
             // Rarely: a node keeps its children in order.
             self.clear();
@@ -195,7 +201,7 @@ impl Filter for Reduction {
         // The format is known only when the body has been written.
         let mut body = out.spare();
         let format = match place {
-            Place::Inner => self.partial(&mut body),
+            Place::Member | Place::Inner => self.partial(&mut body),
             Place::Root => self.result(&mut body),
         };
         if let Some(format) = format {

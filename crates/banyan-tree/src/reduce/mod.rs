@@ -16,6 +16,7 @@
 //! implement too, `registry` how they get a name.
 //! `docs/reductions.md` in the repository is the guide.
 
+mod alignment;
 mod body;
 mod cell;
 mod collect;
@@ -34,6 +35,7 @@ mod specification;
 mod strip;
 mod value;
 
+pub use alignment::{Aligned, Alignment, AlignmentError};
 pub use collect::{COLLECT, Collected};
 pub use error::{Fault, ReduceError};
 pub use filter::{Filter, FilterError, Output, PartRun, Place, Recovery};

@@ -129,6 +129,15 @@ impl Reduction {
         Ok(())
     }
 
+    /// Takes records of one member, in its own order, and what was made of some of them before.
+    pub(super) fn add_own(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
+        for part in parts {
+            self.last = None;
+            self.add(part)?;
+        }
+        Ok(())
+    }
+
     /// Looks at what can be seen from outside of the records that have the format of the first, or of one partial
     /// result. Returns how many these are.
     fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>]) -> Result<usize, ReduceError> {
@@ -218,7 +227,7 @@ impl Reduction {
         }
         let Current { layout, strips, .. } = self.current.as_ref()?;
         let (shape, what) = match place {
-            Place::Inner => (&layout.partial, What::Partial),
+            Place::Member | Place::Inner => (&layout.partial, What::Partial),
             Place::Root => (&layout.result, What::Result),
         };
         let mut out = Buffer::new();

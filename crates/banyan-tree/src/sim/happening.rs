@@ -24,6 +24,10 @@ pub(super) enum Happening {
     Program(usize),
     /// Something goes wrong.
     Fault(Fault),
+    /// A member that was not there joins.
+    Join(usize),
+    /// An inner node that was killed is started again.
+    Restart(usize),
 }
 
 /// What is still to happen.

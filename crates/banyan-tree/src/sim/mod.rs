@@ -29,6 +29,8 @@ pub use model::Broken;
 
 use world::World;
 
+use crate::synchronisation::Synchronisation;
+
 /// What to simulate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -42,6 +44,16 @@ pub struct Plan {
     pub packets: u64,
     /// Streams; the first has all members, others have some.
     pub streams: usize,
+    /// How the streams are synchronised, one after the other; all streams behind these wait for everyone.
+    pub synchronisations: Vec<Synchronisation>,
+    /// Whether the filter of the last stream fails in some waves, at all nodes or only below the front-end.
+    pub has_failing_filter: bool,
+    /// Whether the last stream is closed half way, and another opened in its place.
+    pub reopens: bool,
+    /// Members that join when the streams are open.
+    pub joining: usize,
+    /// Whether inner nodes that were killed are started again.
+    pub restarts: bool,
     /// What goes wrong.
     pub faults: FaultPlan,
     /// Waves that a member may be ahead of the front-end.
@@ -60,6 +72,11 @@ impl Default for Plan {
             waves: 50,
             packets: 10,
             streams: 1,
+            synchronisations: Vec::new(),
+            has_failing_filter: false,
+            reopens: false,
+            joining: 0,
+            restarts: false,
             faults: FaultPlan::NONE,
             window_waves: 64,
             capacity: 32,
@@ -75,11 +92,20 @@ impl Plan {
         let FaultPlan { count, within, hits_members, only_deaths } = self.faults;
         let within = within.as_millis();
         let Plan { seed, waves, packets, streams, window_waves, .. } = self;
-        let flags = [(hits_members, " --members-fail"), (only_deaths, " --only-deaths")];
-        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+        let synchronisations = self.synchronisations.iter().map(|kind| format!(" --synchronisation '{kind}'"));
+        let synchronisations: String = synchronisations.collect();
+        let flags = [
+            (hits_members, " --members-fail".into()),
+            (only_deaths, " --only-deaths".into()),
+            (self.has_failing_filter, " --failing-filter".into()),
+            (self.reopens, " --reopen".into()),
+            (self.restarts, " --restart".into()),
+            (self.joining > 0, format!(" --joining {}", self.joining)),
+        ];
+        let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.as_str()).collect();
         format!(
             "banyan sim --shape {shape} --seed {seed} --waves {waves} --packets {packets} --streams {streams} \
-             --window {window_waves} --faults {count} --within {within}{flags}"
+             --window {window_waves} --faults {count} --within {within}{flags}{synchronisations}"
         )
     }
 
@@ -103,7 +129,7 @@ pub struct Outcome {
     pub members: usize,
     /// Inner nodes there were.
     pub inner: usize,
-    /// Waves delivered, of all streams.
+    /// Waves delivered, of all streams, and records of those without waves.
     pub waves: u64,
     /// Messages between nodes.
     pub messages: u64,
@@ -113,6 +139,8 @@ pub struct Outcome {
     pub lost: u64,
     /// Contributions that came twice or too late.
     pub late: u64,
+    /// Records of streams without waves that did not come, as far as the front-end knows.
+    pub dropped: u64,
     /// The most children a node had.
     pub degree: usize,
     /// The most bytes a node held.

@@ -1,12 +1,13 @@
 //! What must hold, whatever happens: checked while a simulation runs and at its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use banyan_boot::RankSet;
 
-use super::sum::number;
+use super::sum::{fails_at_front_end, number};
 use crate::ids::{StreamId, Wave};
-use crate::node::Delivery;
+use crate::node::{Delivery, NodeCounters};
+use crate::synchronisation::Synchronisation;
 
 /// A rule that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +42,26 @@ pub enum Broken {
         wave: Wave,
         /// Who is missing.
         missing: RankSet,
+    },
+    /// A record of a stream without waves came twice, was never sent, or is not what was sent.
+    #[error("{stream}: record {number} of member {member} came twice, was never sent, or is not what was sent")]
+    Record {
+        /// The stream.
+        stream: StreamId,
+        /// Who sent it.
+        member: u32,
+        /// Its number.
+        number: u64,
+    },
+    /// More came than was sent, or is said to have come than has.
+    #[error("{sent} were sent, and {accounted} are accounted for: {what}")]
+    Conservation {
+        /// How many were sent.
+        sent: u64,
+        /// How many came, or were dropped.
+        accounted: u64,
+        /// Of what.
+        what: &'static str,
     },
     /// Members that never failed were given up.
     #[error("members {0} were given up, although they never failed")]
@@ -92,9 +113,20 @@ pub(super) fn contribution(stream: StreamId, member: u32, wave: Wave) -> u64 {
 /// Follows what the front-end gets.
 #[derive(Debug, Default)]
 pub(super) struct Model {
+    kinds: BTreeMap<StreamId, Synchronisation>,
+    /// Streams whose filter fails now and then.
+    failing: BTreeSet<StreamId>,
+    /// Members that joined when streams were open: they are not in the first waves, and miss packets.
+    joining: RankSet,
     next: BTreeMap<StreamId, Wave>,
-    /// Who was in each wave of each stream, as runs of waves with the same members.
+    /// Who was in each wave of each stream, or is said to be missing, as runs of waves with the same members.
     contributors: BTreeMap<StreamId, Vec<(Wave, RankSet)>>,
+    /// What members contributed to which others do not wait for, or not for all: waves of each.
+    contributed: BTreeMap<(StreamId, u32), BTreeSet<u64>>,
+    /// Records that came of streams without waves.
+    records: BTreeMap<(StreamId, u32), BTreeSet<u64>>,
+    /// How often members were in waves of streams with a timeout.
+    in_time: u64,
     /// Members that were given up at some time.
     lost: RankSet,
     /// Packets each member has got.
@@ -102,29 +134,118 @@ pub(super) struct Model {
 }
 
 impl Model {
+    pub(super) fn opened(&mut self, stream: StreamId, kind: Synchronisation, is_failing: bool) {
+        self.kinds.insert(stream, kind);
+        self.failing.extend(is_failing.then_some(stream));
+    }
+
+    pub(super) fn joins(&mut self, member: u32) {
+        self.joining.insert(member);
+    }
+
+    pub(super) fn kind(&self, stream: StreamId) -> &Synchronisation {
+        self.kinds.get(&stream).unwrap_or(&Synchronisation::All)
+    }
+
+    /// A member has contributed to a wave, or sent a record.
+    pub(super) fn contributed(&mut self, stream: StreamId, member: u32, wave: u64) {
+        if *self.kind(stream) != Synchronisation::All {
+            self.contributed.entry((stream, member)).or_default().insert(wave);
+        }
+    }
+
     pub(super) fn delivered(&mut self, delivery: &Delivery) -> Result<(), Broken> {
+        match self.kind(delivery.stream) {
+            Synchronisation::None => self.delivered_records(delivery),
+            _ => self.delivered_waves(delivery),
+        }
+    }
+
+    fn delivered_waves(&mut self, delivery: &Delivery) -> Result<(), Broken> {
         let stream = delivery.stream;
+        let kind = self.kinds.get(&stream).unwrap_or(&Synchronisation::All);
         let expected = self.next.entry(stream).or_default();
-        if delivery.first != *expected {
+        // Intervals in which nobody has anything are left out, and so are waves to which nobody contributed in time.
+        let is_next = match kind {
+            Synchronisation::All => delivery.first == *expected,
+            _ => delivery.first >= *expected,
+        };
+        if !is_next {
             return Err(Broken::Order { stream, got: delivery.first, expected: *expected });
         }
         *expected = delivery.first.after(delivery.count);
-        let sums = |wave: Wave| {
-            let parts = delivery.members.iter().map(|member| contribution(stream, member, wave));
-            parts.fold(0, u64::wrapping_add)
+        let has_contributed = |member, wave: Wave| {
+            !matches!(kind, Synchronisation::Interval(_))
+                || self.contributed.get(&(stream, member)).is_some_and(|waves| waves.contains(&wave.0))
         };
         for at in 0..delivery.count {
             let wave = delivery.first.after(at);
-            let got = delivery.bodies.as_ref().map(|bodies| number(bodies.get(at)));
-            if got != Ok(sums(wave)) {
+            let members = delivery.members.iter().filter(|member| has_contributed(*member, wave));
+            let sum = members.map(|member| contribution(stream, member, wave)).fold(0, u64::wrapping_add);
+            let got = delivery.bodies.as_ref().ok().map(|bodies| number(bodies.get(at)));
+            let expected = Some(sum).filter(|_| !self.failing.contains(&stream) || !fails_at_front_end(wave));
+            if got != expected || !delivery.missing.is_disjoint(&delivery.members) {
                 return Err(Broken::Sum { stream, wave, members: (*delivery.members).clone() });
             }
         }
+        if matches!(kind, Synchronisation::Timeout(_)) {
+            self.in_time += delivery.members.len() * u64::from(delivery.count);
+        }
+        let accounted = delivery.members.union(&delivery.missing);
         let runs = self.contributors.entry(stream).or_default();
-        if runs.last().is_none_or(|(_, members)| *members != *delivery.members) {
-            runs.push((delivery.first, (*delivery.members).clone()));
+        if runs.last().is_none_or(|(_, members)| *members != accounted) {
+            runs.push((delivery.first, accounted));
         }
         Ok(())
+    }
+
+    fn delivered_records(&mut self, delivery: &Delivery) -> Result<(), Broken> {
+        let stream = delivery.stream;
+        for (at, member) in (0..delivery.count).flat_map(|at| delivery.members.iter().map(move |member| (at, member))) {
+            let wave = delivery.first.after(at);
+            let is_sent = self.contributed.get(&(stream, member)).is_some_and(|sent| sent.contains(&wave.0));
+            let is_new = self.records.entry((stream, member)).or_default().insert(wave.0);
+            let got = delivery.bodies.as_ref().map(|bodies| number(bodies.get(at)));
+            if !is_sent || !is_new || got != Ok(contribution(stream, member, wave)) {
+                return Err(Broken::Record { stream, member, number: wave.0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Records of a member that have come.
+    pub(super) fn records(&self, stream: StreamId, member: u32) -> u64 {
+        self.records.get(&(stream, member)).map_or(0, |records| records.len() as u64)
+    }
+
+    /// How often a member has contributed.
+    pub(super) fn contributions(&self, stream: StreamId, member: u32) -> u64 {
+        self.contributed.get(&(stream, member)).map_or(0, |waves| waves.len() as u64)
+    }
+
+    /// What was sent is delivered, counted where it was dropped, told of as late, or was on its way: never more.
+    pub(super) fn check_conservation(&self, nodes: &[NodeCounters]) -> Result<(), Broken> {
+        let sum = |figure: fn(&NodeCounters) -> u64| nodes.iter().map(figure).sum::<u64>();
+        let of_kind = |is_kind: fn(&Synchronisation) -> bool| {
+            let contributed = self.contributed.iter().filter(|((stream, _), _)| is_kind(self.kind(*stream)));
+            contributed.map(|(_, waves)| waves.len() as u64).sum::<u64>()
+        };
+        let delivered: u64 = self.records.values().map(|records| records.len() as u64).sum();
+        let dropped = sum(|node| node.records.without_parent + node.records.without_room);
+        let records = [
+            (of_kind(|kind| *kind == Synchronisation::None), delivered + dropped, "records that came or were dropped"),
+            (sum(|node| node.records.sent), sum(|node| node.records.seen), "records that the front-end has heard of"),
+            (sum(|node| node.records.seen), delivered, "records that came"),
+            (
+                of_kind(|kind| matches!(kind, Synchronisation::Timeout(_))),
+                self.in_time + sum(|node| node.overdue),
+                "contributions in time or too late",
+            ),
+        ];
+        match records.into_iter().find(|(sent, accounted, _)| accounted > sent) {
+            Some((sent, accounted, what)) => Err(Broken::Conservation { sent, accounted, what }),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn lost(&mut self, members: &RankSet) {
@@ -141,7 +262,7 @@ impl Model {
     }
 
     pub(super) fn skipped(&mut self, stream: StreamId, member: u32, packets: u64) -> Result<(), Broken> {
-        if !self.lost.contains(member) {
+        if !self.lost.contains(member) && !self.joining.contains(member) {
             return Err(Broken::Skipped { stream, member, packets });
         }
         *self.packets.entry((stream, member)).or_default() += packets;
@@ -163,7 +284,7 @@ impl Model {
 
     /// Every wave has every member of its stream that was never given up and did not die.
     pub(super) fn check_contributors(&self, stream: StreamId, members: &RankSet, died: &RankSet) -> Result<(), Broken> {
-        let steady = members.difference(died).difference(&self.lost);
+        let steady = members.difference(died).difference(&self.lost).difference(&self.joining);
         for (wave, contributors) in self.contributors.get(&stream).into_iter().flatten() {
             if !steady.is_subset(contributors) {
                 let missing = steady.difference(contributors);

@@ -6,8 +6,9 @@ use super::happening::Happening;
 use super::model::{Broken, contribution};
 use super::sum::{bodies, format};
 use super::world::World;
-use crate::ids::StreamId;
+use crate::ids::{StreamId, Wave};
 use crate::node::SendError;
+use crate::synchronisation::Synchronisation;
 
 /// A program rests for at most so long.
 const REST: Duration = Duration::from_millis(2);
@@ -15,6 +16,8 @@ const REST: Duration = Duration::from_millis(2);
 const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
 const BATCH: usize = 4;
+/// The next contribution to a stream of intervals is to one of so many.
+const INTERVALS: usize = 4;
 
 impl World<'_, '_> {
     /// A node's program goes on.
@@ -43,6 +46,7 @@ impl World<'_, '_> {
             }
         }
         self.take_waves(&streams.iter().map(|(stream, _)| *stream).collect::<Vec<_>>())?;
+        self.reopen()?;
         Ok(did_something)
     }
 
@@ -68,18 +72,39 @@ impl World<'_, '_> {
             self.take_packets(at, rank, stream)?;
             let count = 1 + self.chance.below(BATCH) as u64;
             let Some(next) = self.nodes[at].node.next_wave(stream) else { continue };
+            if matches!(self.model.kind(stream), Synchronisation::Interval(_)) {
+                did_something |= self.contribute_at(at, rank, stream, next);
+                continue;
+            }
             let until = (next.0 + count).min(self.plan.waves);
             if next.0 >= until {
                 continue;
             }
-            let numbers = (next.0..until).map(|wave| contribution(stream, rank, crate::ids::Wave(wave)));
+            let numbers = (next.0..until).map(|wave| contribution(stream, rank, Wave(wave)));
             let Ok(bodies) = bodies(numbers) else { continue };
             match self.nodes[at].node.contribute(stream, bodies) {
-                Ok(_) => did_something = true,
-                Err(SendError::Full | SendError::NoStream(_)) => {}
+                Ok(_) => {
+                    did_something = true;
+                    (next.0..until).for_each(|wave| self.model.contributed(stream, rank, wave));
+                }
+                Err(SendError::Full | SendError::NoStream(_) | SendError::Over(_)) => {}
             }
         }
         Ok(did_something)
+    }
+
+    /// Contributes to one of the next intervals; all do to the last one.
+    fn contribute_at(&mut self, at: usize, rank: u32, stream: StreamId, next: Wave) -> bool {
+        let wave = (next.0 + self.chance.below(INTERVALS) as u64).min(self.plan.waves - 1);
+        let Ok(body) = bodies(std::iter::once(contribution(stream, rank, Wave(wave)))) else { return false };
+        if next.0 >= self.plan.waves {
+            return false;
+        }
+        let contributed = self.nodes[at].node.contribute_at(stream, Wave(wave), body);
+        if contributed.is_ok() {
+            self.model.contributed(stream, rank, wave);
+        }
+        contributed.is_ok()
     }
 
     fn take_packets(&mut self, at: usize, rank: u32, stream: StreamId) -> Result<(), Broken> {

@@ -3,11 +3,12 @@
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 
+use crate::ids::Wave;
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
-/// The only transformation there is.
+/// The transformations there are: sums, and sums that fail.
 #[derive(Debug)]
 pub(super) struct Sums;
 
@@ -17,16 +18,38 @@ pub(super) fn format() -> FormatId {
 }
 
 impl Transformations for Sums {
-    fn make(&self, _: &str) -> Result<Box<dyn Transformation>, TransformationError> {
-        Ok(Box::new(Sum))
+    fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
+        Ok(Box::new(Sum { fails: text == FAILING }))
     }
 }
 
-struct Sum;
+/// Sums that fail now and then.
+pub(super) const FAILING: &str = "failing";
+
+struct Sum {
+    fails: bool,
+}
+
+/// Whether sums that fail now and then fail in a wave at the front-end, and with that everywhere.
+pub(super) fn fails_at_front_end(wave: Wave) -> bool {
+    wave.0 % 8 == 3
+}
+
+impl Sum {
+    fn fails(&self, wave: Wave, place: Place) -> bool {
+        let fails_below = wave.0 % 8 == 5 && place == Place::Inner;
+        self.fails && (fails_at_front_end(wave) || fails_below)
+    }
+}
 
 impl Transformation for Sum {
-    fn combine(&mut self, parts: &[Run], _: Place) -> Result<Bodies, TransformationError> {
-        let count = parts.first().map_or(0, |part| part.bodies.len());
+    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+        let Some(part) = parts.first() else { return Err(TransformationError("there is nothing to add".into())) };
+        let fails = |at: &u32| self.fails(part.first.after(*at), place);
+        let count = (0..part.bodies.len()).find(fails).unwrap_or(part.bodies.len());
+        if count == 0 {
+            return Err(TransformationError("it fails now and then".into()));
+        }
         let sums =
             (0..count).map(|wave| parts.iter().map(|part| number(part.bodies.get(wave))).fold(0, u64::wrapping_add));
         bodies(sums)

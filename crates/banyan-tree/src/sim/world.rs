@@ -10,11 +10,12 @@ use super::faults::Fault;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
 use super::network::{Arrival, End, SILENCE, Wire, WireId};
-use super::sum::Sums;
+use super::sum::{FAILING, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
-use crate::node::{Action, Chance, Node, NodeOptions, Report};
+use crate::node::{Action, Chance, Node, NodeCounters, NodeOptions, Report};
+use crate::synchronisation::Synchronisation;
 
 /// How long a message takes, and how much longer it may take.
 const LATENCY: Duration = Duration::from_micros(100);
@@ -23,6 +24,8 @@ const JITTER: Duration = Duration::from_micros(400);
 const DIAL: Duration = Duration::from_secs(5);
 /// Once nothing goes wrong any more, everything is done within this time.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Members that join do so within this time, and inner nodes that were killed start again.
+const JOINS_WITHIN: Duration = Duration::from_millis(60);
 /// Bytes of a number.
 const NUMBER: usize = 8;
 /// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
@@ -44,6 +47,24 @@ pub(super) struct Inhabitant {
     wires: BTreeMap<LinkId, (WireId, End)>,
     /// The earliest wake that is planned.
     wake_at: Option<Time>,
+    /// What it was started with.
+    origin: (Level, Ancestry),
+}
+
+impl Inhabitant {
+    fn new(node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
+        Inhabitant {
+            node,
+            rank,
+            is_alive: true,
+            is_off: false,
+            stopped_until: Time(0),
+            clock: Duration::ZERO,
+            wires: BTreeMap::new(),
+            wake_at: None,
+            origin: (level, ancestry),
+        }
+    }
 }
 
 /// Nothing passes from one node to another; `None` is everyone.
@@ -64,6 +85,10 @@ pub(super) struct World<'p, 't> {
     pub(super) model: Model,
     pub(super) streams: Vec<(StreamId, RankSet)>,
     pub(super) packets_sent: Vec<u64>,
+    /// Streams that were closed, with their members.
+    closed: Vec<(StreamId, RankSet)>,
+    /// Members that join later.
+    joining: Vec<usize>,
     died: RankSet,
     last_fault: Time,
     pub(super) outcome: Outcome,
@@ -81,6 +106,7 @@ impl<'p, 't> World<'p, 't> {
             moves: 0,
             lost: 0,
             late: 0,
+            dropped: 0,
             degree: 0,
             held: 0,
             time: Duration::ZERO,
@@ -96,13 +122,25 @@ impl<'p, 't> World<'p, 't> {
             model: Model::default(),
             streams: Vec::new(),
             packets_sent: vec![0; plan.streams],
+            closed: Vec::new(),
+            joining: Vec::new(),
             died: RankSet::new(),
             last_fault: Time(0),
             outcome,
             trace,
         };
+        for _ in 0..plan.joining.min(members / 2) {
+            let member = 1 + inner + world.chance.below(members);
+            if !world.joining.contains(&member) {
+                world.joining.push(member);
+                world.nodes[member].is_alive = false;
+                world.model.joins(world.nodes[member].rank.unwrap_or_default());
+            }
+        }
         for node in 0..world.nodes.len() {
-            world.plan_wake(node);
+            if world.nodes[node].is_alive {
+                world.plan_wake(node);
+            }
         }
         world
     }
@@ -121,6 +159,11 @@ impl<'p, 't> World<'p, 't> {
             self.last_fault = at;
             self.agenda.add(at, Happening::Fault(fault));
         }
+        for member in self.joining.clone() {
+            let at = self.now.after(self.chance.up_to(JOINS_WITHIN));
+            self.last_fault = self.last_fault.max(at);
+            self.agenda.add(at, Happening::Join(member));
+        }
         while !self.is_done() {
             self.steps()?;
             if self.now > self.last_fault.after(PATIENCE) {
@@ -129,14 +172,16 @@ impl<'p, 't> World<'p, 't> {
         }
         self.check_end()?;
         self.outcome.time = Duration::from_nanos(self.now.0);
-        self.outcome.late = self.nodes[0].node.counters().late;
+        let counters = self.nodes[0].node.counters();
+        self.outcome.late = counters.late;
+        self.outcome.dropped = counters.records.seen.saturating_sub(counters.records.delivered);
         Ok(self.outcome.clone())
     }
 
     /// Lets the tree grow until every member is there.
     fn grow_up(&mut self) -> Result<(), Broken> {
         let (_, members) = self.plan.size();
-        while self.nodes[0].node.members().len() < members as u64 {
+        while self.nodes[0].node.members().len() < (members - self.joining.len()) as u64 {
             self.step()?;
             if self.now > Time(0).after(PATIENCE) {
                 return Err(Broken::Stuck("the tree does not grow".into()));
@@ -156,14 +201,37 @@ impl<'p, 't> World<'p, 't> {
             if set.is_empty() {
                 continue;
             }
-            let opened = self.nodes[0].node.open(Arc::new(set.clone()), "sum");
-            let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
+            let stream = self.open(at, &set)?;
             self.streams.push((stream, set));
         }
         for node in (0..self.nodes.len()).filter(|node| *node == 0 || self.nodes[*node].rank.is_some()) {
             self.agenda.add(self.now, Happening::Program(node));
         }
         self.act(0)
+    }
+
+    fn open(&mut self, at: usize, members: &RankSet) -> Result<StreamId, Broken> {
+        let kind = self.plan.synchronisations.get(at).cloned().unwrap_or_default();
+        let is_failing = self.plan.has_failing_filter && at + 1 == self.plan.streams;
+        let filter = if is_failing { FAILING } else { "sum" };
+        let opened = self.nodes[0].node.open(Arc::new(members.clone()), filter, kind.clone());
+        let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
+        self.model.opened(stream, kind, is_failing);
+        Ok(stream)
+    }
+
+    /// Closes the last stream when half of its waves have come, and opens another in its place.
+    pub(super) fn reopen(&mut self) -> Result<(), Broken> {
+        let at = self.streams.len() - 1;
+        let (stream, members) = self.streams[at].clone();
+        if !self.plan.reopens || !self.closed.is_empty() || self.model.next(stream).0 < self.plan.waves / 2 {
+            return Ok(());
+        }
+        self.nodes[0].node.close(stream);
+        self.closed.push((stream, members.clone()));
+        self.packets_sent[at] = 0;
+        self.streams[at].0 = self.open(at, &members)?;
+        Ok(())
     }
 
     /// So many steps that looking whether it is over costs little beside them.
@@ -191,7 +259,26 @@ impl<'p, 't> World<'p, 't> {
                 None => Ok(()),
             },
             Happening::Fault(fault) => self.fault(fault),
+            Happening::Join(member) => {
+                self.nodes[member].is_alive = true;
+                self.plan_wake(member);
+                self.agenda.add(self.now, Happening::Program(member));
+                Ok(())
+            }
+            Happening::Restart(node) => {
+                self.restart(node);
+                Ok(())
+            }
         }
+    }
+
+    /// Starts an inner node again, as another process: it has another id.
+    fn restart(&mut self, node: usize) {
+        let id = NodeId(self.nodes.len() as u32);
+        let (level, ancestry) = self.nodes[node].origin.clone();
+        let fresh = Node::below(id, None, level, ancestry.clone(), options(self.plan), Arc::new(Sums));
+        self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
+        self.plan_wake(id.0 as usize);
     }
 
     /// Does what a node wants done.
@@ -423,7 +510,13 @@ impl<'p, 't> World<'p, 't> {
     }
 
     fn kill(&mut self, node: usize) {
+        let was_alive = self.nodes[node].is_alive;
         self.die(node);
+        if self.plan.restarts && was_alive && self.nodes[node].rank.is_none() {
+            let at = self.now.after(self.chance.up_to(JOINS_WITHIN));
+            self.last_fault = self.last_fault.max(at);
+            self.agenda.add(at, Happening::Restart(node));
+        }
         for (wire, end) in std::mem::take(&mut self.nodes[node].wires).into_values() {
             self.lose_some(wire, 1 - end);
             self.wires[wire].is_open[end] = false;
@@ -509,11 +602,24 @@ impl<'p, 't> World<'p, 't> {
             && alive.is_subset(&self.nodes[0].node.members())
             && self.streams.iter().all(|(stream, members)| {
                 let anyone = !members.is_disjoint(&alive);
-                !anyone || self.model.next(*stream).0 >= self.plan.waves
+                !anyone || self.is_stream_done(*stream, &members.intersection(&alive))
             })
             && self.streams.iter().all(|(stream, members)| {
                 members.intersection(&alive).iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)
             })
+    }
+
+    /// Whether everything has come of a stream that can come. Without waves, what was on its way in a fault may be lost.
+    fn is_stream_done(&self, stream: StreamId, alive: &RankSet) -> bool {
+        if *self.model.kind(stream) != Synchronisation::None {
+            return self.model.next(stream).0 >= self.plan.waves;
+        }
+        let is_safe = self.plan.faults.count == 0;
+        let progress = |member| match is_safe {
+            true => self.model.records(stream, member),
+            false => self.model.contributions(stream, member),
+        };
+        alive.iter().all(|member| progress(member) >= self.plan.waves)
     }
 
     fn alive(&self) -> RankSet {
@@ -521,10 +627,12 @@ impl<'p, 't> World<'p, 't> {
     }
 
     fn check_end(&self) -> Result<(), Broken> {
-        for (stream, members) in &self.streams {
+        for (stream, members) in self.streams.iter().chain(&self.closed) {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
-        let conflicts = self.nodes[0].node.counters().conflicts;
+        let counters: Vec<NodeCounters> = self.nodes.iter().map(|inhabitant| inhabitant.node.counters()).collect();
+        self.model.check_conservation(&counters)?;
+        let conflicts = counters[0].conflicts;
         if conflicts > 0 {
             return Err(Broken::Conflicts(conflicts));
         }
@@ -569,27 +677,22 @@ impl<'p, 't> World<'p, 't> {
     }
 }
 
-/// The nodes of a plan: the front-end, then level by level.
-fn grow(plan: &Plan) -> Vec<Inhabitant> {
-    let options = NodeOptions {
+fn options(plan: &Plan) -> NodeOptions {
+    NodeOptions {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
         ahead_packets: 16,
         seed: plan.seed,
         ..NodeOptions::default()
-    };
-    let inhabitant = |node, rank| Inhabitant {
-        node,
-        rank,
-        is_alive: true,
-        is_off: false,
-        stopped_until: Time(0),
-        clock: Duration::ZERO,
-        wires: BTreeMap::new(),
-        wake_at: None,
-    };
+    }
+}
+
+/// The nodes of a plan: the front-end, then level by level.
+fn grow(plan: &Plan) -> Vec<Inhabitant> {
+    let options = options(plan);
     let transformations = Arc::new(Sums);
-    let mut nodes = vec![inhabitant(Node::front_end(options.clone(), transformations.clone()), None)];
+    let front_end = Node::front_end(options.clone(), transformations.clone());
+    let mut nodes = vec![Inhabitant::new(front_end, None, Level(0), Ancestry::default())];
     // The ancestry that the children of each node of the level have.
     let mut parents: Vec<(usize, Ancestry)> = vec![(0, Ancestry::default())];
     let mut rank = 0;
@@ -613,7 +716,7 @@ fn grow(plan: &Plan) -> Vec<Inhabitant> {
                 rank += u32::from(is_last);
                 let level = Level(level as u16 + 1);
                 let node = Node::below(id, own_rank, level, ancestry.clone(), options.clone(), transformations.clone());
-                nodes.push(inhabitant(node, own_rank));
+                nodes.push(Inhabitant::new(node, own_rank, level, ancestry.clone()));
                 next.push((of_parent + child, ancestry.clone()));
             }
         }

@@ -1,0 +1,201 @@
+//! Streams without waves: records go up as they come, at most once, and nobody waits or keeps anything.
+//!
+//! Each member numbers its records, so the front-end sees how many of them did not come: they were dropped by a node that
+//! had no parent or whose parent was too far behind (both are counted there), or went down with a node or a link.
+//! Between two nodes a window of bytes is on its way; a member whose window is full has to wait, a node that only passes
+//! records on drops them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use banyan_boot::RankSet;
+
+use super::Node;
+use super::packets::SendError;
+use super::waves::Delivery;
+use crate::ids::{LinkId, StreamId, Wave};
+use crate::message::Message;
+use crate::reduce::Place;
+use crate::run::{Bodies, Run};
+
+/// What a run counts for beside its bytes, so that many small ones are bounded too.
+const RUN_COST: usize = 64;
+
+/// A parent tells its child of what it has taken when it is this part of the window.
+const TOLD: usize = 8;
+
+/// Records of streams without waves, as one node has counted them.
+///
+/// For each member `sent` = `delivered` + lost + on their way. At the front-end `seen` − `delivered` are lost, as far as
+/// it has heard of them; `without_parent` and `without_room` of all nodes say where, and the rest of them went down with
+/// a node or a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordCounters {
+    /// At a member: records that it has sent.
+    pub sent: u64,
+    /// At the front-end: records that its members had sent at least, by the numbers of those that came.
+    pub seen: u64,
+    /// At the front-end: records that have come.
+    pub delivered: u64,
+    /// Dropped here, because there was no parent.
+    pub without_parent: u64,
+    /// Dropped here, because the parent was too far behind.
+    pub without_room: u64,
+}
+
+impl RecordCounters {
+    pub(super) fn plus(self, other: RecordCounters) -> RecordCounters {
+        RecordCounters {
+            sent: self.sent + other.sent,
+            seen: self.seen + other.seen,
+            delivered: self.delivered + other.delivered,
+            without_parent: self.without_parent + other.without_parent,
+            without_room: self.without_room + other.without_room,
+        }
+    }
+}
+
+/// A stream without waves at one node.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// Bytes that the parent has not taken.
+    on_their_way: usize,
+    /// Bytes of children that were taken, and of which they were not told.
+    untold: BTreeMap<LinkId, usize>,
+    /// At the front-end: what has come and was not taken.
+    arrived: VecDeque<Arrived>,
+    /// At the front-end: behind the last record of each member that came.
+    seen: BTreeMap<u32, Wave>,
+    pub(super) counters: RecordCounters,
+}
+
+/// Records at the front-end.
+#[derive(Debug)]
+struct Arrived {
+    link: LinkId,
+    /// What they count for, all of them.
+    cost: usize,
+    /// Those that were not taken.
+    run: Run,
+}
+
+impl Records {
+    /// Bytes of what was not taken.
+    pub(super) fn bytes(&self) -> usize {
+        self.arrived.iter().map(|arrived| arrived.run.bodies.size()).sum()
+    }
+
+    /// There is another parent, or none: what was on its way is delivered or lost.
+    pub(super) fn reset(&mut self) {
+        self.on_their_way = 0;
+    }
+
+    pub(super) fn forget_child(&mut self, link: LinkId) {
+        self.untold.remove(&link);
+    }
+
+    fn arrive(&mut self, link: LinkId, rank: u32, run: Run) {
+        let seen = self.seen.entry(rank).or_default();
+        self.counters.seen += seen.until(run.end());
+        *seen = run.end().max(*seen);
+        self.counters.delivered += u64::from(run.bodies.len());
+        self.arrived.push_back(Arrived { link, cost: cost(&run), run });
+    }
+
+    /// Bytes of a child were taken: what to tell it, if it is time.
+    fn take(&mut self, link: LinkId, bytes: usize, window: usize) -> Option<u64> {
+        let untold = self.untold.entry(link).or_default();
+        *untold += bytes;
+        (*untold >= window / TOLD).then(|| std::mem::take(untold) as u64)
+    }
+}
+
+fn cost(run: &Run) -> usize {
+    run.bodies.size() + RUN_COST
+}
+
+impl Node {
+    /// At a member: sends records. They have numbers of its own.
+    pub(super) fn send_records(&mut self, id: StreamId, run: Run) -> Result<Wave, SendError> {
+        let (window, is_attached) = (self.options.window_bytes, self.ascent.link().is_some());
+        let Some(stream) = self.streams.get_mut(&id) else { return Err(SendError::NoStream(id)) };
+        let Some(records) = &mut stream.records else { return Err(SendError::NoStream(id)) };
+        if is_attached && records.on_their_way > 0 && records.on_their_way + cost(&run) > window {
+            return Err(SendError::Full);
+        }
+        records.counters.sent += u64::from(run.bodies.len());
+        let first = run.first;
+        stream.sent = run.end();
+        self.pass_on(run);
+        Ok(first)
+    }
+
+    /// A child's records.
+    pub(super) fn records(&mut self, link: LinkId, run: Run) -> Result<(), String> {
+        let (id, bytes) = (run.stream, cost(&run));
+        let Some(rank) = run.members.first().filter(|rank| run.members.last() == Some(*rank)) else {
+            return Err("sent records of several members as one".into());
+        };
+        if self.root.is_some() {
+            if let Some(records) = self.records_of(id) {
+                records.arrive(link, rank, run);
+            }
+            return Ok(());
+        }
+        self.pass_on(run);
+        self.tell_taken(id, link, bytes);
+        Ok(())
+    }
+
+    /// Sends records to the parent, if there is one that has room for them.
+    fn pass_on(&mut self, run: Run) {
+        let (window, is_attached) = (self.options.window_bytes, self.ascent.link().is_some());
+        let Some(records) = self.records_of(run.stream) else { return };
+        let count = u64::from(run.bodies.len());
+        if !is_attached {
+            records.counters.without_parent += count;
+        } else if records.on_their_way > 0 && records.on_their_way + cost(&run) > window {
+            records.counters.without_room += count;
+        } else {
+            records.on_their_way += cost(&run);
+            self.send_up(Message::Run(run));
+        }
+    }
+
+    /// The parent has taken bytes.
+    pub(super) fn taken(&mut self, id: StreamId, bytes: u64) {
+        if let Some(records) = self.records_of(id) {
+            records.on_their_way = records.on_their_way.saturating_sub(usize::try_from(bytes).unwrap_or(usize::MAX));
+        }
+    }
+
+    fn tell_taken(&mut self, id: StreamId, link: LinkId, bytes: usize) {
+        let window = self.options.window_bytes;
+        let told = self.records_of(id).and_then(|records| records.take(link, bytes, window));
+        if let Some(bytes) = told.filter(|_| self.below.node_of(link).is_some()) {
+            self.send(link, Message::Taken { stream: id, bytes });
+        }
+    }
+
+    /// At the front-end: the records that came first.
+    pub(super) fn take_records(&mut self, id: StreamId) -> Option<Delivery> {
+        let stream = self.streams.get_mut(&id)?;
+        let records = stream.records.as_mut()?;
+        let Arrived { link, cost, run } = records.arrived.pop_front()?;
+        let bodies = match stream.opening.transformation.is_empty() {
+            true => Ok(run.bodies.clone()),
+            false => stream.transformation.combine(std::slice::from_ref(&run), Place::Root),
+        };
+        let count = bodies.as_ref().map_or(1, Bodies::len);
+        let (first, members) = (run.first, run.members.clone());
+        match run.within(first.after(count)..run.end()) {
+            Some(rest) => records.arrived.push_front(Arrived { link, cost, run: rest }),
+            None => self.tell_taken(id, link, cost),
+        }
+        Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), bodies })
+    }
+
+    fn records_of(&mut self, id: StreamId) -> Option<&mut Records> {
+        self.streams.get_mut(&id)?.records.as_mut()
+    }
+}

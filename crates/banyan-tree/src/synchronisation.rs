@@ -1,0 +1,215 @@
+//! Whom a wave of a stream waits for, and for how long.
+//!
+//! It has a text, which is what people write and nodes send: `all`, `timeout 250ms`, `none`, `interval time 0.5`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// When the contributions to a wave are combined, and when it is delivered.
+///
+/// ```
+/// use std::time::Duration;
+/// use banyan_tree::Synchronisation;
+///
+/// assert_eq!("timeout 250 ms".parse(), Ok(Synchronisation::Timeout(Duration::from_millis(250))));
+/// let error = "timeout soon".parse::<Synchronisation>().unwrap_err();
+/// assert_eq!(error.to_string(), "timeout: \"soon\" is no time; write for example 250ms, 2s or 1min");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Synchronisation {
+    /// A wave waits for everyone who is not lost.
+    #[default]
+    All,
+    /// A wave waits for so long, from when the first contribution to it has come to the front-end; nodes below wait for
+    /// less, the less the lower they are. It is delivered with those who are in it, and says who is missing.
+    Timeout(Duration),
+    /// There are no waves: records go up as they come, at most once, and are not kept. Those that get lost are counted.
+    None,
+    /// Waves are intervals of a field.
+    Interval(Interval),
+}
+
+/// Waves that are intervals of a number in the records, most often of a time. Wave k has the records whose number is
+/// from `start + k * every` to `start + (k + 1) * every`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    field: String,
+    every: f64,
+    start: f64,
+}
+
+// Neither number is NaN.
+impl Eq for Interval {}
+
+/// A synchronisation that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SynchronisationError {
+    /// Another word.
+    #[error("there is no synchronisation {0:?}; write all, timeout TIME, none, or interval FIELD EVERY [from START]")]
+    Unknown(String),
+    /// No duration.
+    #[error("timeout: {0:?} is no time; write for example 250ms, 2s or 1min")]
+    Time(String),
+    /// An interval without a field or a length.
+    #[error("interval: {0:?} is no interval; write for example: interval time 0.5, or: interval time 0.5 from 1000")]
+    Interval(String),
+}
+
+impl Interval {
+    /// Intervals of this length, of a field, from a start on. None if the numbers are no numbers, or the length is not
+    /// above zero.
+    pub fn new(field: impl Into<String>, every: f64, start: f64) -> Option<Interval> {
+        let is_valid = every.is_finite() && every > 0.0 && start.is_finite();
+        is_valid.then(|| Interval { field: field.into(), every, start })
+    }
+
+    /// The path of the field.
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The interval that a number lies in; none before the start, and for NaN.
+    pub fn of_float(&self, number: f64) -> Option<u64> {
+        let at = ((number - self.start) / self.every).floor();
+        // Everything above 2^53 is beyond what a float counts by ones.
+        (0.0..9.0e15).contains(&at).then_some(at as u64)
+    }
+
+    /// The interval that an integer lies in: exact, if length and start are integers.
+    pub fn of_integer(&self, number: i128) -> Option<u64> {
+        let (every, start) = (self.every as i128, self.start as i128);
+        let is_exact = every as f64 == self.every && start as f64 == self.start;
+        if !is_exact {
+            return self.of_float(number as f64);
+        }
+        let at = number.checked_sub(start)?.div_euclid(every);
+        u64::try_from(at).ok()
+    }
+}
+
+impl FromStr for Synchronisation {
+    type Err = SynchronisationError;
+
+    fn from_str(text: &str) -> Result<Synchronisation, SynchronisationError> {
+        let text = text.trim();
+        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let rest = rest.trim();
+        match (word, rest) {
+            ("" | "all", "") => Ok(Synchronisation::All),
+            ("none", "") => Ok(Synchronisation::None),
+            ("timeout", time) => {
+                duration(time).map(Synchronisation::Timeout).ok_or_else(|| SynchronisationError::Time(time.into()))
+            }
+            ("interval", rest) => {
+                let interval = interval(rest).ok_or_else(|| SynchronisationError::Interval(rest.into()));
+                interval.map(Synchronisation::Interval)
+            }
+            _ => Err(SynchronisationError::Unknown(text.into())),
+        }
+    }
+}
+
+/// Units of time, in nanoseconds, the longest first.
+const UNITS: [(&str, u64); 5] =
+    [("min", 60_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1), ("s", 1_000_000_000)];
+
+fn duration(text: &str) -> Option<Duration> {
+    let (number, unit) = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
+    let number: f64 = number.trim().parse().ok()?;
+    let nanoseconds = number * unit as f64;
+    (number > 0.0 && nanoseconds < u64::MAX as f64).then(|| Duration::from_nanos(nanoseconds as u64))
+}
+
+fn interval(text: &str) -> Option<Interval> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (field, every, start) = match words[..] {
+        [field, every] => (field, every, "0"),
+        [field, every, "from", start] => (field, every, start),
+        _ => return None,
+    };
+    Interval::new(field, every.parse().ok()?, start.parse().ok()?)
+}
+
+impl fmt::Display for Synchronisation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Synchronisation::All => f.write_str("all"),
+            Synchronisation::None => f.write_str("none"),
+            Synchronisation::Timeout(time) => {
+                let nanoseconds = time.as_nanos();
+                let whole = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+                let (name, unit) = whole.into_iter().find(|(_, unit)| nanoseconds % unit == 0).unwrap_or(("ns", 1));
+                write!(f, "timeout {}{name}", nanoseconds / unit)
+            }
+            Synchronisation::Interval(Interval { field, every, start }) => {
+                write!(f, "interval {field} {every} from {start}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_synchronisation() -> impl Strategy<Value = Synchronisation> {
+        let number = prop_oneof![(-1e6..1e6f64), (-1000i32..1000).prop_map(f64::from)];
+        let interval = ("[a-z.]{1,9}", number.clone(), number).prop_filter_map("no length", |(field, every, start)| {
+            Interval::new(field, every, start).map(Synchronisation::Interval)
+        });
+        prop_oneof![
+            Just(Synchronisation::All),
+            Just(Synchronisation::None),
+            (1u64..1 << 50).prop_map(|time| Synchronisation::Timeout(Duration::from_nanos(time))),
+            interval,
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(synchronisation in any_synchronisation()) {
+            prop_assert_eq!(synchronisation.to_string().parse(), Ok(synchronisation));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            let _ = text.parse::<Synchronisation>();
+        }
+
+        #[test]
+        fn a_number_lies_in_its_interval(number in -1000i32..1000, every in 1i32..50, start in -500i32..500) {
+            let interval = Interval::new("time", every.into(), start.into()).unwrap();
+            let at = interval.of_integer(number.into());
+            prop_assert_eq!(at, interval.of_float(number.into()));
+            let bounds = at.map(|at| start + at as i32 * every..start + (at as i32 + 1) * every);
+            prop_assert_eq!(bounds.is_none(), number < start);
+            prop_assert!(bounds.is_none_or(|bounds| bounds.contains(&number)));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_a_reason() {
+        for text in [
+            "some",
+            "all 2",
+            "timeout",
+            "timeout 0s",
+            "timeout -1s",
+            "timeout 1",
+            "timeout NaNs",
+            "interval",
+            "interval time",
+            "interval time 0",
+            "interval time 1 2",
+            "interval time nan",
+            "interval t 1 from inf",
+        ] {
+            let error = text.parse::<Synchronisation>().unwrap_err().to_string();
+            assert!(error.contains("write"), "{text}: {error}");
+        }
+    }
+}
