@@ -13,6 +13,7 @@ pub mod plot;
 pub mod records;
 mod rows;
 mod stopwatch;
+pub mod tree;
 
 pub use environment::Environment;
 pub use rows::{Row, memcpy_of, nanoseconds, table, to_json};

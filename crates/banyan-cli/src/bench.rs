@@ -1,6 +1,7 @@
 //! `banyan bench`: measurements with a table, a plot and rows for programs.
 
 mod launch;
+mod tree;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,6 +13,8 @@ use clap::Args;
 use crate::failure::{During, Failure, Outcome, cause};
 use crate::output;
 use crate::progress::Progress;
+
+pub(crate) use tree::{make_directory, write_plots};
 
 /// The benches.
 #[derive(clap::Subcommand)]
@@ -51,6 +54,23 @@ Examples:
   banyan bench collectives --quick
   banyan bench collectives --members 64 --members 2800 --plot none")]
     Collectives(launch::LaunchBench),
+    /// What a tree of processes costs: starting it, talking to all of its members, adding up what they say
+    ///
+    /// Beside Banyan, in turn with it: the floor, which is the same tree of processes written directly on Unix sockets,
+    /// without frames, records or filters, and without anything that would survive a failure. Each figure is the median
+    /// of several repetitions with new processes; what is promised stands beside it, and what MRNet was measured at on a
+    /// machine of two processors, as quoted.
+    ///
+    /// instantiate: until every member has said hello; round_trip: an integer to all, and the sum of their answers,
+    /// median; waves: members send integers as fast as they are taken; array_sum: 1 MB arrays of doubles, added element
+    /// by element; broadcast: 1 MB to all. The last two count the bytes of all members together.
+    #[command(after_help = "\
+Examples:
+  banyan bench tree --quick
+  banyan bench tree --shape 4x16 --op round_trip --op waves
+  banyan bench tree --svg plots
+  banyan bench tree --json | jq -r '.rows[] | [.op, .shape, .system, .value, .unit] | @tsv'")]
+    Tree(tree::TreeBench),
 }
 
 #[derive(Args)]
@@ -88,6 +108,7 @@ impl Bench {
             Bench::Records(bench) => bench.run(),
             Bench::Launch(bench) => bench.run(),
             Bench::Collectives(bench) => bench.collectives(),
+            Bench::Tree(bench) => bench.run(),
         }
     }
 }

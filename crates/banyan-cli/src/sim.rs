@@ -1,5 +1,7 @@
 //! `banyan sim`: trees of any size in one process, from a seed, with faults, checked against a model.
 
+mod figures;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -24,7 +26,8 @@ Examples:
   banyan sim                                        64 members, three faults
   banyan sim --nodes 100000 --seed 7                a hundred thousand members in one process
   banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs; the first that fails is told
-  banyan sim --shape 2x2 --faults 1 --trace         everything that happens")]
+  banyan sim --shape 2x2 --faults 1 --trace         everything that happens
+  banyan sim --figures --svg plots                  what a million members would do, by a model")]
 pub(crate) struct Sim {
     /// About so many members, in a tree as deep as the fan-out asks for
     #[arg(long, value_name = "N", conflicts_with = "shape", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
@@ -74,10 +77,33 @@ pub(crate) struct Sim {
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    figures: figures::Figures,
 }
+
+/// The options that say what is run, which has nothing to do with figures.
+const OF_RUNS: [&str; 14] = [
+    "nodes",
+    "fanout",
+    "shape",
+    "seed",
+    "seeds",
+    "faults",
+    "members_fail",
+    "only_deaths",
+    "waves",
+    "packets",
+    "within",
+    "window",
+    "streams",
+    "trace",
+];
 
 impl Sim {
     pub(crate) fn run(self) -> Outcome {
+        if self.figures.are_wanted() {
+            return self.figures.run(self.json);
+        }
         let shape = self.shape()?;
         let begin = Instant::now();
         let mut progress = Progress::new();
