@@ -35,6 +35,25 @@ fn a_trace_tells_everything_that_happens() {
 }
 
 #[test]
+fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
+    let shop = Workshop::new();
+    let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--svg", "plots"]);
+    let figures = &far.json()[0]["sim"]["figures"];
+    assert_eq!((far.status, &figures["costs"]["hop_us"]), (0, &1000.0.into()));
+    let rows = figures["rows"].as_array().expect("rows");
+    for fan_out in [8, 16, 32, 64] {
+        let of = |row: &&serde_json::Value| row["fan_out"] == fan_out && row["members"] == 1_048_576;
+        let row = rows.iter().find(of).expect("a million members");
+        let (levels, round_trip) = (row["levels"].as_f64(), row["round_trip_us"].as_f64());
+        assert!(round_trip > levels.map(|levels| levels * 2000.0), "every level costs two hops: {row}");
+        assert!(row["waves_per_second"].as_f64() > row["lone_waves_per_second"].as_f64(), "{row}");
+    }
+    for name in ["sim-round-trip.svg", "sim-waves.svg", "sim-lone-waves.svg"] {
+        assert!(String::from_utf8_lossy(&shop.read(&format!("plots/{name}"))).contains("fan-out 8"), "{name}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let shop = Workshop::new();
     for arguments in [
@@ -43,6 +62,9 @@ fn what_makes_no_sense_is_refused() {
         &["sim", "--nodes", "0"],
         &["sim", "--nodes", "10", "--shape", "2x5"],
         &["sim", "--fanout", "1", "--nodes", "10"],
+        &["sim", "--figures", "--nodes", "10"],
+        &["sim", "--figures", "--hop", "-1"],
+        &["sim", "--svg", "plots"],
     ] {
         let refused = shop.run(arguments);
         assert_eq!((refused.status, refused.out.as_str()), (2, ""), "{arguments:?}");
