@@ -9,6 +9,7 @@
 mod environment;
 pub mod launch;
 pub mod plot;
+mod processes;
 #[cfg(feature = "records")]
 pub mod records;
 mod rows;

@@ -63,7 +63,8 @@ Examples:
     ///
     /// instantiate: until every member has said hello; round_trip: an integer to all, and the sum of their answers,
     /// median; waves: members send integers as fast as they are taken; array_sum: 1 MB arrays of doubles, added element
-    /// by element; broadcast: 1 MB to all. The last two count the bytes of all members together.
+    /// by element; broadcast: 1 MB to all; recovery: an agent is killed while waves flow, and the longest pause between
+    /// waves counts; memory: what the largest inner process holds. GB/s are those of all members together.
     #[command(after_help = "\
 Examples:
   banyan bench tree --quick

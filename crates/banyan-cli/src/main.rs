@@ -56,8 +56,8 @@ enum Banyan {
 
 fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
-    banyan_boot::become_agent_if_asked();
-    banyan_bench::tree::become_floor_process_if_asked();
+    banyan_tree::become_agent_if_asked();
+    banyan_bench::tree::become_process_if_asked();
     let outcome = match Banyan::parse() {
         Banyan::Demo(demo) => demo.run(),
         Banyan::Run(run) => run.run(),

@@ -1,6 +1,5 @@
 //! What agents and members hold in memory, from `/proc`.
 
-use std::collections::HashMap;
 use std::fs;
 
 use super::LaunchBenchError;
@@ -8,12 +7,10 @@ use super::floor::Floor;
 use super::program::Program;
 use super::rows::LaunchRow;
 use super::tree::Tree;
+use crate::processes::{KIB_IN_MB, descendants, is_agent, memory};
 
 /// Members that are looked at; the others are like them.
 const SAMPLE: usize = 64;
-
-/// Kibibytes in a megabyte, as the kernel counts.
-const KIB_IN_MB: f64 = 1024.0;
 
 /// The memory of one session, in KiB.
 struct Held {
@@ -46,8 +43,8 @@ fn of_session(program: &Program, members: u32) -> Result<Held, LaunchBenchError>
     let tree = Tree::start(program, members)?;
     let processes = descendants(false);
     let agents: Vec<u32> = processes.iter().copied().filter(|id| is_agent(*id)).collect();
-    let agent = agents.iter().map(|id| field(*id, "Rss:")).fold(0.0, f64::max);
-    let agents = agents.iter().map(|id| field(*id, "Anonymous:")).sum();
+    let agent = agents.iter().map(|id| memory(*id, "Rss:")).fold(0.0, f64::max);
+    let agents = agents.iter().map(|id| memory(*id, "Anonymous:")).sum();
     let member = mean(&sample(&processes, &program.path.to_string_lossy()), "Pss:");
     tree.ended()?;
     Ok(Held { agent, agents, member })
@@ -61,48 +58,7 @@ fn sample(processes: &[u32], program: &str) -> Vec<u32> {
     processes.iter().filter(runs).take(SAMPLE).copied().collect()
 }
 
-fn is_agent(id: u32) -> bool {
-    let words = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-    words.split(|byte| *byte == 0).nth(1) == Some(b"agent")
-}
-
 fn mean(processes: &[u32], name: &str) -> f64 {
-    let sum: f64 = processes.iter().map(|id| field(*id, name)).sum();
+    let sum: f64 = processes.iter().map(|id| memory(*id, name)).sum();
     sum / processes.len().max(1) as f64
-}
-
-/// A field of `smaps_rollup` in KiB; 0 for a process that is gone.
-fn field(id: u32, name: &str) -> f64 {
-    let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
-}
-
-/// The processes below this one. The spawners of the floor have ended, so their children belong to the first process by
-/// now: with `orphans` all of its children count too, and the caller chooses by the program they run.
-fn descendants(orphans: bool) -> Vec<u32> {
-    let ids: Vec<u32> = fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
-    let parents: HashMap<u32, u32> = ids.iter().filter_map(|id| Some((*id, parent(*id)?))).collect();
-    let own = std::process::id();
-    let is_below = |id: &u32| {
-        let mut at = *id;
-        while let Some(parent) = parents.get(&at) {
-            if *parent == own {
-                return true;
-            }
-            at = *parent;
-        }
-        orphans && parents.get(id) == Some(&1)
-    };
-    ids.into_iter().filter(is_below).collect()
-}
-
-fn parent(id: u32) -> Option<u32> {
-    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name stands in parentheses and may hold anything, also parentheses.
-    text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }

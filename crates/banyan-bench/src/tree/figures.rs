@@ -19,7 +19,7 @@ struct Figure {
     value: fn(&Prediction) -> f64,
 }
 
-const FIGURES: [Figure; 3] = [
+const FIGURES: [Figure; 2] = [
     Figure {
         file: "sim-round-trip.svg",
         title: "Predicted: an integer to all members and the sum of their answers",
@@ -28,15 +28,9 @@ const FIGURES: [Figure; 3] = [
     },
     Figure {
         file: "sim-waves.svg",
-        title: "Predicted: pipelined waves of one integer, many in a message",
+        title: "Predicted: pipelined waves of one integer",
         unit: "waves/s",
         value: |prediction| prediction.waves_per_second,
-    },
-    Figure {
-        file: "sim-lone-waves.svg",
-        title: "Predicted: pipelined waves of one integer, each in a message of its own",
-        unit: "waves/s",
-        value: |prediction| prediction.lone_waves_per_second,
     },
 ];
 
@@ -89,7 +83,7 @@ mod tests {
 
     #[test]
     fn figures_reach_from_sixteen_members_to_a_million() {
-        let costs = Costs { hop_us: 20.0, send_us: 2.0, receive_us: 1.0, wave_us: 0.01, wave_alone_us: 1.0 };
+        let costs = Costs { hop_us: 20.0, send_us: 2.0, receive_us: 1.0, wave_us: 0.01 };
         let predictions = predictions(&costs);
         assert_eq!(predictions.len(), 36);
         let table = figures_table(&predictions);

@@ -6,25 +6,28 @@
 //!
 //! From what a hop costs, trees are predicted that no machine here could hold: a model, with its assumptions written down.
 
+mod banyan;
 mod calibration;
 mod figures;
 mod floor;
 mod model;
 mod op;
 mod rows;
+mod running;
 mod shape;
 
-use std::io;
 use std::time::Duration;
 
-use floor::{ARRAY_BYTES, Floor};
+use banyan::Banyan;
+use floor::{ARRAY_BYTES, ARRAY_NUMBERS};
+use running::{Running, System};
 
 pub use calibration::calibrate;
 pub use figures::{FAN_OUTS, figures_plots, figures_table, predictions};
-pub use floor::become_floor_process_if_asked;
 pub use model::{Costs, Prediction};
 pub use op::{Op, UnknownOp};
 pub use rows::{TreeRow, tree_json, tree_plots, tree_table};
+pub use running::RunningError;
 pub use shape::{Shape, ShapeError};
 
 /// The shapes that are measured if nothing else is said.
@@ -32,18 +35,18 @@ pub const SHAPES: [&str; 6] = ["1x16", "1x64", "4x16", "8x8", "16x16", "8x8x8"];
 /// Those for a first look.
 pub const QUICK_SHAPES: [&str; 2] = ["1x16", "4x16"];
 
+/// Waves flow for about so long while an agent is killed: longer than any pause that there should be.
+const RECOVERY: Duration = Duration::from_millis(1500);
+
 /// Why a bench could not be run.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeBenchError {
-    /// A process of the floor could not be started or did not answer.
-    #[error("the floor, {shape}: {source}; look at `ulimit -n` and `ulimit -u`")]
-    Floor {
-        /// Which tree.
-        shape: Shape,
-        /// Why.
-        source: io::Error,
-    },
+#[error("{shape}: {cause}")]
+pub struct TreeBenchError {
+    /// Which tree did not work.
+    pub shape: Shape,
+    /// Why.
+    #[source]
+    pub cause: RunningError,
 }
 
 /// How long to measure.
@@ -73,6 +76,13 @@ pub struct TreePlan {
     pub effort: TreeEffort,
 }
 
+/// Never returns in a process that a bench has started as part of a tree. Call it first of all in `main`: there are
+/// hundreds of them, and they need nothing of what follows.
+pub fn become_process_if_asked() {
+    floor::become_floor_process_if_asked();
+    banyan::become_member_if_asked();
+}
+
 /// Measures everything in the plan.
 ///
 /// # Errors
@@ -82,9 +92,11 @@ pub fn run(plan: &TreePlan, progress: &mut dyn FnMut(&str)) -> Result<Vec<TreeRo
     for shape in &plan.shapes {
         let mut samples = Samples(Vec::new());
         for repetition in 1..=plan.effort.repetitions {
-            progress(&format!("the floor, {shape}, {repetition} of {}", plan.effort.repetitions));
-            floor(plan, shape, &mut samples)
-                .map_err(|source| TreeBenchError::Floor { shape: shape.clone(), source })?;
+            for system in [System::Floor, System::Banyan] {
+                progress(&format!("{}, {shape}, {repetition} of {}", system.name(), plan.effort.repetitions));
+                measure(plan, shape, system, &mut samples)
+                    .map_err(|cause| TreeBenchError { shape: shape.clone(), cause })?;
+            }
         }
         rows.extend(samples.rows(shape));
     }
@@ -92,37 +104,55 @@ pub fn run(plan: &TreePlan, progress: &mut dyn FnMut(&str)) -> Result<Vec<TreeRo
     Ok(rows)
 }
 
-/// Everything once with a new tree of the floor.
-fn floor(plan: &TreePlan, shape: &Shape, samples: &mut Samples) -> io::Result<()> {
-    let (mut floor, took) = Floor::start(shape)?;
+/// Everything in the plan once, with new processes.
+fn measure(plan: &TreePlan, shape: &Shape, system: System, samples: &mut Samples) -> Result<(), RunningError> {
+    let within = plan.effort.within;
+    let bytes = (shape.leaves() * ARRAY_BYTES) as f64;
+    let (mut tree, took) = Running::start(system, shape)?;
     for op in &plan.ops {
-        let mut many = |run: &mut dyn FnMut(&mut Floor, u64) -> io::Result<Duration>| {
-            fill(plan.effort.within, |count| run(&mut floor, count))
+        let value = match op {
+            Op::Instantiate => took.as_secs_f64() * 1e3,
+            Op::RoundTrip => 1e6 * fill(within, |count| Ok(median_of(tree.round_trips(count)?) * count as u32))?,
+            Op::Waves => 1.0 / fill(within, |count| tree.waves(count))?,
+            Op::ArraySum => bytes / 1e9 / fill(within, |count| tree.array_sums(count))?,
+            Op::Broadcast => bytes / 1e9 / fill(within, |count| tree.broadcasts(count))?,
+            // These want a tree that nobody has used, or leave one that nobody can.
+            Op::Recovery | Op::Memory => continue,
         };
-        let (count, seconds) = match op {
-            Op::Instantiate => (1, took.as_secs_f64()),
-            Op::RoundTrip => many(&mut |floor, count| Ok(median_of(floor.round_trips(count)?) * count as u32))?,
-            Op::Waves => {
-                let (count, seconds) = many(&mut |floor, count| floor.waves(count, false))?;
-                samples.add("floor_unbatched", *op, op.value(shape, count, seconds));
-                many(&mut |floor, count| floor.waves(count, true))?
-            }
-            Op::ArraySum => many(&mut |floor, count| floor.array_sums(count))?,
-            Op::Broadcast => many(&mut |floor, count| floor.broadcasts(count))?,
-        };
-        samples.add("floor", *op, op.value(shape, count, seconds));
+        samples.add(system.name(), *op, value);
+        if let (Op::Waves, Running::Floor(floor)) = (op, &mut tree) {
+            let each = fill(within, |count| Ok(floor.waves(count, false)?))?;
+            samples.add("floor_unbatched", *op, 1.0 / each);
+        }
+    }
+    drop(tree);
+    if plan.ops.contains(&Op::Memory) {
+        let mut tree = Running::start(system, shape)?.0;
+        fill(within, |count| tree.waves(count))?;
+        samples.add(system.name(), Op::Memory, tree.inner_memory());
+    }
+    if plan.ops.contains(&Op::Recovery) && system == System::Banyan {
+        samples.add(system.name(), Op::Recovery, recovery(within, shape)?.as_secs_f64() * 1e3);
     }
     Ok(())
 }
 
-/// Does something more and more often until it takes about as long as it should; how often, and how long it took then.
-/// Growing first also warms everything up.
-fn fill<E>(within: Duration, mut run: impl FnMut(u64) -> Result<Duration, E>) -> Result<(u64, f64), E> {
+/// The longest pause after an agent was killed while waves flow.
+fn recovery(within: Duration, shape: &Shape) -> Result<Duration, RunningError> {
+    let mut tree = Banyan::start(shape)?.0;
+    let each = fill(within, |count| Ok(tree.waves(count)?))?;
+    let waves = RECOVERY.as_secs_f64() / each;
+    Ok(tree.recovery(waves as u64)?)
+}
+
+/// Does something more and more often until it takes about as long as it should; the seconds that each took then. Growing
+/// first also warms everything up.
+fn fill(within: Duration, mut run: impl FnMut(u64) -> Result<Duration, RunningError>) -> Result<f64, RunningError> {
     let mut count = 1;
     loop {
         let took = run(count)?;
         if took * 2 >= within {
-            return Ok((count, took.as_secs_f64()));
+            return Ok(took.as_secs_f64() / count as f64);
         }
         // A very short run is not trusted further than this.
         let factor = within.as_secs_f64() / took.as_secs_f64().max(1e-9);

@@ -18,8 +18,6 @@ pub struct Costs {
     pub receive_us: f64,
     /// Of the processor, for one child's part of a wave when messages carry as many waves as have arrived.
     pub wave_us: f64,
-    /// The same when every message carries one wave.
-    pub wave_alone_us: f64,
 }
 
 /// What a tree would do.
@@ -33,10 +31,8 @@ pub struct Prediction {
     pub levels: usize,
     /// An integer to everyone, and the sum of the answers.
     pub round_trip_us: f64,
-    /// Pipelined waves of one integer, many in a message.
+    /// Pipelined waves of one integer.
     pub waves_per_second: f64,
-    /// The same with one in a message.
-    pub lone_waves_per_second: f64,
 }
 
 impl Costs {
@@ -44,16 +40,14 @@ impl Costs {
     pub fn predict(&self, fan_out: u32, members: u32) -> Prediction {
         let widths = widths(fan_out, members);
         let widest = f64::from(widths.iter().copied().max().unwrap_or(1));
-        // Everyone works at once, so the node with the most children sets the pace. Passing its sums on costs it about
-        // as much as one more child.
-        let pace = |each: f64| 1e6 / ((widest + 1.0) * each);
         Prediction {
             fan_out,
             members,
             levels: widths.len(),
             round_trip_us: widths.iter().rev().fold(0.0, |below, width| self.level(*width, below)),
-            waves_per_second: pace(self.wave_us),
-            lone_waves_per_second: pace(self.wave_alone_us),
+            // Everyone works at once, so the node with the most children sets the pace. Passing its sums on costs it
+            // about as much as one more child.
+            waves_per_second: 1e6 / ((widest + 1.0) * self.wave_us),
         }
     }
 
@@ -87,7 +81,7 @@ fn widths(fan_out: u32, members: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    const COSTS: Costs = Costs { hop_us: 20.0, send_us: 2.0, receive_us: 1.0, wave_us: 0.01, wave_alone_us: 1.0 };
+    const COSTS: Costs = Costs { hop_us: 20.0, send_us: 2.0, receive_us: 1.0, wave_us: 0.01 };
 
     #[test]
     fn one_member_costs_two_hops_and_its_messages() {

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Shape;
-
 /// What a tree does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
@@ -18,11 +16,15 @@ pub enum Op {
     ArraySum,
     /// Arrays of a megabyte to every member.
     Broadcast,
+    /// From an agent's being killed until waves flow again.
+    Recovery,
+    /// What an inner process holds while waves of integers flow.
+    Memory,
 }
 
 /// A word that names no operation.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}: no such operation; there are instantiate, round_trip, waves, array_sum and broadcast")]
+#[error("{0}: no such operation; there are instantiate, round_trip, waves, array_sum, broadcast, recovery and memory")]
 pub struct UnknownOp(String);
 
 /// What is promised.
@@ -36,7 +38,8 @@ pub(super) enum Target {
 
 impl Op {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Op; 5] = [Op::Instantiate, Op::RoundTrip, Op::Waves, Op::ArraySum, Op::Broadcast];
+    pub const ALL: [Op; 7] =
+        [Op::Instantiate, Op::RoundTrip, Op::Waves, Op::ArraySum, Op::Broadcast, Op::Recovery, Op::Memory];
 
     /// Its name in rows and options.
     pub fn name(self) -> &'static str {
@@ -46,16 +49,19 @@ impl Op {
             Op::Waves => "waves",
             Op::ArraySum => "array_sum",
             Op::Broadcast => "broadcast",
+            Op::Recovery => "recovery",
+            Op::Memory => "memory",
         }
     }
 
     /// What its figures count.
     pub fn unit(self) -> &'static str {
         match self {
-            Op::Instantiate => "ms",
+            Op::Instantiate | Op::Recovery => "ms",
             Op::RoundTrip => "µs",
             Op::Waves => "waves/s",
             Op::ArraySum | Op::Broadcast => "GB/s",
+            Op::Memory => "MB",
         }
     }
 
@@ -67,6 +73,8 @@ impl Op {
             Op::Waves => "pipelined waves of one integer, summed",
             Op::ArraySum => "1 MB arrays of doubles summed element by element, all members together",
             Op::Broadcast => "1 MB arrays to all members, all members together",
+            Op::Recovery => "an agent killed: the longest pause between pipelined waves, none of which is lost",
+            Op::Memory => "what the largest inner process holds, with the text it shares with others",
         }
     }
 
@@ -78,6 +86,8 @@ impl Op {
             (Op::Waves, "4x16") => Target::AtLeast(100_000.0),
             (Op::ArraySum, "4x16") => Target::AtLeast(3.0),
             (Op::Broadcast, "4x16" | "8x8" | "1x64") => Target::AtLeast(4.0),
+            (Op::Recovery, _) => Target::AtMost(100.0),
+            (Op::Memory, "1x64") => Target::AtMost(10.0),
             _ => return None,
         })
     }
@@ -99,19 +109,10 @@ impl Op {
             (Op::Waves, "16x16") => "350-480",
             (Op::ArraySum, "4x16") => "0.296",
             (Op::Broadcast, "4x16") => "2.25",
+            (Op::Recovery, "4x16") => "sums stay wrong",
+            (Op::Memory, _) => "14-20",
             _ => return None,
         })
-    }
-
-    /// A figure of this operation from the time that so many of it took in a tree of this shape.
-    pub(super) fn value(self, shape: &Shape, count: u64, seconds: f64) -> f64 {
-        let each = seconds / count as f64;
-        match self {
-            Op::Instantiate => each * 1e3,
-            Op::RoundTrip => each * 1e6,
-            Op::Waves => 1.0 / each,
-            Op::ArraySum | Op::Broadcast => (shape.leaves() * super::ARRAY_BYTES) as f64 / each / 1e9,
-        }
     }
 }
 

@@ -18,7 +18,8 @@ pub(crate) struct TreeBench {
     /// Children of the front-end, of each of these, and so on; may be given several times
     #[arg(long, value_name = "AxB")]
     shape: Vec<Shape>,
-    /// What to measure: instantiate, round_trip, waves, array_sum or broadcast; may be given several times
+    /// What to measure: instantiate, round_trip, waves, array_sum, broadcast, recovery or memory; may be given several
+    /// times
     #[arg(long, value_name = "OP")]
     op: Vec<Op>,
     /// Two shapes instead of six, and fewer and shorter repetitions

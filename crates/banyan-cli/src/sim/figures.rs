@@ -63,13 +63,16 @@ impl Figures {
             let figures = json!({ "costs": costs, "hop_is_given": is_given, "rows": rows });
             writeln!(out, "{}", json!({ "sim": { "figures": figures }, "environment": at }))?;
         } else {
-            let Costs { hop_us, send_us, receive_us, wave_us, wave_alone_us } = costs;
+            let Costs { hop_us, send_us, receive_us, wave_us } = costs;
             let from = if self.hop.is_some() { "as given" } else { "between two processes here" };
             writeln!(out, "{at}\n")?;
             writeln!(out, "A hop takes {hop_us:.1} µs ({from}). A node's processor spends {send_us:.2} µs to send")?;
-            writeln!(out, "to a child and {receive_us:.2} µs to hear from one; {wave_us:.4} µs for a child's part of")?;
-            writeln!(out, "a wave, or {wave_alone_us:.2} µs if every message carries one. What follows is a model:")?;
-            writeln!(out, "every node has a processor of its own, and nothing is lost or slow.\n")?;
+            writeln!(
+                out,
+                "to a child, {receive_us:.2} µs to hear from one, and {wave_us:.3} µs for a child's part of a"
+            )?;
+            writeln!(out, "wave. What follows is a model: every node has a processor of its own, and nothing is")?;
+            writeln!(out, "lost or slow.\n")?;
             write!(out, "{}", figures_table(rows))?;
         }
         Ok(out.flush()?)

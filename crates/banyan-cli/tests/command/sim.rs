@@ -46,9 +46,9 @@ fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
         let row = rows.iter().find(of).expect("a million members");
         let (levels, round_trip) = (row["levels"].as_f64(), row["round_trip_us"].as_f64());
         assert!(round_trip > levels.map(|levels| levels * 2000.0), "every level costs two hops: {row}");
-        assert!(row["waves_per_second"].as_f64() > row["lone_waves_per_second"].as_f64(), "{row}");
+        assert!(row["waves_per_second"].as_f64() > Some(0.0), "{row}");
     }
-    for name in ["sim-round-trip.svg", "sim-waves.svg", "sim-lone-waves.svg"] {
+    for name in ["sim-round-trip.svg", "sim-waves.svg"] {
         assert!(String::from_utf8_lossy(&shop.read(&format!("plots/{name}"))).contains("fan-out 8"), "{name}");
     }
 }

@@ -19,7 +19,7 @@ use sums::{Numbers, PIECE};
 use super::Shape;
 use crate::stopwatch::thread_cpu_nanoseconds;
 
-pub use process::become_floor_process_if_asked;
+pub(super) use process::{become_floor_process_if_asked, is_inner};
 
 /// Numbers and bytes of an array: a megabyte of doubles.
 pub(super) const ARRAY_NUMBERS: u64 = 125_000;

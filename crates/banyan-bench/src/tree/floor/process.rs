@@ -19,9 +19,14 @@ use super::{ARRAY_BYTES, ARRAY_NUMBERS, array};
 /// The first argument of a process of the floor; the widths of the levels below it follow.
 pub(super) const ROLE: &str = "bench-tree-floor-process";
 
+/// Whether these are the arguments of a process with children.
+pub(in crate::tree) fn is_inner(arguments: &[String]) -> bool {
+    matches!(arguments, [role, _, ..] if role == ROLE)
+}
+
 /// Never returns in a process that [`Floor`](super::Floor) or one of its processes has started. Call it first of all in
 /// `main`: these processes are started by the hundred, and need nothing of what follows.
-pub fn become_floor_process_if_asked() {
+pub(in crate::tree) fn become_floor_process_if_asked() {
     let mut arguments = std::env::args();
     if arguments.nth(1).as_deref() != Some(ROLE) {
         return;
