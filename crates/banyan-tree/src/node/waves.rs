@@ -282,6 +282,11 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
         stream.check_ahead(next, window).map_err(|cause| cause.to_string())?;
         stream.gathering.participate(link, next);
+        let acknowledged = stream.kept.acknowledged();
+        if next < acknowledged {
+            // It has joined late, and may have heard of the acknowledgement before it heard of the stream.
+            self.send(link, Message::Acknowledge { stream: id, until: acknowledged });
+        }
         self.tell_participation(id);
         self.pump_up(id);
         Ok(())
