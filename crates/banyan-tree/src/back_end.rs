@@ -23,7 +23,8 @@ use crate::ids::{Level, StreamId};
 use crate::node::{Node, Received, Report, SendError};
 use crate::pending::Pending;
 use crate::record_reader::RecordReader;
-use crate::reduce::Filters;
+use crate::reduce::{Aligned, Alignment, Filters};
+use crate::run::{Bodies, shared};
 
 /// How long an agent may take to invite a member it has started.
 const INVITATION_TIME: Duration = Duration::from_secs(30);
@@ -37,6 +38,9 @@ pub struct BackEnd {
     reader: RecordReader,
     invited: Invited,
     pending: BTreeMap<StreamId, Pending>,
+    /// Streams whose waves are intervals.
+    aligned: BTreeMap<StreamId, Alignment>,
+    combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
     patience: Duration,
@@ -67,10 +71,10 @@ impl BackEnd {
         link.set_silence(note.members_silence());
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
-        let filters = Combiners::new(Filters::default(), formats.clone());
+        let combiners = Arc::new(Combiners::new(Filters::default(), formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
-        let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, Arc::new(filters));
+        let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
         let mut driver = Driver::new(node, formats, Credentials::member(&note))?;
         driver.learn_addresses(note.addresses());
         if let Some(parent) = note.above.first() {
@@ -81,6 +85,8 @@ impl BackEnd {
             reader: RecordReader::default(),
             invited,
             pending: BTreeMap::new(),
+            aligned: BTreeMap::new(),
+            combiners,
             last: StreamId::CONTROL,
             patience: note.options.adrift * ADRIFT_TIMES,
             is_over: false,
@@ -148,6 +154,9 @@ impl BackEnd {
     /// When the stream is not open here, the record cannot be encoded, or the network has ended.
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
         let format = R::format();
+        if self.aligns(stream)? {
+            return self.align(stream, record);
+        }
         if self.pending.get(&stream).is_none_or(|pending| pending.format() != Some(format.id())) {
             self.change_format(stream, format)?;
         }
@@ -157,6 +166,59 @@ impl BackEnd {
             self.contribute(stream)?;
             self.driver.prepare(None);
         }
+        Ok(())
+    }
+
+    /// The interval of a stream that has begun is over: what this member has sent of it goes, and later records belong to
+    /// later intervals.
+    ///
+    /// # Errors
+    /// When the records cannot be put together, or the network has ended.
+    pub fn finish_interval(&mut self, stream: StreamId) -> Result<(), TreeError> {
+        let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
+        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned))
+    }
+
+    /// Whether waves of a stream are intervals of a field.
+    fn aligns(&mut self, stream: StreamId) -> Result<bool, TreeError> {
+        if self.aligned.contains_key(&stream) {
+            return Ok(true);
+        }
+        if self.pending.contains_key(&stream) {
+            return Ok(false);
+        }
+        let opening = self.driver.node().streams().find(|opening| opening.stream == stream);
+        let Some(opening) = opening else { return Err(TreeError::NoStream(stream)) };
+        let alignment = self.combiners.alignment(opening, self.invited.rank);
+        let alignment = alignment.map_err(|error| TreeError::Open(error.to_string()))?;
+        let aligns = alignment.is_some();
+        self.aligned.extend(alignment.map(|alignment| (stream, alignment)));
+        Ok(aligns)
+    }
+
+    /// Puts a record to the others of its interval.
+    fn align<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
+        let mut body = Vec::new();
+        encode_body_into(record, &mut body)?;
+        let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
+        match alignment.take(R::format(), &body)? {
+            Some(complete) => self.contribute_interval(stream, complete),
+            None => Ok(()),
+        }
+    }
+
+    fn contribute_interval(&mut self, stream: StreamId, aligned: Aligned) -> Result<(), TreeError> {
+        let Aligned { wave, format, body } = aligned;
+        self.driver.formats().learn(&format)?;
+        let bodies = Bodies::one(format.id(), shared(body));
+        loop {
+            match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
+                // What is over, or closed, nobody waits for.
+                Ok(()) | Err(SendError::NoStream(_) | SendError::Over(_)) => break,
+                Err(SendError::Full) => self.wait(None)?,
+            }
+        }
+        self.driver.prepare(None);
         Ok(())
     }
 
@@ -199,7 +261,7 @@ impl BackEnd {
             match self.driver.node_mut().contribute(stream, bodies.clone()) {
                 Ok(_) => return Ok(()),
                 // It was closed meanwhile: nobody waits for these.
-                Err(SendError::NoStream(_)) => {
+                Err(SendError::NoStream(_) | SendError::Over(_)) => {
                     self.pending.remove(&stream);
                     return Ok(());
                 }
@@ -250,6 +312,11 @@ impl fmt::Debug for BackEnd {
 
 impl Drop for BackEnd {
     fn drop(&mut self) {
+        let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
+        for stream in intervals {
+            // Nobody is left to tell of an error.
+            let _ = self.finish_interval(stream);
+        }
         // What was sent is sent. The rest of the network hears by the end of the socket that this member has gone.
         let _ = self.flush();
         self.driver.finish(Duration::from_secs(1));

@@ -5,6 +5,7 @@ use banyan_ndr::{DecodeError, EncodeError, FormatId};
 
 use crate::format_book::TooManyFormats;
 use crate::ids::{StreamId, Wave};
+use crate::reduce::AlignmentError;
 use crate::topology::TopologyError;
 
 /// Why a caller does not get what it asked for.
@@ -71,6 +72,9 @@ pub enum TreeError {
     /// Nobody has described a format.
     #[error("a record came whose format {0} nobody has described; use one release for the whole network")]
     UnknownFormat(FormatId),
+    /// A record belongs to no interval of its stream.
+    #[error(transparent)]
+    Alignment(#[from] AlignmentError),
     /// There are more formats than a program may have.
     #[error(transparent)]
     TooManyFormats(#[from] TooManyFormats),

@@ -46,7 +46,7 @@ pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
-pub use network::{Communicator, Network, NetworkOptions, Stream, Wave};
+pub use network::{Communicator, Network, NetworkOptions, Stream, StreamOptions, Wave};
 pub use node::{
     Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report, SendError,
 };

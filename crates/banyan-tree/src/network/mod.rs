@@ -29,6 +29,7 @@
 //! Whoever waits drives: there is no other thread on the way of a message. Several threads may use a network at once;
 //! one of those that wait drives for all.
 
+mod options;
 mod shared;
 mod stream;
 
@@ -40,6 +41,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, local_addresses};
 use banyan_link::{Secret, SessionId};
 
+pub use options::{NetworkOptions, StreamOptions};
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
@@ -49,47 +51,10 @@ use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
 use crate::layout;
-use crate::node::{Node, NodeCounters, NodeOptions, Report};
-use crate::reduce::Filters;
-use crate::topology::Spec;
+use crate::node::{Node, NodeCounters, Report};
 
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
 const END_PATIENCE: Duration = Duration::from_millis(500);
-
-/// What can be chosen for a network; the defaults suit most.
-#[derive(Debug, Clone)]
-pub struct NetworkOptions {
-    /// The shape of the tree: `4x16`, say. Without one, agents follow the hosts of the members.
-    pub topology: Option<Spec>,
-    /// How processes are started.
-    pub session: SessionOptions,
-    /// Bounds and patience of all nodes.
-    pub node: NodeOptions,
-    /// How long members have to join after they were started.
-    pub join_deadline: Duration,
-    /// How often agents say that they live, …
-    pub heartbeat: Duration,
-    /// … and how long an agent may be silent before its children and its parent go on without it.
-    pub silence: Duration,
-    /// Filters that this program's agents know; it must be the same as in [`become_agent_if_asked_with`].
-    ///
-    /// [`become_agent_if_asked_with`]: crate::become_agent_if_asked_with
-    pub filters: fn() -> Filters,
-}
-
-impl Default for NetworkOptions {
-    fn default() -> NetworkOptions {
-        NetworkOptions {
-            topology: None,
-            session: SessionOptions::default(),
-            node: NodeOptions::default(),
-            join_deadline: Duration::from_secs(30),
-            heartbeat: Duration::from_millis(250),
-            silence: Duration::from_secs(1),
-            filters: Filters::default,
-        }
-    }
-}
 
 /// A tree of processes and this program at its root. Dropping it ends everything that it started.
 pub struct Network {
@@ -181,21 +146,15 @@ impl Network {
         self.shared.core().driver.node().members()
     }
 
-    /// Opens a stream: what its members send comes as waves, reduced as the text says (`max(temp), avg(load) by host`).
+    /// Opens a stream: what its members send comes as waves, reduced as a text says (`max(temp), avg(load) by host`), or
+    /// as [`StreamOptions`] do.
     ///
     /// # Errors
-    /// When the text is no reduction.
-    pub fn open(&self, communicator: &Communicator, reduction: &str) -> Result<Stream, TreeError> {
-        self.open_with(communicator, &format!("{} {reduction}", crate::reduce::REDUCE))
-    }
-
-    /// Opens a stream with a filter: its name, and parameters after a space.
-    ///
-    /// # Errors
-    /// When this program does not know the filter, or not these parameters.
-    pub fn open_with(&self, communicator: &Communicator, filter: &str) -> Result<Stream, TreeError> {
+    /// When the text is no reduction, or this program does not know the filter.
+    pub fn open(&self, communicator: &Communicator, options: impl Into<StreamOptions>) -> Result<Stream, TreeError> {
+        let StreamOptions { filter, synchronisation } = options.into();
         let mut core = self.shared.core();
-        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), filter);
+        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), &filter, synchronisation);
         let id = opened.map_err(|error| TreeError::Open(error.to_string()))?;
         core.driver.prepare(None);
         Ok(Stream::new(&self.shared, id, &communicator.members))

@@ -57,6 +57,7 @@ struct Waiting {
 pub(super) struct Whole {
     pub(super) number: WaveNumber,
     pub(super) members: Arc<RankSet>,
+    pub(super) missing: RankSet,
     pub(super) format: FormatId,
     pub(super) body: Bytes,
 }
@@ -93,7 +94,7 @@ impl Core {
         let wave = match &delivery.bodies {
             Ok(bodies) => {
                 let (members, format, body) = (Arc::clone(&delivery.members), bodies.format(), bodies.body(*next));
-                Ok(Whole { number, members, format, body })
+                Ok(Whole { number, members, missing: delivery.missing.clone(), format, body })
             }
             Err(error) => Err(TreeError::Uncombined { wave: number, cause: error.to_string() }),
         };

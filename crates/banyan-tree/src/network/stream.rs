@@ -58,7 +58,7 @@ impl Stream {
             match core.driver.node_mut().multicast(self.id, tag, format.id(), body.clone()) {
                 Ok(()) => Some(Ok(())),
                 Err(SendError::Full) => None,
-                Err(SendError::NoStream(stream)) => Some(Err(TreeError::NoStream(stream))),
+                Err(_) => Some(Err(TreeError::NoStream(self.id))),
             }
         })
     }
@@ -102,6 +102,11 @@ impl Wave {
     /// Who is in it.
     pub fn members(&self) -> &RankSet {
         &self.whole.members
+    }
+
+    /// Who was waited for and did not come in time: nobody, unless the stream has a timeout.
+    pub fn missing(&self) -> &RankSet {
+        &self.whole.missing
     }
 
     /// The record as it came.

@@ -1,5 +1,6 @@
 //! From frames to messages.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -20,7 +21,7 @@ use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, LARGEST_NUMBER,
     LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW,
+    SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -112,6 +113,7 @@ impl Decoder {
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
             RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },
             SKIPPED => Message::Skipped { stream, until: numbered(frame, &mut reader)? },
+            TAKEN => Message::Taken { stream, bytes: numbered(frame, &mut reader)? },
             kind => return Err(WireError::Kind(kind.number())),
         };
         reader.end()?;
@@ -125,8 +127,25 @@ impl Decoder {
         if count > RUN_WAVES || first.after(count) > Wave(LARGEST_NUMBER) {
             return Err(reader.value("how many waves there are", count));
         }
+        let bodies = if frame.format.is_none() {
+            absent(count, size).ok_or_else(|| reader.value("the size of what is absent", size))?
+        } else {
+            self.bodies_of_run(frame, reader, apart, (count, size))?
+        };
+        let members = self.set(frame, reader)?;
+        let (is_fresh, is_partial) = (frame.flags & FRESH != 0, frame.flags & PARTIAL != 0);
+        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, bodies })
+    }
+
+    fn bodies_of_run(
+        &self,
+        frame: &Frame,
+        reader: &mut Reader<'_>,
+        apart: Option<Bytes>,
+        (count, size): (u32, u32),
+    ) -> Result<Bodies, WireError> {
         let format = format(frame, reader)?;
-        let bodies = if frame.flags & SIZES == 0 {
+        Ok(if frame.flags & SIZES == 0 {
             Bodies::of_size(format, size, count, bodies(frame, reader, apart))?
         } else if size == 0 {
             let ends = reader.bytes("where bodies end", count as usize * size_of::<u32>())?;
@@ -135,10 +154,7 @@ impl Decoder {
             Bodies::by_ends(format, ends, bodies(frame, reader, apart))?
         } else {
             return Err(reader.value("the size of bodies of several sizes", size));
-        };
-        let members = self.set(frame, reader)?;
-        let (is_fresh, is_partial) = (frame.flags & FRESH != 0, frame.flags & PARTIAL != 0);
-        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, bodies })
+        })
     }
 
     fn packet(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {
@@ -150,9 +166,12 @@ impl Decoder {
             OPEN => {
                 let stream = StreamId(reader.u32("the new stream")?);
                 let at = reader.at();
-                let text = String::from_utf8(reader.rest().to_vec());
-                let transformation = text.map_err(|_| reader.malformed("the transformation", at))?;
-                Packet::Open(Arc::new(Opening { stream, members: self.set(frame, reader)?, transformation }))
+                let text = std::str::from_utf8(reader.rest()).ok().and_then(|text| text.split_once('\n'));
+                let read = text.and_then(|(words, rest)| Some((words.parse().ok()?, rest.to_owned())));
+                let malformed = || reader.malformed("synchronisation and transformation", at);
+                let (synchronisation, transformation) = read.ok_or_else(malformed)?;
+                let members = self.set(frame, reader)?;
+                Packet::Open(Arc::new(Opening { stream, members, transformation, synchronisation }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
             _ => {
@@ -197,6 +216,11 @@ fn bodies(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Bytes
         reader.rest();
         bytes
     })
+}
+
+/// Waves to which nothing is contributed.
+fn absent(count: u32, size: u32) -> Option<Bodies> {
+    NonZeroU32::new(count).filter(|_| size == 0).map(Bodies::absent)
 }
 
 fn format(frame: &Frame, reader: &Reader<'_>) -> Result<FormatId, WireError> {

@@ -16,7 +16,7 @@ use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, FRESH,
     GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SHORTEST_PAYLOAD, SIZES, SKIPPED, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
+    SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -76,6 +76,7 @@ impl Encoder {
             Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
             Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
+            Message::Taken { stream, bytes } => out.push(numbered(TAKEN, *stream, *bytes)),
         }
     }
 
@@ -106,9 +107,12 @@ impl Encoder {
 
     fn open(&mut self, stream: StreamId, sequence: u64, opening: &Opening, out: &mut Vec<Frame>) {
         let set = self.set(&opening.members, out);
-        let mut payload = Vec::with_capacity(12 + opening.transformation.len());
+        let synchronisation = opening.synchronisation.to_string();
+        let mut payload = Vec::with_capacity(13 + synchronisation.len() + opening.transformation.len());
         payload.extend_from_slice(&sequence.to_le_bytes());
         payload.extend_from_slice(&opening.stream.0.to_le_bytes());
+        payload.extend_from_slice(synchronisation.as_bytes());
+        payload.push(b'\n');
         payload.extend_from_slice(opening.transformation.as_bytes());
         self.push(frame(OPEN, stream.0, set), payload, out);
     }
@@ -141,7 +145,8 @@ impl Encoder {
     fn part_of_run(&self, run: &Run, set: u32, out: &mut Vec<Frame>) {
         let bodies = &run.bodies;
         let flags = if run.is_fresh { FRESH } else { 0 } | if run.is_partial { PARTIAL } else { 0 };
-        let frame = Frame { flags, format: Some(bodies.format()), ..frame(RUN, run.stream.0, set) };
+        let format = (!bodies.are_absent()).then(|| bodies.format());
+        let frame = Frame { flags, format, ..frame(RUN, run.stream.0, set) };
         let numbers = |size: u32| {
             let mut numbers = [0; HEAD_BYTES];
             numbers[..8].copy_from_slice(&run.first.0.to_le_bytes());

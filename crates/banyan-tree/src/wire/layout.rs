@@ -5,8 +5,8 @@ use banyan_link::{Frame, Kind};
 use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, MEMBERS, MORE,
-    OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SIZES, SKIPPED, URGENT, WELCOME,
-    WITHDRAW,
+    OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SIZES, SKIPPED, TAKEN, URGENT,
+    WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -44,6 +44,7 @@ impl Layout {
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
             SKIPPED => Layout::numbered("a notice of lost packets"),
+            TAKEN => Layout::numbered("a notice of records taken"),
             _ => return Err(WireError::Kind(kind.number())),
         })
     }

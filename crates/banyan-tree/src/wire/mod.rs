@@ -17,13 +17,14 @@
 //! | [`REFUSE`] | | | | candidates |
 //! | [`PLACED`] | | | | how many places (32 bits), the places, then resumes |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
-//! | [`RUN`], with a format | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
+//! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
 //! | [`RECORD`], with a format | stream | tag | [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
-//! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), the transformation |
+//! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), synchronisation and transformation with a line's end between them |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
 //! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`TAKEN`] | stream | of the bytes taken, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`RECEIVED`], [`RESEND`], [`SKIPPED`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //!
 //! A place is node, parent, epoch, rank (32 bits each), level, and whether there is a rank (16 bits each). A resume is
@@ -92,6 +93,7 @@ const OVER: Kind = Kind::data(50);
 const RECEIVED: Kind = Kind::data(51);
 const RESEND: Kind = Kind::data(52);
 const SKIPPED: Kind = Kind::data(53);
+const TAKEN: Kind = Kind::data(54);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;

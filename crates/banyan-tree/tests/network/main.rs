@@ -12,6 +12,7 @@ mod losses;
 mod member;
 mod setup;
 mod streams;
+mod synchronisations;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,10 @@ const TESTS: &[harness::Test] = tests![
     streams::a_member_that_never_joins_is_named,
     streams::a_slow_front_end_slows_members_and_loses_nothing,
     streams::several_threads_wait_at_once,
+    synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
+    synchronisations::records_that_wait_for_nobody_all_come,
+    synchronisations::records_are_put_together_by_intervals_of_a_field,
+    synchronisations::all_records_of_a_wave_can_be_collected,
     losses::an_agent_killed_between_waves_loses_none_of_them,
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,

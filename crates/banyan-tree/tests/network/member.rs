@@ -16,6 +16,13 @@ struct Other {
     value: i32,
 }
 
+/// What is sent at a time.
+#[derive(Record)]
+struct Timed {
+    time: f64,
+    ones: u32,
+}
+
 /// A large array.
 #[derive(Record)]
 struct Array {
@@ -57,11 +64,16 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
                 let values = (0..131_072).map(|at| f64::from(at % 1000) + f64::from(rank)).collect();
                 back_end.send(incoming.stream, &Array { values })?;
             }
+            "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
             "mixed" if rank % 2 == 1 => {
                 let value = i32::try_from(value).unwrap_or(i32::MAX);
                 back_end.send(incoming.stream, &Other { ones: 1, name: format!("member {rank}"), value })?;
             }
             _ => back_end.send(incoming.stream, &Value { value, ones: 1 })?,
+        }
+        if behaviour == "slow" && rank == 5 {
+            back_end.flush()?;
+            std::thread::sleep(Duration::from_secs(1));
         }
         if order.pause > 0 {
             back_end.flush()?;

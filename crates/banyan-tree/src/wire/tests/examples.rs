@@ -10,6 +10,7 @@ use super::{frames, meaning, messages};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Message, Opening, Packet, Place};
 use crate::run::{Bodies, Run};
+use crate::synchronisation::Synchronisation;
 use crate::wire::{ADDRESSES, AddressBook, BODIES, Decoder, Encoder, MEMBERS, OPEN, RUN, RUN_WAVES};
 
 const FORMAT: FormatId = FormatId::from_bytes([7; 16]);
@@ -39,7 +40,12 @@ fn tcp(port: u16) -> Arc<[Address]> {
 #[test]
 fn a_set_travels_once_whichever_message_names_it_first() {
     let everyone = set(0..64);
-    let opening = Opening { stream: StreamId(1), members: Arc::clone(&everyone), transformation: "max".to_owned() };
+    let opening = Opening {
+        stream: StreamId(1),
+        members: Arc::clone(&everyone),
+        transformation: "max".to_owned(),
+        synchronisation: Synchronisation::All,
+    };
     let packet = Packet::Open(Arc::new(opening));
     let open = Message::Packet { stream: StreamId::CONTROL, sequence: 0, packet };
     let sent = [open, run(&everyone, 8, 2), run(&set(0..64), 8, 2), run(&set(0..63), 8, 2)];

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
 use crate::run::{Bodies, Run};
+use crate::synchronisation::Synchronisation;
 
 use crate::wire::LARGEST_NUMBER;
 
@@ -52,8 +53,8 @@ fn any_packet() -> impl Strategy<Value = Message> {
         4 => (any::<u32>(), format(), body()).prop_map(|(tag, format, body)| Packet::Record { tag, format, body }),
         1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
         1 => Just(Packet::Over),
-        1 => (any::<u32>(), any_set(), "\\PC{0,40}").prop_map(|(stream, members, transformation)| {
-            Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, transformation }))
+        1 => (any::<u32>(), any_set(), "\\PC{0,40}", synchronisation()).prop_map(|(stream, members, transformation, synchronisation)| {
+            Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, transformation, synchronisation }))
         }),
     ];
     (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
@@ -61,6 +62,11 @@ fn any_packet() -> impl Strategy<Value = Message> {
         sequence,
         packet,
     })
+}
+
+fn synchronisation() -> impl Strategy<Value = Synchronisation> {
+    let words = ["all", "none", "timeout 250ms", "timeout 17ns", "interval at.time 0.5 from 1000.25"];
+    prop::sample::select(words.map(|text| text.parse().expect("they are written as they should be")).to_vec())
 }
 
 pub(super) fn any_run() -> impl Strategy<Value = Run> {

@@ -1,0 +1,91 @@
+//! What can be chosen for a network and its streams.
+
+use std::time::Duration;
+
+use banyan_boot::SessionOptions;
+
+use crate::node::NodeOptions;
+use crate::reduce::{COLLECT, Filters, REDUCE};
+use crate::synchronisation::Synchronisation;
+use crate::topology::Spec;
+
+/// What can be chosen for a network; the defaults suit most.
+#[derive(Debug, Clone)]
+pub struct NetworkOptions {
+    /// The shape of the tree: `4x16`, say. Without one, agents follow the hosts of the members.
+    pub topology: Option<Spec>,
+    /// How processes are started.
+    pub session: SessionOptions,
+    /// Bounds and patience of all nodes.
+    pub node: NodeOptions,
+    /// How long members have to join after they were started.
+    pub join_deadline: Duration,
+    /// How often agents say that they live, …
+    pub heartbeat: Duration,
+    /// … and how long an agent may be silent before its children and its parent go on without it.
+    pub silence: Duration,
+    /// Filters that this program's agents know; it must be the same as in [`become_agent_if_asked_with`].
+    ///
+    /// [`become_agent_if_asked_with`]: crate::become_agent_if_asked_with
+    pub filters: fn() -> Filters,
+}
+
+impl Default for NetworkOptions {
+    fn default() -> NetworkOptions {
+        NetworkOptions {
+            topology: None,
+            session: SessionOptions::default(),
+            node: NodeOptions::default(),
+            join_deadline: Duration::from_secs(30),
+            heartbeat: Duration::from_millis(250),
+            silence: Duration::from_secs(1),
+            filters: Filters::default,
+        }
+    }
+}
+
+/// What is done with the records of a stream on their way up. A text is a reduction.
+///
+/// ```
+/// use std::time::Duration;
+/// use banyan_tree::{StreamOptions, Synchronisation};
+///
+/// let options = StreamOptions::reduce("max(temp)").synchronised(Synchronisation::Timeout(Duration::from_millis(50)));
+/// assert_eq!(StreamOptions::from("max(temp)").filter, options.filter);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamOptions {
+    /// The name of a filter, and behind a space its parameters.
+    pub filter: String,
+    /// Whom waves wait for.
+    pub synchronisation: Synchronisation,
+}
+
+impl StreamOptions {
+    /// A reduction: `max(temp), avg(load) by host`.
+    pub fn reduce(text: &str) -> StreamOptions {
+        StreamOptions::filter(REDUCE, text)
+    }
+
+    /// All records of a wave in one, with who sent each.
+    pub fn collect() -> StreamOptions {
+        StreamOptions::filter(COLLECT, "")
+    }
+
+    /// A filter of one's own, with its parameters.
+    pub fn filter(name: &str, parameters: &str) -> StreamOptions {
+        StreamOptions { filter: format!("{name} {parameters}"), synchronisation: Synchronisation::All }
+    }
+
+    /// The same with another synchronisation.
+    #[must_use]
+    pub fn synchronised(self, synchronisation: Synchronisation) -> StreamOptions {
+        StreamOptions { synchronisation, ..self }
+    }
+}
+
+impl From<&str> for StreamOptions {
+    fn from(reduction: &str) -> StreamOptions {
+        StreamOptions::reduce(reduction)
+    }
+}

@@ -1,0 +1,79 @@
+//! Whom waves wait for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use banyan_ndr::{Limits, Record, RecordView};
+use banyan_tree::reduce::Collected;
+use banyan_tree::{StreamOptions, Synchronisation};
+
+use crate::setup::{SUMS, Sums, deadline, network, order, value};
+
+pub(crate) fn a_slow_member_is_missing_in_waves_that_do_not_wait_for_it() {
+    let network = network("2x3", "slow");
+    let patience = Synchronisation::Timeout(Duration::from_millis(200));
+    let stream = network.open(&network.everyone(), StreamOptions::reduce(SUMS).synchronised(patience)).unwrap();
+    order(&stream, 0, 3, 0);
+    let mut missed = 0;
+    for number in 0..3 {
+        let wave = stream.recv(deadline()).unwrap();
+        assert_eq!(wave.number(), number);
+        let sums: Sums = wave.read().unwrap();
+        assert_eq!(sums.ones, wave.members().len(), "the sum is of those who are in it");
+        assert_eq!(wave.members().len() + wave.missing().len(), 6);
+        missed += u32::from(wave.missing().contains(5));
+    }
+    assert!(missed > 0, "the slow member was waited for");
+}
+
+pub(crate) fn records_that_wait_for_nobody_all_come() {
+    let network = network("2x3", "serve");
+    let options = StreamOptions::reduce(SUMS).synchronised(Synchronisation::None);
+    let stream = network.open(&network.everyone(), options).unwrap();
+    order(&stream, 0, 40, 0);
+    let mut come: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+    for _ in 0..6 * 40 {
+        let wave = stream.recv(deadline()).unwrap();
+        let rank = wave.members().first().unwrap();
+        assert_eq!(wave.members().len(), 1);
+        come.entry(rank).or_default().push(wave.read::<Sums>().unwrap().value);
+    }
+    for (rank, values) in come {
+        assert_eq!(values, (0..40).map(|number| value(rank, number)).collect::<Vec<_>>(), "member {rank}");
+    }
+}
+
+#[derive(Record, Debug, PartialEq)]
+struct InInterval {
+    #[record(rename = "count()")]
+    count: u64,
+    #[record(rename = "sum(ones)")]
+    ones: u64,
+}
+
+pub(crate) fn records_are_put_together_by_intervals_of_a_field() {
+    let network = network("2x2", "clock");
+    let options = StreamOptions::reduce("count(), sum(ones)").synchronised("interval time 10".parse().unwrap());
+    let stream = network.open(&network.everyone(), options).unwrap();
+    // Member r sends a record at r, r + 1, …: the first interval has 10 - r of its records.
+    order(&stream, 0, 35, 0);
+    let expected = [10 + 9 + 8 + 7, 40, 40];
+    for (number, count) in (0..).zip(expected) {
+        let wave = stream.recv(deadline()).unwrap();
+        assert_eq!(wave.number(), number);
+        assert_eq!(wave.read::<InInterval>().unwrap(), InInterval { count, ones: count });
+    }
+}
+
+pub(crate) fn all_records_of_a_wave_can_be_collected() {
+    let network = network("2x3", "serve");
+    let stream = network.open(&network.everyone(), StreamOptions::collect()).unwrap();
+    order(&stream, 0, 1, 0);
+    let wave = stream.recv(deadline()).unwrap();
+    let all = Collected::read(&wave.format().unwrap(), wave.body(), &Limits::default()).unwrap();
+    let found: Vec<(u32, i64)> = all
+        .iter()
+        .map(|one| (one.rank, RecordView::new(&one.format, &one.body).unwrap().value::<i64>("value").unwrap()))
+        .collect();
+    assert_eq!(found, (0..6).map(|rank| (rank, value(rank, 0))).collect::<Vec<_>>());
+}
