@@ -12,8 +12,10 @@ use super::chance::Chance;
 use crate::ids::{Level, LinkId, NodeId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
 
-/// How long one that was asked may take to answer.
+/// How long one that was asked may take to answer; twice as long in each further pass, up to the longest: where everyone
+/// is slow, asking again makes them slower.
 const ANSWER: Duration = Duration::from_millis(1000);
+const LONGEST_ANSWER: Duration = Duration::from_millis(8000);
 /// The pause before everyone is asked again, and the longest it becomes.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
@@ -141,7 +143,8 @@ impl Ascent {
         match next {
             Some(candidate) => {
                 self.asked += 1;
-                self.state = State::Asking { candidate, link, until: now.after(ANSWER) };
+                let answer = ANSWER.saturating_mul(1 << self.passes.min(16)).min(LONGEST_ANSWER);
+                self.state = State::Asking { candidate, link, until: now.after(answer) };
                 Some(candidate.node)
             }
             None => {
