@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::model::Costs;
 use super::running::{Running, RunningError, System};
-use super::{Shape, fill, median_of};
+use super::{Shape, WAVES, fill, median_of};
 use crate::stopwatch::thread_cpu_nanoseconds;
 
 /// A tree without branches, and how many levels it has.
@@ -25,16 +25,16 @@ const WITHIN: Duration = Duration::from_millis(200);
 /// If a network cannot be started or does not answer.
 pub fn calibrate() -> Result<Costs, RunningError> {
     let mut chain = Running::start(System::Banyan, &Shape::of(&CHAIN))?.0;
-    let round_trip_us = 1e6 * fill(WITHIN, |count| Ok(median_of(chain.round_trips(count)?) * count as u32))?;
+    let round_trip_us = 1e6 * fill(WITHIN, 1, |count| Ok(median_of(chain.round_trips(count)?) * count as u32))?;
     drop(chain);
     let mut bush = Running::start(System::Banyan, &Shape::of(&[CHILDREN, 1]))?.0;
     let (mut send_us, mut receive_us, mut wave_us) = (0.0, 0.0, 0.0);
-    fill(WITHIN, |count| {
+    fill(WITHIN, 1, |count| {
         let begin = Instant::now();
         (send_us, receive_us) = bush.front_end_work(count)?;
         Ok(begin.elapsed())
     })?;
-    fill(WITHIN, |count| {
+    fill(WITHIN, WAVES, |count| {
         let begin = thread_cpu_nanoseconds();
         let took = bush.waves(count)?;
         wave_us = (thread_cpu_nanoseconds() - begin) as f64 / 1e3 / (count * u64::from(CHILDREN)) as f64;

@@ -19,6 +19,7 @@ mod shape;
 use std::time::Duration;
 
 use banyan::Banyan;
+use banyan_tree::NodeOptions;
 use floor::{ARRAY_BYTES, ARRAY_NUMBERS};
 use running::{Running, System};
 
@@ -35,7 +36,11 @@ pub const SHAPES: [&str; 6] = ["1x16", "1x64", "4x16", "8x8", "16x16", "8x8x8"];
 /// Those for a first look.
 pub const QUICK_SHAPES: [&str; 2] = ["1x16", "4x16"];
 
-/// Waves flow for about so long while an agent is killed: longer than any pause that there should be.
+/// Waves are first measured by so many: with few the time is that of their way, not of their number.
+const WAVES: u64 = 1000;
+
+/// Waves flow for about so long while an agent is killed: longer than any pause that there should be. There are also many
+/// times more of them than can be under way when that happens.
 const RECOVERY: Duration = Duration::from_millis(1500);
 
 /// Why a bench could not be run.
@@ -46,7 +51,7 @@ pub struct TreeBenchError {
     pub shape: Shape,
     /// Why.
     #[source]
-    pub cause: RunningError,
+    pub cause: Box<RunningError>,
 }
 
 /// How long to measure.
@@ -95,7 +100,7 @@ pub fn run(plan: &TreePlan, progress: &mut dyn FnMut(&str)) -> Result<Vec<TreeRo
             for system in [System::Floor, System::Banyan] {
                 progress(&format!("{}, {shape}, {repetition} of {}", system.name(), plan.effort.repetitions));
                 measure(plan, shape, system, &mut samples)
-                    .map_err(|cause| TreeBenchError { shape: shape.clone(), cause })?;
+                    .map_err(|cause| TreeBenchError { shape: shape.clone(), cause: Box::new(cause) })?;
             }
         }
         rows.extend(samples.rows(shape));
@@ -112,23 +117,23 @@ fn measure(plan: &TreePlan, shape: &Shape, system: System, samples: &mut Samples
     for op in &plan.ops {
         let value = match op {
             Op::Instantiate => took.as_secs_f64() * 1e3,
-            Op::RoundTrip => 1e6 * fill(within, |count| Ok(median_of(tree.round_trips(count)?) * count as u32))?,
-            Op::Waves => 1.0 / fill(within, |count| tree.waves(count))?,
-            Op::ArraySum => bytes / 1e9 / fill(within, |count| tree.array_sums(count))?,
-            Op::Broadcast => bytes / 1e9 / fill(within, |count| tree.broadcasts(count))?,
+            Op::RoundTrip => 1e6 * fill(within, 1, |count| Ok(median_of(tree.round_trips(count)?) * count as u32))?,
+            Op::Waves => 1.0 / fill(within, WAVES, |count| tree.waves(count))?,
+            Op::ArraySum => bytes / 1e9 / fill(within, 1, |count| tree.array_sums(count))?,
+            Op::Broadcast => bytes / 1e9 / fill(within, 1, |count| tree.broadcasts(count))?,
             // These want a tree that nobody has used, or leave one that nobody can.
             Op::Recovery | Op::Memory => continue,
         };
         samples.add(system.name(), *op, value);
         if let (Op::Waves, Running::Floor(floor)) = (op, &mut tree) {
-            let each = fill(within, |count| Ok(floor.waves(count, false)?))?;
+            let each = fill(within, 1, |count| Ok(floor.waves(count, false)?))?;
             samples.add("floor_unbatched", *op, 1.0 / each);
         }
     }
     drop(tree);
     if plan.ops.contains(&Op::Memory) {
         let mut tree = Running::start(system, shape)?.0;
-        fill(within, |count| tree.waves(count))?;
+        fill(within, WAVES, |count| tree.waves(count))?;
         samples.add(system.name(), Op::Memory, tree.inner_memory());
     }
     if plan.ops.contains(&Op::Recovery) && system == System::Banyan {
@@ -140,15 +145,20 @@ fn measure(plan: &TreePlan, shape: &Shape, system: System, samples: &mut Samples
 /// The longest pause after an agent was killed while waves flow.
 fn recovery(within: Duration, shape: &Shape) -> Result<Duration, RunningError> {
     let mut tree = Banyan::start(shape)?.0;
-    let each = fill(within, |count| Ok(tree.waves(count)?))?;
-    let waves = RECOVERY.as_secs_f64() / each;
-    Ok(tree.recovery(waves as u64)?)
+    let each = fill(within, WAVES, |count| Ok(tree.waves(count)?))?;
+    let waves = (RECOVERY.as_secs_f64() / each) as u64;
+    let under_way = NodeOptions::default().window_waves;
+    Ok(tree.recovery(waves.max(12 * under_way))?)
 }
 
 /// Does something more and more often until it takes about as long as it should; the seconds that each took then. Growing
-/// first also warms everything up.
-fn fill(within: Duration, mut run: impl FnMut(u64) -> Result<Duration, RunningError>) -> Result<f64, RunningError> {
-    let mut count = 1;
+/// also warms everything up.
+fn fill(
+    within: Duration,
+    first: u64,
+    mut run: impl FnMut(u64) -> Result<Duration, RunningError>,
+) -> Result<f64, RunningError> {
+    let mut count = first;
     loop {
         let took = run(count)?;
         if took * 2 >= within {

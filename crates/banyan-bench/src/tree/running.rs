@@ -41,7 +41,7 @@ pub enum RunningError {
 /// See the module.
 pub(super) enum Running {
     Floor(Floor),
-    Banyan(Banyan),
+    Banyan(Box<Banyan>),
 }
 
 impl Running {
@@ -49,7 +49,7 @@ impl Running {
     pub(super) fn start(system: System, shape: &Shape) -> Result<(Running, Duration), RunningError> {
         Ok(match system {
             System::Floor => Floor::start(shape).map(|(floor, took)| (Running::Floor(floor), took))?,
-            System::Banyan => Banyan::start(shape).map(|(banyan, took)| (Running::Banyan(banyan), took))?,
+            System::Banyan => Banyan::start(shape).map(|(banyan, took)| (Running::Banyan(Box::new(banyan)), took))?,
         })
     }
 
