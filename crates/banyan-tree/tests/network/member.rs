@@ -1,7 +1,7 @@
 //! Members of the tests.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, TreeError};
@@ -31,7 +31,7 @@ struct Array {
 
 pub(crate) fn run(behaviour: &str) -> ExitCode {
     if behaviour == "never" {
-        std::thread::sleep(Duration::from_secs(600));
+        busy_for(Duration::from_secs(600));
     }
     match serve(behaviour) {
         Ok(()) | Err(TreeError::Ended) => ExitCode::SUCCESS,
@@ -39,6 +39,14 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
             let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{error}\n"));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Takes as long as a computation that does not look at the network.
+pub(crate) fn busy_for(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        std::thread::park_timeout(left);
     }
 }
 
@@ -73,11 +81,11 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
         }
         if behaviour == "slow" && rank == 5 {
             back_end.flush()?;
-            std::thread::sleep(Duration::from_secs(1));
+            busy_for(Duration::from_secs(1));
         }
         if order.pause > 0 {
             back_end.flush()?;
-            std::thread::sleep(Duration::from_millis(order.pause.into()));
+            busy_for(Duration::from_millis(order.pause.into()));
         }
     }
     Ok(())

@@ -110,7 +110,7 @@ pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {
     // Far more than anyone may be ahead.
     order(&stream, 0, 30_000, 0);
     expect_wave(&stream, 0);
-    std::thread::sleep(Duration::from_secs(2));
+    crate::member::busy_for(Duration::from_secs(2));
     for number in 1..30_000 {
         expect_wave(&stream, number);
     }
