@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::banyan::Banyan;
 use super::model::Costs;
-use super::running::{Running, RunningError, System};
-use super::{Shape, WAVES, fill, median_of};
+use super::{RunningError, Shape, WAVES, fill, median_of};
 use crate::stopwatch::thread_cpu_nanoseconds;
 
 /// A tree without branches, and how many levels it has.
@@ -24,10 +24,10 @@ const WITHIN: Duration = Duration::from_millis(200);
 /// # Errors
 /// If a network cannot be started or does not answer.
 pub fn calibrate() -> Result<Costs, RunningError> {
-    let mut chain = Running::start(System::Banyan, &Shape::of(&CHAIN))?.0;
+    let mut chain = Banyan::start(&Shape::of(&CHAIN))?.0;
     let round_trip_us = 1e6 * fill(WITHIN, 1, |count| Ok(median_of(chain.round_trips(count)?) * count as u32))?;
     drop(chain);
-    let mut bush = Running::start(System::Banyan, &Shape::of(&[CHILDREN, 1]))?.0;
+    let mut bush = Banyan::start(&Shape::of(&[CHILDREN, 1]))?.0;
     let (mut send_us, mut receive_us, mut wave_us) = (0.0, 0.0, 0.0);
     fill(WITHIN, 1, |count| {
         let begin = Instant::now();

@@ -151,13 +151,14 @@ fn recovery(within: Duration, shape: &Shape) -> Result<Duration, RunningError> {
     Ok(tree.recovery(waves.max(12 * under_way))?)
 }
 
-/// Does something more and more often until it takes about as long as it should; the seconds that each took then. Growing
-/// also warms everything up.
+/// Does something more and more often until it takes about as long as it should; the seconds that each took then. The
+/// first time warms everything up and does not count.
 fn fill(
     within: Duration,
     first: u64,
     mut run: impl FnMut(u64) -> Result<Duration, RunningError>,
 ) -> Result<f64, RunningError> {
+    run(first)?;
     let mut count = first;
     loop {
         let took = run(count)?;

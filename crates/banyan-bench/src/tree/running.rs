@@ -94,12 +94,4 @@ impl Running {
             Running::Banyan(banyan) => banyan.broadcasts(count)?,
         })
     }
-
-    /// Microseconds of the front-end's processor for sending to a child and for hearing from one.
-    pub(super) fn front_end_work(&mut self, count: u64) -> Result<(f64, f64), RunningError> {
-        Ok(match self {
-            Running::Floor(floor) => floor.front_end_work(count)?,
-            Running::Banyan(banyan) => banyan.front_end_work(count)?,
-        })
-    }
 }

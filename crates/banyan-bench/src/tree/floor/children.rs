@@ -68,11 +68,6 @@ impl Children {
         let mut each: Vec<_> = self.0.iter_mut().map(|child| (&mut child.stream, &mut child.inbox)).collect();
         sums::sum(numbers, count, piece, &mut each, deliver)
     }
-
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 impl Drop for Children {

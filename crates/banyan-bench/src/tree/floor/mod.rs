@@ -17,7 +17,6 @@ use order::{INTEGER, Order, Work};
 use sums::{Numbers, PIECE};
 
 use super::Shape;
-use crate::stopwatch::thread_cpu_nanoseconds;
 
 pub(super) use process::{become_floor_process_if_asked, is_inner};
 
@@ -55,23 +54,6 @@ impl Floor {
             Ok(begin.elapsed())
         };
         (0..count).map(round_trip).collect()
-    }
-
-    /// Microseconds of this process's own processor time for sending to a child and for hearing from one, over so many
-    /// round trips.
-    pub(super) fn front_end_work(&mut self, count: u64) -> io::Result<(f64, f64)> {
-        self.order(Work::RoundTrips, count)?;
-        let (mut sending, mut hearing) = (0, 0);
-        for value in 0..count {
-            let begin = thread_cpu_nanoseconds();
-            self.children.tell(&value.to_ne_bytes())?;
-            let sent = thread_cpu_nanoseconds();
-            self.expect(value)?;
-            hearing += thread_cpu_nanoseconds() - sent;
-            sending += sent - begin;
-        }
-        let each = |nanoseconds: u64| nanoseconds as f64 / 1e3 / (count * self.children.len() as u64) as f64;
-        Ok((each(sending), each(hearing)))
     }
 
     /// The time of so many waves of one integer, as many at once as come or one by one.
