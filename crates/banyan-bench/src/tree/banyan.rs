@@ -69,7 +69,6 @@ pub(super) fn become_member_if_asked() {
 
 fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
-    let array = array();
     loop {
         let incoming = back_end.recv(None)?;
         let stream = incoming.stream;
@@ -83,7 +82,7 @@ fn take_part() -> Result<(), TreeError> {
                 (0..count).try_for_each(|value| back_end.send(stream, &Value { value }))?;
             }
             ARRAYS => {
-                let count = back_end.read::<Value>(&incoming)?.value;
+                let (count, array) = (back_end.read::<Value>(&incoming)?.value, array());
                 (0..count).try_for_each(|_| back_end.send(stream, &array))?;
             }
             _ => {}
