@@ -113,6 +113,13 @@ impl Poller {
         Ok(())
     }
 
+    /// As [`wait`](Self::wait), asleep at once: for a process whose answers come from many others that want its
+    /// processor meanwhile.
+    pub fn wait_asleep(&self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        self.take::<EVENTS>(timeout, ready)
+    }
+
     /// As [`wait`](Self::wait), for a process that is one of many on its machine and waits for a few descriptors: asleep
     /// at once, without a look at the clock, and touching little memory, for all of it is cold when it wakes.
     pub fn sleep(&self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {

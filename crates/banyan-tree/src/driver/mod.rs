@@ -262,7 +262,7 @@ impl Driver {
     pub(crate) fn turn(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let timeout = self.prepare(deadline);
         let mut ready = std::mem::take(&mut self.ready);
-        let waited = self.poller.wait(timeout, &mut ready);
+        let waited = self.poller.wait_asleep(timeout, &mut ready);
         self.handle(&ready);
         self.ready = ready;
         waited

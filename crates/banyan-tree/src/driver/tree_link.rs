@@ -58,6 +58,8 @@ pub(super) struct TreeLink {
     encoder: Encoder,
     decoder: Decoder,
     outbox: VecDeque<Frame>,
+    /// Empty between messages: its memory is used again.
+    encoded: Vec<Frame>,
     is_watching: bool,
     /// The system tells of the end of a process at the other end of a socket of this host.
     is_local: bool,
@@ -76,6 +78,7 @@ impl TreeLink {
             encoder: Encoder::new(LONGEST_PAYLOAD),
             decoder: Decoder::new(LONGEST_MESSAGE),
             outbox: VecDeque::new(),
+            encoded: Vec::new(),
             is_watching: false,
             is_local,
             dialling: None,
@@ -100,10 +103,8 @@ impl TreeLink {
 
     /// Queues a message.
     pub(super) fn send(&mut self, message: &Message, book: &AddressBook) {
-        // Their order among each other is that of the queue.
-        let mut frames = Vec::new();
-        self.encoder.encode(message, book, &mut frames);
-        self.outbox.extend(frames);
+        self.encoder.encode(message, book, &mut self.encoded);
+        self.outbox.extend(self.encoded.drain(..));
     }
 
     /// Queues a frame as it is.

@@ -165,7 +165,7 @@ impl Shared {
     /// Waits for links and takes what has come.
     fn drive(&self, waiting: &mut Waiting, timeout: Option<Duration>) -> Result<(), TreeError> {
         let Waiting { poller, ready } = waiting;
-        poller.wait(timeout, ready)?;
+        poller.wait_asleep(timeout, ready)?;
         let mut core = self.core();
         core.driver.handle(ready);
         core.note_reports();
