@@ -123,12 +123,7 @@ impl Node {
 
     /// A packet from the parent.
     pub(super) fn packet(&mut self, id: StreamId, sequence: u64, packet: Packet) {
-        let Some(log) = self.log_mut(id) else {
-            if id > self.last_opened && self.early.len() < EARLY_STREAMS {
-                self.early.entry(id).or_insert(sequence);
-            }
-            return;
-        };
+        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, sequence) };
         match log.take(sequence, &packet) {
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => {}
@@ -143,6 +138,13 @@ impl Node {
             }
         }
         self.pump_down(id);
+    }
+
+    /// Remembers the first packet that is to be had of a stream this node has not heard of: it will ask for it again.
+    fn note_early_packet(&mut self, id: StreamId, first: u64) {
+        if id > self.last_opened && self.early.len() < EARLY_STREAMS {
+            self.early.entry(id).or_insert(first);
+        }
     }
 
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
@@ -211,7 +213,7 @@ impl Node {
 
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
-        let Some(log) = self.log_mut(id) else { return };
+        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, until) };
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });
