@@ -134,7 +134,7 @@ impl Node {
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
         let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
-        self.complete(&mut resumes, &known, &members);
+        self.complete(&mut resumes, &[], &members);
         self.is_below_changed = true;
         self.welcome_back(&places, was_known);
         self.send_up(Message::Placed { places, resumes: resumes.clone() });
@@ -185,7 +185,7 @@ impl Node {
     }
 
     /// Adds streams that these members belong to and that were not spoken of: whoever told of them has not heard of the
-    /// stream, so they are as far as they were known to be, or at its beginning.
+    /// stream, so they are as far as is known, or else at its beginning.
     fn complete(&self, resumes: &mut Vec<Resume>, known: &[Resume], members: &RankSet) {
         for (id, stream) in &self.streams {
             if resumes.iter().any(|told| told.stream == *id) || stream.opening.members.is_disjoint(members) {

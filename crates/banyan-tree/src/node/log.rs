@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use banyan_boot::RankSet;
+
 use crate::ids::LinkId;
 use crate::message::Packet;
 
@@ -18,6 +20,10 @@ pub(super) struct Log {
     children: BTreeMap<LinkId, Cursor>,
     /// Packets from here on were asked for, and have not come.
     asked: Option<u64>,
+    /// Packets among those that are kept that hold a part for each member.
+    scattered: usize,
+    /// The first packet that some child needs more of than there is.
+    incomplete: Option<u64>,
     /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
     is_started: bool,
 }
@@ -105,6 +111,7 @@ impl Log {
     /// Appends the front-end's own packet.
     pub(super) fn append(&mut self, packet: Packet) {
         self.bytes += packet.size();
+        self.scattered += usize::from(is_scattered(&packet));
         self.packets.push_back(packet);
     }
 
@@ -120,7 +127,10 @@ impl Log {
                 Taken::New
             }
             old if old < self.start => Taken::For(self.advance(old)),
-            old if old < self.next() => Taken::Known,
+            old if old < self.next() => {
+                self.replace(old, packet);
+                Taken::Known
+            }
             _ => Taken::TooEarly,
         }
     }
@@ -132,6 +142,7 @@ impl Log {
         if until > self.next() {
             self.packets.clear();
             self.bytes = 0;
+            self.scattered = 0;
             self.start = until;
         }
         let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < until.min(self.start));
@@ -143,22 +154,48 @@ impl Log {
             .collect()
     }
 
-    /// What can be sent now: child, number, packet.
-    pub(super) fn take_due(&mut self) -> Vec<(LinkId, u64, Packet)> {
+    /// Whether some packet holds a part for each member.
+    pub(super) fn has_scattered(&self) -> bool {
+        self.scattered > 0
+    }
+
+    /// What can be sent now: child, number, packet. Of packets with a part for each member a child gets those of the
+    /// members below it, which are given.
+    pub(super) fn take_due(&mut self, wanted: &BTreeMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {
         let (start, next) = (self.start, self.next());
         let mut sends = Vec::new();
+        self.incomplete = None;
         for (link, cursor) in &mut self.children {
             while (start..next).contains(&cursor.sent) {
-                sends.push((*link, cursor.sent, self.packets[(cursor.sent - start) as usize].clone()));
+                let packet = &self.packets[(cursor.sent - start) as usize];
+                let packet = match wanted.get(link) {
+                    Some(wanted) => packet.for_members(wanted),
+                    None => Some(packet.clone()),
+                };
+                let Some(packet) = packet else {
+                    self.incomplete = Some(self.incomplete.map_or(cursor.sent, |first| first.min(cursor.sent)));
+                    break;
+                };
+                sends.push((*link, cursor.sent, packet));
                 cursor.sent += 1;
             }
         }
         sends
     }
 
+    /// A packet that is kept has come again: it may have parts for members that were not below this node before.
+    fn replace(&mut self, sequence: u64, packet: &Packet) {
+        if is_scattered(packet) {
+            let known = &mut self.packets[(sequence - self.start) as usize];
+            self.bytes = self.bytes - known.size() + packet.size();
+            known.clone_from(packet);
+        }
+    }
+
     /// The packet to ask the parent for, if some child needs one that is not here and was not asked for.
     pub(super) fn take_question(&mut self) -> Option<u64> {
-        let needed = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min()?;
+        let dropped = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min();
+        let needed = dropped.or(self.incomplete)?;
         if self.asked.is_some_and(|asked| asked <= needed) {
             return None;
         }
@@ -191,6 +228,7 @@ impl Log {
         while self.start < until {
             let Some(packet) = self.packets.pop_front() else { return };
             self.bytes -= packet.size();
+            self.scattered -= usize::from(is_scattered(&packet));
             self.start += 1;
         }
     }
@@ -209,6 +247,10 @@ impl Log {
             })
             .collect()
     }
+}
+
+fn is_scattered(packet: &Packet) -> bool {
+    matches!(packet, Packet::Scatter(_))
 }
 
 /// What became of a packet.
