@@ -4,7 +4,7 @@
 //! A node sends each child the packets in order from where that child is. What a newcomer needs and this node has not got
 //! any more it asks its own parent for; the front-end keeps a packet until every member that may come back has taken it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use banyan_boot::RankSet;
 
@@ -24,6 +24,8 @@ pub(super) struct Log {
     scattered: usize,
     /// The first packet that some child needs more of than there is.
     incomplete: Option<u64>,
+    /// Packets that have come again, with all that the parent has for those below this node.
+    repeated: BTreeSet<u64>,
     /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
     is_started: bool,
 }
@@ -33,8 +35,18 @@ pub(super) struct Log {
 struct Cursor {
     /// The packet to send next.
     sent: u64,
+    /// Behind the last packet that was ever sent: it may have those from `sent` on, which are sent again.
+    reached: u64,
     /// The first packet that someone below has not taken.
     received: u64,
+}
+
+impl Cursor {
+    /// The packet to send next was sent.
+    fn step(&mut self) {
+        self.sent += 1;
+        self.reached = self.reached.max(self.sent);
+    }
 }
 
 impl Log {
@@ -66,7 +78,7 @@ impl Log {
 
     /// A child takes part, from this packet on.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        self.children.insert(link, Cursor { sent: next, received });
+        self.children.insert(link, Cursor { sent: next, reached: next, received });
     }
 
     pub(super) fn remove_child(&mut self, link: LinkId) {
@@ -81,7 +93,7 @@ impl Log {
     /// A child and all below it are as far as this.
     pub(super) fn set_received(&mut self, link: LinkId, until: u64) {
         if let Some(cursor) = self.children.get_mut(&link) {
-            cursor.received = until.min(cursor.sent);
+            cursor.received = until.min(cursor.reached);
         }
     }
 
@@ -94,6 +106,7 @@ impl Log {
 
     /// A child needs packets from here on.
     pub(super) fn rewind(&mut self, link: LinkId, from: u64) {
+        self.repeated.retain(|sequence| *sequence < from);
         if let Some(cursor) = self.children.get_mut(&link) {
             cursor.sent = from;
             cursor.received = cursor.received.min(from);
@@ -143,12 +156,13 @@ impl Log {
             self.packets.clear();
             self.bytes = 0;
             self.scattered = 0;
+            self.repeated.clear();
             self.start = until;
         }
         let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < until.min(self.start));
         behind
             .map(|(link, cursor)| {
-                *cursor = Cursor { sent: until, received: until };
+                *cursor = Cursor { sent: until, reached: cursor.reached.max(until), received: until };
                 *link
             })
             .collect()
@@ -169,6 +183,8 @@ impl Log {
             while (start..next).contains(&cursor.sent) {
                 let packet = &self.packets[(cursor.sent - start) as usize];
                 let packet = match wanted.get(link) {
+                    // The parent knows best who is below; a member that gets nothing asks again.
+                    Some(_) if self.repeated.contains(&cursor.sent) => Some(packet.clone()),
                     Some(wanted) => packet.for_members(wanted),
                     None => Some(packet.clone()),
                 };
@@ -177,7 +193,7 @@ impl Log {
                     break;
                 };
                 sends.push((*link, cursor.sent, packet));
-                cursor.sent += 1;
+                cursor.step();
             }
         }
         sends
@@ -189,6 +205,7 @@ impl Log {
             let known = &mut self.packets[(sequence - self.start) as usize];
             self.bytes = self.bytes - known.size() + packet.size();
             known.clone_from(packet);
+            self.repeated.insert(sequence);
         }
     }
 
@@ -229,6 +246,7 @@ impl Log {
             let Some(packet) = self.packets.pop_front() else { return };
             self.bytes -= packet.size();
             self.scattered -= usize::from(is_scattered(&packet));
+            self.repeated.remove(&self.start);
             self.start += 1;
         }
     }
@@ -242,7 +260,7 @@ impl Log {
         let waiting = self.children.iter_mut().filter(|(_, cursor)| cursor.sent == sequence);
         waiting
             .map(|(link, cursor)| {
-                cursor.sent += 1;
+                cursor.step();
                 *link
             })
             .collect()

@@ -143,7 +143,15 @@ impl Node {
 
     /// A packet from the parent.
     pub(super) fn packet(&mut self, id: StreamId, sequence: u64, packet: Packet) {
+        let rank = self.rank;
         let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, sequence) };
+        if let (Packet::Scatter(scatter), Some(rank)) = (&packet, rank)
+            && sequence >= log.next()
+            && !scatter.members.contains(rank)
+        {
+            // Nodes above have not heard yet where this member is.
+            return self.send_up(Message::Resend { stream: id, from: sequence });
+        }
         match log.take(sequence, &packet) {
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => {}
