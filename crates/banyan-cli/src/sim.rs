@@ -71,6 +71,21 @@ pub(crate) struct Sim {
     /// How a stream is synchronised: all, 'timeout 50ms', none, 'interval time 1'; once for each stream from the first on
     #[arg(long = "synchronisation", value_name = "HOW")]
     synchronisations: Vec<Synchronisation>,
+    /// The filter of the last stream fails in some waves
+    #[arg(long)]
+    failing_filter: bool,
+    /// The last stream is closed half way, and another opened in its place
+    #[arg(long)]
+    reopen: bool,
+    /// Inner nodes that are killed start again
+    #[arg(long)]
+    restart: bool,
+    /// Every second packet has a part for each member
+    #[arg(long)]
+    scatter: bool,
+    /// So many members join when the streams are open
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    joining: usize,
     /// Print everything that happens
     #[arg(long)]
     trace: bool,
@@ -146,6 +161,11 @@ impl Sim {
             streams: self.streams.max(self.synchronisations.len()),
             synchronisations: self.synchronisations.clone(),
             window_waves: self.window,
+            has_failing_filter: self.failing_filter,
+            reopens: self.reopen,
+            restarts: self.restart,
+            scatters: self.scatter,
+            joining: self.joining,
             faults,
             ..Plan::default()
         }

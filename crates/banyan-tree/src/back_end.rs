@@ -214,8 +214,8 @@ impl BackEnd {
         loop {
             match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
                 // What is over, or closed, nobody waits for.
-                Ok(()) | Err(SendError::NoStream(_) | SendError::Over(_)) => break,
                 Err(SendError::Full) => self.wait(None)?,
+                Ok(()) | Err(_) => break,
             }
         }
         self.driver.prepare(None);
@@ -260,12 +260,12 @@ impl BackEnd {
         loop {
             match self.driver.node_mut().contribute(stream, bodies.clone()) {
                 Ok(_) => return Ok(()),
+                Err(SendError::Full) => self.wait(None)?,
                 // It was closed meanwhile: nobody waits for these.
-                Err(SendError::NoStream(_) | SendError::Over(_)) => {
+                Err(_) => {
                     self.pending.remove(&stream);
                     return Ok(());
                 }
-                Err(SendError::Full) => self.wait(None)?,
             }
         }
     }

@@ -52,6 +52,14 @@ pub enum TreeError {
     /// There is no such stream, or this process has no part in it.
     #[error("{0} is not open here, or this process is none of its members")]
     NoStream(StreamId),
+    /// A scatter needs a record for each member.
+    #[error("the stream has {members} members, and {parts} records are to be scattered; give one for each, by rank")]
+    Parts {
+        /// Members of the stream.
+        members: u64,
+        /// Records that were given.
+        parts: u32,
+    },
     /// The stream cannot be opened.
     #[error("the stream cannot be opened: {0}")]
     Open(String),

@@ -16,7 +16,8 @@
 //! | module [`reduce`] | reductions compiled from a text and the formats of whatever comes, and filters of one's own |
 //! | module [`sim`] | a hundred thousand nodes in one process, with faults from a seed, checked against a model |
 
-#![forbid(unsafe_code)]
+// But for filters in C.
+#![deny(unsafe_code)]
 
 mod agent;
 mod back_end;
@@ -45,10 +46,11 @@ pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
-pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
+pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
 pub use network::{Communicator, Network, NetworkOptions, Stream, StreamOptions, Wave};
 pub use node::{
     Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report, SendError,
+    StreamCounters, Traffic,
 };
 pub use run::{BadBodies, Bodies, Run};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};

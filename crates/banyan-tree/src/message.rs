@@ -7,7 +7,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::run::Run;
+use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 
 /// A message between a node and its parent.
@@ -186,6 +186,19 @@ pub enum Packet {
         /// Its body.
         body: Bytes,
     },
+    /// On any other: a record for each of its members, of which a node gets those for the members below it.
+    Scatter(Arc<Scatter>),
+}
+
+/// A record for each of some members.
+#[derive(Debug, Clone)]
+pub struct Scatter {
+    /// The caller's tag.
+    pub tag: u32,
+    /// Whose records these are.
+    pub members: Arc<RankSet>,
+    /// One for each of them, in the order of ranks.
+    pub bodies: Bodies,
 }
 
 impl Packet {
@@ -193,6 +206,7 @@ impl Packet {
     pub fn size(&self) -> usize {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
+            Packet::Scatter(scatter) => scatter.bodies.size() + size_of::<Packet>() + size_of::<Scatter>(),
             Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
         }
     }

@@ -172,6 +172,26 @@ impl Bodies {
         (0..self.len()).map(|index| self.get(index))
     }
 
+    /// Some of the bodies, by their places, which ascend; none if there is none, or one is not there. Those side by side are not copied.
+    pub(crate) fn select(&self, places: &[u32]) -> Option<Bodies> {
+        let (first, last) = (*places.first()?, *places.last()?);
+        if last >= self.len() {
+            return None;
+        }
+        if (last - first) as usize + 1 == places.len() {
+            return Some(self.slice(first..last + 1));
+        }
+        let mut bytes = Vec::with_capacity(places.iter().map(|place| self.get(*place).len()).sum());
+        let mut ends = Vec::with_capacity(places.len());
+        for place in places {
+            bytes.extend_from_slice(self.get(*place));
+            // Part of what was below 4 GiB.
+            ends.push(bytes.len() as u32);
+        }
+        let ends = Ends::At { ends: ends.into(), cut: 0..places.len() as u32, start: 0 };
+        Some(Bodies { format: self.format, bytes: bytes.into(), ends })
+    }
+
     fn offset(&self, index: u32) -> usize {
         match &self.ends {
             Ends::Every { size, .. } => *size as usize * index as usize,
@@ -243,6 +263,22 @@ mod tests {
                     let at = (wave - 10) as usize;
                     prop_assert_eq!(body, vec![at as u8; lengths[at] as usize]);
                 }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bodies_are_selected_by_their_places(
+            lengths in prop::collection::vec(0u8..9, 1..20), chosen in prop::collection::btree_set(0u32..20, 0..20),
+        ) {
+            let whole = run(&lengths).bodies;
+            let places: Vec<u32> = chosen.into_iter().filter(|place| *place < whole.len()).collect();
+            let selected = whole.select(&places);
+            prop_assert_eq!(selected.is_none(), places.is_empty());
+            if let Some(selected) = selected {
+                let expected: Vec<&[u8]> = places.iter().map(|place| whole.get(*place)).collect();
+                prop_assert_eq!(selected.iter().collect::<Vec<_>>(), expected);
             }
         }
     }

@@ -237,8 +237,17 @@ fn a_stream_without_a_filter_has_the_records_of_all_in_the_order_of_ranks() {
     assert!(Collected::read(&format, half, &Limits::default()).is_err());
 }
 
+/// What became of a member's records.
+struct Contributions {
+    /// Wave and body.
+    made: Vec<(u64, Vec<u8>)>,
+    refused: Vec<String>,
+    formats: FormatBook,
+    format: FormatId,
+}
+
 /// Opens a stream of intervals of ten, and puts records of member 7 into it: pairs of time and load.
-fn aligned(text: &str, records: &[(i64, i64)]) -> (Vec<(u64, Vec<u8>)>, Vec<String>, FormatBook, FormatId) {
+fn aligned(text: &str, records: &[(i64, i64)]) -> Contributions {
     let format = CStruct::new("timed", 16, 8).int("time", 0, 8).int("load", 8, 8).build().unwrap();
     let formats = FormatBook::new();
     let synchronisation = "interval time 10 from 100".parse().unwrap();
@@ -262,14 +271,14 @@ fn aligned(text: &str, records: &[(i64, i64)]) -> (Vec<(u64, Vec<u8>)>, Vec<Stri
     }
     add(alignment.finish().unwrap());
     add(alignment.finish().unwrap());
-    (made, refused, formats, made_format)
+    Contributions { made, refused, formats, format: made_format }
 }
 
 #[test]
 fn records_of_an_interval_become_one_contribution_of_their_member() {
     let many = (0..1000).map(|load| (125, load));
     let records: Vec<(i64, i64)> = [(101, 5), (109, 7), (110, 1)].into_iter().chain(many).collect();
-    let (made, refused, formats, id) = aligned("reduce sum(load), count()", &records);
+    let Contributions { made, refused, formats, format: id } = aligned("reduce sum(load), count()", &records);
     assert_eq!(refused, [""; 0]);
     let waves: Vec<u64> = made.iter().map(|(wave, _)| *wave).collect();
     assert_eq!(waves, [0, 1, 2]);
@@ -288,7 +297,7 @@ fn records_of_an_interval_become_one_contribution_of_their_member() {
 
 #[test]
 fn records_of_intervals_that_are_over_or_never_begin_are_refused() {
-    let (made, refused, ..) = aligned("", &[(99, 0), (121, 0), (105, 0), (122, 0)]);
+    let Contributions { made, refused, .. } = aligned("", &[(99, 0), (121, 0), (105, 0), (122, 0)]);
     assert_eq!(made.len(), 1);
     assert_eq!(made[0].0, 2);
     let expected = [

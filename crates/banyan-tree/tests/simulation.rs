@@ -79,7 +79,16 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
         let synchronisations = kinds(seed);
         let streams = synchronisations.len();
         let window_waves = 16;
-        let outcome = holds(&Plan { shape, seed, streams, synchronisations, faults, window_waves, ..Plan::default() });
+        let outcome = holds(&Plan {
+            shape,
+            seed,
+            packets: 30,
+            streams,
+            synchronisations,
+            faults,
+            window_waves,
+            ..Plan::default()
+        });
         dropped += outcome.dropped;
         late += outcome.late;
     }
@@ -101,11 +110,13 @@ fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everythin
             shape,
             seed,
             waves: 60,
+            packets: 30,
             streams: 2,
             has_failing_filter: chance.one_in(2),
             reopens: chance.one_in(2),
             joining: chance.below(12),
             restarts: chance.one_in(2),
+            scatters: chance.one_in(2),
             faults,
             window_waves: 16,
             ..Plan::default()

@@ -13,6 +13,7 @@ use super::shared::{Shared, Whole};
 use crate::error::TreeError;
 use crate::ids::StreamId;
 use crate::node::SendError;
+use crate::pending::Pending;
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
 pub struct Stream {
@@ -58,6 +59,31 @@ impl Stream {
             match core.driver.node_mut().multicast(self.id, tag, format.id(), body.clone()) {
                 Ok(()) => Some(Ok(())),
                 Err(SendError::Full) => None,
+                Err(_) => Some(Err(TreeError::NoStream(self.id))),
+            }
+        })
+    }
+
+    /// Sends each member a record of its own: one for each, in the order of ranks. Waits while a member is too far
+    /// behind.
+    ///
+    /// # Errors
+    /// When there are not as many records as members, one cannot be encoded, or the network has ended.
+    pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
+        let format = R::format();
+        let mut pending = Pending::new(format.id());
+        for record in records {
+            pending.add(|bytes| encode_body_into(record, bytes))?;
+        }
+        let Some(bodies) = pending.take() else { return Ok(()) };
+        self.shared.wait(None, |core| {
+            if let Err(error) = core.driver.formats().learn(format) {
+                return Some(Err(error.into()));
+            }
+            match core.driver.node_mut().scatter(self.id, tag, bodies.clone()) {
+                Ok(()) => Some(Ok(())),
+                Err(SendError::Full) => None,
+                Err(SendError::Parts { members, parts, .. }) => Some(Err(TreeError::Parts { members, parts })),
                 Err(_) => Some(Err(TreeError::NoStream(self.id))),
             }
         })

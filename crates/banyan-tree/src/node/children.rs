@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use banyan_boot::RankSet;
+
 use super::log::Log;
 use super::{Action, EARLY_STREAMS, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
@@ -22,7 +24,11 @@ impl Node {
             Message::Placed { places, resumes } => self.placed(link, places, resumes, now),
             // One that has moved is another's to speak of.
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
-            Message::Gone(gone) => self.gone(gone, now),
+            Message::Gone(mut gone) => {
+                let (known, members) = (self.received_over(link), self.below.members_below(gone.node));
+                self.complete(&mut gone.resumes, &known, &members);
+                self.gone(gone, now);
+            }
             Message::Run(run) => {
                 if let Err(cause) = self.run(link, run, now) {
                     self.violation(link, child, cause, now);
@@ -125,7 +131,10 @@ impl Node {
         let mut missing = self.below.subtree(first.node);
         missing.retain(|known| !listed.contains(&known.node));
         // Those who were thought to be below it and are elsewhere are not behind by this way.
-        let resumes: Vec<Resume> = resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
+        let mut resumes: Vec<Resume> =
+            resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
+        let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
+        self.complete(&mut resumes, &[], &members);
         self.is_below_changed = true;
         self.welcome_back(&places, was_known);
         self.send_up(Message::Placed { places, resumes: resumes.clone() });
@@ -173,6 +182,18 @@ impl Node {
         let control = received(StreamId::CONTROL, &self.control);
         let others = self.streams.iter().filter_map(|(id, stream)| received(*id, &stream.log));
         control.into_iter().chain(others).collect()
+    }
+
+    /// Adds streams that these members belong to and that were not spoken of: whoever told of them has not heard of the
+    /// stream, so they are as far as is known, or else at its beginning.
+    fn complete(&self, resumes: &mut Vec<Resume>, known: &[Resume], members: &RankSet) {
+        for (id, stream) in &self.streams {
+            if resumes.iter().any(|told| told.stream == *id) || stream.opening.members.is_disjoint(members) {
+                continue;
+            }
+            let known = known.iter().find(|known| known.stream == *id);
+            resumes.push(known.copied().unwrap_or(Resume { stream: *id, next: 0, received: 0 }));
+        }
     }
 
     /// How far all below a node were at least, by what is known before it comes by another way: it may have been below

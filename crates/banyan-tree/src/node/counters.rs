@@ -4,6 +4,9 @@ use super::Node;
 use super::ledger::Ledger;
 use super::records::{RecordCounters, Records};
 use super::stream::Stream;
+use crate::ids::StreamId;
+use crate::message::Packet;
+use crate::run::Run;
 
 /// Figures of one node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +32,68 @@ pub struct NodeCounters {
     pub records: RecordCounters,
 }
 
+/// Figures of one stream at one node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamCounters {
+    /// What has passed.
+    pub traffic: Traffic,
+    /// Bytes of waves that went up and that the front-end has not taken.
+    pub kept_bytes: usize,
+    /// Bytes of waves that wait for other children, or of records that wait to be taken.
+    pub gathered_bytes: usize,
+    /// Bytes of packets that someone below has not taken.
+    pub log_bytes: usize,
+    /// What the program has not taken: at a member packets, at the front-end runs of waves or of records.
+    pub queued: usize,
+    /// If the stream has no waves.
+    pub records: RecordCounters,
+}
+
+/// What has passed a node, of one stream, since the stream was opened there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// Waves that went up from here, those sent again not counted; or records, if the stream has no waves.
+    pub waves_up: u64,
+    /// Their bytes.
+    pub bytes_up: u64,
+    /// Packets that went down from here, counted for each child.
+    pub packets_down: u64,
+    /// Their bytes.
+    pub bytes_down: u64,
+    /// How often the program could not send because others were behind.
+    pub stalls: u64,
+}
+
+impl Traffic {
+    pub(super) fn up(&mut self, run: &Run) {
+        self.waves_up += u64::from(run.bodies.len());
+        self.bytes_up += run.bodies.size() as u64;
+    }
+
+    pub(super) fn down(&mut self, packet: &Packet) {
+        self.packets_down += 1;
+        self.bytes_down += packet.size() as u64;
+    }
+}
+
 impl Node {
+    /// The figures of one stream.
+    pub fn stream_counters(&self, stream: StreamId) -> Option<StreamCounters> {
+        let stream = self.streams.get(&stream)?;
+        let records = stream.records.as_ref();
+        let waiting = stream.ledger.as_ref().map_or(0, Ledger::waiting) + records.map_or(0, Records::waiting);
+        Some(StreamCounters {
+            traffic: stream.traffic,
+            kept_bytes: stream.kept.bytes(),
+            gathered_bytes: stream.gathering.bytes() + records.map_or(0, Records::bytes),
+            log_bytes: stream.log.bytes(),
+            queued: stream.inbox.len() + waiting,
+            records: records.map(|records| records.counters).unwrap_or_default(),
+        })
+    }
+
     /// The figures of this moment.
     pub fn counters(&self) -> NodeCounters {
         let start =

@@ -158,6 +158,11 @@ impl Ledger {
         self.whole.pop_front()
     }
 
+    /// Runs of waves that were not taken.
+    pub(super) fn waiting(&self) -> usize {
+        self.whole.len()
+    }
+
     /// Gives back what was taken and not delivered.
     pub(super) fn put_back(&mut self, rest: Whole) {
         if !rest.parts.is_empty() {

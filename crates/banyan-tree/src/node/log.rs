@@ -4,7 +4,9 @@
 //! A node sends each child the packets in order from where that child is. What a newcomer needs and this node has not got
 //! any more it asks its own parent for; the front-end keeps a packet until every member that may come back has taken it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use banyan_boot::RankSet;
 
 use crate::ids::LinkId;
 use crate::message::Packet;
@@ -18,6 +20,12 @@ pub(super) struct Log {
     children: BTreeMap<LinkId, Cursor>,
     /// Packets from here on were asked for, and have not come.
     asked: Option<u64>,
+    /// Packets among those that are kept that hold a part for each member.
+    scattered: usize,
+    /// The first packet that some child needs more of than there is.
+    incomplete: Option<u64>,
+    /// Packets that have come again, with all that the parent has for those below this node.
+    repeated: BTreeSet<u64>,
     /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
     is_started: bool,
 }
@@ -27,8 +35,18 @@ pub(super) struct Log {
 struct Cursor {
     /// The packet to send next.
     sent: u64,
+    /// Behind the last packet that was ever sent: it may have those from `sent` on, which are sent again.
+    reached: u64,
     /// The first packet that someone below has not taken.
     received: u64,
+}
+
+impl Cursor {
+    /// The packet to send next was sent.
+    fn step(&mut self) {
+        self.sent += 1;
+        self.reached = self.reached.max(self.sent);
+    }
 }
 
 impl Log {
@@ -60,7 +78,7 @@ impl Log {
 
     /// A child takes part, from this packet on.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        self.children.insert(link, Cursor { sent: next, received });
+        self.children.insert(link, Cursor { sent: next, reached: next, received });
     }
 
     pub(super) fn remove_child(&mut self, link: LinkId) {
@@ -75,7 +93,7 @@ impl Log {
     /// A child and all below it are as far as this.
     pub(super) fn set_received(&mut self, link: LinkId, until: u64) {
         if let Some(cursor) = self.children.get_mut(&link) {
-            cursor.received = until.min(cursor.sent);
+            cursor.received = until.min(cursor.reached);
         }
     }
 
@@ -88,6 +106,7 @@ impl Log {
 
     /// A child needs packets from here on.
     pub(super) fn rewind(&mut self, link: LinkId, from: u64) {
+        self.repeated.retain(|sequence| *sequence < from);
         if let Some(cursor) = self.children.get_mut(&link) {
             cursor.sent = from;
             cursor.received = cursor.received.min(from);
@@ -105,6 +124,7 @@ impl Log {
     /// Appends the front-end's own packet.
     pub(super) fn append(&mut self, packet: Packet) {
         self.bytes += packet.size();
+        self.scattered += usize::from(is_scattered(&packet));
         self.packets.push_back(packet);
     }
 
@@ -120,7 +140,10 @@ impl Log {
                 Taken::New
             }
             old if old < self.start => Taken::For(self.advance(old)),
-            old if old < self.next() => Taken::Known,
+            old if old < self.next() => {
+                self.replace(old, packet);
+                Taken::Known
+            }
             _ => Taken::TooEarly,
         }
     }
@@ -132,33 +155,64 @@ impl Log {
         if until > self.next() {
             self.packets.clear();
             self.bytes = 0;
+            self.scattered = 0;
+            self.repeated.clear();
             self.start = until;
         }
         let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < until.min(self.start));
         behind
             .map(|(link, cursor)| {
-                *cursor = Cursor { sent: until, received: until };
+                *cursor = Cursor { sent: until, reached: cursor.reached.max(until), received: until };
                 *link
             })
             .collect()
     }
 
-    /// What can be sent now: child, number, packet.
-    pub(super) fn take_due(&mut self) -> Vec<(LinkId, u64, Packet)> {
+    /// Whether some packet holds a part for each member.
+    pub(super) fn has_scattered(&self) -> bool {
+        self.scattered > 0
+    }
+
+    /// What can be sent now: child, number, packet. Of packets with a part for each member a child gets those of the
+    /// members below it, which are given.
+    pub(super) fn take_due(&mut self, wanted: &BTreeMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {
         let (start, next) = (self.start, self.next());
         let mut sends = Vec::new();
+        self.incomplete = None;
         for (link, cursor) in &mut self.children {
             while (start..next).contains(&cursor.sent) {
-                sends.push((*link, cursor.sent, self.packets[(cursor.sent - start) as usize].clone()));
-                cursor.sent += 1;
+                let packet = &self.packets[(cursor.sent - start) as usize];
+                let packet = match wanted.get(link) {
+                    // The parent knows best who is below; a member that gets nothing asks again.
+                    Some(_) if self.repeated.contains(&cursor.sent) => Some(packet.clone()),
+                    Some(wanted) => packet.for_members(wanted),
+                    None => Some(packet.clone()),
+                };
+                let Some(packet) = packet else {
+                    self.incomplete = Some(self.incomplete.map_or(cursor.sent, |first| first.min(cursor.sent)));
+                    break;
+                };
+                sends.push((*link, cursor.sent, packet));
+                cursor.step();
             }
         }
         sends
     }
 
+    /// A packet that is kept has come again: it may have parts for members that were not below this node before.
+    fn replace(&mut self, sequence: u64, packet: &Packet) {
+        if is_scattered(packet) {
+            let known = &mut self.packets[(sequence - self.start) as usize];
+            self.bytes = self.bytes - known.size() + packet.size();
+            known.clone_from(packet);
+            self.repeated.insert(sequence);
+        }
+    }
+
     /// The packet to ask the parent for, if some child needs one that is not here and was not asked for.
     pub(super) fn take_question(&mut self) -> Option<u64> {
-        let needed = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min()?;
+        let dropped = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min();
+        let needed = dropped.or(self.incomplete)?;
         if self.asked.is_some_and(|asked| asked <= needed) {
             return None;
         }
@@ -191,6 +245,8 @@ impl Log {
         while self.start < until {
             let Some(packet) = self.packets.pop_front() else { return };
             self.bytes -= packet.size();
+            self.scattered -= usize::from(is_scattered(&packet));
+            self.repeated.remove(&self.start);
             self.start += 1;
         }
     }
@@ -204,11 +260,15 @@ impl Log {
         let waiting = self.children.iter_mut().filter(|(_, cursor)| cursor.sent == sequence);
         waiting
             .map(|(link, cursor)| {
-                cursor.sent += 1;
+                cursor.step();
                 *link
             })
             .collect()
     }
+}
+
+fn is_scattered(packet: &Packet) -> bool {
+    matches!(packet, Packet::Scatter(_))
 }
 
 /// What became of a packet.

@@ -34,6 +34,7 @@ mod parent;
 mod patience;
 mod records;
 mod root;
+mod scatter;
 mod stream;
 mod waves;
 
@@ -50,7 +51,7 @@ use root::Root;
 use stream::Stream;
 
 pub use chance::Chance;
-pub use counters::NodeCounters;
+pub use counters::{NodeCounters, StreamCounters, Traffic};
 pub use packets::{Received, SendError};
 pub use records::RecordCounters;
 pub use waves::Delivery;

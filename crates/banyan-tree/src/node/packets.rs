@@ -1,5 +1,6 @@
 //! What goes down: packets, from the front-end to the members of a stream.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -27,6 +28,16 @@ pub enum SendError {
     /// That wave is over, or this member has contributed to it.
     #[error("{0} is over here; contribute to later ones")]
     Over(Wave),
+    /// Not a record for each member.
+    #[error("{stream} has {members} members, and {parts} records are to be scattered; give one for each, by rank")]
+    Parts {
+        /// The stream.
+        stream: StreamId,
+        /// Its members.
+        members: u64,
+        /// The records.
+        parts: u32,
+    },
     /// Others have to catch up first.
     #[error("the other side is too far behind; take what has come, and try again")]
     Full,
@@ -79,16 +90,21 @@ impl Node {
     /// # Errors
     /// If the stream is not there, or a member is too far behind.
     pub fn multicast(&mut self, stream: StreamId, tag: u32, format: FormatId, body: Bytes) -> Result<(), SendError> {
+        self.send_packet(stream, Packet::Record { tag, format, body })
+    }
+
+    pub(super) fn send_packet(&mut self, stream: StreamId, packet: Packet) -> Result<(), SendError> {
         let (packets, bytes) = (self.options.ahead_packets, self.options.ahead_bytes);
         let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
         // Members that have taken everything may not have said so for less than this.
         let unreported = bytes / 8;
-        let is_full =
-            known.log.len() >= packets || (known.log.bytes() >= unreported && known.log.bytes() + body.len() > bytes);
+        let is_full = known.log.len() >= packets
+            || (known.log.bytes() >= unreported && known.log.bytes() + packet.size() > bytes);
         if is_full {
+            known.traffic.stalls += 1;
             return Err(SendError::Full);
         }
-        known.log.append(Packet::Record { tag, format, body });
+        known.log.append(packet);
         self.pump_down(stream);
         Ok(())
     }
@@ -106,6 +122,10 @@ impl Node {
         self.report_received(id);
         match packet {
             Packet::Record { tag, format, body } => Some(Received { stream: id, tag, format, body }),
+            Packet::Scatter(scatter) => {
+                let body = scatter.part_of(self.rank?)?;
+                Some(Received { stream: id, tag: scatter.tag, format: scatter.bodies.format(), body })
+            }
             Packet::Open(_) | Packet::Close(_) | Packet::Over => None,
         }
     }
@@ -123,20 +143,19 @@ impl Node {
 
     /// A packet from the parent.
     pub(super) fn packet(&mut self, id: StreamId, sequence: u64, packet: Packet) {
-        let Some(log) = self.log_mut(id) else {
-            if id > self.last_opened && self.early.len() < EARLY_STREAMS {
-                self.early.entry(id).or_insert(sequence);
-            }
-            return;
-        };
+        let rank = self.rank;
+        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, sequence) };
+        if let (Packet::Scatter(scatter), Some(rank)) = (&packet, rank)
+            && sequence >= log.next()
+            && !scatter.members.contains(rank)
+        {
+            // Nodes above have not heard yet where this member is.
+            return self.send_up(Message::Resend { stream: id, from: sequence });
+        }
         match log.take(sequence, &packet) {
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => {}
-            Taken::For(links) => {
-                for link in links {
-                    self.send(link, Message::Packet { stream: id, sequence, packet: packet.clone() });
-                }
-            }
+            Taken::For(links) => links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet)),
             Taken::TooEarly => {
                 let from = log.next();
                 return self.send_up(Message::Resend { stream: id, from });
@@ -145,12 +164,28 @@ impl Node {
         self.pump_down(id);
     }
 
+    /// Sends a packet that is not kept here to a child that needs it.
+    fn send_old(&mut self, link: LinkId, id: StreamId, sequence: u64, packet: &Packet) {
+        let wanted = self.concerned(link, id);
+        match packet.for_members(&wanted) {
+            Some(packet) => self.send(link, Message::Packet { stream: id, sequence, packet }),
+            None => self.log_mut(id).into_iter().for_each(|log| log.rewind(link, sequence)),
+        }
+    }
+
+    /// Remembers the first packet that is to be had of a stream this node has not heard of: it will ask for it again.
+    fn note_early_packet(&mut self, id: StreamId, first: u64) {
+        if id > self.last_opened && self.early.len() < EARLY_STREAMS {
+            self.early.entry(id).or_insert(first);
+        }
+    }
+
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
             Packet::Over if id == StreamId::CONTROL => self.report(Report::Over),
-            Packet::Record { .. } if self.rank.is_some() => {
+            Packet::Record { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));
                 }
@@ -212,7 +247,7 @@ impl Node {
 
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
-        let Some(log) = self.log_mut(id) else { return };
+        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, until) };
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });
@@ -297,9 +332,13 @@ impl Node {
     /// Sends the children what they need and drops what nobody needs any more.
     pub(super) fn pump_down(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
+        let wanted = self.wanted(id);
         let Some(log) = self.log_mut(id) else { return };
-        let sends = log.take_due();
+        let sends = log.take_due(&wanted);
         let ask = log.take_question();
+        if let Some(stream) = self.streams.get_mut(&id) {
+            sends.iter().for_each(|(_, _, packet)| stream.traffic.down(packet));
+        }
         for (link, sequence, packet) in sends {
             self.send(link, Message::Packet { stream: id, sequence, packet });
         }
@@ -316,6 +355,13 @@ impl Node {
             None => {}
         }
         self.report_received(id);
+    }
+
+    /// The members below each child, if there are packets that not all get the same of.
+    fn wanted(&mut self, id: StreamId) -> BTreeMap<LinkId, RankSet> {
+        let Some(log) = self.log_mut(id).filter(|log| log.has_scattered()) else { return BTreeMap::new() };
+        let links: Vec<LinkId> = log.children().collect();
+        links.into_iter().map(|link| (link, self.concerned(link, id))).collect()
     }
 
     /// Tells a new parent how far all below are: they may have got on since it was asked.

@@ -85,6 +85,11 @@ impl Records {
         self.arrived.iter().map(|arrived| arrived.run.bodies.size()).sum()
     }
 
+    /// Runs that were not taken.
+    pub(super) fn waiting(&self) -> usize {
+        self.arrived.len()
+    }
+
     /// There is another parent, or none: what was on its way is delivered or lost.
     pub(super) fn reset(&mut self) {
         self.on_their_way = 0;
@@ -121,6 +126,7 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return Err(SendError::NoStream(id)) };
         let Some(records) = &mut stream.records else { return Err(SendError::NoStream(id)) };
         if is_attached && records.on_their_way > 0 && records.on_their_way + cost(&run) > window {
+            stream.traffic.stalls += 1;
             return Err(SendError::Full);
         }
         records.counters.sent += u64::from(run.bodies.len());
@@ -158,6 +164,9 @@ impl Node {
             records.counters.without_room += count;
         } else {
             records.on_their_way += cost(&run);
+            if let Some(stream) = self.streams.get_mut(&run.stream) {
+                stream.traffic.up(&run);
+            }
             self.send_up(Message::Run(run));
         }
     }

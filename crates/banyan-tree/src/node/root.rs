@@ -16,6 +16,8 @@ pub(super) struct Root {
     present: RankSet,
     /// Whether streams have not been told of that since it changed.
     is_changed: bool,
+    /// Whether someone who was adrift has come back or was given up, so that packets kept for it may go.
+    has_settled: bool,
     next_stream: u32,
 }
 
@@ -84,7 +86,7 @@ impl Node {
         // Those that have moved on since are not.
         let there: Vec<&Place> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
         for place in &there {
-            root.adrift.remove(&place.node);
+            root.has_settled |= root.adrift.remove(&place.node).is_some();
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
         let joined = members.difference(&root.present);
@@ -118,7 +120,7 @@ impl Node {
     fn lose(&mut self, node: NodeId) {
         let members = self.below.members_below(node);
         let Some(root) = &mut self.root else { return };
-        root.adrift.remove(&node);
+        root.has_settled |= root.adrift.remove(&node).is_some();
         let members = members.intersection(&root.present);
         if !members.is_empty() {
             root.present = root.present.difference(&members);
@@ -127,20 +129,23 @@ impl Node {
         }
     }
 
-    /// Tells every stream whom to wait for, and keeps packets for, if anyone has come or was given up. Whoever only moves
-    /// costs nothing here.
+    /// Tells every stream whom to wait for, if anyone has come or was given up, and drops packets that only someone adrift
+    /// needed. A node that only moves costs nothing here.
     pub(super) fn expect(&mut self) {
-        let Some(root) = self.root.as_mut().filter(|root| root.is_changed) else { return };
-        root.is_changed = false;
-        let present = root.present.clone();
-        for id in self.stream_ids() {
-            let Some(stream) = self.streams.get_mut(&id) else { continue };
-            let expected = stream.opening.members.intersection(&present);
-            if let Some(ledger) = &mut stream.ledger {
-                ledger.expect(Arc::new(expected));
+        let Some(root) = &mut self.root else { return };
+        let is_changed = std::mem::take(&mut root.is_changed);
+        let has_settled = std::mem::take(&mut root.has_settled);
+        if is_changed {
+            let present = root.present.clone();
+            for stream in self.streams.values_mut() {
+                let expected = stream.opening.members.intersection(&present);
+                if let Some(ledger) = &mut stream.ledger {
+                    ledger.expect(Arc::new(expected));
+                }
             }
-            // Packets that only someone adrift needed may be dropped now.
-            self.pump_down(id);
+        }
+        if is_changed || has_settled {
+            self.stream_ids().into_iter().for_each(|id| self.pump_down(id));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
+use super::counters::Traffic;
 use super::gathering::Gathering;
 use super::kept::Kept;
 use super::ledger::Ledger;
@@ -19,6 +20,9 @@ use crate::transformation::Transformation;
 pub(super) struct Stream {
     pub(super) opening: Arc<Opening>,
     pub(super) transformation: Box<dyn Transformation>,
+
+    /// What has passed.
+    pub(super) traffic: Traffic,
 
     /// What goes down.
     pub(super) log: Log,
@@ -64,6 +68,7 @@ impl Stream {
         Stream {
             opening,
             transformation,
+            traffic: Traffic::default(),
             log: Log::default(),
             inbox: VecDeque::new(),
             consumed: 0,

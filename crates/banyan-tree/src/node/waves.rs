@@ -89,6 +89,7 @@ impl Node {
         }
         let ahead = known.kept.acknowledged().until(run.end());
         if ahead > waves || (known.kept.bytes() > 0 && known.kept.bytes() + run.bodies.size() > bytes) {
+            known.traffic.stalls += 1;
             self.hurry(stream);
             return Err(SendError::Full);
         }
@@ -266,6 +267,7 @@ impl Node {
             return ledger.add(vec![run], &members);
         }
         stream.kept.keep(&run);
+        stream.traffic.up(&run);
         let gap = run.is_fresh && run.first != stream.sent;
         if run.is_fresh {
             stream.sent = run.end();

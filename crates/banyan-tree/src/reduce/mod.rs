@@ -13,7 +13,7 @@
 //! The way to read it: `specification`, then `input` (where values lie in a record), `cell` (what a function
 //! keeps of them), `layout` (how that travels), `compiled` and `fast` (what is done with records of one format),
 //! `groups`, and `reduction`, which drives them. `filter` is what custom filters
-//! implement too, `registry` how they get a name.
+//! implement too, `registry` how they get a name, `shared_object` how they come from C.
 //! `docs/reductions.md` in the repository is the guide.
 
 mod alignment;
@@ -31,6 +31,9 @@ mod layout;
 mod limits;
 mod reduction;
 mod registry;
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "calls functions of shared objects")]
+mod shared_object;
 mod specification;
 mod strip;
 mod value;
@@ -42,6 +45,8 @@ pub use filter::{Filter, FilterError, Output, PartRun, Place, Recovery};
 pub use limits::ReductionLimits;
 pub use reduction::{Part, Reduction};
 pub use registry::{Filters, REDUCE};
+#[cfg(unix)]
+pub use shared_object::LoadError;
 pub use specification::{Aggregate, Builder, Function, Path, Specification, SpecificationError};
 
 /// The guide, whose example must compile.

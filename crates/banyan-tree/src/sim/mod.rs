@@ -50,6 +50,8 @@ pub struct Plan {
     pub has_failing_filter: bool,
     /// Whether the last stream is closed half way, and another opened in its place.
     pub reopens: bool,
+    /// Whether every second packet has a part for each member.
+    pub scatters: bool,
     /// Members that join when the streams are open.
     pub joining: usize,
     /// Whether inner nodes that were killed are started again.
@@ -75,6 +77,7 @@ impl Default for Plan {
             synchronisations: Vec::new(),
             has_failing_filter: false,
             reopens: false,
+            scatters: false,
             joining: 0,
             restarts: false,
             faults: FaultPlan::NONE,
@@ -100,6 +103,7 @@ impl Plan {
             (self.has_failing_filter, " --failing-filter".into()),
             (self.reopens, " --reopen".into()),
             (self.restarts, " --restart".into()),
+            (self.scatters, " --scatter".into()),
             (self.joining > 0, format!(" --joining {}", self.joining)),
         ];
         let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.as_str()).collect();

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use banyan_boot::RankSet;
+
 use super::happening::Happening;
 use super::model::{Broken, contribution};
 use super::sum::{bodies, format};
@@ -16,6 +18,8 @@ const REST: Duration = Duration::from_millis(2);
 const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
 const BATCH: usize = 4;
+/// The tag of packets with a part for each member.
+const SCATTERED: u32 = 1;
 /// The next contribution to a stream of intervals is to one of so many.
 const INTERVALS: usize = 4;
 
@@ -32,10 +36,9 @@ impl World<'_, '_> {
     fn front_end(&mut self) -> Result<bool, Broken> {
         let streams = self.streams.clone();
         let mut did_something = false;
-        for (at, (stream, _)) in streams.iter().enumerate() {
+        for (at, (stream, members)) in streams.iter().enumerate() {
             if self.packets_sent[at] < self.plan.packets {
-                let body = self.packets_sent[at].to_le_bytes().to_vec();
-                match self.nodes[0].node.multicast(*stream, 0, format(), body.into()) {
+                match self.send_packet(*stream, members, self.packets_sent[at]) {
                     Ok(()) => {
                         self.packets_sent[at] += 1;
                         did_something = true;
@@ -48,6 +51,16 @@ impl World<'_, '_> {
         self.take_waves(&streams.iter().map(|(stream, _)| *stream).collect::<Vec<_>>())?;
         self.reopen()?;
         Ok(did_something)
+    }
+
+    /// Sends a number to all, or with each member's rank in the upper half.
+    fn send_packet(&mut self, stream: StreamId, members: &RankSet, number: u64) -> Result<(), SendError> {
+        if self.plan.scatters && number % 2 == 1 {
+            let parts = members.iter().map(|rank| number | u64::from(rank) << 32);
+            let bodies = bodies(parts).map_err(|_| SendError::NoStream(stream))?;
+            return self.nodes[0].node.scatter(stream, SCATTERED, bodies);
+        }
+        self.nodes[0].node.multicast(stream, 0, format(), number.to_le_bytes().to_vec().into())
     }
 
     pub(super) fn take_waves(&mut self, streams: &[StreamId]) -> Result<(), Broken> {
@@ -82,12 +95,9 @@ impl World<'_, '_> {
             }
             let numbers = (next.0..until).map(|wave| contribution(stream, rank, Wave(wave)));
             let Ok(bodies) = bodies(numbers) else { continue };
-            match self.nodes[at].node.contribute(stream, bodies) {
-                Ok(_) => {
-                    did_something = true;
-                    (next.0..until).for_each(|wave| self.model.contributed(stream, rank, wave));
-                }
-                Err(SendError::Full | SendError::NoStream(_) | SendError::Over(_)) => {}
+            if self.nodes[at].node.contribute(stream, bodies).is_ok() {
+                did_something = true;
+                (next.0..until).for_each(|wave| self.model.contributed(stream, rank, wave));
             }
         }
         Ok(did_something)
@@ -111,7 +121,8 @@ impl World<'_, '_> {
         while let Some(received) = self.nodes[at].node.take_packet(stream) {
             // What the node said of it comes first: packets before it may be missing.
             self.act(at)?;
-            let number = super::sum::number(&received.body);
+            let rank_sent = if received.tag == SCATTERED { u64::from(rank) << 32 } else { 0 };
+            let number = super::sum::number(&received.body) ^ rank_sent;
             self.model.packet(stream, rank, number)?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, NodeId, StreamId, Wave};
-use crate::message::{Attach, Gone, Message, Opening, Packet};
+use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter};
 use crate::run::{Bodies, Run};
 
 use super::book::AddressBook;
@@ -21,7 +21,7 @@ use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, LARGEST_NUMBER,
     LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -106,7 +106,7 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
-            RECORD | OPEN | CLOSE | OVER => {
+            RECORD | SCATTER | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
@@ -174,6 +174,7 @@ impl Decoder {
                 Packet::Open(Arc::new(Opening { stream, members, transformation, synchronisation }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
+            SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             _ => {
                 let format = format(frame, reader)?;
                 let later = reader.number("what is kept for later")?;
@@ -184,6 +185,22 @@ impl Decoder {
             }
         };
         Ok((sequence, packet))
+    }
+
+    fn scatter(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<Scatter, WireError> {
+        let count = reader.u32("how many parts there are")?;
+        let size = reader.u32("the size of a part")?;
+        let tag = reader.u32("the tag")?;
+        let later = reader.bytes("what is kept for later", 12)?;
+        if later.iter().any(|byte| *byte != 0) {
+            return Err(reader.value("what is kept for later", u64::from(later[0])));
+        }
+        let bodies = self.bodies_of_run(frame, reader, apart, (count, size))?;
+        let members = self.set(frame, reader)?;
+        if members.len() != u64::from(count) {
+            return Err(reader.value("how many parts there are", u64::from(count)));
+        }
+        Ok(Scatter { tag, members, bodies })
     }
 
     /// The set whose number the frame has: the same memory for the same number.

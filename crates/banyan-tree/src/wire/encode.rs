@@ -8,15 +8,15 @@ use banyan_link::{Address, Frame, Kind};
 use bytes::Bytes;
 
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Message, Opening, Packet};
-use crate::run::Run;
+use crate::message::{Ancestor, Attach, Message, Opening, Packet, Scatter};
+use crate::run::{Bodies, Run};
 
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, FRESH,
     GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
+    SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -95,6 +95,7 @@ impl Encoder {
                 out.push(Frame { payload, ..frame(CLOSE, stream.0, closed.0) });
             }
             Packet::Over => out.push(numbered(OVER, stream, sequence)),
+            Packet::Scatter(scatter) => self.scatter(stream, sequence, scatter, out),
             Packet::Record { tag, format, body } => {
                 let mut head = head_before(HEAD_BYTES, body);
                 head.extend_from_slice(&sequence.to_le_bytes());
@@ -147,29 +148,42 @@ impl Encoder {
         let flags = if run.is_fresh { FRESH } else { 0 } | if run.is_partial { PARTIAL } else { 0 };
         let format = (!bodies.are_absent()).then(|| bodies.format());
         let frame = Frame { flags, format, ..frame(RUN, run.stream.0, set) };
-        let numbers = |size: u32| {
-            let mut numbers = [0; HEAD_BYTES];
-            numbers[..8].copy_from_slice(&run.first.0.to_le_bytes());
-            numbers[8..12].copy_from_slice(&bodies.len().to_le_bytes());
-            numbers[12..].copy_from_slice(&size.to_le_bytes());
-            numbers
-        };
-        if let Some(size) = bodies.uniform_size() {
-            let mut head = head_before(HEAD_BYTES, bodies.bytes());
-            // It is kept as a `u32`.
-            head.extend_from_slice(&numbers(size as u32));
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(&run.first.0.to_le_bytes());
+        head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
+        head[12..].copy_from_slice(&size_of_each(bodies).to_le_bytes());
+        self.push_bodies(frame, &head, bodies, out);
+    }
+
+    fn scatter(&mut self, stream: StreamId, sequence: u64, scatter: &Scatter, out: &mut Vec<Frame>) {
+        let set = self.set(&scatter.members, out);
+        let bodies = &scatter.bodies;
+        let mut head = [0; 2 * HEAD_BYTES];
+        head[..8].copy_from_slice(&sequence.to_le_bytes());
+        head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
+        head[12..16].copy_from_slice(&size_of_each(bodies).to_le_bytes());
+        head[16..20].copy_from_slice(&scatter.tag.to_le_bytes());
+        let frame = Frame { format: Some(bodies.format()), ..frame(SCATTER, stream.0, set) };
+        self.push_bodies(frame, &head, bodies, out);
+    }
+
+    /// Numbers, then where each body ends if they are of several sizes, then the bodies.
+    fn push_bodies(&self, frame: Frame, numbers: &[u8], bodies: &Bodies, out: &mut Vec<Frame>) {
+        if bodies.uniform_size().is_some() {
+            let mut head = head_before(numbers.len(), bodies.bytes());
+            head.extend_from_slice(numbers);
             return self.push_with_bodies(frame, head, bodies.bytes(), out);
         }
-        let length = (HEAD_BYTES + size_of::<u32>() * bodies.len() as usize).next_multiple_of(BODY_ALIGN);
+        let length = (numbers.len() + size_of::<u32>() * bodies.len() as usize).next_multiple_of(BODY_ALIGN);
         let mut head = head_before(length, bodies.bytes());
-        head.extend_from_slice(&numbers(0));
-        let mut end = 0;
+        head.extend_from_slice(numbers);
+        let mut end = 0u32;
         for body in bodies.iter() {
             end += body.len() as u32;
             head.extend_from_slice(&end.to_le_bytes());
         }
         head.resize(length, 0);
-        self.push_with_bodies(Frame { flags: flags | SIZES, ..frame }, head, bodies.bytes(), out);
+        self.push_with_bodies(Frame { flags: frame.flags | SIZES, ..frame }, head, bodies.bytes(), out);
     }
 
     /// The number by which the peer knows a set, from now on if not before.
@@ -251,4 +265,9 @@ fn head_before(length: usize, bodies: &Bytes) -> Vec<u8> {
 
 fn named_in(ancestry: &[Ancestor]) -> impl Iterator<Item = NodeId> {
     ancestry.iter().flat_map(|ancestor| std::iter::once(&ancestor.itself).chain(&ancestor.children)).map(|at| at.node)
+}
+
+/// What the head says of the size of bodies. It is kept as a `u32`.
+fn size_of_each(bodies: &Bodies) -> u32 {
+    bodies.uniform_size().map_or(0, |size| size as u32)
 }

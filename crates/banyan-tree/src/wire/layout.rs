@@ -5,8 +5,8 @@ use banyan_link::{Frame, Kind};
 use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, MEMBERS, MORE,
-    OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SIZES, SKIPPED, TAKEN, URGENT,
-    WELCOME, WITHDRAW,
+    OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, TAKEN,
+    URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -38,6 +38,7 @@ impl Layout {
             HURRY => Layout::about_stream("a request to hurry"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
             RECORD => Layout { format: true, flags: APART, ..Layout::numbered("a record") },
+            SCATTER => Layout { format: true, flags: SIZES | APART, ..Layout::numbered("records for each") },
             OPEN => Layout::numbered("the opening of a stream"),
             CLOSE => Layout::numbered("the end of a stream"),
             OVER => Layout::numbered("the end of the network"),

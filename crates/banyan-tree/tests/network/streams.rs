@@ -6,7 +6,7 @@ use banyan_boot::RankSet;
 use banyan_ndr::Record;
 use banyan_tree::TreeError;
 
-use crate::setup::{SUMS, Sums, deadline, expect_wave, network, options, order, value};
+use crate::setup::{Order, SEND, SUMS, Sums, deadline, expect_wave, network, options, order, value};
 
 #[derive(Record, Debug, PartialEq)]
 struct Largest {
@@ -130,4 +130,21 @@ pub(crate) fn several_threads_wait_at_once() {
             });
         }
     });
+}
+
+pub(crate) fn every_member_gets_its_own_part_of_a_scatter() {
+    let network = network("2x2x2", "serve");
+    let few: RankSet = [1, 2, 6].into_iter().collect();
+    for stream in [network.open(&network.everyone(), "max(value)"), network.open(&few.into(), "max(value)")] {
+        let stream = stream.unwrap();
+        // Each member sends one wave, of the number that it was told.
+        let orders: Vec<Order> =
+            stream.members().iter().map(|rank| Order { first: u64::from(rank) * 1000, waves: 1, pause: 0 }).collect();
+        stream.scatter(SEND, &orders).unwrap();
+        let largest: Largest = stream.recv(deadline()).unwrap().read().unwrap();
+        let last = stream.members().last().unwrap();
+        assert_eq!(largest, Largest { value: value(last, u64::from(last) * 1000), who: last });
+        let error = stream.scatter(SEND, &orders[1..]).unwrap_err().to_string();
+        assert!(error.contains("give one for each"), "{error}");
+    }
 }
