@@ -123,7 +123,7 @@ fn specs() -> impl Strategy<Value = Spec> {
         (2..20_u32, members.clone()).prop_map(|(fan_out, members)| Spec::FanOut { fan_out, members }),
         (1..6_u32, members.clone()).prop_map(|(depth, members)| Spec::Depth { depth, members }),
         (2..9_u32, members.clone()).prop_map(|(k, members)| Spec::KNomial { k, members }),
-        (1..9_u32, members, prop::option::of(1..50_u32)).prop_map(|(fan_out, members, per_agent)| Spec::Hosts {
+        (2..9_u32, members, prop::option::of(1..50_u32)).prop_map(|(fan_out, members, per_agent)| Spec::Hosts {
             fan_out,
             members,
             per_agent

@@ -143,6 +143,6 @@ fn a_transformation_that_is_no_text_is_refused() {
     let error = decode(&[set, open]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the opening of a stream: the transformation at offset 12 cannot be read; the sender is broken"
+        "the opening of a stream: synchronisation and transformation at offset 12 cannot be read; the sender is broken"
     );
 }

@@ -10,7 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume};
+use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 
@@ -53,6 +53,11 @@ fn any_packet() -> impl Strategy<Value = Message> {
         4 => (any::<u32>(), format(), body()).prop_map(|(tag, format, body)| Packet::Record { tag, format, body }),
         1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
         1 => Just(Packet::Over),
+        1 => (any::<u32>(), bodies()).prop_map(|(tag, bodies)| {
+            let mut members = RankSet::new();
+            members.insert_range(7..=6 + bodies.len());
+            Packet::Scatter(Arc::new(Scatter { tag, members: Arc::new(members), bodies }))
+        }),
         1 => (any::<u32>(), any_set(), "\\PC{0,40}", synchronisation()).prop_map(|(stream, members, transformation, synchronisation)| {
             Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, transformation, synchronisation }))
         }),
