@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, local_addresses};
+use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 
 use crate::combiner::Combiners;
-use crate::driver::{Bell, Credentials, Driver, Invited, Note};
+use crate::driver::{Bell, Credentials, Driver, Invited, Note, outside_addresses};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
@@ -66,7 +66,7 @@ enum Order {
 impl AgentExtension for TreeAgent {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
         let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), self.filters)?;
-        let beyond = if agent.is_one_host { Vec::new() } else { local_addresses() };
+        let beyond = if agent.is_one_host { Vec::new() } else { outside_addresses() };
         let addresses = driver.listen(&beyond)?;
         let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
         let text = note.to_text().into_bytes();

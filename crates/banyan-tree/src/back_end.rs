@@ -16,7 +16,7 @@ use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
 
 use crate::combiner::Combiners;
-use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, member_links};
+use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, silent_links};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
@@ -66,7 +66,7 @@ impl BackEnd {
     /// # Errors
     /// When no agent of a network has started this process, or it has joined before.
     pub fn join() -> Result<BackEnd, TreeError> {
-        let mut link = Link::inherited(extension_socket()?, &member_links(INVITATION_TIME));
+        let mut link = Link::inherited(extension_socket()?, &silent_links(INVITATION_TIME));
         let note = invitation(&mut link)?;
         link.set_silence(note.members_silence());
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;

@@ -38,7 +38,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, local_addresses};
+use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions};
 use banyan_link::{Secret, SessionId};
 
 pub use options::{NetworkOptions, StreamOptions};
@@ -46,7 +46,7 @@ use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
 use crate::combiner::Combiners;
-use crate::driver::{Above, Bell, Credentials, Driver, Note};
+use crate::driver::{Above, Bell, Credentials, Driver, Note, outside_addresses};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
@@ -94,8 +94,8 @@ impl Network {
         let formats = FormatBook::new();
         let filters = Combiners::new((options.filters)(), formats.clone());
         let node = Node::front_end(options.node.clone(), Arc::new(filters));
-        let mut driver = Driver::new(node, formats, Credentials::front_end(network, secret.clone()))?;
-        let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { local_addresses() };
+        let mut driver = Driver::new(node, formats, Credentials::front_end(network, secret.clone(), options.silence))?;
+        let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { outside_addresses() };
         let addresses = driver.listen(&beyond)?;
         let note = Note {
             network,
