@@ -13,7 +13,7 @@ use crate::setup::{PATIENCE, this_program};
 
 /// The hosts of these tests, and how many members each has.
 pub(crate) const HOSTS: [&str; 4] = ["h1", "h2", "h3", "h4"];
-pub(crate) const EACH: u32 = 2;
+const EACH: u32 = 2;
 pub(crate) const MEMBERS: u64 = 8;
 
 /// How long the front-end waits for those who are adrift: long beside `silence`, short for a test.
@@ -28,11 +28,27 @@ fn cluster() -> String {
     variable("BANYAN_TEST_CLUSTER")
 }
 
+fn ssh_config() -> String {
+    format!("/run/banyan-hosts/{}/ssh_config", cluster())
+}
+
+/// What runs a command on a host, which is to follow.
+pub(crate) fn ssh(host: &str) -> Command {
+    let mut ssh = Command::new("ssh");
+    ssh.args(["-F", &ssh_config(), host]);
+    ssh
+}
+
 /// A network of this program's agents and members on all hosts.
 pub(crate) fn network() -> Network {
-    let arguments = vec!["-F".into(), format!("/run/banyan-hosts/{}/ssh_config", cluster())];
+    let members = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    launch(&HOSTS.into_iter().fold(members, |members, host| members.on(host, EACH)))
+}
+
+/// A network of this program's agents.
+pub(crate) fn launch(members: &ProcessDistribution) -> Network {
     let session = SessionOptions {
-        launcher: Launcher::Ssh(SshOptions { arguments }),
+        launcher: Launcher::Ssh(SshOptions { arguments: vec!["-F".into(), ssh_config()] }),
         deadline: Some(PATIENCE),
         grace: Duration::from_millis(500),
         agent: Some(this_program()),
@@ -40,9 +56,7 @@ pub(crate) fn network() -> Network {
     };
     let mut options = NetworkOptions { session, ..NetworkOptions::default() };
     options.node.adrift = ADRIFT;
-    let members = ProcessDistribution::new(this_program(), ["member", "serve"]);
-    let members = HOSTS.into_iter().fold(members, |members, host| members.on(host, EACH));
-    Network::launch(&members, &options).unwrap()
+    Network::launch(members, &options).unwrap()
 }
 
 /// The worker of a host's agent: the parent of its members.
