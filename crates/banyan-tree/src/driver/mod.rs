@@ -430,13 +430,13 @@ impl Driver {
 
     fn dial(&mut self, id: LinkId, to: NodeId) {
         let now = Instant::now();
-        if let Some((_, link)) = self.inherited.take_if(|(parent, _)| *parent == to) {
-            if link.register(&self.poller, id.0).is_ok() {
-                self.keep_link(id, link);
-                self.node.linked(id);
-                // Some of it may have been read with the invitation.
-                return self.take(id, now);
-            }
+        if let Some((_, link)) = self.inherited.take_if(|(parent, _)| *parent == to)
+            && link.register(&self.poller, id.0).is_ok()
+        {
+            self.keep_link(id, link);
+            self.node.linked(id);
+            // Some of it may have been read with the invitation.
+            return self.take(id, now);
         }
         let rest = self.addresses(to);
         let is_refused = !rest.is_empty();

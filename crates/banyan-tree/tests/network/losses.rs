@@ -103,9 +103,8 @@ pub(crate) fn a_killed_member_is_missing_in_later_waves() {
     let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
     kill_process(member, Signal::KILL).unwrap();
     let lost = loop {
-        match network.next_event(deadline()).expect("the loss is told") {
-            Report::Lost(lost) => break lost,
-            _ => {}
+        if let Report::Lost(lost) = network.next_event(deadline()).expect("the loss is told") {
+            break lost;
         }
     };
     assert_eq!(lost.len(), 1);
