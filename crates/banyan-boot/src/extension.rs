@@ -35,12 +35,17 @@ pub(crate) const NOTE_BYTES: usize = 64 << 10;
 /// Everything is called by the agent's own thread, which does nothing else meanwhile: what takes long, or waits, belongs
 /// into a thread of the extension. What the process does with signals is not to be changed: members start with that.
 pub trait AgentExtension: Send {
-    /// The agent has its work and has started nothing yet. Returns the note for those below: child agents get it as
-    /// [`AgentInfo::note`], members as [`Member::note`](crate::Member::note). It has at most 64 KiB.
+    /// The agent has its work and has started nothing yet. Returns the note for the agents below, which get it as
+    /// [`AgentInfo::note`]. It has at most 64 KiB.
     ///
     /// # Errors
     /// The agent ends, and the front-end is told why.
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>>;
+
+    /// The note for a member, which gets it as [`Member::note`](crate::Member::note), before it has done anything. A member
+    /// that attaches has nothing else of the extension; one that the agent has started has a socket to it. It has at most
+    /// 64 KiB; a longer one is not sent.
+    fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8>;
 
     /// A member was started. The other end of the socket is what [`extension_socket`] gives it; this end does not block.
     fn member_started(&mut self, rank: u32, socket: OwnedFd);

@@ -223,7 +223,7 @@ impl Member {
         self.session
     }
 
-    /// What the [extension](crate::AgentExtension) of this member's agent says to those below; empty if it has none.
+    /// What the [extension](crate::AgentExtension) of this member's agent says to it; empty if it has none.
     pub fn note(&self) -> &[u8] {
         &self.note
     }

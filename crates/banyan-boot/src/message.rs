@@ -5,7 +5,7 @@
 //!
 //! | kind | way | stream | sequence | payload |
 //! | --- | --- | --- | --- | --- |
-//! | [`WELCOME`] | to a member | its rank | number of members | session id, its number in the agent's shared memory ([`NOT_SHARED`]: there is none), the agent's note |
+//! | [`WELCOME`] | to a member | its rank | number of members | session id, its number in the agent's shared memory ([`NOT_SHARED`]: there is none), the note of the agent's extension for it |
 //! | [`SHARED`], [`BELL`] | from a member | 0 | 0 | |
 //! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
 //! | [`GO`] | down | 0 | number of the collective | |

@@ -41,6 +41,7 @@
 
 #![deny(unsafe_code)]
 
+mod acknowledged;
 mod address;
 mod cipher;
 mod connection;

@@ -14,6 +14,7 @@ use banyan_ndr::{DecodeError, Format, FormatId, Record};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::acknowledged::unacknowledged_for;
 use crate::address::Address;
 use crate::connection::{Connection, Event};
 use crate::counters::Counters;
@@ -257,6 +258,12 @@ impl Link {
     /// only over the link itself how patient to be. To be called when the link is open.
     pub fn set_silence(&mut self, silence: Duration) {
         self.connection.set_silence(silence);
+    }
+
+    /// For how long the other host has not acknowledged what was sent to it, if it was sent again in vain: over TCP the
+    /// system knows when a cable is cut, also where no signs of life are given.
+    pub fn unacknowledged_for(&self) -> Option<Duration> {
+        unacknowledged_for(self.transport.fds().1)
     }
 
     /// When [`tick`](Self::tick) has something to do.

@@ -5,6 +5,8 @@
 //! $ target/debug/examples/float_max_front_end 4x16 target/debug/examples/float_max_back_end
 //! ```
 
+#![expect(clippy::print_stdout, reason = "a program that shows what it found")]
+
 #[path = "float_max/messages.rs"]
 mod messages;
 

@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, local_addresses};
+use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 
 use crate::combiner::Combiners;
-use crate::driver::{Bell, Credentials, Driver, Invited, Note};
+use crate::driver::{Bell, Credentials, Driver, Invited, Note, outside_addresses};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
@@ -55,6 +55,22 @@ struct Running {
     orders: Sender<Order>,
     bell: Arc<Bell>,
     thread: JoinHandle<()>,
+    /// What members that attach need.
+    invitations: Invitations,
+}
+
+/// Tells members who they are.
+#[derive(Clone)]
+struct Invitations {
+    note: Note,
+    first_member: u32,
+    size: u32,
+}
+
+impl Invitations {
+    fn of(&self, rank: u32) -> Note {
+        self.note.for_member(Invited { node: NodeId(self.first_member + rank), rank, size: self.size })
+    }
 }
 
 enum Order {
@@ -66,7 +82,7 @@ enum Order {
 impl AgentExtension for TreeAgent {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
         let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), self.filters)?;
-        let beyond = if agent.is_one_host { Vec::new() } else { local_addresses() };
+        let beyond = if agent.is_one_host { Vec::new() } else { outside_addresses() };
         let addresses = driver.listen(&beyond)?;
         let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
         let text = note.to_text().into_bytes();
@@ -74,12 +90,18 @@ impl AgentExtension for TreeAgent {
         driver.watch_bell(&bell)?;
         let (orders, receiver) = channel();
         let patience = note.options.adrift * ADRIFT_TIMES;
-        let first_member = agent.agents + 1;
-        let size = agent.size;
-        let worker = Worker { driver, note, orders: receiver, links: HashMap::new(), first_member, size, patience };
+        let invitations = Invitations { note, first_member: agent.agents + 1, size: agent.size };
+        let worker =
+            Worker { driver, invitations: invitations.clone(), orders: receiver, links: HashMap::new(), patience };
         let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || worker.run(&control))?;
-        self.running = Some(Running { orders, bell, thread });
+        self.running = Some(Running { orders, bell, thread, invitations });
         Ok(text)
+    }
+
+    fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8> {
+        // Those that are started are invited by their sockets.
+        let running = self.running.as_ref().filter(|_| attaches);
+        running.map(|running| running.invitations.of(rank).to_text().into_bytes()).unwrap_or_default()
     }
 
     fn member_started(&mut self, rank: u32, socket: OwnedFd) {
@@ -124,12 +146,10 @@ fn driver(agent: &AgentInfo, id: NodeId, level: Level, filters: fn() -> Filters)
 /// The thread of an agent's node.
 struct Worker {
     driver: Driver,
-    note: Note,
+    invitations: Invitations,
     orders: Receiver<Order>,
     /// The sockets of members, while their processes run.
     links: HashMap<u32, LinkId>,
-    first_member: u32,
-    size: u32,
     patience: Duration,
 }
 
@@ -164,9 +184,8 @@ impl Worker {
     }
 
     fn invite(&mut self, rank: u32, socket: OwnedFd) {
-        let invited = Invited { node: NodeId(self.first_member + rank), rank, size: self.size };
         // Without a descriptor for it the member hears nothing, and says so when it joins.
-        if let Ok(link) = self.driver.invite(socket, &self.note.for_member(invited)) {
+        if let Ok(link) = self.driver.invite(socket, &self.invitations.of(rank)) {
             self.links.insert(rank, link);
         }
     }

@@ -9,14 +9,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::extension_socket;
+use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
 use banyan_link::{Event, Link};
 use banyan_ndr::typed::{Read, encode_body_into};
 use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
 
 use crate::combiner::Combiners;
-use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, member_links};
+use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, NoteError, silent_links};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
@@ -45,6 +45,8 @@ pub struct BackEnd {
     last: StreamId,
     patience: Duration,
     is_over: bool,
+    /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
+    _attached: Option<Member>,
 }
 
 /// A record that the front-end has sent to a stream's members.
@@ -61,26 +63,66 @@ pub struct Incoming {
 }
 
 impl BackEnd {
-    /// Joins the network whose agent has started this process.
+    /// Joins the network whose agent has started this process, or the one that `BANYAN_TICKET` is a [`Ticket`] for.
     ///
     /// # Errors
-    /// When no agent of a network has started this process, or it has joined before.
+    /// When no agent of a network has started this process and there is no ticket, or it has joined before.
     pub fn join() -> Result<BackEnd, TreeError> {
-        let mut link = Link::inherited(extension_socket()?, &member_links(INVITATION_TIME));
+        let socket = match extension_socket() {
+            Ok(socket) => socket,
+            Err(JoinError::NoExtension) => {
+                return match Ticket::from_env() {
+                    Ok(ticket) => BackEnd::attach(&ticket),
+                    Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
+                    Err(error) => Err(JoinError::from(error).into()),
+                };
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut link = Link::inherited(socket, &silent_links(INVITATION_TIME));
         let note = invitation(&mut link)?;
         link.set_silence(note.members_silence());
+        let mut back_end = BackEnd::of(&note, Some(link), None)?;
+        back_end.turn(Some(Instant::now()))?;
+        Ok(back_end)
+    }
+
+    /// Joins the network of a ticket, as any member that nobody is yet: of this host, if an agent is there. What was sent
+    /// on its streams before is over for this member.
+    ///
+    /// # Errors
+    /// When no agent waits for members, or none of the network takes this one in.
+    pub fn attach(ticket: &Ticket) -> Result<BackEnd, TreeError> {
+        let member = Member::attach(ticket)?;
+        if member.note().is_empty() {
+            return Err(TreeError::Invitation("its session has no network".into()));
+        }
+        let note = read_invitation(member.note())?;
+        let mut back_end = BackEnd::of(&note, None, Some(member))?;
+        let deadline = Instant::now() + INVITATION_TIME;
+        while back_end.driver.node().parent().is_none() {
+            match back_end.wait(Some(deadline)) {
+                Err(TreeError::TimedOut) => return Err(TreeError::Invitation("nobody took this member in".into())),
+                waited => waited?,
+            }
+        }
+        Ok(back_end)
+    }
+
+    /// The member that a note is for, with its link to the agent that has started it.
+    fn of(note: &Note, inherited: Option<Link>, attached: Option<Member>) -> Result<BackEnd, TreeError> {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
         let combiners = Arc::new(Combiners::new(Filters::default(), formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
-        let mut driver = Driver::new(node, formats, Credentials::member(&note))?;
+        let mut driver = Driver::new(node, formats, Credentials::member(note))?;
         driver.learn_addresses(note.addresses());
-        if let Some(parent) = note.above.first() {
+        if let (Some(parent), Some(link)) = (note.above.first(), inherited) {
             driver.inherit_parent(parent.node, link);
         }
-        let mut back_end = BackEnd {
+        Ok(BackEnd {
             driver,
             reader: RecordReader::default(),
             invited,
@@ -90,9 +132,8 @@ impl BackEnd {
             last: StreamId::CONTROL,
             patience: note.options.adrift * ADRIFT_TIMES,
             is_over: false,
-        };
-        back_end.turn(Some(Instant::now()))?;
-        Ok(back_end)
+            _attached: attached,
+        })
     }
 
     /// This member's number, from 0.
@@ -323,6 +364,11 @@ impl Drop for BackEnd {
     }
 }
 
+fn read_invitation(bytes: &[u8]) -> Result<Note, TreeError> {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    text.parse().map_err(|error: NoteError| TreeError::Invitation(error.to_string()))
+}
+
 /// The first thing that an agent says.
 fn invitation(link: &mut Link) -> Result<Note, TreeError> {
     let deadline = Instant::now() + INVITATION_TIME;
@@ -331,8 +377,7 @@ fn invitation(link: &mut Link) -> Result<Note, TreeError> {
         match link.wait(Some(deadline)) {
             Some(Event::Frame(frame)) if frame.kind == INVITATION => {
                 link.release(frame.cost());
-                let text = std::str::from_utf8(&frame.payload).unwrap_or_default();
-                return text.parse().or_else(|error: crate::driver::NoteError| wrong(error.to_string()));
+                return read_invitation(&frame.payload);
             }
             Some(Event::Opened(_)) => {}
             Some(Event::Frame(frame)) => return wrong(format!("it sent a frame of kind {}", frame.kind.number())),

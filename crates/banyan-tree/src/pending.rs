@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use banyan_link::SLAB_BYTES;
 use banyan_ndr::{EncodeError, FormatId};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
@@ -12,8 +13,9 @@ use crate::run::Bodies;
 /// the front-end can follow.
 const WAVES: u32 = 512;
 
-/// Bytes of records that travel together at most; a longer one goes by itself.
-const BYTES: usize = 64 << 10;
+/// Bytes of records that travel together at most; a longer one goes by itself. With all that is said about them they fit
+/// into one slab of those who receive them, who keep the slab as long as the records.
+const BYTES: usize = SLAB_BYTES - (4 << 10);
 
 /// See the module.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! `sessions`: sessions through ssh and through commands that start all agents together, with test hosts. Needs root;
 //! elsewhere it is left out.
 //!
-//! The tests are those of `banyan-boot` that are ignored otherwise; this step makes the hosts for them, tells them where
-//! they are, looks for what they left, and removes the hosts in any case.
+//! The tests are those of `banyan-boot` and `banyan-tree` that are ignored otherwise; this step makes the hosts for them,
+//! tells them where they are, looks for what they left, and removes the hosts in any case.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,9 +39,10 @@ pub(super) fn run(job: &Job<'_>) {
 fn over_ssh(tools: &Tools<'_>) -> Outcome {
     let all_kinds = Hosts::up(tools, "sessions", ALL_KINDS)?;
     let small = Hosts::up(tools, "small", SMALL)?;
-    let mut tests = tests("ssh", &all_kinds);
-    tests.env("BANYAN_TEST_SMALL_CLUSTER", &small.name).env("BANYAN_TEST_XTASK", this_program());
-    result_of(tools, &mut tests)
+    let mut sessions = tests("ssh", &all_kinds);
+    let sessions = result_of(tools, sessions.env("BANYAN_TEST_SMALL_CLUSTER", &small.name))?;
+    let networks = result_of(tools, &mut tests("network_ssh", &all_kinds))?;
+    Ok(format!("sessions: {sessions}, networks: {networks}"))
 }
 
 fn by_launchers(tools: &Tools<'_>) -> Outcome {
@@ -55,7 +56,8 @@ fn by_launchers(tools: &Tools<'_>) -> Outcome {
 fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
     // With the features of step `tests`, which has built these programs.
     let mut tests = cargo(["test", "--test", program]);
-    tests.args(EVERYTHING).args(["--", "--ignored", "--test-threads=1"]).env("BANYAN_TEST_CLUSTER", &hosts.name);
+    tests.args(EVERYTHING).args(["--", "--ignored", "--test-threads=1"]);
+    tests.env("BANYAN_TEST_CLUSTER", &hosts.name).env("BANYAN_TEST_XTASK", this_program());
     tests
 }
 

@@ -113,6 +113,13 @@ impl Node {
         }
     }
 
+    /// The extension's note for a member.
+    pub(super) fn note_for_member(&mut self, index: usize) -> Vec<u8> {
+        let (rank, attaches) = (self.members[index].rank, self.attaches(index));
+        let note = self.extension.as_mut().map(|extension| extension.agent.note_for_member(rank, attaches));
+        note.filter(|note| note.len() <= NOTE_BYTES).unwrap_or_default()
+    }
+
     pub(super) fn tell_extension_of_end(&mut self, rank: u32) {
         if let Some(extension) = &mut self.extension {
             extension.agent.member_ended(rank);

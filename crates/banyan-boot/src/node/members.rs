@@ -69,7 +69,8 @@ impl Node {
     pub(super) fn welcome(&mut self, index: usize) {
         let shares = self.shared.is_some() && !self.attaches(index);
         let number = if shares { index as u32 } else { message::NOT_SHARED };
-        let payload = [&self.assignment.session[..], &number.to_le_bytes(), &self.note].concat();
+        let note = self.note_for_member(index);
+        let payload = [&self.assignment.session[..], &number.to_le_bytes(), &note].concat();
         let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);

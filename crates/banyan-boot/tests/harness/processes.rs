@@ -25,7 +25,8 @@ fn with_variable(name: &str, value: &OsStr) -> Vec<Pid> {
     all().filter(|pid| environment(*pid).split(|byte| *byte == 0).any(|variable| variable == wanted)).collect()
 }
 
-fn all() -> impl Iterator<Item = Pid> {
+/// All processes that there are.
+pub(crate) fn all() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
 }

@@ -111,6 +111,7 @@ pub(crate) fn connect(note: &[u8]) -> io::Result<UnixStream> {
 #[derive(Default)]
 pub(crate) struct Extension {
     node: u32,
+    note: Vec<u8>,
     connection: Option<Arc<UnixStream>>,
 }
 
@@ -136,7 +137,12 @@ impl AgentExtension for Extension {
             let _ = io::copy(&mut &*connection, &mut io::sink());
             control.over();
         });
-        Ok(format!("{note}.{node}").into_bytes())
+        self.note = format!("{note}.{node}").into_bytes();
+        Ok(self.note.clone())
+    }
+
+    fn note_for_member(&mut self, _rank: u32, _attaches: bool) -> Vec<u8> {
+        self.note.clone()
     }
 
     fn member_started(&mut self, rank: u32, socket: OwnedFd) {

@@ -1,7 +1,7 @@
 //! A piece of memory that several processes have mapped, as words that all of them may change at any time.
 //!
 //! The size is sealed, so that nobody can take pages away from under the others. Words are atomic and everything above
-//! works on them: this is the only file here with `unsafe` in it.
+//! works on them: this is the only file of shared memory with `unsafe` in it.
 
 #![expect(unsafe_code, reason = "mapping memory is; see the header")]
 

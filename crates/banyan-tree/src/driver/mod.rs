@@ -10,11 +10,12 @@ mod tree_link;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use banyan_boot::local_addresses;
 use banyan_link::{
     Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Opening, PeerId, Poller, Ready, Secret,
     SessionId, Slabs, frame_cost,
@@ -52,6 +53,8 @@ pub(crate) struct Credentials {
     /// From it follows what proves others; nodes that never have children have none.
     pub(crate) all: Option<Secret>,
     pub(crate) links: LinkOptions,
+    /// How long another host may acknowledge nothing.
+    pub(crate) silence: Duration,
 }
 
 impl Credentials {
@@ -63,34 +66,37 @@ impl Credentials {
             own: secret_of(&note.secret, node),
             all: Some(note.secret.clone()),
             links: LinkOptions { heartbeat: Some(heartbeat), slabs: Slabs::keeping(SPARE_BYTES), ..link_options() },
+            silence: note.silence,
         }
     }
 
     /// Of the front-end, which is silent while its caller computes.
-    pub(crate) fn front_end(network: SessionId, secret: Secret) -> Credentials {
+    pub(crate) fn front_end(network: SessionId, secret: Secret, silence: Duration) -> Credentials {
         let own = secret_of(&secret, NodeId::ROOT);
-        Credentials { network, own, all: Some(secret), links: link_options() }
+        Credentials { network, own, all: Some(secret), links: silent_links(silence), silence }
     }
 
     /// Of a member, which is silent while its caller computes and knows no secret but its own.
     pub(crate) fn member(note: &Note) -> Credentials {
+        let silence = note.members_silence();
         Credentials {
             network: note.network,
             own: note.secret.clone(),
             all: None,
-            links: member_links(note.members_silence()),
+            links: silent_links(silence),
+            silence,
         }
     }
 }
 
 /// Every link of a tree: two large frames under way.
-pub(crate) fn link_options() -> LinkOptions {
+fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
     LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
 }
 
-/// Links of members: they give no signs of life, and notice when there are none for so long.
-pub(crate) fn member_links(silence: Duration) -> LinkOptions {
+/// Links of those who compute: they give no signs of life, and notice when agents give none for so long.
+pub(crate) fn silent_links(silence: Duration) -> LinkOptions {
     let heartbeat = Heartbeat { every: Duration::ZERO, lost_after: silence };
     LinkOptions { heartbeat: Some(heartbeat), ..link_options() }
 }
@@ -114,6 +120,10 @@ pub(crate) struct Driver {
     tick_at: Option<Instant>,
     /// How often this node has dialled: a peer that comes again must be known to be newer than before.
     dials: u64,
+    /// When to look whether other hosts are cut off, if there are links to any.
+    look_at: Option<Instant>,
+    /// At how many of its addresses a node has not answered, the one or the other more than once: it is dialled at the next.
+    unanswered: HashMap<NodeId, usize>,
     /// Since when there is no parent.
     adrift_since: Option<Instant>,
     /// How often in succession nobody listened where the front-end should.
@@ -137,6 +147,8 @@ impl Driver {
             begin: Instant::now(),
             tick_at: None,
             dials: 0,
+            look_at: None,
+            unanswered: HashMap::new(),
             adrift_since: None,
             front_end_refused: 0,
         })
@@ -170,7 +182,7 @@ impl Driver {
     }
 
     /// Opens a door on this host and, with `beyond`, one for other hosts; returns where they are.
-    pub(crate) fn listen(&mut self, beyond: &[std::net::IpAddr]) -> io::Result<Vec<Address>> {
+    pub(crate) fn listen(&mut self, beyond: &[IpAddr]) -> io::Result<Vec<Address>> {
         let name = format!("banyan-{}-{}", self.credentials.network, self.node.id().0);
         let local = Listener::bind(&Address::Abstract(name), &self.credentials.links)?;
         let mut addresses = vec![local.address().clone()];
@@ -254,6 +266,9 @@ impl Driver {
 
     fn keep_link(&mut self, id: LinkId, link: TreeLink) {
         self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
+        if link.is_remote() {
+            self.look_at.get_or_insert_with(|| Instant::now() + self.credentials.silence);
+        }
         self.links.insert(id, link);
         self.touch(id);
     }
@@ -274,7 +289,7 @@ impl Driver {
         self.flush();
         let node = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
-        let next = [deadline, node, doors, self.tick_at].into_iter().flatten().min()?;
+        let next = [deadline, node, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -379,12 +394,7 @@ impl Driver {
                         self.touch(id);
                     }
                 }
-                Action::Close(id) => {
-                    if let Some(link) = self.links.get_mut(&id) {
-                        link.is_closing = true;
-                        self.touch(id);
-                    }
-                }
+                Action::Close(id) => self.close(id),
                 Action::Report(report) => {
                     if self.reports.len() == REPORTS {
                         self.reports.pop_front();
@@ -394,6 +404,19 @@ impl Driver {
             }
         }
         self.note_adrift();
+    }
+
+    /// Closes a link when everything has gone that was sent on it; one that was not there yet at once.
+    fn close(&mut self, id: LinkId) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let Some(Dialling { to, tried, .. }) = link.dialling.take() else {
+            link.is_closing = true;
+            return self.touch(id);
+        };
+        *self.unanswered.entry(to).or_default() += tried;
+        if let Some(link) = self.links.remove(&id) {
+            link.unregister(&self.poller);
+        }
     }
 
     fn note_adrift(&mut self) {
@@ -415,11 +438,22 @@ impl Driver {
             // Some of it may have been read with the invitation.
             return self.take(id, now);
         }
-        let rest: VecDeque<Address> =
-            self.book.get(to).map(|known| known.iter().cloned().collect()).unwrap_or_default();
+        let rest = self.addresses(to);
         let is_refused = !rest.is_empty();
         let time = self.time(now);
-        self.dial_next(id, Dialling { to, rest, is_refused }, time);
+        self.dial_next(id, Dialling { to, rest, tried: 0, is_refused }, time);
+    }
+
+    /// Where to dial a node: at sockets of this host, which answer at once if at all, and then at its other addresses. Some
+    /// of those may lead nowhere from here: after one that did not answer it begins with the next.
+    fn addresses(&self, of: NodeId) -> VecDeque<Address> {
+        let known = self.book.get(of).map(|known| known.to_vec()).unwrap_or_default();
+        let (mut beyond, here): (Vec<Address>, Vec<Address>) =
+            known.into_iter().partition(|address| matches!(address, Address::Tcp(_)));
+        let unanswered = self.unanswered.get(&of).copied().unwrap_or_default();
+        let first = unanswered % beyond.len().max(1);
+        beyond.rotate_left(first);
+        here.into_iter().chain(beyond).collect()
     }
 
     /// Tries the next address of a node.
@@ -436,6 +470,7 @@ impl Driver {
                 }
             };
             let is_local = !matches!(address, Address::Tcp(_));
+            dialling.tried += usize::from(!is_local);
             let mut link = TreeLink::new(link, is_local);
             link.dialling = Some(dialling);
             if link.register(&self.poller, id.0).is_err() {
@@ -469,6 +504,7 @@ impl Driver {
 
     /// Gives signs of life, and notices those that are missing.
     fn tick(&mut self, now: Instant) {
+        self.look_for_cuts(now);
         if self.tick_at.is_none_or(|at| at > now) {
             return;
         }
@@ -479,6 +515,8 @@ impl Driver {
             self.credentials.links.slabs.trim();
         }
         for id in due {
+            // This process may have computed, or been stopped: what came meanwhile is a sign of life.
+            self.read(id, now);
             if let Some(link) = self.links.get_mut(&id) {
                 link.link_mut().tick(now);
                 self.touch(id);
@@ -486,6 +524,19 @@ impl Driver {
             }
         }
         self.tick_at = self.links.values().filter_map(|link| link.link().timeout()).min();
+    }
+
+    /// Gives up links whose other ends cannot be reached, though nobody has agreed to give signs of life on them.
+    fn look_for_cuts(&mut self, now: Instant) {
+        if self.look_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let silence = self.credentials.silence;
+        let cut: Vec<LinkId> = self.links.iter().filter(|(_, link)| link.is_cut(silence)).map(|(id, _)| *id).collect();
+        let time = self.time(now);
+        cut.into_iter().for_each(|id| self.lost(id, End::Other, time));
+        let is_any_remote = self.links.values().any(TreeLink::is_remote);
+        self.look_at = is_any_remote.then(|| now + silence / 2);
     }
 
     /// Waits until everything was sent, but no longer than this.
@@ -514,4 +565,10 @@ fn listen_everywhere(options: &LinkOptions) -> io::Result<Listener> {
         // A machine without IPv6.
         Listener::bind(&Address::Tcp(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))), options)
     })
+}
+
+/// Where other hosts may reach this one.
+pub(crate) fn outside_addresses() -> Vec<IpAddr> {
+    // By the one that every host has, another one would find itself.
+    local_addresses().into_iter().filter(|address| !address.is_loopback()).collect()
 }

@@ -6,11 +6,12 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banyan_link::{Address, Event, Frame, Interest, Link, LinkError, Poller};
 
 use banyan_ndr::FormatId;
+use rustix::net::sockopt;
 
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
@@ -19,6 +20,12 @@ use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
 
 /// Bytes of a frame at most; longer messages travel in pieces.
 pub(super) const LONGEST_PAYLOAD: usize = 1 << 20;
+
+/// How long nothing may pass on a link to another host before the kernel asks whether that is still there, how long it
+/// waits for an answer, and how often it asks. What was sent and is not acknowledged is noticed sooner.
+const ASKED_AFTER: Duration = Duration::from_secs(5);
+const ASKED_EVERY: Duration = Duration::from_secs(1);
+const ASKED: u32 = 4;
 
 /// What came over a link.
 #[derive(Debug)]
@@ -47,6 +54,8 @@ pub(super) struct Dialling {
     pub(super) to: NodeId,
     /// Its addresses that were not tried yet.
     pub(super) rest: VecDeque<Address>,
+    /// How many addresses beyond this host were.
+    pub(super) tried: usize,
     /// Whether nobody listened at all those that were.
     pub(super) is_refused: bool,
 }
@@ -73,6 +82,9 @@ pub(super) struct TreeLink {
 
 impl TreeLink {
     pub(super) fn new(link: Link, is_local: bool) -> TreeLink {
+        if !is_local {
+            keep_alive(&link);
+        }
         TreeLink {
             link,
             encoder: Encoder::new(LONGEST_PAYLOAD),
@@ -86,6 +98,16 @@ impl TreeLink {
             learnt: None,
             is_closing: false,
         }
+    }
+
+    /// Whether it leads to another host.
+    pub(super) fn is_remote(&self) -> bool {
+        !self.is_local
+    }
+
+    /// Whether what was sent to the other host has not arrived there for so long.
+    pub(super) fn is_cut(&self, silence: Duration) -> bool {
+        !self.is_local && self.link.unacknowledged_for().is_some_and(|time| time >= silence)
     }
 
     /// The node that proved to be at the other end, if it dialled.
@@ -211,4 +233,14 @@ impl TreeLink {
         let _ = poller.remove(&self.link);
         debug_assert!(self.link.fds().0.as_raw_fd() == self.link.fds().1.as_raw_fd(), "tree links are sockets");
     }
+}
+
+/// Lets the kernel find out whether the other host is gone: front-ends and members are silent while they compute.
+fn keep_alive(link: &Link) {
+    let (socket, _) = link.fds();
+    // Without it the end of that host is noticed when there is something to send.
+    let _ = sockopt::set_tcp_keepidle(socket, ASKED_AFTER)
+        .and_then(|()| sockopt::set_tcp_keepintvl(socket, ASKED_EVERY))
+        .and_then(|()| sockopt::set_tcp_keepcnt(socket, ASKED))
+        .and_then(|()| sockopt::set_socket_keepalive(socket, true));
 }

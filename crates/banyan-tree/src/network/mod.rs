@@ -38,7 +38,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, local_addresses};
+use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, Ticket};
 use banyan_link::{Secret, SessionId};
 
 pub use options::{NetworkOptions, StreamOptions};
@@ -46,7 +46,7 @@ use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
 use crate::combiner::Combiners;
-use crate::driver::{Above, Bell, Credentials, Driver, Note};
+use crate::driver::{Above, Bell, Credentials, Driver, Note, outside_addresses};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
@@ -83,7 +83,8 @@ impl From<RankSet> for Communicator {
 }
 
 impl Network {
-    /// Starts members and the agents between, and returns when all members have joined.
+    /// Starts members and the agents between, and returns when all members have joined. It does not wait for those that
+    /// [attach](ProcessDistribution::attached): they come with the [`ticket`](Self::ticket), when they like.
     ///
     /// # Errors
     /// When processes cannot be started, or members do not join in time. Everything that was started is ended then.
@@ -94,8 +95,8 @@ impl Network {
         let formats = FormatBook::new();
         let filters = Combiners::new((options.filters)(), formats.clone());
         let node = Node::front_end(options.node.clone(), Arc::new(filters));
-        let mut driver = Driver::new(node, formats, Credentials::front_end(network, secret.clone()))?;
-        let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { local_addresses() };
+        let mut driver = Driver::new(node, formats, Credentials::front_end(network, secret.clone(), options.silence))?;
+        let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { outside_addresses() };
         let addresses = driver.listen(&beyond)?;
         let note = Note {
             network,
@@ -111,7 +112,9 @@ impl Network {
         session.layout = shape.or(session.layout);
         let session = launch(&mut driver, &distribution, &session)?;
         let mut core = Core::new(driver);
-        core.gather(&session, options.join_deadline)?;
+        if distribution.exe.is_some() {
+            core.gather(&session, options.join_deadline)?;
+        }
         Ok(Network { shared: Arc::new(Shared::new(core)?), session })
     }
 
@@ -120,7 +123,12 @@ impl Network {
         &self.session
     }
 
-    /// All members.
+    /// What processes need to [attach](crate::BackEnd::attach); `None` if all members are started.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        self.session.ticket()
+    }
+
+    /// All members, also those that have not attached yet.
     pub fn everyone(&self) -> Communicator {
         let mut members = RankSet::new();
         if let Some(last) = self.session.size().checked_sub(1) {

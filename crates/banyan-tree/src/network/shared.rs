@@ -148,9 +148,9 @@ impl Shared {
             }
             let timeout = core.driver.prepare(deadline);
             match self.waiting.try_lock() {
-                Ok(mut waiting) => {
+                Ok(waiting) => {
                     drop(core);
-                    self.drive(&mut waiting, timeout)?;
+                    self.drive(waiting, timeout)?;
                 }
                 Err(TryLockError::Poisoned(_)) => return Err(TreeError::Ended),
                 Err(TryLockError::WouldBlock) => {
@@ -162,15 +162,17 @@ impl Shared {
         }
     }
 
-    /// Waits for links and takes what has come.
-    fn drive(&self, waiting: &mut Waiting, timeout: Option<Duration>) -> Result<(), TreeError> {
-        let Waiting { poller, ready } = waiting;
-        poller.wait_asleep(timeout, ready)?;
+    /// Waits for links, takes what has come, and leaves the place to others.
+    fn drive(&self, mut waiting: MutexGuard<'_, Waiting>, timeout: Option<Duration>) -> Result<(), TreeError> {
+        let Waiting { poller, ready } = &mut *waiting;
+        let waited = poller.wait_asleep(timeout, ready);
         let mut core = self.core();
         core.driver.handle(ready);
         core.note_reports();
+        // Before the others can look: who finds the place taken while it holds the lock is asleep when it is told.
+        drop(waiting);
         drop(core);
         self.changed.notify_all();
-        Ok(())
+        Ok(waited?)
     }
 }

@@ -23,6 +23,17 @@ struct Timed {
     ones: u32,
 }
 
+/// The same as the others send, and more.
+#[derive(Record)]
+struct Padded {
+    value: i64,
+    ones: u32,
+    padding: Vec<u8>,
+}
+
+/// Bytes that are more.
+const PADDING: usize = 500;
+
 /// A large array.
 #[derive(Record)]
 struct Array {
@@ -77,6 +88,7 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
                 let value = i32::try_from(value).unwrap_or(i32::MAX);
                 back_end.send(incoming.stream, &Other { ones: 1, name: format!("member {rank}"), value })?;
             }
+            "padded" => back_end.send(incoming.stream, &Padded { value, ones: 1, padding: vec![1; PADDING] })?,
             _ => back_end.send(incoming.stream, &Value { value, ones: 1 })?,
         }
         if behaviour == "slow" && rank == 5 {

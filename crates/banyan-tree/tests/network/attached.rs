@@ -1,0 +1,125 @@
+//! Members that nobody of the network has started: they come when they like, and go.
+
+use std::process::{Child, Command};
+
+use banyan_boot::{ProcessDistribution, RankSet};
+use banyan_ndr::Record;
+use banyan_tree::{Network, NetworkOptions, Report};
+use rustix::process::{Signal, kill_process};
+
+use crate::relatives::agents;
+use crate::setup::{END, Order, SUMS, deadline, expect_wave, options, order, this_program};
+
+#[derive(Record)]
+struct Ones {
+    #[record(rename = "sum(ones)")]
+    ones: u64,
+}
+
+fn network(topology: &str) -> Network {
+    let options: NetworkOptions = options(topology);
+    Network::launch(&ProcessDistribution::attached(), &options).unwrap()
+}
+
+/// A process that attaches, and the rank it got.
+fn attach(network: &Network) -> (Child, u32) {
+    let (variable, ticket) = network.ticket().unwrap().to_env();
+    let child = Command::new(this_program()).args(["member", "serve"]).env(variable, ticket).spawn().unwrap();
+    let joined = members_of(network, |report| if let Report::Joined(members) = report { Some(members) } else { None });
+    assert_eq!(joined.len(), 1);
+    (child, joined.first().unwrap())
+}
+
+/// Waits for a report about members.
+fn members_of(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankSet {
+    loop {
+        if let Some(members) = wanted(network.next_event(deadline()).expect("it is told")) {
+            return members;
+        }
+    }
+}
+
+fn wait(children: Vec<Child>) {
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+pub(crate) fn members_that_attach_are_in_waves_from_then_on() {
+    let network = network("2x2");
+    assert!(network.members().is_empty(), "launching waits for nobody");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let (mut children, mut present) = (Vec::new(), RankSet::new());
+    for round in 0..4 {
+        let (child, rank) = attach(&network);
+        children.push(child);
+        present.insert(rank);
+        order(&stream, round * 50, 50, 0);
+        for number in round * 50..(round + 1) * 50 {
+            assert_eq!(*expect_wave(&stream, number).members(), present);
+        }
+    }
+    assert_eq!(present.to_string(), "0-3");
+    drop((stream, network));
+    wait(children);
+}
+
+pub(crate) fn a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on() {
+    let network = network("2x2");
+    let stream = network.open(&network.everyone(), "sum(ones)").unwrap();
+    let mut children: Vec<Child> = (0..2).map(|_| attach(&network).0).collect();
+    // Waves are numbered as the stream goes on, whatever members call them.
+    order(&stream, 0, 500, 1);
+    let next = || {
+        let wave = stream.recv(deadline()).unwrap();
+        assert_eq!(wave.read::<Ones>().unwrap().ones, wave.members().len());
+        wave.members().len()
+    };
+    (0..100).for_each(|_| assert_eq!(next(), 2));
+    children.push(attach(&network).0);
+    order(&stream, 500, 500, 0);
+    let before = (0..900).take_while(|_| next() == 2).count();
+    assert!(before < 900, "the third never came");
+    (1..500).for_each(|_| assert_eq!(next(), 3));
+    drop((stream, network));
+    wait(children);
+}
+
+pub(crate) fn members_that_leave_are_in_no_later_wave_and_others_take_no_notice() {
+    let network = network("2x2");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let (leaving, rank) = attach(&network);
+    let (staying, _) = attach(&network);
+    order(&stream, 0, 20, 0);
+    for number in 0..20 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 2);
+    }
+    let only = network.open(&RankSet::from_iter([rank]).into(), SUMS).unwrap();
+    only.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    let lost = members_of(&network, |report| if let Report::Lost(members) = report { Some(members) } else { None });
+    assert_eq!(lost, RankSet::from_iter([rank]));
+    wait(vec![leaving]);
+    let (late, _) = attach(&network);
+    order(&stream, 20, 20, 0);
+    for number in 20..40 {
+        let wave = expect_wave(&stream, number);
+        assert!(wave.members().len() == 2 && wave.members().is_disjoint(&lost), "{wave:?}");
+    }
+    drop((only, stream, network));
+    wait(vec![staying, late]);
+}
+
+pub(crate) fn attached_members_of_a_killed_agent_are_in_every_wave() {
+    let network = network("2x2");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let children: Vec<Child> = (0..4).map(|_| attach(&network).0).collect();
+    order(&stream, 0, 2_000, 0);
+    for number in 0..2_000 {
+        if number == 300 {
+            kill_process(agents()[0].1, Signal::KILL).unwrap();
+        }
+        assert_eq!(expect_wave(&stream, number).members().len(), 4, "wave {number}");
+    }
+    drop((stream, network));
+    wait(children);
+}

@@ -1,0 +1,69 @@
+//! Networks over hosts, with all agents there and with one killed.
+
+use std::io::Write;
+use std::process::{Child, Stdio};
+
+use banyan_boot::ProcessDistribution;
+use rustix::process::{Signal, kill_process};
+
+use crate::hosts::{HOSTS, MEMBERS, assert_clean, launch, network, ssh, worker};
+use crate::setup::{SUMS, deadline, expect_wave, order, this_program};
+
+pub(crate) fn members_on_four_hosts_give_the_right_sums() {
+    let network = network();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 2_000, 0);
+    for number in 0..2_000 {
+        assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS);
+    }
+    let some = network.open(&network.on_host(HOSTS[2]), SUMS).unwrap();
+    order(&some, 0, 1, 0);
+    assert_eq!(expect_wave(&some, 0).members().to_string(), "4-5");
+    drop((stream, some, network));
+    assert_clean();
+}
+
+pub(crate) fn members_attach_from_hosts_without_an_agent() {
+    let network = launch(&ProcessDistribution::attached().on(HOSTS[0], 2));
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let (variable, ticket) = network.ticket().unwrap().to_env();
+    // The host of the agent, and one that has none.
+    let mut members: Vec<Child> = Vec::new();
+    for host in &HOSTS[..2] {
+        let command = format!("exec env {variable}=fd:0 {} member serve", this_program().display());
+        let mut member = ssh(host).arg(command).stdin(Stdio::piped()).spawn().unwrap();
+        member.stdin.take().unwrap().write_all(ticket.as_bytes()).unwrap();
+        members.push(member);
+    }
+    while network.members().len() < 2 {
+        network.next_event(deadline()).expect("both join");
+    }
+    order(&stream, 0, 100, 0);
+    for number in 0..100 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 2);
+    }
+    drop((stream, network));
+    for mut member in members {
+        assert!(member.wait().unwrap().success());
+    }
+    assert_clean();
+}
+
+pub(crate) fn an_agent_killed_on_a_host_during_pipelined_waves_loses_none() {
+    let network = network();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 3_000, 0);
+    for number in 0..3_000 {
+        if number == 500 {
+            kill_process(worker(HOSTS[1]), Signal::KILL).unwrap();
+        }
+        assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
+    }
+    // Its members live on below agents of other hosts.
+    order(&stream, 3_000, 10, 0);
+    for number in 3_000..3_010 {
+        assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
+    }
+    drop((stream, network));
+    assert_clean();
+}

@@ -1,0 +1,37 @@
+//! Networks over test hosts, by ssh: links of the tree between hosts, agents that are killed there, hosts that are cut off.
+//!
+//! `cargo xtask test --only sessions` makes the hosts, runs these tests and removes the hosts. This program is the tests,
+//! and when it is started as such the agent and the member of a network.
+
+#[path = "../../../banyan-boot/tests/harness/mod.rs"]
+mod harness;
+#[path = "../network/member.rs"]
+mod member;
+#[path = "../network/setup.rs"]
+#[expect(dead_code, reason = "networks on this machine are set up there, too")]
+mod setup;
+
+mod cuts;
+mod hosts;
+mod losses;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    banyan_tree::become_agent_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["member", behaviour] => member::run(behaviour),
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
+    }
+}
+
+const TESTS: &[harness::Test] = tests![
+    losses::members_on_four_hosts_give_the_right_sums,
+    losses::members_attach_from_hosts_without_an_agent,
+    losses::an_agent_killed_on_a_host_during_pipelined_waves_loses_none,
+    cuts::a_host_that_is_cut_off_for_a_moment_is_in_every_wave,
+    cuts::a_host_that_is_cut_off_for_long_is_given_up_and_comes_back,
+    cuts::a_host_that_never_comes_back_ends_what_it_has,
+];
