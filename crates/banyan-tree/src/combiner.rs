@@ -5,6 +5,8 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use banyan_ndr::{Buffer, Format, FormatId};
 
@@ -41,12 +43,14 @@ const REMEMBERED: usize = 64;
 pub struct Combiners {
     filters: Filters,
     formats: FormatBook,
+    /// Nanoseconds in filters.
+    time: Arc<AtomicU64>,
 }
 
 impl Combiners {
     /// Makes these filters; formats are looked up, and entered, in this book.
     pub fn new(filters: Filters, formats: FormatBook) -> Combiners {
-        Combiners { filters, formats }
+        Combiners { filters, formats, time: Arc::default() }
     }
 }
 
@@ -74,7 +78,28 @@ impl Combiners {
 impl Transformations for Combiners {
     fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
         let (name, filter) = self.filter(text)?;
-        Ok(Box::new(Combiner::new(name, filter, self.formats.clone())))
+        let combiner = Combiner::new(name, filter, self.formats.clone());
+        Ok(Box::new(Timed { combiner, time: Arc::clone(&self.time) }))
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_nanos(self.time.load(Ordering::Relaxed))
+    }
+}
+
+/// A combiner whose time is counted.
+struct Timed {
+    combiner: Combiner,
+    time: Arc<AtomicU64>,
+}
+
+impl Transformation for Timed {
+    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+        let begin = Instant::now();
+        let combined = self.combiner.combine(parts, place);
+        // Runs of less than centuries.
+        self.time.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        combined
     }
 }
 
@@ -95,7 +120,7 @@ struct Combiner {
     seen: Option<(Wave, Made)>,
 }
 
-impl Transformation for Combiner {
+impl Combiner {
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
         let first = parts.first().map_or(Wave(0), |part| part.first);
         let places = self.find_formats(parts)?;

@@ -49,8 +49,8 @@ pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
 pub use network::{Communicator, Network, NetworkOptions, Stream, StreamOptions, Wave};
 pub use node::{
-    Action, Chance, Delivery, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report, SendError,
-    StreamCounters, Traffic,
+    Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
+    SendError, StreamCounters, Traffic,
 };
 pub use run::{BadBodies, Bodies, Run};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};

@@ -7,6 +7,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 
@@ -78,6 +79,15 @@ pub enum Message {
         stream: StreamId,
         /// The first packet that someone has not taken.
         until: u64,
+    },
+    /// Upwards: what a node has done.
+    Counted {
+        /// The number of the question.
+        question: u32,
+        /// The node.
+        node: NodeId,
+        /// Its answer.
+        figures: Box<Figures>,
     },
     /// Upwards: send me the packets from this one on.
     Resend {
@@ -177,6 +187,8 @@ pub enum Packet {
     Close(StreamId),
     /// On the control stream: the network has ended.
     Over,
+    /// On the control stream: every node is to say what it has done; the number of the question.
+    Count(u32),
     /// On any other: a record for its members.
     Record {
         /// The caller's tag.
@@ -207,7 +219,7 @@ impl Packet {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
             Packet::Scatter(scatter) => scatter.bodies.size() + size_of::<Packet>() + size_of::<Scatter>(),
-            Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
+            Packet::Open(_) | Packet::Close(_) | Packet::Over | Packet::Count(_) => size_of::<Packet>(),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! This is the node's view, which knows nothing of formats. [`Combiners`](crate::Combiners) makes transformations of
 //! filters, which see one wave at a time.
 
+use std::time::Duration;
+
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 
@@ -33,4 +35,9 @@ pub trait Transformations: Send {
     /// # Errors
     /// If this node cannot do that.
     fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError>;
+
+    /// The time that all of them have taken so far, if that is known.
+    fn time(&self) -> Duration {
+        Duration::ZERO
+    }
 }

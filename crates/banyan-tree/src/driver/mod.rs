@@ -28,7 +28,7 @@ use tree_link::{Arrival, Dialling, End, LONGEST_PAYLOAD, TreeLink};
 use crate::format_book::FormatBook;
 use crate::ids::{LinkId, NodeId, Time};
 use crate::message::Message;
-use crate::node::{Action, Node, Report};
+use crate::node::{Action, LinkFigures, Node, Report};
 use crate::wire::AddressBook;
 
 /// The first frame to a member, on the socket that it inherits: its [`Note`].
@@ -395,6 +395,10 @@ impl Driver {
                     }
                 }
                 Action::Close(id) => self.close(id),
+                Action::Count(question) => {
+                    let figures = self.link_figures();
+                    self.node.answer(question, figures);
+                }
                 Action::Report(report) => {
                     if self.reports.len() == REPORTS {
                         self.reports.pop_front();
@@ -417,6 +421,20 @@ impl Driver {
         if let Some(link) = self.links.remove(&id) {
             link.unregister(&self.poller);
         }
+    }
+
+    fn link_figures(&self) -> LinkFigures {
+        let mut figures = LinkFigures::default();
+        for link in self.links.values() {
+            let counters = link.link().counters();
+            figures.frames_sent += counters.frames_sent;
+            figures.frames_received += counters.frames_received;
+            figures.bytes_sent += counters.bytes_sent;
+            figures.bytes_received += counters.bytes_received;
+            figures.credit_stalls += counters.credit_stalls;
+            figures.queued += link.queued() as u64;
+        }
+        figures
     }
 
     fn note_adrift(&mut self) {

@@ -33,6 +33,7 @@ mod options;
 mod shared;
 mod stream;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -51,7 +52,8 @@ use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
 use crate::layout;
-use crate::node::{Node, NodeCounters, Report};
+use crate::message::Place;
+use crate::node::{Figures, Node, NodeCounters, Report};
 
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -171,6 +173,32 @@ impl Network {
     /// What happens to the tree: members join and are lost, nodes move. `None` when the deadline has passed.
     pub fn next_event(&self, deadline: Option<Instant>) -> Option<Report> {
         self.shared.wait(deadline, |core| core.events.pop_front().map(Ok)).ok()
+    }
+
+    /// The tree as it is now: every node below the front-end with its parent, by number. Agents have the numbers of
+    /// [`Session::layout`], from 1 on; members have a rank.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = self.shared.core().driver.node().places().copied().collect();
+        places.sort_by_key(|place| place.node);
+        places
+    }
+
+    /// What every node of the tree has done, asked for through the tree itself. Members answer when they next wait or
+    /// send. After the deadline: of those who have answered.
+    ///
+    /// # Errors
+    /// When the network has ended.
+    pub fn figures(&self, deadline: Instant) -> Result<BTreeMap<NodeId, Figures>, TreeError> {
+        self.shared.core().driver.node_mut().ask_figures();
+        let answered = |core: &mut Core| {
+            let node = core.driver.node();
+            let answers = node.figures()?;
+            (answers.len() > node.places().len()).then(|| Ok(answers.clone()))
+        };
+        match self.shared.wait(Some(deadline), answered) {
+            Err(TreeError::TimedOut) => Ok(self.shared.core().driver.node().figures().cloned().unwrap_or_default()),
+            answers => answers,
+        }
     }
 
     /// What the front-end's own node has done so far.

@@ -91,6 +91,11 @@ impl Below {
         self.links.len()
     }
 
+    /// Where everyone below is, in no order.
+    pub(super) fn places(&self) -> impl ExactSizeIterator<Item = &Place> {
+        self.places.values()
+    }
+
     /// How many children a node below has.
     pub(super) fn degree_of(&self, node: NodeId) -> usize {
         self.children.get(&node).map_or(0, BTreeSet::len)

@@ -43,6 +43,7 @@ impl Node {
             Message::Hurry(stream) => self.hurry(stream),
             Message::Received { stream, until } => self.received_until(link, stream, until),
             Message::Resend { stream, from } => self.resend(link, stream, from),
+            Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             // A child says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
         }

@@ -25,6 +25,7 @@ mod chance;
 mod children;
 mod counters;
 mod end;
+mod figures;
 mod gathering;
 mod kept;
 mod ledger;
@@ -52,6 +53,7 @@ use stream::Stream;
 
 pub use chance::Chance;
 pub use counters::{NodeCounters, StreamCounters, Traffic};
+pub use figures::{Figures, LinkFigures};
 pub use packets::{Received, SendError};
 pub use records::RecordCounters;
 pub use waves::Delivery;
@@ -118,6 +120,8 @@ pub enum Action {
     Close(LinkId),
     /// Tell the user.
     Report(Report),
+    /// Say what the links have done, by [`Node::answer`] to this question.
+    Count(u32),
 }
 
 /// What users may want to know.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
+use super::figures::Inquiry;
 use super::{Node, Report};
 use crate::ids::{NodeId, StreamId, Time};
 use crate::message::{Gone, Place, Resume};
@@ -19,6 +20,7 @@ pub(super) struct Root {
     /// Whether someone who was adrift has come back or was given up, so that packets kept for it may go.
     has_settled: bool,
     next_stream: u32,
+    pub(super) inquiry: Inquiry,
 }
 
 /// A node without a parent.

@@ -14,7 +14,7 @@ use super::sum::{FAILING, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
-use crate::node::{Action, Chance, Node, NodeCounters, NodeOptions, Report};
+use crate::node::{Action, Chance, LinkFigures, Node, NodeCounters, NodeOptions, Report};
 use crate::synchronisation::Synchronisation;
 
 /// How long a message takes, and how much longer it may take.
@@ -292,6 +292,7 @@ impl<'p, 't> World<'p, 't> {
                 }
                 Action::Close(link) => self.put(node, link, Arrival::Closed),
                 Action::Report(report) => self.reported(node, report)?,
+                Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
         }
         self.outcome.degree = self.outcome.degree.max(self.nodes[node].node.degree());

@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use crate::ids::{Epoch, NodeId, StreamId, Wave};
 use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter};
+use crate::node::Figures;
 use crate::run::{Bodies, Run};
 
 use super::book::AddressBook;
@@ -19,9 +20,9 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, LARGEST_NUMBER,
-    LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FRESH, GONE, HURRY,
+    LARGEST_NUMBER, LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
+    RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -106,13 +107,18 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
-            RECORD | SCATTER | OPEN | CLOSE | OVER => {
+            RECORD | SCATTER | OPEN | CLOSE | OVER | COUNT => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
             RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },
             SKIPPED => Message::Skipped { stream, until: numbered(frame, &mut reader)? },
+            COUNTED => Message::Counted {
+                question: frame.sequence,
+                node: NodeId(frame.stream),
+                figures: Box::new(figures(&mut reader)?),
+            },
             TAKEN => Message::Taken { stream, bytes: numbered(frame, &mut reader)? },
             kind => return Err(WireError::Kind(kind.number())),
         };
@@ -174,6 +180,7 @@ impl Decoder {
                 Packet::Open(Arc::new(Opening { stream, members, transformation, synchronisation }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
+            COUNT => Packet::Count(frame.sequence),
             SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             _ => {
                 let format = format(frame, reader)?;
@@ -233,6 +240,14 @@ fn bodies(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Bytes
         reader.rest();
         bytes
     })
+}
+
+fn figures(reader: &mut Reader<'_>) -> Result<Figures, WireError> {
+    let mut numbers = [0; Figures::NUMBERS];
+    for number in &mut numbers {
+        *number = u64::from_le_bytes(reader.array("a figure")?);
+    }
+    Ok(Figures::from_numbers(numbers))
 }
 
 /// Waves to which nothing is contributed.

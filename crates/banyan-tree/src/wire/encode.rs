@@ -14,9 +14,10 @@ use crate::run::{Bodies, Run};
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, FRESH,
-    GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces, structure,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
+    COUNTED, FRESH, GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
+    RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces,
+    structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -76,6 +77,10 @@ impl Encoder {
             Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
             Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
+            Message::Counted { question, node, figures } => {
+                let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
+                self.push(frame(COUNTED, node.0, *question), payload, out);
+            }
             Message::Taken { stream, bytes } => out.push(numbered(TAKEN, *stream, *bytes)),
         }
     }
@@ -95,6 +100,10 @@ impl Encoder {
                 out.push(Frame { payload, ..frame(CLOSE, stream.0, closed.0) });
             }
             Packet::Over => out.push(numbered(OVER, stream, sequence)),
+            Packet::Count(question) => {
+                let payload = Bytes::copy_from_slice(&sequence.to_le_bytes());
+                out.push(Frame { payload, ..frame(COUNT, stream.0, *question) });
+            }
             Packet::Scatter(scatter) => self.scatter(stream, sequence, scatter, out),
             Packet::Record { tag, format, body } => {
                 let mut head = head_before(HEAD_BYTES, body);

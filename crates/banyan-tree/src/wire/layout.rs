@@ -4,9 +4,9 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, FRESH, GONE, HURRY, MEMBERS, MORE,
-    OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, TAKEN,
-    URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FRESH, GONE, HURRY,
+    MEMBERS, MORE, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES,
+    SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -42,6 +42,8 @@ impl Layout {
             OPEN => Layout::numbered("the opening of a stream"),
             CLOSE => Layout::numbered("the end of a stream"),
             OVER => Layout::numbered("the end of the network"),
+            COUNT => Layout::numbered("a question for figures"),
+            COUNTED => Layout::numbered("the figures of a node"),
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
             SKIPPED => Layout::numbered("a notice of lost packets"),

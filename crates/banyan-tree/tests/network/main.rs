@@ -40,6 +40,7 @@ const TESTS: &[harness::Test] = tests![
     streams::a_slow_front_end_slows_members_and_loses_nothing,
     streams::several_threads_wait_at_once,
     streams::every_member_gets_its_own_part_of_a_scatter,
+    streams::every_node_says_what_it_has_done_and_where_it_is,
     synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
     synchronisations::records_that_wait_for_nobody_all_come,
     synchronisations::records_are_put_together_by_intervals_of_a_field,

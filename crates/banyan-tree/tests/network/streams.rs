@@ -148,3 +148,22 @@ pub(crate) fn every_member_gets_its_own_part_of_a_scatter() {
         assert!(error.contains("give one for each"), "{error}");
     }
 }
+
+pub(crate) fn every_node_says_what_it_has_done_and_where_it_is() {
+    let network = network("2x2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 100, 0);
+    (0..100).for_each(|number| drop(expect_wave(&stream, number)));
+    let figures = network.figures(deadline().unwrap()).unwrap();
+    let places = network.places();
+    assert_eq!((figures.len(), places.len()), (1 + 6 + 8, 6 + 8));
+    for place in &places {
+        let of = figures[&place.node];
+        assert_eq!(of.waves_up, 100, "{place:?} {of:?}");
+        assert_eq!(of.children, places.iter().filter(|other| other.parent == place.node).count() as u64);
+        assert_eq!(of.filter_nanoseconds > 0, place.rank.is_none(), "{of:?}");
+        assert!(of.links.bytes_sent > of.bytes_up && of.links.frames_received > 0, "{of:?}");
+    }
+    let ranks: Vec<u32> = places.iter().filter_map(|place| place.rank).collect();
+    assert_eq!(ranks, (0..8).collect::<Vec<_>>());
+}

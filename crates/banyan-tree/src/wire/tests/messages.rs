@@ -53,6 +53,7 @@ fn any_packet() -> impl Strategy<Value = Message> {
         4 => (any::<u32>(), format(), body()).prop_map(|(tag, format, body)| Packet::Record { tag, format, body }),
         1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
         1 => Just(Packet::Over),
+        1 => any::<u32>().prop_map(Packet::Count),
         1 => (any::<u32>(), bodies()).prop_map(|(tag, bodies)| {
             let mut members = RankSet::new();
             members.insert_range(7..=6 + bodies.len());
