@@ -237,8 +237,11 @@ fn a_stream_without_a_filter_has_the_records_of_all_in_the_order_of_ranks() {
     assert!(Collected::read(&format, half, &Limits::default()).is_err());
 }
 
+/// Waves with their records, what was refused, and the format of the records with the book it is in.
+type Made = (Vec<(u64, Vec<u8>)>, Vec<String>, FormatBook, FormatId);
+
 /// Opens a stream of intervals of ten, and puts records of member 7 into it: pairs of time and load.
-fn aligned(text: &str, records: &[(i64, i64)]) -> (Vec<(u64, Vec<u8>)>, Vec<String>, FormatBook, FormatId) {
+fn aligned(text: &str, records: &[(i64, i64)]) -> Made {
     let format = CStruct::new("timed", 16, 8).int("time", 0, 8).int("load", 8, 8).build().unwrap();
     let formats = FormatBook::new();
     let synchronisation = "interval time 10 from 100".parse().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, TreeError};
 
-use crate::setup::{END, Order, SEND, Value, value};
+use crate::setup::{END, Order, SEND, Value, compute, value};
 
 /// The same record as the others send, of another machine's making: other types in another order.
 #[derive(Record)]
@@ -42,7 +42,7 @@ struct Array {
 
 pub(crate) fn run(behaviour: &str) -> ExitCode {
     if behaviour == "never" {
-        std::thread::sleep(Duration::from_secs(600));
+        compute(Duration::from_secs(600));
     }
     match serve(behaviour) {
         Ok(()) | Err(TreeError::Ended) => ExitCode::SUCCESS,
@@ -85,11 +85,11 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
         }
         if behaviour == "slow" && rank == 5 {
             back_end.flush()?;
-            std::thread::sleep(Duration::from_secs(1));
+            compute(Duration::from_secs(1));
         }
         if order.pause > 0 {
             back_end.flush()?;
-            std::thread::sleep(Duration::from_millis(order.pause.into()));
+            compute(Duration::from_millis(order.pause.into()));
         }
     }
     Ok(())

@@ -53,6 +53,14 @@ pub(crate) fn deadline() -> Option<Instant> {
     Some(Instant::now() + PATIENCE)
 }
 
+/// Lets time pass, as a program does that computes.
+pub(crate) fn compute(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
+    }
+}
+
 pub(crate) fn this_program() -> PathBuf {
     std::env::current_exe().unwrap()
 }

@@ -6,7 +6,7 @@ use banyan_boot::RankSet;
 use banyan_ndr::Record;
 use banyan_tree::TreeError;
 
-use crate::setup::{SUMS, Sums, deadline, expect_wave, network, options, order, value};
+use crate::setup::{SUMS, Sums, compute, deadline, expect_wave, network, options, order, value};
 
 #[derive(Record, Debug, PartialEq)]
 struct Largest {
@@ -110,7 +110,7 @@ pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {
     // Far more than anyone may be ahead.
     order(&stream, 0, 30_000, 0);
     expect_wave(&stream, 0);
-    std::thread::sleep(Duration::from_secs(2));
+    compute(Duration::from_secs(2));
     for number in 1..30_000 {
         expect_wave(&stream, number);
     }

@@ -6,7 +6,7 @@ use banyan_boot::RankSet;
 use banyan_tree::{Network, Report, Stream};
 
 use crate::hosts::{ADRIFT, Cut, HOSTS, MEMBERS, assert_clean, assert_nobody, network};
-use crate::setup::{SUMS, deadline, expect_wave, order};
+use crate::setup::{PATIENCE, SUMS, compute, deadline, expect_wave, order};
 
 /// Longer than an agent may be silent, and not so long that it is given up.
 const MOMENT: Duration = Duration::from_secs(3);
@@ -38,7 +38,7 @@ fn joined(report: &Report) -> Option<&RankSet> {
 
 /// Takes waves until some members are in them, or are not; the number of the next wave.
 fn until(stream: &Stream, from: u64, is: impl Fn(&RankSet) -> bool) -> u64 {
-    let end = Instant::now() + crate::setup::PATIENCE;
+    let end = Instant::now() + PATIENCE;
     (from..)
         .find(|number| {
             assert!(Instant::now() < end, "wave {number} is not as expected");
@@ -56,11 +56,8 @@ pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
     for number in 0..waves {
         if number == 100 {
             let host = Cut::off(HOST);
-            let end = Instant::now() + MOMENT;
             cut = Some(std::thread::spawn(move || {
-                while Instant::now() < end {
-                    std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
-                }
+                compute(MOMENT);
                 drop(host);
             }));
         }
