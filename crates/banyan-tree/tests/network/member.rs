@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use banyan_boot::Member;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, TreeError};
 
@@ -54,6 +55,10 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
 }
 
 fn serve(behaviour: &str) -> Result<(), TreeError> {
+    if behaviour == "suspicious" {
+        let member = Member::join()?;
+        assert!(member.note().is_empty(), "the secret of the network is for agents");
+    }
     let mut back_end = BackEnd::join()?;
     loop {
         let incoming = back_end.recv(None)?;
