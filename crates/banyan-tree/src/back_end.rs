@@ -21,7 +21,7 @@ use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
 use crate::node::{Node, Received, Report, SendError};
-use crate::pending::Pending;
+use crate::pending::{Pending, tick};
 use crate::record_reader::RecordReader;
 use crate::reduce::{Aligned, Alignment, Filters};
 use crate::run::{Bodies, shared};
@@ -43,6 +43,8 @@ pub struct BackEnd {
     combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
+    /// When it was looked for what has come, by a sender's clock.
+    looked: i64,
     patience: Duration,
     is_over: bool,
     /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
@@ -130,6 +132,7 @@ impl BackEnd {
             aligned: BTreeMap::new(),
             combiners,
             last: StreamId::CONTROL,
+            looked: 0,
             patience: note.options.adrift * ADRIFT_TIMES,
             is_over: false,
             _attached: attached,
@@ -205,7 +208,10 @@ impl BackEnd {
         pending.add(|bytes| encode_body_into(record, bytes))?;
         if pending.is_due() {
             self.contribute(stream)?;
-            self.driver.prepare(None);
+            self.set_going()?;
+            if self.is_over {
+                return Err(TreeError::Ended);
+            }
         }
         Ok(())
     }
@@ -252,14 +258,11 @@ impl BackEnd {
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
         let bodies = Bodies::one(format.id(), shared(body));
-        loop {
-            match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
-                // What is over, or closed, nobody waits for.
-                Err(SendError::Full) => self.wait(None)?,
-                Ok(()) | Err(_) => break,
-            }
+        // What is over, or closed, nobody waits for.
+        while let Err(SendError::Full) = self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
+            self.wait(None)?;
         }
-        self.driver.prepare(None);
+        self.set_going()?;
         Ok(())
     }
 
@@ -286,7 +289,7 @@ impl BackEnd {
         for stream in due {
             self.contribute(stream)?;
         }
-        self.driver.prepare(None);
+        self.set_going()?;
         Ok(())
     }
 
@@ -309,6 +312,18 @@ impl BackEnd {
                 }
             }
         }
+    }
+
+    /// Sends what the node has to send, and now and then takes what has come: who only sends has to hear, too, that its
+    /// agent is gone.
+    fn set_going(&mut self) -> Result<(), TreeError> {
+        let tick = tick();
+        if tick == self.looked {
+            self.driver.prepare(None);
+            return Ok(());
+        }
+        self.looked = tick;
+        self.turn(Some(Instant::now()))
     }
 
     fn take(&mut self) -> Option<Incoming> {

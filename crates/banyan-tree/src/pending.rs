@@ -94,7 +94,7 @@ impl Pending {
 }
 
 /// A number that changes every few milliseconds and costs nothing to look at.
-fn tick() -> i64 {
+pub(crate) fn tick() -> i64 {
     let time = clock_gettime(ClockId::MonotonicCoarse);
     time.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec)
 }

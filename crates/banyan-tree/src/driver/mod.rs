@@ -345,6 +345,8 @@ impl Driver {
             match link.next(&mut self.book, &self.formats) {
                 None => return,
                 Some(Arrival::Opened) => {
+                    // From now on signs of life are due, which is sooner than what was due until now.
+                    self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
                     if let Some(Dialling { to, .. }) = link.dialling.take() {
                         if to == NodeId::ROOT {
                             self.front_end_refused = 0;

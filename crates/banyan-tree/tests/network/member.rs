@@ -1,12 +1,13 @@
 //! Members of the tests.
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use banyan_boot::Member;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, TreeError};
 
-use crate::setup::{END, Order, SEND, Value, value};
+use crate::setup::{END, Order, SEND, Value, compute, value};
 
 /// The same record as the others send, of another machine's making: other types in another order.
 #[derive(Record)]
@@ -42,7 +43,7 @@ struct Array {
 
 pub(crate) fn run(behaviour: &str) -> ExitCode {
     if behaviour == "never" {
-        busy_for(Duration::from_secs(600));
+        compute(Duration::from_secs(600));
     }
     match serve(behaviour) {
         Ok(()) | Err(TreeError::Ended) => ExitCode::SUCCESS,
@@ -53,15 +54,11 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
     }
 }
 
-/// Takes as long as a computation that does not look at the network.
-pub(crate) fn busy_for(time: Duration) {
-    let end = Instant::now() + time;
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-        std::thread::park_timeout(left);
-    }
-}
-
 fn serve(behaviour: &str) -> Result<(), TreeError> {
+    if behaviour == "suspicious" {
+        let member = Member::join()?;
+        assert!(member.note().is_empty(), "the secret of the network is for agents");
+    }
     let mut back_end = BackEnd::join()?;
     loop {
         let incoming = back_end.recv(None)?;
@@ -93,11 +90,11 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
         }
         if behaviour == "slow" && rank == 5 {
             back_end.flush()?;
-            busy_for(Duration::from_secs(1));
+            compute(Duration::from_secs(1));
         }
         if order.pause > 0 {
             back_end.flush()?;
-            busy_for(Duration::from_millis(order.pause.into()));
+            compute(Duration::from_millis(order.pause.into()));
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use rustix::process::Pid;
 
 use crate::harness::processes::{status, words};
 use crate::relatives::others;
-use crate::setup::{SUMS, expect_wave, options, order, this_program};
+use crate::setup::{SUMS, assert_settled, expect_wave, options, order, this_program};
 
 /// Eight agents, a thousand members.
 const TOPOLOGY: &str = "8x125";
@@ -85,5 +85,6 @@ pub(crate) fn a_thousand_members_and_a_front_end_that_does_not_receive_stay_with
     for number in 1..WAVES {
         assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
     }
+    assert_settled(&network);
     println!("resident at most, in KiB: {:?}", assert_bounded("in the end"));
 }

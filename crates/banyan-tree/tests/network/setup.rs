@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{Launcher, ProcessDistribution, SessionOptions};
 use banyan_ndr::Record;
-use banyan_tree::{Network, NetworkOptions, Stream, Wave};
+use banyan_tree::{Network, NetworkOptions, Report, Stream, Wave};
 
 /// Nothing here takes a third of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,6 +51,21 @@ pub(crate) fn value(rank: u32, wave: u64) -> i64 {
 
 pub(crate) fn deadline() -> Option<Instant> {
     Some(Instant::now() + PATIENCE)
+}
+
+/// Says that nobody has lost its parent so far.
+pub(crate) fn assert_settled(network: &Network) {
+    while let Some(report) = network.next_event(Some(Instant::now())) {
+        assert!(matches!(report, Report::Joined(_)), "{report:?}");
+    }
+}
+
+/// Lets time pass, as a program does that computes.
+pub(crate) fn compute(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
+    }
 }
 
 pub(crate) fn this_program() -> PathBuf {

@@ -6,7 +6,9 @@ use banyan_boot::RankSet;
 use banyan_ndr::Record;
 use banyan_tree::TreeError;
 
-use crate::setup::{Order, SEND, SUMS, Sums, deadline, expect_wave, network, options, order, value};
+use crate::setup::{
+    Order, SEND, SUMS, Sums, assert_settled, compute, deadline, expect_wave, network, options, order, value,
+};
 
 #[derive(Record, Debug, PartialEq)]
 struct Largest {
@@ -94,6 +96,13 @@ pub(crate) fn members_that_send_other_formats_are_reduced_alike() {
     }
 }
 
+pub(crate) fn members_that_agents_start_learn_nothing_but_by_their_sockets() {
+    let network = network("1x2", "suspicious");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 2);
+}
+
 pub(crate) fn a_member_that_never_joins_is_named() {
     let begin = Instant::now();
     let mut options = options("1x2");
@@ -110,10 +119,12 @@ pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {
     // Far more than anyone may be ahead.
     order(&stream, 0, 30_000, 0);
     expect_wave(&stream, 0);
-    crate::member::busy_for(Duration::from_secs(2));
+    compute(Duration::from_secs(2));
     for number in 1..30_000 {
         expect_wave(&stream, number);
     }
+    // What agents said meanwhile was in the sockets.
+    assert_settled(&network);
 }
 
 pub(crate) fn several_threads_wait_at_once() {

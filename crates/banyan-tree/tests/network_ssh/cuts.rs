@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
-use banyan_tree::{Network, Report, Stream};
+use banyan_tree::{Network, NodeOptions, Report, Stream};
 
 use crate::hosts::{ADRIFT, Cut, HOSTS, MEMBERS, assert_clean, assert_nobody, network};
-use crate::setup::{SUMS, deadline, expect_wave, order};
+use crate::setup::{PATIENCE, SUMS, compute, deadline, expect_wave, order};
 
 /// Longer than an agent may be silent, and not so long that it is given up.
 const MOMENT: Duration = Duration::from_secs(3);
@@ -38,7 +38,7 @@ fn joined(report: &Report) -> Option<&RankSet> {
 
 /// Takes waves until some members are in them, or are not; the number of the next wave.
 fn until(stream: &Stream, from: u64, is: impl Fn(&RankSet) -> bool) -> u64 {
-    let end = Instant::now() + crate::setup::PATIENCE;
+    let end = Instant::now() + PATIENCE;
     (from..)
         .find(|number| {
             assert!(Instant::now() < end, "wave {number} is not as expected");
@@ -48,7 +48,7 @@ fn until(stream: &Stream, from: u64, is: impl Fn(&RankSet) -> bool) -> u64 {
 }
 
 pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
-    let network = network();
+    let network = network("serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     let waves = 2_000;
     order(&stream, 0, waves, PAUSE);
@@ -56,11 +56,8 @@ pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
     for number in 0..waves {
         if number == 100 {
             let host = Cut::off(HOST);
-            let end = Instant::now() + MOMENT;
             cut = Some(std::thread::spawn(move || {
-                while Instant::now() < end {
-                    std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
-                }
+                compute(MOMENT);
                 drop(host);
             }));
         }
@@ -72,7 +69,7 @@ pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
 }
 
 pub(crate) fn a_host_that_is_cut_off_for_long_is_given_up_and_comes_back() {
-    let network = network();
+    let network = network("serve");
     let all: RankSet = network.members();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 100_000, PAUSE);
@@ -89,6 +86,7 @@ pub(crate) fn a_host_that_is_cut_off_for_long_is_given_up_and_comes_back() {
     }
     drop(cut);
     let with = until(&stream, without + 50, |members| *members == all);
+    assert!(with < NodeOptions::default().window_waves, "members that only send hear of it all the same");
     let mut back = RankSet::new();
     while back.to_string() != THERE {
         // Together or one by one, and after those who joined first.
@@ -102,7 +100,7 @@ pub(crate) fn a_host_that_is_cut_off_for_long_is_given_up_and_comes_back() {
 }
 
 pub(crate) fn a_host_that_never_comes_back_ends_what_it_has() {
-    let network = network();
+    let network = network("serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 10, 0);
     for number in 0..10 {

@@ -40,8 +40,8 @@ pub(crate) fn ssh(host: &str) -> Command {
 }
 
 /// A network of this program's agents and members on all hosts.
-pub(crate) fn network() -> Network {
-    let members = ProcessDistribution::new(this_program(), ["member", "serve"]);
+pub(crate) fn network(behaviour: &str) -> Network {
+    let members = ProcessDistribution::new(this_program(), ["member", behaviour]);
     launch(&HOSTS.into_iter().fold(members, |members, host| members.on(host, EACH)))
 }
 

@@ -2,15 +2,17 @@
 
 use std::io::Write;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use banyan_boot::ProcessDistribution;
+use banyan_ndr::Record;
 use rustix::process::{Signal, kill_process};
 
 use crate::hosts::{HOSTS, MEMBERS, assert_clean, launch, network, ssh, worker};
-use crate::setup::{SUMS, deadline, expect_wave, order, this_program};
+use crate::setup::{SUMS, assert_settled, compute, deadline, expect_wave, order, this_program};
 
 pub(crate) fn members_on_four_hosts_give_the_right_sums() {
-    let network = network();
+    let network = network("serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 2_000, 0);
     for number in 0..2_000 {
@@ -20,6 +22,32 @@ pub(crate) fn members_on_four_hosts_give_the_right_sums() {
     order(&some, 0, 1, 0);
     assert_eq!(expect_wave(&some, 0).members().to_string(), "4-5");
     drop((stream, some, network));
+    assert_clean();
+}
+
+#[derive(Record)]
+struct ArraySum {
+    #[record(rename = "sum(values)")]
+    values: Vec<f64>,
+}
+
+pub(crate) fn a_front_end_that_computes_for_long_loses_nobody() {
+    let network = network("array");
+    let stream = network.open(&network.everyone(), "sum(values)").unwrap();
+    let waves = 20;
+    // Arrays of a megabyte: more than there is room for on the way.
+    order(&stream, 0, waves, 0);
+    for number in 0..waves {
+        let wave = stream.recv(deadline()).unwrap();
+        assert_eq!((wave.number(), wave.members().len()), (number, MEMBERS));
+        assert_eq!(wave.read::<ArraySum>().unwrap().values[999], 999.0 * 8.0 + 28.0);
+        if number == 0 {
+            // Five times as long as silence may last.
+            compute(Duration::from_secs(5));
+        }
+    }
+    assert_settled(&network);
+    drop((stream, network));
     assert_clean();
 }
 
@@ -50,7 +78,7 @@ pub(crate) fn members_attach_from_hosts_without_an_agent() {
 }
 
 pub(crate) fn an_agent_killed_on_a_host_during_pipelined_waves_loses_none() {
-    let network = network();
+    let network = network("serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 3_000, 0);
     for number in 0..3_000 {

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
 
 const TESTS: &[harness::Test] = tests![
     losses::members_on_four_hosts_give_the_right_sums,
+    losses::a_front_end_that_computes_for_long_loses_nobody,
     losses::members_attach_from_hosts_without_an_agent,
     losses::an_agent_killed_on_a_host_during_pipelined_waves_loses_none,
     cuts::a_host_that_is_cut_off_for_a_moment_is_in_every_wave,
