@@ -11,7 +11,6 @@ mod attached;
 mod front_end;
 mod losses;
 mod member;
-mod memory;
 mod setup;
 mod streams;
 mod synchronisations;
@@ -53,7 +52,6 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_member_is_missing_in_later_waves,
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
-    memory::a_thousand_members_and_a_front_end_that_does_not_receive_stay_within_their_bounds,
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use banyan_boot::RankSet;
+use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_tree::TreeError;
+use banyan_tree::{Network, NetworkOptions, TreeError};
 
 use crate::setup::{
-    Order, SEND, SUMS, Sums, assert_settled, compute, deadline, expect_wave, network, options, order, value,
+    Order, SEND, SUMS, Sums, assert_settled, compute, deadline, expect_wave, network, options, order, this_program,
+    value,
 };
 
 #[derive(Record, Debug, PartialEq)]
@@ -107,19 +108,21 @@ pub(crate) fn a_member_that_never_joins_is_named() {
     let begin = Instant::now();
     let mut options = options("1x2");
     options.join_deadline = Duration::from_millis(300);
-    let program = banyan_boot::ProcessDistribution::new(crate::setup::this_program(), ["member", "never"]);
-    let error = banyan_tree::Network::launch(&program, &options).unwrap_err();
+    let program = ProcessDistribution::new(this_program(), ["member", "never"]);
+    let error = Network::launch(&program, &options).unwrap_err();
     assert!(matches!(&error, TreeError::NotJoined { missing, .. } if missing.to_string() == "0-1"), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
 pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {
-    let network = network("2x8", "serve");
+    let silence = Duration::from_secs(2);
+    let program = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let network = Network::launch(&program, &NetworkOptions { silence, ..options("2x8") }).unwrap();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     // Far more than anyone may be ahead.
     order(&stream, 0, 30_000, 0);
     expect_wave(&stream, 0);
-    compute(Duration::from_secs(2));
+    compute(silence * 3 / 2);
     for number in 1..30_000 {
         expect_wave(&stream, number);
     }

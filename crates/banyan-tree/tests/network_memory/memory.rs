@@ -25,6 +25,9 @@ const WAVES: u64 = 4 * WINDOW;
 const HOLD: Duration = Duration::from_secs(4);
 const HOLD_VARIABLE: &str = "BANYAN_TEST_HOLD";
 
+/// How long an agent may be silent.
+const SILENCE: Duration = Duration::from_secs(20);
+
 /// Between two looks at the memory of all.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -72,6 +75,8 @@ fn assert_bounded(when: &str) -> Peaks {
 pub(crate) fn a_thousand_members_and_a_front_end_that_does_not_receive_stay_within_their_bounds() {
     let mut options = options(TOPOLOGY);
     options.node.window_waves = WINDOW;
+    // A thousand processes on a few processors: each may have to wait for its turn.
+    options.silence = SILENCE;
     let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "padded"]), &options).unwrap();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, WAVES, 0);
