@@ -50,10 +50,10 @@ impl Slabs {
     /// Gives back to the system what is more than an ordinary supply keeps.
     pub fn trim(&self) {
         let mut spare = self.spare();
-        while spare.bytes > SPARE_BYTES
-            && let Some(slab) = spare.receive.pop()
-        {
-            spare.bytes -= slab.len();
+        while spare.bytes > SPARE_BYTES {
+            let freed = spare.receive.pop().map(|slab| slab.len());
+            let Some(freed) = freed.or_else(|| spare.send.pop().map(|slab| slab.capacity())) else { return };
+            spare.bytes -= freed;
         }
     }
 

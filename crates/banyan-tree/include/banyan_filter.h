@@ -9,7 +9,8 @@
  *
  *     const banyan_filter banyan_filter_table = { BANYAN_FILTER_VERSION, ... };
  *
- * Promises to the filter: a state is used by one thread at a time, not always the same. Records lie at multiples of 64.
+ * Promises to the filter: a state is used by one thread at a time, not always the same. Records lie at multiples of 64, and
+ * structs that want more are refused.
  * Promises of the filter: it does no input or output, does not block, does not keep pointers to records, does not unwind
  * (C++ exceptions) or jump out of its functions, and writes no more than it was given room for.
  */
@@ -18,6 +19,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define BANYAN_FILTER_VERSION 1u
 
@@ -76,5 +81,12 @@ typedef struct {
     /* Frees a state. */
     void (*destroy)(void *state);
 } banyan_filter;
+
+/* What the object exports. */
+extern const banyan_filter banyan_filter_table;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -93,7 +93,10 @@ impl AgentExtension for TreeAgent {
         let invitations = Invitations { note, first_member: agent.agents + 1, size: agent.size };
         let worker =
             Worker { driver, invitations: invitations.clone(), orders: receiver, links: HashMap::new(), patience };
-        let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || worker.run(&control))?;
+        let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || {
+            let _over = OverAtTheEnd(control);
+            worker.run();
+        })?;
         self.running = Some(Running { orders, bell, thread, invitations });
         Ok(text)
     }
@@ -153,18 +156,25 @@ struct Worker {
     patience: Duration,
 }
 
+/// Says that the network is over when it is dropped: also when a filter panics, and with it the thread of the node.
+struct OverAtTheEnd(ExtensionControl);
+
+impl Drop for OverAtTheEnd {
+    fn drop(&mut self) {
+        self.0.over();
+    }
+}
+
 impl Worker {
-    fn run(mut self, control: &ExtensionControl) {
+    fn run(mut self) {
         while self.takes_orders() {
             let is_over = has_ended(&mut self.driver, self.patience);
             let deadline = (self.driver.adrift() > Duration::ZERO).then(|| Instant::now() + LOOK);
             if is_over || self.driver.turn(deadline).is_err() {
-                control.over();
-                // What is under way to members still goes: they hear of the end.
-                self.driver.finish(LOOK);
-                return;
+                break;
             }
         }
+        // What is under way to members still goes: they hear of the end.
         self.driver.finish(LOOK);
     }
 

@@ -154,7 +154,7 @@ impl BackEnd {
     /// # Errors
     /// When the deadline passes, or the network ends.
     pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
-        self.flush()?;
+        self.hand_over()?;
         loop {
             if let Some(incoming) = self.take() {
                 return Ok(incoming);
@@ -171,7 +171,7 @@ impl BackEnd {
         if let Some(incoming) = self.take() {
             return Ok(Some(incoming));
         }
-        self.flush()?;
+        self.hand_over()?;
         self.turn(Some(Instant::now()))?;
         match self.take() {
             None if self.is_over => Err(TreeError::Ended),
@@ -248,22 +248,28 @@ impl BackEnd {
         let mut body = Vec::new();
         encode_body_into(record, &mut body)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
-        match alignment.take(R::format(), &body)? {
-            Some(complete) => self.contribute_interval(stream, complete),
-            None => Ok(()),
+        if let Some(complete) = alignment.take(R::format(), &body)? {
+            self.contribute_interval(stream, complete)?;
         }
+        self.set_going()?;
+        if self.is_over { Err(TreeError::Ended) } else { Ok(()) }
     }
 
     fn contribute_interval(&mut self, stream: StreamId, aligned: Aligned) -> Result<(), TreeError> {
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
         let bodies = Bodies::one(format.id(), shared(body));
-        // What is over, or closed, nobody waits for.
-        while let Err(SendError::Full) = self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
-            self.wait(None)?;
+        loop {
+            match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
+                Err(SendError::Full) => self.wait(None)?,
+                Err(SendError::NoStream(_)) => {
+                    self.aligned.remove(&stream);
+                    return Err(TreeError::NoStream(stream));
+                }
+                // A wave that is over waits for nobody.
+                Ok(()) | Err(_) => return Ok(()),
+            }
         }
-        self.set_going()?;
-        Ok(())
     }
 
     fn change_format(&mut self, stream: StreamId, format: &banyan_ndr::Format) -> Result<(), TreeError> {
@@ -276,11 +282,20 @@ impl BackEnd {
         Ok(())
     }
 
-    /// Sends everything that was held back.
+    /// Sends everything that was held back, and returns when the system has taken it.
     ///
     /// # Errors
     /// When the network has ended.
     pub fn flush(&mut self) -> Result<(), TreeError> {
+        self.hand_over()?;
+        while self.driver.has_unsent() {
+            self.wait(None)?;
+        }
+        Ok(())
+    }
+
+    /// Gives everything that was held back to the links.
+    fn hand_over(&mut self) -> Result<(), TreeError> {
         let due: Vec<StreamId> =
             self.pending.iter().filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).collect();
         if due.is_empty() {
@@ -289,8 +304,7 @@ impl BackEnd {
         for stream in due {
             self.contribute(stream)?;
         }
-        self.set_going()?;
-        Ok(())
+        self.set_going()
     }
 
     /// Ready to read when [`try_recv`](Self::try_recv) should be called.
@@ -374,7 +388,7 @@ impl Drop for BackEnd {
             let _ = self.finish_interval(stream);
         }
         // What was sent is sent. The rest of the network hears by the end of the socket that this member has gone.
-        let _ = self.flush();
+        let _ = self.hand_over();
         self.driver.finish(Duration::from_secs(1));
     }
 }

@@ -24,15 +24,13 @@ pub enum TreeError {
     /// Some members never became part of the tree.
     #[error(
         "members {missing} did not join the network within {seconds} s; does their program call BackEnd::join, and does \
-         it still run?{}", if problems.is_empty() { String::new() } else { format!(" ({problems})") }
+         it still run?"
     )]
     NotJoined {
         /// Who.
         missing: RankSet,
         /// The time they had.
         seconds: f64,
-        /// What went wrong at hosts meanwhile.
-        problems: String,
     },
     /// This process is no member.
     #[error(transparent)]
@@ -52,6 +50,14 @@ pub enum TreeError {
     /// There is no such stream, or this process has no part in it.
     #[error("{0} is not open here, or this process is none of its members")]
     NoStream(StreamId),
+    /// A record is longer than a network carries.
+    #[error("{bytes} bytes are more than the {limit} that a network carries at once; send them in parts")]
+    TooLong {
+        /// Bytes of the record, or of all records of a scatter.
+        bytes: usize,
+        /// The bound.
+        limit: usize,
+    },
     /// A scatter needs a record for each member.
     #[error("the stream has {members} members, and {parts} records are to be scattered; give one for each, by rank")]
     Parts {

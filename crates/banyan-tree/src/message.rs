@@ -80,6 +80,8 @@ pub enum Message {
         /// The first packet that someone has not taken.
         until: u64,
     },
+    /// Downwards: every node is to say what it has done; the number of the question.
+    Count(u32),
     /// Upwards: what a node has done.
     Counted {
         /// The number of the question.
@@ -187,8 +189,6 @@ pub enum Packet {
     Close(StreamId),
     /// On the control stream: the network has ended.
     Over,
-    /// On the control stream: every node is to say what it has done; the number of the question.
-    Count(u32),
     /// On any other: a record for its members.
     Record {
         /// The caller's tag.
@@ -219,7 +219,7 @@ impl Packet {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
             Packet::Scatter(scatter) => scatter.bodies.size() + size_of::<Packet>() + size_of::<Scatter>(),
-            Packet::Open(_) | Packet::Close(_) | Packet::Over | Packet::Count(_) => size_of::<Packet>(),
+            Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
         }
     }
 }

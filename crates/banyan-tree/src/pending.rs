@@ -7,7 +7,9 @@ use banyan_ndr::{EncodeError, FormatId};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::error::TreeError;
 use crate::run::Bodies;
+use crate::wire::LONGEST_MESSAGE;
 
 /// Waves that travel together at most: enough that what a batch costs is nothing beside its records, few enough that
 /// the front-end can follow.
@@ -16,6 +18,14 @@ const WAVES: u32 = 512;
 /// Bytes of records that travel together at most; a longer one goes by itself. With all that is said about them they fit
 /// into one slab of those who receive them, who keep the slab as long as the records.
 const BYTES: usize = SLAB_BYTES - (4 << 10);
+
+/// Bytes of records that travel together: what stands before them fits the rest of the longest message.
+const LONGEST: usize = LONGEST_MESSAGE - (16 << 20);
+
+/// Refuses what is too long for a network.
+pub(crate) fn check_length(bytes: usize) -> Result<(), TreeError> {
+    if bytes > LONGEST { Err(TreeError::TooLong { bytes, limit: LONGEST }) } else { Ok(()) }
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -46,16 +56,15 @@ impl Pending {
     }
 
     /// Adds what is written to the end of the bytes.
-    pub(crate) fn add(
-        &mut self,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
-    ) -> Result<(), EncodeError> {
+    pub(crate) fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>) -> Result<(), TreeError> {
         let before = self.bytes.len();
-        if let Err(error) = write(&mut self.bytes) {
+        let written = write(&mut self.bytes).map_err(TreeError::from);
+        let written = written.and_then(|()| check_length(self.bytes.len()));
+        if let Err(error) = written {
             self.bytes.truncate(before);
             return Err(error);
         }
-        // Batches are cut long before they have 4 GiB; one record that long cannot be encoded.
+        // All together are far below 4 GiB.
         let size = (self.bytes.len() - before) as u32;
         if self.count == 0 {
             self.size = size;

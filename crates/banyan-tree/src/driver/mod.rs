@@ -37,6 +37,9 @@ pub(crate) const INVITATION: Kind = Kind::data(63);
 /// Memory that an agent keeps while large records pass: what some dozens of children have under way.
 const SPARE_BYTES: usize = 64 << 20;
 
+/// A caller that was elsewhere for longer has computed.
+const COMPUTED: Duration = Duration::from_millis(100);
+
 /// Reports that are kept for a user that does not ask: the oldest go.
 const REPORTS: usize = 4096;
 
@@ -124,7 +127,9 @@ pub(crate) struct Driver {
     look_at: Option<Instant>,
     /// At how many of its addresses a node has not answered, the one or the other more than once: it is dialled at the next.
     unanswered: HashMap<NodeId, usize>,
-    /// Since when there is no parent.
+    /// When this was last driven.
+    left: Option<Instant>,
+    /// Since when there is no parent, nor a front-end that only does not answer.
     adrift_since: Option<Instant>,
     /// How often in succession nobody listened where the front-end should.
     front_end_refused: u32,
@@ -149,6 +154,7 @@ impl Driver {
             dials: 0,
             look_at: None,
             unanswered: HashMap::new(),
+            left: None,
             adrift_since: None,
             front_end_refused: 0,
         })
@@ -220,6 +226,9 @@ impl Driver {
         let heartbeat = Heartbeat { every: note.members_heartbeat(), lost_after: note.members_silence() };
         let options = LinkOptions { heartbeat: Some(heartbeat), ..self.credentials.links.clone() };
         let mut link = TreeLink::new(Link::inherited(socket, &options), true);
+        // It may take its time until it joins.
+        link.link_mut().set_silence(note.members_silence());
+        link.invited = note.member.map(|invited| (invited.node, invited.rank));
         link.send_frame(Frame::new(INVITATION, 0, 0, note.to_text()));
         self.add_link(link)
     }
@@ -285,6 +294,10 @@ impl Driver {
 
     /// Does what the node wants and sends what there is to send; how long to wait for something to happen.
     pub(crate) fn prepare(&mut self, deadline: Option<Instant>) -> Option<Duration> {
+        if let Some(left) = self.left.take().map(|left| left.elapsed()).filter(|left| *left > COMPUTED) {
+            // Whoever came meanwhile had nobody to answer it.
+            self.node.was_away(left);
+        }
         self.carry_out();
         self.flush();
         let node = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
@@ -309,6 +322,12 @@ impl Driver {
                 }
             }
         }
+        for door in 0..self.doors.len() {
+            // Those at the door that say nothing have to go.
+            if self.doors[door].timeout().is_some_and(|at| at <= now) {
+                self.open_door(door, now);
+            }
+        }
         self.tick(now);
         let time = self.time(now);
         if self.node.deadline().is_some_and(|at| at <= time) {
@@ -316,6 +335,7 @@ impl Driver {
         }
         self.carry_out();
         self.flush();
+        self.left = Some(Instant::now());
     }
 
     /// Lets in who has proved itself.
@@ -355,10 +375,8 @@ impl Driver {
                     }
                 }
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),
-                Some(Arrival::Message(Message::Attach(attach)))
-                    if link.peer().is_some_and(|peer| peer != attach.place.node) =>
-                {
-                    // It proved to be someone else.
+                Some(Arrival::Message(Message::Attach(attach))) if !link.may_be(&attach.place) => {
+                    // It proved to be someone else, or was invited as someone else.
                     return self.lost(id, End::Other, time);
                 }
                 Some(Arrival::Message(message)) => self.node.message(id, message, time),
@@ -420,6 +438,10 @@ impl Driver {
             return self.touch(id);
         };
         *self.unanswered.entry(to).or_default() += tried;
+        if to == NodeId::ROOT && self.adrift_since.is_some() && link.is_connected() {
+            // It is there, and computes.
+            self.adrift_since = Some(Instant::now());
+        }
         if let Some(link) = self.links.remove(&id) {
             link.unregister(&self.poller);
         }
@@ -442,7 +464,10 @@ impl Driver {
     fn note_adrift(&mut self) {
         let is_settled = self.node.id() == NodeId::ROOT || self.node.parent().is_some();
         match (is_settled, self.adrift_since) {
-            (true, _) => self.adrift_since = None,
+            (true, _) => {
+                self.adrift_since = None;
+                self.front_end_refused = 0;
+            }
             (false, None) => self.adrift_since = Some(Instant::now()),
             (false, Some(_)) => {}
         }
@@ -569,7 +594,8 @@ impl Driver {
         }
     }
 
-    fn has_unsent(&mut self) -> bool {
+    /// Whether something waits for credit, or for the system to take it.
+    pub(crate) fn has_unsent(&mut self) -> bool {
         self.prepare(None);
         self.links.values().any(|link| link.queued() > 0 || link.link().wants_write())
     }

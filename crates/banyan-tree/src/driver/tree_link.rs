@@ -15,7 +15,7 @@ use rustix::net::sockopt;
 
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
-use crate::message::Message;
+use crate::message::{Message, Place};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
 
 /// Bytes of a frame at most; longer messages travel in pieces.
@@ -72,6 +72,8 @@ pub(super) struct TreeLink {
     is_watching: bool,
     /// The system tells of the end of a process at the other end of a socket of this host.
     is_local: bool,
+    /// The member that was invited over it, and its rank.
+    pub(super) invited: Option<(NodeId, u32)>,
     /// While it is not open.
     pub(super) dialling: Option<Dialling>,
     is_open: bool,
@@ -93,6 +95,7 @@ impl TreeLink {
             encoded: Vec::new(),
             is_watching: false,
             is_local,
+            invited: None,
             dialling: None,
             is_open: false,
             learnt: None,
@@ -110,9 +113,16 @@ impl TreeLink {
         !self.is_local && self.link.unacknowledged_for().is_some_and(|time| time >= silence)
     }
 
-    /// The node that proved to be at the other end, if it dialled.
-    pub(super) fn peer(&self) -> Option<NodeId> {
-        self.link.peer_id().map(|peer| NodeId(peer.index))
+    /// Whether the peer may say that it is this node: it proved to be, or was invited as that.
+    pub(super) fn may_be(&self, place: &Place) -> bool {
+        let proved = self.link.peer_id().map(|peer| NodeId(peer.index));
+        let invited = self.invited.is_none_or(|(node, rank)| place.node == node && place.rank == Some(rank));
+        invited && proved.is_none_or(|node| place.node == node)
+    }
+
+    /// Whether the system at the other end has accepted the connection, though nobody may have answered.
+    pub(super) fn is_connected(&self) -> bool {
+        rustix::net::getpeername(&self.link).is_ok()
     }
 
     pub(super) fn link(&self) -> &Link {

@@ -91,6 +91,7 @@ impl Network {
     /// # Errors
     /// When processes cannot be started, or members do not join in time. Everything that was started is ended then.
     pub fn launch(back_ends: &ProcessDistribution, options: &NetworkOptions) -> Result<Network, TreeError> {
+        let options = &options.within_bounds();
         let (distribution, shape) = layout::of(back_ends, options.topology.as_ref())?;
         let network = SessionId::random()?;
         let secret = Secret::random()?;
@@ -175,10 +176,18 @@ impl Network {
         self.shared.wait(deadline, |core| core.events.pop_front().map(Ok)).ok()
     }
 
+    /// Waits until the system has taken everything that was sent. Call it before computing for long.
+    ///
+    /// # Errors
+    /// When the network has ended.
+    pub fn flush(&self) -> Result<(), TreeError> {
+        self.shared.wait(None, |core| (!core.driver.has_unsent()).then_some(Ok(())))
+    }
+
     /// The tree as it is now: every node below the front-end with its parent, by number. Agents have the numbers of
     /// [`Session::layout`], from 1 on; members have a rank.
     pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = self.shared.core().driver.node().places().copied().collect();
+        let mut places: Vec<Place> = self.shared.core().driver.node().places();
         places.sort_by_key(|place| place.node);
         places
     }
@@ -235,6 +244,7 @@ impl Drop for Network {
     fn drop(&mut self) {
         let mut core = self.shared.core();
         core.is_over = true;
+        self.shared.changed.notify_all();
         core.driver.node_mut().end();
         let deadline = Instant::now() + END_PATIENCE;
         while !core.driver.node().is_control_taken() && Instant::now() < deadline {

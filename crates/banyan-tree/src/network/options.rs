@@ -44,6 +44,26 @@ impl Default for NetworkOptions {
     }
 }
 
+/// As long as for ever, and short enough to be counted by every clock.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Below this nobody can tell a silent node from a busy one.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+impl NetworkOptions {
+    /// The same, with times that clocks can count.
+    pub(super) fn within_bounds(&self) -> NetworkOptions {
+        let mut options = self.clone();
+        for time in [&mut options.join_deadline, &mut options.node.adrift, &mut options.node.orphan] {
+            *time = (*time).min(LONGEST);
+        }
+        for time in [&mut options.heartbeat, &mut options.silence] {
+            *time = (*time).clamp(SHORTEST, LONGEST);
+        }
+        options
+    }
+}
+
 /// What is done with the records of a stream on their way up. A text is a reduction.
 ///
 /// ```

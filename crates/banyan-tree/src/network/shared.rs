@@ -28,7 +28,7 @@ pub(super) struct Shared {
     /// Whoever holds it waits for links.
     waiting: Mutex<Waiting>,
     /// Told whenever something has come.
-    changed: Condvar,
+    pub(super) changed: Condvar,
     /// Ready when a link is.
     pub(super) descriptor: Poller,
 }
@@ -76,7 +76,7 @@ impl Core {
             if all_ended || Instant::now() >= deadline {
                 let present = self.driver.node().members();
                 let missing: RankSet = (0..session.size()).filter(|rank| !present.contains(*rank)).collect();
-                return Err(TreeError::NotJoined { missing, seconds: time.as_secs_f64(), problems: String::new() });
+                return Err(TreeError::NotJoined { missing, seconds: time.as_secs_f64() });
             }
             self.driver.turn(Some(deadline.min(Instant::now() + Duration::from_millis(100))))?;
         }
@@ -132,6 +132,7 @@ impl Shared {
         deadline: Option<Instant>,
         mut look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
     ) -> Result<T, TreeError> {
+        let mut has_driven = false;
         loop {
             let mut core = self.core();
             if let Some(found) = look(&mut core) {
@@ -142,10 +143,11 @@ impl Shared {
             if core.is_over {
                 return Err(TreeError::Ended);
             }
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                // What has come in the meantime counts.
+            // What has come by then counts, so there is one look at the links in any case.
+            if has_driven && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(TreeError::TimedOut);
             }
+            has_driven = true;
             let timeout = core.driver.prepare(deadline);
             match self.waiting.try_lock() {
                 Ok(waiting) => {

@@ -13,7 +13,7 @@ use super::shared::{Shared, Whole};
 use crate::error::TreeError;
 use crate::ids::StreamId;
 use crate::node::SendError;
-use crate::pending::Pending;
+use crate::pending::{Pending, check_length};
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
 pub struct Stream {
@@ -51,6 +51,7 @@ impl Stream {
         let format = R::format();
         let mut body = Vec::new();
         encode_body_into(record, &mut body)?;
+        check_length(body.len())?;
         let body = Bytes::from(body);
         self.shared.wait(None, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
@@ -70,12 +71,13 @@ impl Stream {
     /// # Errors
     /// When there are not as many records as members, one cannot be encoded, or the network has ended.
     pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
+        let (members, parts) = (self.members.len(), records.len() as u32);
         let format = R::format();
         let mut pending = Pending::new(format.id());
         for record in records {
             pending.add(|bytes| encode_body_into(record, bytes))?;
         }
-        let Some(bodies) = pending.take() else { return Ok(()) };
+        let Some(bodies) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
         self.shared.wait(None, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));

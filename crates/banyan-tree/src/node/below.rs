@@ -92,7 +92,7 @@ impl Below {
     }
 
     /// Where everyone below is, in no order.
-    pub(super) fn places(&self) -> impl ExactSizeIterator<Item = &Place> {
+    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
         self.places.values()
     }
 

@@ -29,6 +29,9 @@ impl Node {
                 self.complete(&mut gone.resumes, &known, &members);
                 self.gone(gone, now);
             }
+            Message::Run(run) if !self.is_of(child, &run) => {
+                self.violation(link, child, format!("sent a contribution of members {}", run.members), now);
+            }
             Message::Run(run) => {
                 if let Err(cause) = self.run(link, run, now) {
                     self.violation(link, child, cause, now);
@@ -43,10 +46,18 @@ impl Node {
             Message::Hurry(stream) => self.hurry(stream),
             Message::Received { stream, until } => self.received_until(link, stream, until),
             Message::Resend { stream, from } => self.resend(link, stream, from),
+            // Of others only their own way up speaks.
+            Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             // A child says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
         }
+    }
+
+    /// A member speaks for itself alone.
+    fn is_of(&self, child: NodeId, run: &Run) -> bool {
+        let rank = self.below.get(child).and_then(|place| place.rank);
+        rank.is_none_or(|rank| run.members.len() == 1 && run.members.contains(rank))
     }
 
     fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {

@@ -13,7 +13,7 @@ impl Node {
 
     /// At the front-end: whether everyone below has taken what the control stream says.
     pub fn is_control_taken(&self) -> bool {
-        self.control.len() == 0
+        self.control.received_by_children().is_none_or(|taken| taken >= self.control.next())
     }
 
     /// Whether this link is that of a child.

@@ -1,11 +1,11 @@
-//! What every node has done, collected through the tree itself: the front-end asks on the control stream, and every node
-//! answers with its figures, which its parents pass on.
+//! What every node has done, collected through the tree itself: the question goes down from node to node, and every node
+//! answers with its figures, which its parents pass on. Neither is kept: who has moved meanwhile is asked again.
 
 use std::collections::BTreeMap;
 
 use super::{Action, Node};
-use crate::ids::{NodeId, StreamId};
-use crate::message::{Message, Packet, Place};
+use crate::ids::{LinkId, NodeId};
+use crate::message::{Message, Place};
 
 /// What a node has done since it was made, and what it holds at this moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,9 +111,7 @@ impl Node {
         root.inquiry.question += 1;
         root.inquiry.answers.clear();
         let question = root.inquiry.question;
-        self.control.append(Packet::Count(question));
-        self.pump(StreamId::CONTROL);
-        self.actions.push_back(Action::Count(question));
+        self.pass_question(question);
     }
 
     /// At the front-end: the answers to the last question that have come.
@@ -121,9 +119,23 @@ impl Node {
         self.root.as_ref().map(|root| &root.inquiry.answers)
     }
 
-    /// Where everyone below this node is, in no order.
-    pub fn places(&self) -> impl ExactSizeIterator<Item = &Place> {
-        self.below.places()
+    /// Asks those below, and the driver.
+    pub(super) fn pass_question(&mut self, question: u32) {
+        let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
+        for link in links {
+            self.send(link, Message::Count(question));
+        }
+        self.actions.push_back(Action::Count(question));
+    }
+
+    /// Where everyone is who is below this node now, in no order; at the front-end without those who are adrift or were
+    /// given up.
+    pub fn places(&self) -> Vec<Place> {
+        let is_there = |place: &&Place| {
+            let misses = |node| self.root.as_ref().is_some_and(|root| root.misses(node));
+            self.below.link_towards(place.node).is_some() && !self.below.chain(place.node).any(misses)
+        };
+        self.below.places().filter(is_there).copied().collect()
     }
 
     /// Answers a question, with what the driver knows of this node's links.

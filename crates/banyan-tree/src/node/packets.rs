@@ -126,7 +126,7 @@ impl Node {
                 let body = scatter.part_of(self.rank?)?;
                 Some(Received { stream: id, tag: scatter.tag, format: scatter.bodies.format(), body })
             }
-            Packet::Open(_) | Packet::Close(_) | Packet::Over | Packet::Count(_) => None,
+            Packet::Open(_) | Packet::Close(_) | Packet::Over => None,
         }
     }
 
@@ -185,9 +185,6 @@ impl Node {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
             Packet::Over if id == StreamId::CONTROL => self.report(Report::Over),
-            Packet::Count(question) if id == StreamId::CONTROL => {
-                self.actions.push_back(super::Action::Count(question))
-            }
             Packet::Record { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));

@@ -71,6 +71,7 @@ impl Node {
                 self.ascent.named(others);
                 self.ask_next(now);
             }
+            Message::Count(question) => self.pass_question(question),
             Message::Ancestry(ancestry) => {
                 self.ascent.set_ancestry(&ancestry);
                 self.tell_ancestry();

@@ -1,7 +1,8 @@
 //! What only the front-end knows: who is adrift, who is lost, and whom each stream waits for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use banyan_boot::RankSet;
 
@@ -13,6 +14,8 @@ use crate::message::{Gone, Place, Resume};
 #[derive(Debug, Default)]
 pub(super) struct Root {
     adrift: BTreeMap<NodeId, Adrift>,
+    /// Nodes that were waited for in vain.
+    given_up: BTreeSet<NodeId>,
     /// Members that are there, or may come back.
     present: RankSet,
     /// Whether streams have not been told of that since it changed.
@@ -58,6 +61,11 @@ impl Root {
         self.adrift.get(&node).map(|adrift| adrift.resumes.clone())
     }
 
+    /// Whether a node is adrift, or was given up.
+    pub(super) fn misses(&self, node: NodeId) -> bool {
+        self.adrift.contains_key(&node) || self.given_up.contains(&node)
+    }
+
     pub(super) fn new_stream(&mut self) -> StreamId {
         self.next_stream += 1;
         StreamId(self.next_stream)
@@ -89,6 +97,7 @@ impl Node {
         let there: Vec<&Place> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
         for place in &there {
             root.has_settled |= root.adrift.remove(&place.node).is_some();
+            root.given_up.remove(&place.node);
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
         let joined = members.difference(&root.present);
@@ -118,11 +127,19 @@ impl Node {
         self.expect();
     }
 
+    /// Nobody drove this node for so long: whoever is adrift and came meanwhile was not answered.
+    pub fn was_away(&mut self, time: Duration) {
+        if let Some(root) = &mut self.root {
+            root.adrift.values_mut().for_each(|adrift| adrift.until = adrift.until.after(time));
+        }
+    }
+
     /// The members at and below this node are not waited for any more.
     fn lose(&mut self, node: NodeId) {
         let members = self.below.members_below(node);
         let Some(root) = &mut self.root else { return };
         root.has_settled |= root.adrift.remove(&node).is_some();
+        root.given_up.insert(node);
         let members = members.intersection(&root.present);
         if !members.is_empty() {
             root.present = root.present.difference(&members);

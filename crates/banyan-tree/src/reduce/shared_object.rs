@@ -169,6 +169,13 @@ fn last_error() -> String {
 /// # Safety
 /// Its pointers are null, or as the header says.
 unsafe fn describe(raw: &RawStruct) -> Result<Format, String> {
+    if raw.align as usize > Buffer::ALIGN {
+        return Err(format!(
+            "a struct wants an alignment of {}; records lie at multiples of {}",
+            raw.align,
+            Buffer::ALIGN
+        ));
+    }
     if raw.name.is_null() || raw.fields.is_null() || raw.field_count > MOST_FIELDS || raw.size > MOST_BYTES {
         return Err("a struct has no name, no fields, or too much of them".into());
     }

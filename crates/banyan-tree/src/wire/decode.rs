@@ -107,13 +107,14 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
-            RECORD | SCATTER | OPEN | CLOSE | OVER | COUNT => {
+            RECORD | SCATTER | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
             RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },
             SKIPPED => Message::Skipped { stream, until: numbered(frame, &mut reader)? },
+            COUNT => Message::Count(frame.sequence),
             COUNTED => Message::Counted {
                 question: frame.sequence,
                 node: NodeId(frame.stream),
@@ -134,7 +135,9 @@ impl Decoder {
             return Err(reader.value("how many waves there are", count));
         }
         let bodies = if frame.format.is_none() {
-            absent(count, size).ok_or_else(|| reader.value("the size of what is absent", size))?
+            let is_plain = frame.flags & (SIZES | APART) == 0 && apart.is_none();
+            let absent = absent(count, size).filter(|_| is_plain);
+            absent.ok_or_else(|| reader.value("the size of what is absent", size))?
         } else {
             self.bodies_of_run(frame, reader, apart, (count, size))?
         };
@@ -180,7 +183,6 @@ impl Decoder {
                 Packet::Open(Arc::new(Opening { stream, members, transformation, synchronisation }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
-            COUNT => Packet::Count(frame.sequence),
             SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             _ => {
                 let format = format(frame, reader)?;

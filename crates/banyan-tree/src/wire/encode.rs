@@ -77,6 +77,7 @@ impl Encoder {
             Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
             Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
+            Message::Count(question) => out.push(frame(COUNT, 0, *question)),
             Message::Counted { question, node, figures } => {
                 let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
                 self.push(frame(COUNTED, node.0, *question), payload, out);
@@ -100,10 +101,6 @@ impl Encoder {
                 out.push(Frame { payload, ..frame(CLOSE, stream.0, closed.0) });
             }
             Packet::Over => out.push(numbered(OVER, stream, sequence)),
-            Packet::Count(question) => {
-                let payload = Bytes::copy_from_slice(&sequence.to_le_bytes());
-                out.push(Frame { payload, ..frame(COUNT, stream.0, *question) });
-            }
             Packet::Scatter(scatter) => self.scatter(stream, sequence, scatter, out),
             Packet::Record { tag, format, body } => {
                 let mut head = head_before(HEAD_BYTES, body);
@@ -244,9 +241,9 @@ impl Encoder {
     fn push_with_bodies(&self, frame: Frame, mut head: Vec<u8>, bodies: &Bytes, out: &mut Vec<Frame>) {
         if is_copied(bodies) {
             head.extend_from_slice(bodies);
-            out.push(Frame { payload: head.into(), ..frame });
+            self.push(frame, head, out);
         } else {
-            out.push(Frame { flags: frame.flags | APART, payload: head.into(), ..frame });
+            self.push(Frame { flags: frame.flags | APART, ..frame }, head, out);
             pieces::cut(self::frame(BODIES, 0, 0), bodies.clone(), self.max_payload, out);
         }
     }

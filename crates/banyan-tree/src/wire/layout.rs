@@ -16,6 +16,8 @@ pub(super) struct Layout {
     stream: bool,
     sequence: bool,
     format: bool,
+    /// Whether it may also be without a format.
+    lacks_format: bool,
     flags: u8,
 }
 
@@ -31,7 +33,12 @@ impl Layout {
             ANCESTRY => Layout::new("an ancestry"),
             PLACED => Layout::new("a report of places"),
             GONE => Layout { stream: true, sequence: true, flags: CERTAIN, ..Layout::new("a report of a loss") },
-            RUN => Layout { format: true, flags: FRESH | PARTIAL | SIZES | APART, ..Layout::numbered("a run") },
+            RUN => Layout {
+                format: true,
+                lacks_format: true,
+                flags: FRESH | PARTIAL | SIZES | APART,
+                ..Layout::numbered("a run")
+            },
             PARTICIPATE => Layout::numbered("an entry into a stream"),
             WITHDRAW => Layout::about_stream("a withdrawal from a stream"),
             AGAIN => Layout::about_stream("a request to send again"),
@@ -42,7 +49,7 @@ impl Layout {
             OPEN => Layout::numbered("the opening of a stream"),
             CLOSE => Layout::numbered("the end of a stream"),
             OVER => Layout::numbered("the end of the network"),
-            COUNT => Layout::numbered("a question for figures"),
+            COUNT => Layout { sequence: true, ..Layout::new("a question for figures") },
             COUNTED => Layout::numbered("the figures of a node"),
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
@@ -53,7 +60,7 @@ impl Layout {
     }
 
     const fn new(name: &'static str) -> Layout {
-        Layout { name, stream: false, sequence: false, format: false, flags: 0 }
+        Layout { name, stream: false, sequence: false, format: false, lacks_format: false, flags: 0 }
     }
 
     const fn about_stream(name: &'static str) -> Layout {
@@ -76,7 +83,7 @@ impl Layout {
         if frame.sequence != 0 && !self.sequence {
             return wrong("sequence");
         }
-        if frame.format.is_some() != self.format {
+        if frame.format.is_some() != self.format && !(frame.format.is_none() && self.lacks_format) {
             return wrong("format");
         }
         Ok(())

@@ -23,7 +23,7 @@
 //! | [`RECORD`], with a format | stream | tag | [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
 //! | [`SCATTER`], with a format | stream | number of the member set | [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
 //! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), synchronisation and transformation with a line's end between them |
-//! | [`COUNT`] | stream | the question | | number of the packet (64 bits) |
+//! | [`COUNT`] | | the question | | |
 //! | [`COUNTED`] | the node | the question | | its figures (64 bits each) |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
 //! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
@@ -98,7 +98,6 @@ const RESEND: Kind = Kind::data(52);
 const SKIPPED: Kind = Kind::data(53);
 const TAKEN: Kind = Kind::data(54);
 const SCATTER: Kind = Kind::data(55);
-/// Packet: a question for what nodes have done.
 const COUNT: Kind = Kind::data(56);
 const COUNTED: Kind = Kind::data(57);
 

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
-use crate::setup::{END, Order, SUMS, deadline, expect_wave, network, order, this_program};
+use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, order, this_program};
 
 /// Beyond patience and grace: what a busy machine may need.
 const SPARE: Duration = Duration::from_secs(30);
@@ -114,6 +114,27 @@ pub(crate) fn a_killed_member_is_missing_in_later_waves() {
         assert_eq!(wave.members().len(), 7);
         assert!(wave.members().is_disjoint(&lost));
     }
+    finish(network, stream);
+}
+
+pub(crate) fn a_scatter_reaches_those_who_are_left() {
+    let network = network("2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    // All members of one agent.
+    let worker = workers()[0];
+    let members: Vec<Pid> = others().into_iter().filter(|pid| parent(*pid) == Some(worker)).collect();
+    assert_eq!(members.len(), 2);
+    members.into_iter().for_each(kill);
+    let mut lost = 0;
+    while lost < 2 {
+        if let Report::Lost(ranks) = network.next_event(deadline()).expect("the losses are told") {
+            lost += ranks.len();
+        }
+    }
+    stream.scatter(SEND, &[Order { first: 1, waves: 1, pause: 0 }; 4]).unwrap();
+    assert_eq!(expect_wave(&stream, 1).members().len(), 2);
     finish(network, stream);
 }
 

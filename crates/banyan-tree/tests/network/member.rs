@@ -42,6 +42,10 @@ struct Array {
 }
 
 pub(crate) fn run(behaviour: &str) -> ExitCode {
+    if behaviour == "late" {
+        // Longer than an agent would wait for a member that has joined and is silent.
+        compute(Duration::from_secs(5));
+    }
     if behaviour == "never" {
         compute(Duration::from_secs(600));
     }
@@ -80,6 +84,8 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
                 let values = (0..131_072).map(|at| f64::from(at % 1000) + f64::from(rank)).collect();
                 back_end.send(incoming.stream, &Array { values })?;
             }
+            "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}
+            "gaps" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
             "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
             "mixed" if rank % 2 == 1 => {
                 let value = i32::try_from(value).unwrap_or(i32::MAX);

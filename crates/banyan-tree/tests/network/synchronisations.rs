@@ -77,3 +77,22 @@ pub(crate) fn all_records_of_a_wave_can_be_collected() {
         .collect();
     assert_eq!(found, (0..6).map(|rank| (rank, value(rank, 0))).collect::<Vec<_>>());
 }
+
+pub(crate) fn intervals_in_which_a_member_has_nothing_do_not_wait_for_it() {
+    let network = network("2x2", "gaps");
+    let options = StreamOptions::reduce("count(), sum(ones)").synchronised("interval time 10".parse().unwrap());
+    let stream = network.open(&network.everyone(), options).unwrap();
+    // Members send at 0, 50, …, 400, the odd ones only at every other of these times. What they have of the last one is
+    // not complete, nor is what the odd ones have before it.
+    order(&stream, 0, 9, 0);
+    let mut found = Vec::new();
+    while found.len() < 7 {
+        let wave = stream.recv(deadline()).unwrap();
+        let Ok(InInterval { count, .. }) = wave.read::<InInterval>() else { continue };
+        if count > 0 {
+            found.push((wave.number(), count));
+        }
+    }
+    let expected: Vec<(u64, u64)> = (0..7).map(|at| (at * 5, if at % 2 == 0 { 4 } else { 2 })).collect();
+    assert_eq!(found, expected);
+}

@@ -10,7 +10,7 @@ use super::messages::any_message;
 use super::{frames, meaning, messages};
 use crate::message::Message;
 use crate::wire::{
-    APART, AddressBook, BODIES, Decoder, LONGEST_SET, MEMBERS, MORE, OPEN, PLACED, RECORD, RUN, RUN_WAVES,
+    APART, AddressBook, BODIES, Decoder, LONGEST_SET, MEMBERS, MORE, OPEN, PLACED, RECORD, RUN, RUN_WAVES, SCATTER,
     SHORTEST_PAYLOAD, WITHDRAW, WireError,
 };
 
@@ -19,7 +19,7 @@ fn decode(frames: &[Frame]) -> Result<Vec<Message>, WireError> {
 }
 
 fn frame(kind: Kind, flags: u8, payload: &[u8]) -> Frame {
-    let format = [RUN, RECORD].contains(&kind).then(|| FormatId::from_bytes([1; 16]));
+    let format = [RUN, RECORD, SCATTER].contains(&kind).then(|| FormatId::from_bytes([1; 16]));
     Frame { flags, format, ..Frame::new(kind, 0, 0, Bytes::copy_from_slice(payload)) }
 }
 
@@ -31,7 +31,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let words = words.prop_map(|words| words.into_iter().flat_map(u32::to_le_bytes).collect());
     let bytes = prop_oneof![1 => Just(Vec::new()), 3 => words, 1 => vec(any::<u8>(), 0..80)];
     let numbers = prop_oneof![4 => Just((0, 0)), 1 => (0u32..2, 0u32..2), 1 => any::<(u32, u32)>()];
-    (31u8..56, flags, numbers, bytes).prop_map(|(kind, flags, (stream, sequence), bytes)| Frame {
+    (31u8..58, flags, numbers, bytes).prop_map(|(kind, flags, (stream, sequence), bytes)| Frame {
         stream,
         sequence,
         ..frame(Kind::data(kind), flags, &bytes)

@@ -1,5 +1,6 @@
 //! Any message there can be.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -11,6 +12,7 @@ use proptest::prelude::*;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
+use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 
@@ -36,7 +38,7 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..8).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..11).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -44,6 +46,13 @@ fn about_stream() -> impl Strategy<Value = Message> {
         4 => Message::Acknowledge { stream, until: Wave(number) },
         5 => Message::Received { stream, until: number },
         6 => Message::Resend { stream, from: number },
+        7 => Message::Taken { stream, bytes: number },
+        8 => Message::Count(stream.0),
+        9 => {
+            let numbers = std::array::from_fn(|at| number.wrapping_mul(at as u64));
+            let figures = Box::new(Figures::from_numbers(numbers));
+            Message::Counted { question: 7, node: NodeId(stream.0), figures }
+        }
         _ => Message::Skipped { stream, until: number },
     })
 }
@@ -53,8 +62,7 @@ fn any_packet() -> impl Strategy<Value = Message> {
         4 => (any::<u32>(), format(), body()).prop_map(|(tag, format, body)| Packet::Record { tag, format, body }),
         1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
         1 => Just(Packet::Over),
-        1 => any::<u32>().prop_map(Packet::Count),
-        1 => (any::<u32>(), bodies()).prop_map(|(tag, bodies)| {
+        1 => (any::<u32>(), bodies().prop_filter("records", |bodies| !bodies.are_absent())).prop_map(|(tag, bodies)| {
             let mut members = RankSet::new();
             members.insert_range(7..=6 + bodies.len());
             Packet::Scatter(Arc::new(Scatter { tag, members: Arc::new(members), bodies }))
@@ -107,7 +115,8 @@ fn bodies() -> impl Strategy<Value = Bodies> {
         let bytes = some_bytes(seed, sizes.iter().sum::<u32>() as usize);
         Bodies::by_ends(format, ends, bytes).unwrap()
     });
-    prop_oneof![uniform, several]
+    let absent = (1u32..100).prop_map(|count| Bodies::absent(NonZeroU32::new(count).unwrap()));
+    prop_oneof![4 => uniform, 4 => several, 1 => absent]
 }
 
 fn body() -> impl Strategy<Value = Bytes> {
