@@ -69,24 +69,30 @@ fn end(link: &mut Link) -> Event {
     }
 }
 
+/// Options for links that nobody drives for a while, on a machine of any load.
+fn patient() -> LinkOptions {
+    let heartbeat = Heartbeat { lost_after: Duration::from_secs(60), ..Heartbeat::default() };
+    LinkOptions { heartbeat: Some(heartbeat), opening_time: Duration::from_secs(60), ..LinkOptions::default() }
+}
+
 /// Every way that a link can be carried.
 fn every_way() -> Vec<(&'static str, Link, Link)> {
     let pipes = || {
         let ((a, b), (c, d)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
-        let link = |read: OwnedFd, write: OwnedFd| Link::over_pipes(read, write, &LinkOptions::default()).unwrap();
+        let link = |read: OwnedFd, write: OwnedFd| Link::over_pipes(read, write, &patient()).unwrap();
         (link(a.into(), d.into()), link(c.into(), b.into()))
     };
-    let encryption = |encryption| LinkOptions { encryption, ..LinkOptions::default() };
+    let encryption = |encryption| LinkOptions { encryption, ..patient() };
     let name = format!("unix:@banyan-link-test-{}", std::process::id());
     let way = |name, (one, other)| (name, one, other);
     vec![
-        way("inherited", inherited(&LinkOptions::default())),
+        way("inherited", inherited(&patient())),
         way("pipes", pipes()),
         way("unix", dialled(&name, &encryption(Encryption::Never))),
         way("unix, encrypted", dialled(&name, &encryption(Encryption::Always))),
         way("tcp", dialled("tcp:127.0.0.1:0", &encryption(Encryption::Never))),
-        way("tcp, encrypted", dialled("tcp:127.0.0.1:0", &LinkOptions::default())),
-        way("tcp over ipv6", dialled("tcp:[::1]:0", &LinkOptions::default())),
+        way("tcp, encrypted", dialled("tcp:127.0.0.1:0", &patient())),
+        way("tcp over ipv6", dialled("tcp:[::1]:0", &patient())),
     ]
 }
 
