@@ -597,7 +597,9 @@ impl Driver {
     /// Whether something waits for credit, or for the system to take it.
     pub(crate) fn has_unsent(&mut self) -> bool {
         self.prepare(None);
-        self.links.values().any(|link| link.queued() > 0 || link.link().wants_write())
+        // Nothing is sent on links that are still dialled but what opens them.
+        let mut open = self.links.values().filter(|link| link.dialling.is_none());
+        open.any(|link| link.queued() > 0 || link.link().wants_write())
     }
 }
 
