@@ -38,7 +38,10 @@ pub(crate) fn listen(secret: &Secret, agent: u32, options: &LinkOptions) -> io::
 }
 
 /// Listens at a port of all addresses of this machine; 0 is any port.
-pub(crate) fn listen_at(port: u16, options: &LinkOptions) -> io::Result<Listener> {
+///
+/// # Errors
+/// When the port is taken, or the system refuses.
+pub fn listen_at(port: u16, options: &LinkOptions) -> io::Result<Listener> {
     let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     match Listener::bind(&Address::Tcp(both), options) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),

@@ -96,6 +96,7 @@ pub use agent_layout::{AgentLayout, LayoutError};
 pub use collective::{BadReduction, CollectiveError, Element, What};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};
+pub use door::listen_at;
 pub use error::{LaunchError, SessionError};
 pub use event::{Event, Lines};
 pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_socket};

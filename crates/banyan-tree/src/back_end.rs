@@ -201,7 +201,7 @@ impl BackEnd {
         if self.aligns(stream)? {
             return self.align(stream, record);
         }
-        if self.pending.get(&stream).is_none_or(|pending| pending.format() != Some(format.id())) {
+        if self.pending.get(&stream).is_none_or(|pending| pending.format() != format.id()) {
             self.change_format(stream, format)?;
         }
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };

@@ -47,8 +47,8 @@ impl Pending {
     }
 
     /// The format of all.
-    pub(crate) fn format(&self) -> Option<FormatId> {
-        Some(self.format)
+    pub(crate) fn format(&self) -> FormatId {
+        self.format
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -10,12 +10,12 @@ mod tree_link;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::local_addresses;
+use banyan_boot::{listen_at, local_addresses};
 use banyan_link::{
     Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Opening, PeerId, Poller, Ready, Secret,
     SessionId, Slabs, frame_cost,
@@ -92,7 +92,7 @@ impl Credentials {
     }
 }
 
-/// Every link of a tree: two large frames under way.
+/// Every link of a tree: four large frames under way.
 fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
     LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
@@ -194,7 +194,7 @@ impl Driver {
         let mut addresses = vec![local.address().clone()];
         self.add_door(local)?;
         if !beyond.is_empty() {
-            let door = listen_everywhere(&self.credentials.links)?;
+            let door = listen_at(0, &self.credentials.links)?;
             if let Address::Tcp(bound) = door.address() {
                 let port = bound.port();
                 addresses.extend(beyond.iter().map(|address| Address::Tcp(SocketAddr::new(*address, port))));
@@ -605,15 +605,6 @@ impl Driver {
 
 /// After so many vain attempts to reach the front-end, with nobody else to turn to, it has ended.
 const REFUSED: u32 = 3;
-
-/// Listens at any port of all addresses of this machine.
-fn listen_everywhere(options: &LinkOptions) -> io::Result<Listener> {
-    let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    Listener::bind(&Address::Tcp(both), options).or_else(|_| {
-        // A machine without IPv6.
-        Listener::bind(&Address::Tcp(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))), options)
-    })
-}
 
 /// Where other hosts may reach this one.
 pub(crate) fn outside_addresses() -> Vec<IpAddr> {
