@@ -48,13 +48,18 @@ fn definition(level: u16, fields: Vec<(String, Type)>, step: u32) -> Definition 
     Definition::Record(RecordDef { name: format!("level{level}"), size, align: 4, fields })
 }
 
+/// The definitions of a description that is as long as a careless author might make it.
+fn many() -> u16 {
+    crate::support::effort::share(4000) as u16
+}
+
 /// 2²⁸ numbers in 1 GiB, and more than can be counted behind pointers.
 fn bombs(order: ByteOrder) -> [Format; 4] {
     [
         bomb(28, 2, Hold::InPlace, order),
         bomb(300, 2, Hold::Pointer, order),
         bomb(300, 2, Hold::Shared, order),
-        bomb(4000, 1, Hold::Pointer, order),
+        bomb(many(), 1, Hold::Pointer, order),
     ]
 }
 

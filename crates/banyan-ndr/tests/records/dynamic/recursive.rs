@@ -25,7 +25,7 @@ fn deep_tree(depth: usize) -> DynRecord {
 
 #[test]
 fn a_tree_of_any_depth_is_written_read_compared_and_dropped() {
-    let depth = 100_000;
+    let depth = crate::support::effort::share(100_000) as usize;
     let record = deep_tree(depth);
     let body = record.to_body().unwrap();
     assert_eq!(body.len(), 24 * depth);

@@ -78,9 +78,9 @@ fn a_cycle_stays_a_cycle_and_what_is_shared_stays_shared() {
 }
 
 #[test]
-fn a_list_of_100000_nodes_is_read_without_recursion() {
+fn a_long_list_is_read_without_recursion() {
     let fields = [("next", "*node", 8, 0)];
-    let count = 100_000;
+    let count = crate::support::effort::share(100_000) as usize;
     let mut contents = Vec::new();
     for node in 1..count {
         contents.extend(LITTLE.reference(node * 8));
