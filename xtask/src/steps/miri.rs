@@ -16,7 +16,7 @@ const MODULES: &[&str] = &["buffer::", "typed::", "cstruct::"];
 const PROGRAM: [&str; 2] = ["--test", "typed"];
 
 /// Miri is a hundred times slower than the machine; the native run tries many random cases.
-const PROPTEST_CASES: &str = "2";
+const PROPTEST_CASES: &str = "1";
 
 /// The longest that the tests of one run may take, on a machine that does other things at the same time.
 const LIMIT: Duration = Duration::from_secs(1200);

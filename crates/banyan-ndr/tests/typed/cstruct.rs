@@ -226,8 +226,9 @@ fn a_body_whose_parts_overlap_never_becomes_c_memory() {
     let body = record.to_body().unwrap();
     let size = size_of::<Node>();
     let slot = offset_of!(Node, next);
-    // Every wrong place the pointer could lead to.
-    for target in 1..body.len() {
+    // Every wrong place the pointer could lead to; Miri, a hundred times slower, tries some of them.
+    let step = if cfg!(miri) { 7 } else { 1 };
+    for target in (1..body.len()).step_by(step) {
         let mut forged = Buffer::from_slice(&body);
         forged[slot..slot + size_of::<usize>()].copy_from_slice(&(target + 16).to_ne_bytes());
         let result = CRecord::new(&node(), forged);
