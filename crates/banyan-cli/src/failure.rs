@@ -4,6 +4,10 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::speech::complain;
+pub(crate) use crate::speech::warn;
+use crate::status;
+
 /// What commands give: the exit status, or why there is none.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
@@ -17,12 +21,12 @@ pub(crate) struct Failure {
 impl Failure {
     /// The work failed.
     pub(crate) fn new(message: impl fmt::Display) -> Failure {
-        Failure { message: message.to_string(), status: 1 }
+        Failure { message: message.to_string(), status: status::MEMBER_FAILED }
     }
 
     /// The command was given something that makes no sense.
     pub(crate) fn usage(message: impl fmt::Display) -> Failure {
-        Failure { message: message.to_string(), status: 2 }
+        Failure { message: message.to_string(), status: status::USAGE }
     }
 
     /// A failure with an exit status of its own.
@@ -37,15 +41,9 @@ impl Failure {
 
     /// Says so on standard error.
     pub(crate) fn report(self) -> ExitCode {
-        warn(self.message);
+        complain(self.message);
         ExitCode::from(self.status)
     }
-}
-
-/// Tells the user of something on standard error.
-#[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
-pub(crate) fn warn(message: impl fmt::Display) {
-    eprintln!("banyan: {message}");
 }
 
 /// What the system says, without its error number.
