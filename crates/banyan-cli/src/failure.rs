@@ -29,9 +29,21 @@ impl Failure {
         Failure { message: message.to_string(), status: status::USAGE }
     }
 
+    /// The system refused; if that is a matter of permission, the exit status says so.
+    pub(crate) fn system(what: impl fmt::Display, error: &io::Error) -> Failure {
+        let refused = error.kind() == io::ErrorKind::PermissionDenied;
+        let status = if refused { status::NOT_PERMITTED } else { status::MEMBER_FAILED };
+        Failure { message: format!("{what}: {}", cause(error)), status }
+    }
+
     /// A failure with an exit status of its own.
     pub(crate) fn with_status(message: impl fmt::Display, status: u8) -> Failure {
         Failure { message: message.to_string(), status }
+    }
+
+    /// The message.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// Puts what was being worked on before the message.

@@ -8,10 +8,13 @@
 mod agent;
 mod ask;
 mod bench;
+mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod failure;
 mod hosts;
+mod manual;
 mod output;
 mod paint;
 mod progress;
@@ -67,6 +70,9 @@ enum Verb {
     #[command(subcommand)]
     Bench(bench::Bench),
     Sim(sim::Sim),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Manual(manual::Manual),
     #[command(hide = true)]
     Agent(agent::Agent),
 }
@@ -89,6 +95,9 @@ impl Verb {
             Verb::Topo(topo) => topo.run(),
             Verb::Bench(bench) => bench.run(),
             Verb::Sim(sim) => sim.run(),
+            Verb::Doctor(doctor) => doctor.run(),
+            Verb::Completions(completions) => completions.run(),
+            Verb::Manual(manual) => manual.run(),
             Verb::Agent(agent) => agent.run(),
         }
     }

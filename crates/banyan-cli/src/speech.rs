@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 
-use crate::failure::{Failure, cause};
+use crate::failure::Failure;
 
 /// Under which options of every verb stand in its help.
 const HEADING: &str = "Options of every verb";
@@ -67,7 +67,7 @@ impl Speech {
     pub(crate) fn begin(self) -> Result<(), Failure> {
         let open = |path: &PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(path);
-            let refused = |error| Failure::usage(format!("--log {}: {}", path.display(), cause(&error)));
+            let refused = |error| Failure::system(format_args!("--log {}", path.display()), &error);
             file.map(Mutex::new).map_err(refused)
         };
         let log = self.log.as_ref().map(open).transpose()?;

@@ -118,3 +118,9 @@ impl Groups {
         }
     }
 }
+
+/// Whether all groups of the configuration file can be worked out; or why the first that cannot cannot.
+pub(crate) fn check(config: &'static Config) -> Result<(), String> {
+    let groups = Groups::new(config);
+    config.groups.keys().try_for_each(|name| groups.find(name, None).map(|_| ()))
+}

@@ -15,13 +15,14 @@ use clap::Args;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::status;
+pub(crate) use groups::check as check_groups;
 pub(crate) use named::NamedHosts;
 
 /// The variable with the hosts of a Slurm allocation.
 const ALLOCATION: &str = "SLURM_JOB_NODELIST";
 
 /// The host that is meant when none is named.
-const THIS_MACHINE: &str = "localhost";
+pub(crate) const THIS_MACHINE: &str = "localhost";
 
 /// Hosts, how agents are started there, and how long that and everything may take. What is not given is as the
 /// configuration file says.
@@ -107,6 +108,15 @@ impl HostChoice {
             // Configured arguments are for when it comes to ssh; this machine and allocations need none.
             Launcher::Auto if !arguments.is_empty() && self.comes_to_ssh()? => Launcher::Ssh(SshOptions { arguments }),
             other => other,
+        })
+    }
+
+    /// Whether agents are started by ssh.
+    pub(crate) fn uses_ssh(&self) -> Result<bool, Failure> {
+        Ok(match self.launcher()? {
+            Launcher::Ssh(_) => true,
+            Launcher::Auto => self.comes_to_ssh()?,
+            _ => false,
         })
     }
 
