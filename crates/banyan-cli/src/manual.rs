@@ -26,7 +26,7 @@ pub(crate) struct Manual {
 
 impl Manual {
     pub(crate) fn run(self) -> Outcome {
-        let command = Banyan::command();
+        let command = Banyan::command().disable_help_subcommand(true);
         match &self.directory {
             Some(directory) => {
                 let written = fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));

@@ -70,9 +70,9 @@ impl Facts {
 
     pub(super) fn to_json(&self) -> Value {
         let room = |room: &Option<Room>| {
-            room.as_ref().map(|room| {
-                json!({ "path": room.path, "free": room.free, "writable": room.writable, "runs": room.runs })
-            })
+            room.as_ref().map(
+                |room| json!({ "path": room.path, "free": room.free, "writable": room.writable, "runs": room.runs }),
+            )
         };
         json!({
             "installed": self.installed,

@@ -121,7 +121,8 @@ pub(super) fn known_key(host: &str, arguments: &[String]) -> Option<Finding> {
     Some(if known {
         Finding::ok("ssh host key", "known")
     } else {
-        let cause = format!("no file of known hosts has {name}: ssh would ask whether to trust it, and nothing may ask");
+        let cause =
+            format!("no file of known hosts has {name}: ssh would ask whether to trust it, and nothing may ask");
         Finding::bad(Level::Problem, "ssh host key", "not known", cause, format!("once by hand: ssh {host} true"))
     })
 }

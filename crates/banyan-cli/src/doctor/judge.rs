@@ -204,7 +204,11 @@ mod tests {
 
     fn wrong(facts: &Facts) -> Vec<(&'static str, Level)> {
         let findings = judge(facts, "1.0");
-        findings.iter().filter(|finding| finding.level > Level::Ok).map(|finding| (finding.name, finding.level)).collect()
+        findings
+            .iter()
+            .filter(|finding| finding.level > Level::Ok)
+            .map(|finding| (finding.name, finding.level))
+            .collect()
     }
 
     #[test]
@@ -231,7 +235,10 @@ mod tests {
         assert_eq!(change(|facts| facts.perf_paranoid = Some(4)), warning("performance counters"));
         assert_eq!(change(|facts| facts.installed = Some("0.9".into())), warning("version"));
         assert_eq!(change(|facts| facts.cache = None), [("cache", Level::Problem)]);
-        assert_eq!(change(|facts| facts.cache.iter_mut().for_each(|room| room.runs = false)), [("cache", Level::Problem)]);
+        assert_eq!(
+            change(|facts| facts.cache.iter_mut().for_each(|room| room.runs = false)),
+            [("cache", Level::Problem)]
+        );
         assert_eq!(change(|facts| facts.cache.iter_mut().for_each(|room| room.free = 1)), [("cache", Level::Problem)]);
         assert_eq!(
             change(|facts| facts.temporary.iter_mut().for_each(|room| room.writable = false)),

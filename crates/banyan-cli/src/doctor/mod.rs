@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::config::Config;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::hosts::{HostChoice, THIS_MACHINE};
 use crate::output;
 use crate::paint::Paint;
@@ -85,11 +85,7 @@ impl Doctor {
         Ok(ExitCode::from(status))
     }
 
-    fn of_hosts<'h>(
-        &self,
-        hosts: impl Iterator<Item = &'h str>,
-        visit: &Visit,
-    ) -> Result<Vec<Finding>, crate::failure::Failure> {
+    fn of_hosts<'h>(&self, hosts: impl Iterator<Item = &'h str>, visit: &Visit) -> Result<Vec<Finding>, Failure> {
         let arguments = self.hosts.ssh_arguments()?;
         let mut keys_left = KEYS_LOOKED_FOR;
         let mut findings = Vec::new();
@@ -103,11 +99,14 @@ impl Doctor {
                     of_host.extend(judge::judge(facts, VERSION));
                     of_host.extend(visit.clocks.get(host).map(|clock| judge_clock(*clock)));
                 }
-                None if self.hosts.uses_ssh()? && keys_left > 0 => {
+                None if !of_host.is_empty() && self.hosts.uses_ssh()? && keys_left > 0 => {
                     keys_left -= 1;
                     of_host.extend(here::known_key(host, &arguments));
                 }
                 None => {}
+            }
+            if of_host.is_empty() {
+                of_host.push(silent());
             }
             findings.extend(of_host.into_iter().map(|finding| finding.on(host)));
         }
@@ -120,6 +119,12 @@ const REACHED: &str = "reached";
 
 fn not_reached(problem: &Problem) -> Finding {
     Finding::bad(Level::Problem, REACHED, "no", &problem.cause, &problem.remedy)
+}
+
+/// A host on which there was a session, and nothing came of it.
+fn silent() -> Finding {
+    let cause = "the session came up, but what looks around there said nothing in time; is the machine overloaded?";
+    Finding::bad(Level::Problem, REACHED, "without an answer", cause, "banyan run -w HOST -- uptime")
 }
 
 fn judge_clock(clock: Clock) -> Finding {

@@ -1,9 +1,9 @@
 //! Looking at other hosts: a session with one member on each, which tells the facts of its host and what time it is there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, HostSet, LaunchError, Problem, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{Event, HostSet, Input, LaunchError, Problem, ProcessDistribution, Session, SessionOptions, Stdio};
 use serde_json::Value;
 
 use super::facts::{Facts, now};
@@ -55,6 +55,7 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions) -> Result<Visit, F
     for host in hosts.iter() {
         members = members.on(host, 1);
     }
+    let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
     let options = SessionOptions { min_hosts: Some(1), ..options };
     let session = match Session::launch(&[members], &options) {
         Ok(session) => session,
@@ -62,15 +63,14 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions) -> Result<Visit, F
         Err(error) => return Err(Failure::with_status(&error, launch_status(&error))),
     };
     let mut visit = Visit { problems: session.missing().to_vec(), ..Visit::default() };
-    let count = session.size() as usize;
-    let deadline = Instant::now() + PATIENCE;
-    visit.hear(&session, count, deadline, |visit, host, line| {
+    let mut there: HashSet<u32> = (0..session.size()).collect();
+    visit.hear(&session, &mut there, |visit, host, line| {
         visit.facts.insert(host.to_owned(), Facts::from_json(&line));
     });
     for _ in 0..ROUNDS {
         let sent = now();
         session.write_input(b"\n");
-        visit.hear(&session, count, Instant::now() + PATIENCE, |visit, host, line| {
+        visit.hear(&session, &mut there, |visit, host, line| {
             let Some(there) = line["now"].as_u64() else { return };
             let clock = Clock::new(there, sent, now());
             let known = visit.clocks.entry(host.to_owned()).or_insert(clock);
@@ -82,26 +82,24 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions) -> Result<Visit, F
 }
 
 impl Visit {
-    /// Takes one line from each of so many members, or from those who wrote one in time.
-    fn hear(
-        &mut self,
-        session: &Session,
-        members: usize,
-        deadline: Instant,
-        mut take: impl FnMut(&mut Visit, &str, Value),
-    ) {
-        let mut heard = 0;
-        while heard < members {
+    /// Takes one line from each member that is there, or from those who write one in time. Those who have ended are
+    /// there no more.
+    fn hear(&mut self, session: &Session, there: &mut HashSet<u32>, mut take: impl FnMut(&mut Visit, &str, Value)) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut silent = there.clone();
+        while !silent.is_empty() {
             match session.next_event(Some(deadline)) {
                 Some(Event::Output(lines)) if !lines.errors => {
+                    silent.remove(&lines.rank);
                     for line in lines.lines() {
-                        heard += 1;
                         take(self, &lines.host, serde_json::from_slice(line).unwrap_or_default());
                     }
                 }
                 Some(Event::Problem(problem)) => self.problems.push(problem),
-                // It says no more: this round has one less to wait for.
-                Some(Event::Exited { .. }) => heard += 1,
+                Some(Event::Exited { rank, .. }) => {
+                    silent.remove(&rank);
+                    there.remove(&rank);
+                }
                 Some(_) => {}
                 None => return,
             }

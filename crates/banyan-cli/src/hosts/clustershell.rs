@@ -61,12 +61,7 @@ impl Clustershell {
     }
 
     /// The hosts of a group; nothing if there is no such source or group.
-    pub(super) fn group(
-        &self,
-        source: Option<&str>,
-        name: &str,
-        upcalls: bool,
-    ) -> Result<Option<Definition>, String> {
+    pub(super) fn group(&self, source: Option<&str>, name: &str, upcalls: bool) -> Result<Option<Definition>, String> {
         let source_name = source.or(self.default.as_deref()).unwrap_or(DEFAULT_SOURCE);
         let Some(source) = self.sources.get(source_name) else { return Ok(None) };
         if let Some((hosts, place)) = source.groups.get(name) {

@@ -86,9 +86,7 @@ impl Groups {
                 self.clustershell()?.group(Some(source), group, self.config.upcalls)?.ok_or_else(|| self.unknown())
             }
             None => match self.config.groups.get(name) {
-                Some(group) => {
-                    Ok(Definition { hosts: group.hosts.clone(), place: group.place.clone(), source: None })
-                }
+                Some(group) => Ok(Definition { hosts: group.hosts.clone(), place: group.place.clone(), source: None }),
                 None => self.clustershell()?.group(None, name, self.config.upcalls)?.ok_or_else(|| self.unknown()),
             },
         }
@@ -110,7 +108,8 @@ impl Groups {
         match (names.is_empty(), more) {
             (true, _) => {
                 let files = crate::config::files();
-                let file = files.last().map_or_else(|| "a configuration file".into(), |file| file.display().to_string());
+                let file =
+                    files.last().map_or_else(|| "a configuration file".into(), |file| file.display().to_string());
                 format!("is no group; define it in {file} under [groups]")
             }
             (false, 0) => format!("is no group; there are {}", names.join(", ")),

@@ -43,6 +43,9 @@ impl NamedHosts {
         for text in &self.exclude {
             left = left.exclude(&groups.parse(text).map_err(|error| Failure::usage(format!("-x: {error}")))?);
         }
+        if all.is_empty() {
+            return Err(Failure::usage("no host is named; look at -w, -g and --hostfile"));
+        }
         if left.is_empty() {
             return Err(Failure::usage(format!(
                 "no host is left of {} named; look at -w, -g, --hostfile and -x",

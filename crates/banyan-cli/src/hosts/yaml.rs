@@ -34,7 +34,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, (usize, String)> {
             hosts.push_str(&scalar(item).map_err(wrong)?);
             continue;
         }
-        let (key, value) = key_and_value(content).ok_or_else(|| wrong(format!("{content:?} is not understood; {FORM}")))?;
+        let (key, value) =
+            key_and_value(content).ok_or_else(|| wrong(format!("{content:?} is not understood; {FORM}")))?;
         let (key, value) = (scalar(key).map_err(wrong)?, scalar(value).map_err(wrong)?);
         match (&source, indented) {
             (_, false) if value.is_empty() => source = Some(key),
@@ -84,7 +85,9 @@ fn scalar(text: &str) -> Result<String, String> {
     for quote in ['\'', '"'] {
         if let Some(rest) = text.strip_prefix(quote) {
             let inner = rest.strip_suffix(quote).filter(|inner| !inner.contains(['\'', '"', '\\']));
-            return inner.map(str::to_owned).ok_or_else(|| format!("{text} is not understood; put it into plain quotes"));
+            return inner
+                .map(str::to_owned)
+                .ok_or_else(|| format!("{text} is not understood; put it into plain quotes"));
         }
     }
     match text.chars().next() {

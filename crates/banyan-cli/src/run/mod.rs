@@ -117,7 +117,7 @@ impl Run {
             Err(error) => return self.not_launched(&error, &mut show),
         };
         let names = || Names::new(session.hosts().map(str::to_owned).collect());
-        note(format_args!("{} members run after {:.3} s", session.size(), begin.elapsed().as_secs_f64()));
+        note(format_args!("all of {} run after {:.3} s", session.size(), begin.elapsed().as_secs_f64()));
         let mut summary = Summary::new(names(), session.missing().to_vec(), begin);
         if self.fold || self.diff {
             show.fold(Folded::new(names(), self.diff));

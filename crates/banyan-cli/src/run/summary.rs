@@ -36,15 +36,7 @@ struct Class {
 impl Summary {
     /// Of members that run; `missing` are hosts that do not.
     pub(super) fn new(names: Names, missing: Vec<Problem>, begin: Instant) -> Summary {
-        Summary {
-            begin,
-            names,
-            missing,
-            ended: 0,
-            failures: Vec::new(),
-            a_host_was_lost: false,
-            timed_out: false,
-        }
+        Summary { begin, names, missing, ended: 0, failures: Vec::new(), a_host_was_lost: false, timed_out: false }
     }
 
     pub(super) fn note(&mut self, event: &Event) {
