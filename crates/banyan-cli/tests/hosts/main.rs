@@ -61,7 +61,7 @@ fn over_ssh_identical_outputs_of_eight_hosts_are_one() {
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
-fn over_ssh_doctor_looks_at_each_host_and_explains_why_one_cannot_be_reached() {
+fn over_ssh_doctor_looks_at_each_host_and_names_those_it_cannot_reach() {
     let output = by_ssh(&["doctor", "--json", "--host-timeout", "20s", "-w", "h[1-3],no-such-host"]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let findings = findings(&output);
@@ -73,7 +73,18 @@ fn over_ssh_doctor_looks_at_each_host_and_explains_why_one_cannot_be_reached() {
         assert!(findings.iter().any(|finding| finding["host"] == host && finding["name"] == "cache"));
     }
     assert_eq!(level(&findings, "no-such-host", "reached"), "problem");
-    assert_eq!(level(&findings, "no-such-host", "ssh host key"), "problem");
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_doctor_says_when_the_key_of_a_host_is_not_known() {
+    let nobody = "--ssh-arg=-oUserKnownHostsFile=/dev/null";
+    let config = format!("--ssh-arg=-F{}", file("ssh_config"));
+    let output = banyan(&["doctor", "--json", "-w", "h1", &config, nobody]);
+    let findings = findings(&output);
+    assert_eq!(level(&findings, "h1", "reached"), "problem");
+    assert_eq!(level(&findings, "h1", "ssh host key"), "problem");
+    assert_eq!(output.status.code(), Some(3));
 }
 
 #[test]
