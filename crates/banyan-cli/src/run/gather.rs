@@ -117,13 +117,11 @@ impl Gathering {
             let beyond = place.beyond.as_ref().map(|beyond| (beyond.bytes, beyond.hasher.finalize()));
             ranks.entry((place.strand, place.offset, beyond)).or_default().push(rank);
         }
-        let class = |((strand, offset, beyond), ranks): ((usize, usize, Option<(u64, _)>), Vec<u32>)| Class {
-            members: ranks.into_iter().collect(),
-            beyond: beyond.map_or(0, |(bytes, _)| bytes),
-            strand,
-            offset,
-        };
-        let mut classes: Vec<Class> = ranks.into_iter().map(class).collect();
+        let mut classes = Vec::with_capacity(ranks.len());
+        for ((strand, offset, beyond), ranks) in ranks {
+            let beyond = beyond.map_or(0, |(bytes, _)| bytes);
+            classes.push(Class { members: ranks.into_iter().collect(), beyond, strand, offset });
+        }
         classes.sort_by_key(|class| (std::cmp::Reverse(class.members.len()), class.members.first()));
         classes
     }

@@ -1,6 +1,7 @@
 //! What the user sees of a session while it runs.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::time::Instant;
 
 use banyan_boot::{Event, ExitState, Lines, Problem};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::output::{self, Stdout};
 use crate::paint::{Paint, Style};
 use crate::progress::Progress;
 use crate::screen::harmless;
-use crate::speech::{Color, paints};
+use crate::speech::{Color, note, paints};
 
 /// How events are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,8 +32,16 @@ pub(super) struct Show {
     err: BufWriter<io::Stderr>,
     out_look: Look,
     err_look: Look,
-    /// What is shown in the end instead of at once, and how far it is until then.
-    folded: Option<(Folded, Progress)>,
+    folded: Option<Gathered>,
+}
+
+/// What is shown in the end instead of at once.
+struct Gathered {
+    folded: Folded,
+    /// How far it is until then.
+    progress: Progress,
+    /// When the last line came.
+    last: Option<Instant>,
 }
 
 impl Show {
@@ -52,7 +61,7 @@ impl Show {
 
     /// From now on output is gathered, and shown by [`Show::unfold`].
     pub(super) fn fold(&mut self, folded: Folded) {
-        self.folded = Some((folded, Progress::new()));
+        self.folded = Some(Gathered { folded, progress: Progress::new(), last: None });
     }
 
     /// Hands over what was gathered for the streams.
@@ -63,29 +72,34 @@ impl Show {
 
     /// Says how far it is, to those who see nothing else of it.
     pub(super) fn progress(&mut self, text: impl FnOnce() -> String) {
-        if let Some((_, progress)) = &mut self.folded {
-            progress.tell(text);
+        if let Some(gathered) = &mut self.folded {
+            gathered.progress.tell(text);
         }
     }
 
     /// Shows what was folded.
     pub(super) fn unfold(&mut self) -> Result<(), Failure> {
         // The line that says how far it is goes with it.
-        let Some((folded, _)) = self.folded.take() else { return Ok(()) };
+        let Some(Gathered { folded, last, .. }) = self.folded.take() else { return Ok(()) };
         if self.form == Form::Json {
             return folded.to_json().iter().try_for_each(|object| self.object(object));
         }
         folded.show_out(&mut self.out, self.out_look)?;
         self.out.flush()?;
         folded.show_err(&mut self.err, self.err_look)?;
-        Ok(self.err.flush()?)
+        self.err.flush()?;
+        if let Some(last) = last {
+            note(format_args!("all was shown {:.1} ms after the last line came", last.elapsed().as_secs_f64() * 1e3));
+        }
+        Ok(())
     }
 
     pub(super) fn event(&mut self, event: &Event) -> Result<(), Failure> {
         match (event, self.form) {
             (Event::Output(lines), _) if self.folded.is_some() => {
-                if let Some((folded, _)) = &mut self.folded {
-                    folded.note(lines);
+                if let Some(gathered) = &mut self.folded {
+                    gathered.folded.note(lines);
+                    gathered.last = Some(Instant::now());
                 }
                 Ok(())
             }
