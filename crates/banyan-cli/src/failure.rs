@@ -4,6 +4,10 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::speech::complain;
+pub(crate) use crate::speech::warn;
+use crate::status;
+
 /// What commands give: the exit status, or why there is none.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
@@ -17,17 +21,29 @@ pub(crate) struct Failure {
 impl Failure {
     /// The work failed.
     pub(crate) fn new(message: impl fmt::Display) -> Failure {
-        Failure { message: message.to_string(), status: 1 }
+        Failure { message: message.to_string(), status: status::MEMBER_FAILED }
     }
 
     /// The command was given something that makes no sense.
     pub(crate) fn usage(message: impl fmt::Display) -> Failure {
-        Failure { message: message.to_string(), status: 2 }
+        Failure { message: message.to_string(), status: status::USAGE }
+    }
+
+    /// The system refused; if that is a matter of permission, the exit status says so.
+    pub(crate) fn system(what: impl fmt::Display, error: &io::Error) -> Failure {
+        let refused = error.kind() == io::ErrorKind::PermissionDenied;
+        let status = if refused { status::NOT_PERMITTED } else { status::MEMBER_FAILED };
+        Failure { message: format!("{what}: {}", cause(error)), status }
     }
 
     /// A failure with an exit status of its own.
     pub(crate) fn with_status(message: impl fmt::Display, status: u8) -> Failure {
         Failure { message: message.to_string(), status }
+    }
+
+    /// The message.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// Puts what was being worked on before the message.
@@ -37,15 +53,9 @@ impl Failure {
 
     /// Says so on standard error.
     pub(crate) fn report(self) -> ExitCode {
-        warn(self.message);
+        complain(self.message);
         ExitCode::from(self.status)
     }
-}
-
-/// Tells the user of something on standard error.
-#[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
-pub(crate) fn warn(message: impl fmt::Display) {
-    eprintln!("banyan: {message}");
 }
 
 /// What the system says, without its error number.

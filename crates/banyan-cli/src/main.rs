@@ -1,24 +1,36 @@
 //! The `banyan` command.
 //!
 //! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
-//! not be reached or was lost; 4 a time limit has passed.
+//! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it.
 
 #![forbid(unsafe_code)]
 
 mod agent;
+mod ask;
 mod bench;
+mod completions;
+mod config;
 mod demo;
+mod doctor;
 mod failure;
+mod hosts;
+mod manual;
 mod output;
+mod paint;
 mod progress;
 mod records;
 mod run;
+mod screen;
 mod sim;
+mod speech;
+mod status;
 mod topo;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use failure::Outcome;
 
 /// Grow a tree of processes over many machines, and let records travel on it in their sender's own layout.
 ///
@@ -36,7 +48,15 @@ Examples:
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
 )]
-enum Banyan {
+struct Banyan {
+    #[command(flatten)]
+    speech: speech::Speech,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
     /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     Run(run::Run),
@@ -50,6 +70,9 @@ enum Banyan {
     #[command(subcommand)]
     Bench(bench::Bench),
     Sim(sim::Sim),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Manual(manual::Manual),
     #[command(hide = true)]
     Agent(agent::Agent),
 }
@@ -58,14 +81,24 @@ fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
     banyan_tree::become_agent_if_asked();
     banyan_bench::tree::become_process_if_asked();
-    let outcome = match Banyan::parse() {
-        Banyan::Demo(demo) => demo.run(),
-        Banyan::Run(run) => run.run(),
-        Banyan::Records(records) => records.run(),
-        Banyan::Topo(topo) => topo.run(),
-        Banyan::Bench(bench) => bench.run(),
-        Banyan::Sim(sim) => sim.run(),
-        Banyan::Agent(agent) => agent.run(),
-    };
+    let Banyan { speech, verb } = Banyan::parse();
+    let outcome = speech.begin().and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
+}
+
+impl Verb {
+    fn run(self) -> Outcome {
+        match self {
+            Verb::Demo(demo) => demo.run(),
+            Verb::Run(run) => run.run(),
+            Verb::Records(records) => records.run(),
+            Verb::Topo(topo) => topo.run(),
+            Verb::Bench(bench) => bench.run(),
+            Verb::Sim(sim) => sim.run(),
+            Verb::Doctor(doctor) => doctor.run(),
+            Verb::Completions(completions) => completions.run(),
+            Verb::Manual(manual) => manual.run(),
+            Verb::Agent(agent) => agent.run(),
+        }
+    }
 }

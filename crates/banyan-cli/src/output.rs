@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, cause};
+use crate::failure::Failure;
 
 /// Results gathered before they are handed to the system.
 const BUFFER: usize = 1 << 16;
@@ -58,7 +58,7 @@ impl Output {
         if name == "-" {
             return Ok(Output::Stdout(stdout()));
         }
-        let refused = |error| Failure::new(format!("{name}: cannot be written: {}", cause(&error)));
+        let refused = |error| Failure::system(format_args!("{name}: cannot be written"), &error);
         // What a link leads to is replaced, not the link.
         let path = fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
         let there = fs::metadata(&path);

@@ -1,7 +1,7 @@
 //! `sessions`: sessions through ssh and through commands that start all agents together, with test hosts. Needs root;
 //! elsewhere it is left out.
 //!
-//! The tests are those of `banyan-boot` and `banyan-tree` that are ignored otherwise; this step makes the hosts for them,
+//! The tests are those of `banyan-boot`, `banyan-tree` and `banyan-cli` that are ignored otherwise; this step makes the hosts,
 //! tells them where they are, looks for what they left, and removes the hosts in any case.
 
 use std::path::PathBuf;
@@ -42,14 +42,16 @@ fn over_ssh(tools: &Tools<'_>) -> Outcome {
     let mut sessions = tests("ssh", &all_kinds);
     let sessions = result_of(tools, sessions.env("BANYAN_TEST_SMALL_CLUSTER", &small.name))?;
     let networks = result_of(tools, &mut tests("network_ssh", &all_kinds))?;
-    Ok(format!("sessions: {sessions}, networks: {networks}"))
+    let command = result_of(tools, tests("hosts", &all_kinds).arg("over_ssh"))?;
+    Ok(format!("sessions: {sessions}, networks: {networks}, command: {command}"))
 }
 
 fn by_launchers(tools: &Tools<'_>) -> Outcome {
     let hosts = Hosts::up(tools, "launchers", SLURM)?;
-    let result = result_of(tools, &mut tests("launchers", &hosts))?;
+    let launchers = result_of(tools, &mut tests("launchers", &hosts))?;
+    let command = result_of(tools, tests("hosts", &hosts).arg("by_slurm"))?;
     tools.run(hosts.command("leftovers").args(["--within", "10"]))?;
-    Ok(result)
+    Ok(format!("launchers: {launchers}, command: {command}"))
 }
 
 /// The tests of a program that are ignored unless there are hosts.

@@ -163,6 +163,17 @@ pub enum Problem {
     /// An expression names so many hosts, most of them again and again, that working it out would take too long.
     #[error("the expression spells out more than {MAX_EXPANDED} names; name each host once")]
     TooMuchWork,
+    /// An `@` without the name of a group.
+    #[error("`@` lacks the name of a group; write it behind, as in `@gpu` or `@slurm:debug`")]
+    NoGroupName,
+    /// A group that is not known, or has no hosts to give.
+    #[error("@{name}: {cause}")]
+    Group {
+        /// The group, or its beginning.
+        name: String,
+        /// Why there are no hosts.
+        cause: String,
+    },
 }
 
 /// A side of an operator.

@@ -7,12 +7,12 @@ use std::path::Path;
 use super::error::{HostSetError, Position};
 use super::limits::MAX_TEXT_BYTES;
 use super::names::Names;
-use super::parse::{Comments, parse};
+use super::parse::{Comments, Groups, parse};
 
 /// Windows editors begin files with it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-pub(super) fn read(path: &Path) -> Result<Names, HostSetError> {
+pub(super) fn read(path: &Path, groups: Option<Groups<'_>>) -> Result<Names, HostSetError> {
     let mut text = String::new();
     let limit = MAX_TEXT_BYTES as u64;
     let read = File::open(path).and_then(|file| file.take(limit + 1).read_to_string(&mut text));
@@ -26,7 +26,7 @@ pub(super) fn read(path: &Path) -> Result<Names, HostSetError> {
         Ok(_) => {}
     }
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
-    parse(text, Comments::Allowed).map_err(|(offset, problem)| HostSetError::FileText {
+    parse(text, Comments::Allowed, groups).map_err(|(offset, problem)| HostSetError::FileText {
         path: path.into(),
         at: Position::of(text, offset),
         problem,

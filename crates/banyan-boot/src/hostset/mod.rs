@@ -23,6 +23,7 @@
 //! | `a[1-9]!a3` | without a3 |
 //! | `a[1-9]&a[3-20]` | what both have |
 //! | `user@host`, `fe80::1%eth0` | names as they are |
+//! | `@gpu`, `@slurm:debug` | the hosts of a group, where someone knows groups ([`HostSet::parse_with`]) |
 //! | `[::1]`, `user@[::1]` | an IPv6 address; its name is `::1`, without the brackets |
 //!
 //! Operators work from left to right, none before the other. Commas and spaces too many mean nothing. The node lists

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::error::{HostSetError, Position, Problem, excerpt};
 use super::names::Names;
-use super::parse::{Comments, parse};
+use super::parse::{Comments, Groups, parse};
 use super::{file, fold, name};
 
 /// Host names in the order in which they first appeared, each once.
@@ -21,14 +21,30 @@ pub struct HostSet {
 impl HostSet {
     /// Reads a set as people write it; the [module](super) has the syntax. An empty text is an empty set.
     pub fn parse(text: &str) -> Result<HostSet, HostSetError> {
-        let failed = |(offset, problem)| HostSetError::Text { at: Position::of(text, offset), problem };
-        parse(text, Comments::Refused).map(|names| HostSet { names }).map_err(failed)
+        read(text, None)
+    }
+
+    /// As [`HostSet::parse`], and `@GROUP` stands for the hosts that `groups` finds for this name, wherever hosts may
+    /// stand. Why a group has none it says in words.
+    pub fn parse_with(
+        text: &str,
+        mut groups: impl FnMut(&str) -> Result<HostSet, String>,
+    ) -> Result<HostSet, HostSetError> {
+        read(text, Some(&mut groups))
     }
 
     /// Reads a host file: one or several sets a line, comments from `#` to the end of the line. A line that begins
     /// with `!` leaves hosts out of all before it.
     pub fn from_file(path: impl AsRef<Path>) -> Result<HostSet, HostSetError> {
-        file::read(path.as_ref()).map(|names| HostSet { names })
+        file::read(path.as_ref(), None).map(|names| HostSet { names })
+    }
+
+    /// As [`HostSet::from_file`], with groups as in [`HostSet::parse_with`].
+    pub fn from_file_with(
+        path: impl AsRef<Path>,
+        mut groups: impl FnMut(&str) -> Result<HostSet, String>,
+    ) -> Result<HostSet, HostSetError> {
+        file::read(path.as_ref(), Some(&mut groups)).map(|names| HostSet { names })
     }
 
     /// A set of plain names. Brackets and operators are not for names, and are refused.
@@ -91,6 +107,11 @@ impl HostSet {
             .map_err(|problem: Problem| HostSetError::Union(problem))?;
         Ok(HostSet { names })
     }
+}
+
+fn read(text: &str, groups: Option<Groups<'_>>) -> Result<HostSet, HostSetError> {
+    let failed = |(offset, problem)| HostSetError::Text { at: Position::of(text, offset), problem };
+    parse(text, Comments::Refused, groups).map(|names| HostSet { names }).map_err(failed)
 }
 
 impl FromStr for HostSet {

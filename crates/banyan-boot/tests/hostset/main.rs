@@ -4,6 +4,7 @@ mod clustershell;
 mod errors;
 mod examples;
 mod files;
+mod groups;
 mod properties;
 mod slurm;
 

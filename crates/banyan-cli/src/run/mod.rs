@@ -1,38 +1,36 @@
 //! `banyan run`: a command on every host, its output by line, and one exit status for all.
 
-mod hosts;
+mod difference;
+mod folded;
+mod gather;
 mod input;
 mod interrupt;
-mod screen;
+mod names;
 mod show;
 mod summary;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use banyan_boot::process::Limits;
-use banyan_boot::{Event, Input, LaunchError, ProblemKind, ProcessDistribution, Session, SessionOptions, Stdio};
+use banyan_boot::{Event, Input, LaunchError, ProblemKind, ProcessDistribution, Session, Stdio};
 use clap::Args;
 
+use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
-use hosts::HostChoice;
-pub(crate) use hosts::named_hosts;
+use crate::hosts::{HostChoice, launch_status};
+use crate::speech::note;
+use folded::Folded;
+use names::Names;
 use show::{Form, Show};
 use summary::Summary;
 
-/// Some member failed.
-const MEMBER_FAILED: u8 = 1;
-/// Some host could not be reached or was lost.
-const UNREACHABLE: u8 = 3;
-/// A time limit has passed.
-const TIME_LIMIT: u8 = 4;
-
 /// Run a command on many hosts, or many times on this machine
 ///
-/// What the members write is shown line by line behind their rank and host; their errors go to standard error. Standard
-/// input goes to all of them. ^C is forwarded to the members; a second one ends them. In the end standard error says who
+/// What the members write is shown line by line behind their rank and host, or with --fold once for all who wrote the
+/// same; their errors go to standard error. Standard input goes to all of them. ^C is forwarded to the members; a second one ends them. In the end standard error says who
 /// failed and why. When this command ends, in whatever way, everything it started has ended too.
 #[derive(Args)]
 #[command(after_help = "\
@@ -51,22 +49,12 @@ pub(crate) struct Run {
     /// How many times on each host
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     per_host: u32,
-    /// Children of a node in the tree of agents at most
-    #[arg(long, value_name = "N", default_value_t = SessionOptions::default().fanout,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    fanout: u32,
-    /// End everything after this time, such as 30s, 10m or 2h
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    timeout: Option<Duration>,
-    /// How long one host may take to answer
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    host_timeout: Option<Duration>,
-    /// Go on without hosts that cannot be reached, as long as so many remain
-    #[arg(long, value_name = "N")]
-    min_hosts: Option<usize>,
-    /// Do not encrypt between hosts; agents and members are authenticated all the same
-    #[arg(long)]
-    no_encrypt: bool,
+    /// Show in the end what was written, once for all who wrote the same
+    #[arg(short = 'b', long, conflicts_with = "no_label")]
+    fold: bool,
+    /// As --fold, and of others than most only what is different
+    #[arg(long, conflicts_with = "no_label")]
+    diff: bool,
     /// Who gets standard input
     #[arg(long, value_name = "WHO", default_value = "all")]
     input: Who,
@@ -119,22 +107,28 @@ impl Shared {
 impl Run {
     pub(crate) fn run(self) -> Outcome {
         let begin = Instant::now();
-        let deadline = self.timeout.and_then(|time| begin.checked_add(time));
-        let (distribution, options) = (self.distribution()?, self.options());
+        let deadline = self.hosts.deadline(begin)?;
+        let (distribution, options) = (self.distribution()?, self.hosts.options()?);
         let shared = Shared::default();
         interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
-        let mut show = Show::new(self.form());
+        let mut show = Show::new(self.form(), Config::get()?.defaults.color);
         let session = match Session::launch(&[distribution], &options) {
             Ok(session) => session,
             Err(error) => return self.not_launched(&error, &mut show),
         };
-        let mut summary = Summary::new(&session, begin);
+        let names = || Names::new(session.hosts().map(str::to_owned).collect());
+        note(format_args!("all of {} run after {:.3} s", session.size(), begin.elapsed().as_secs_f64()));
+        let mut summary = Summary::new(names(), session.missing().to_vec(), begin);
+        if self.fold || self.diff {
+            show.fold(Folded::new(names(), self.diff));
+        }
         shared.replace(Some(session));
         match self.input {
             Who::None => {}
             Who::All | Who::Master => input::forward(shared.clone()),
         }
         self.follow(&shared, deadline, &mut summary, &mut show)?;
+        show.unfold()?;
         if let Some(Err(error)) = shared.replace(None).map(Session::kill) {
             warn(format!("the session could not be ended: {error}; its agents end it when this command is gone"));
         }
@@ -171,6 +165,7 @@ impl Run {
                 Some(event) => {
                     summary.note(&event);
                     show.event(&event)?;
+                    show.progress(|| summary.progress());
                 }
                 None if until.is_some_and(|until| Instant::now() >= until) && !summary.all_ended() => {
                     summary.timed_out();
@@ -207,19 +202,6 @@ impl Run {
         Ok(distribution.stdio(Stdio { input, ..Stdio::default() }))
     }
 
-    fn options(&self) -> SessionOptions {
-        let defaults = SessionOptions::default();
-        SessionOptions {
-            launcher: self.hosts.launcher(),
-            fanout: self.fanout,
-            host_deadline: self.host_timeout.unwrap_or(defaults.host_deadline),
-            deadline: self.timeout,
-            min_hosts: self.min_hosts,
-            encrypt: !self.no_encrypt,
-            ..defaults
-        }
-    }
-
     fn form(&self) -> Form {
         match (self.json, self.no_label) {
             (true, _) => Form::Json,
@@ -227,25 +209,6 @@ impl Run {
             (false, false) => Form::Labelled,
         }
     }
-}
-
-/// The exit status of a launch that failed.
-fn launch_status(error: &LaunchError) -> u8 {
-    match error {
-        LaunchError::NoHosts | LaunchError::BadHost(..) | LaunchError::TooMany | LaunchError::Launcher(_) => 2,
-        LaunchError::Problems { problems, .. } => {
-            let only_members = problems.iter().all(|problem| problem.kind == ProblemKind::NotStarted);
-            if only_members { MEMBER_FAILED } else { UNREACHABLE }
-        }
-        LaunchError::TooSlow { .. } => TIME_LIMIT,
-        _ => 1,
-    }
-}
-
-/// A time as limits are written, so that there is one way to write it.
-fn time(text: &str) -> Result<Duration, String> {
-    let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 30s, 10m or 2h")?;
-    limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
 }
 
 /// Whether an event tells that a host was lost.

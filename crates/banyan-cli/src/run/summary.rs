@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, HostSet, LaunchError, Problem, RankSet, Session};
+use banyan_boot::{Event, ExitState, LaunchError, Problem, RankSet};
 use serde_json::{Value, json};
 
+use super::is_loss;
+use super::names::Names;
 use super::show::problem_json;
-use super::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE, is_loss};
 use crate::failure::warn;
+use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
 
 /// Ways to fail that are shown; more are counted.
 const SHOWN: usize = 20;
@@ -17,7 +19,7 @@ const SHOWN: usize = 20;
 /// What is known of a session when it has ended.
 pub(super) struct Summary {
     begin: Instant,
-    hosts: Vec<String>,
+    names: Names,
     missing: Vec<Problem>,
     ended: usize,
     failures: Vec<(u32, ExitState)>,
@@ -32,16 +34,9 @@ struct Class {
 }
 
 impl Summary {
-    pub(super) fn new(session: &Session, begin: Instant) -> Summary {
-        Summary {
-            begin,
-            hosts: session.hosts().map(str::to_owned).collect(),
-            missing: session.missing().to_vec(),
-            ended: 0,
-            failures: Vec::new(),
-            a_host_was_lost: false,
-            timed_out: false,
-        }
+    /// Of members that run; `missing` are hosts that do not.
+    pub(super) fn new(names: Names, missing: Vec<Problem>, begin: Instant) -> Summary {
+        Summary { begin, names, missing, ended: 0, failures: Vec::new(), a_host_was_lost: false, timed_out: false }
     }
 
     pub(super) fn note(&mut self, event: &Event) {
@@ -59,12 +54,17 @@ impl Summary {
     }
 
     pub(super) fn all_ended(&self) -> bool {
-        self.ended >= self.hosts.len()
+        self.ended >= self.names.len()
+    }
+
+    /// How far it is, in a line.
+    pub(super) fn progress(&self) -> String {
+        format!("{} of {} members have ended", self.ended, self.names.len())
     }
 
     /// Members of which nothing was heard.
     fn unknown(&self) -> usize {
-        self.hosts.len().saturating_sub(self.ended)
+        self.names.len().saturating_sub(self.ended)
     }
 
     pub(super) fn exit_status(&self, worst: bool) -> u8 {
@@ -94,10 +94,10 @@ impl Summary {
         if failed == 0 {
             return;
         }
-        let mut text = format!("{failed} of {} members failed", self.hosts.len());
+        let mut text = format!("{failed} of {} members failed", self.names.len());
         let classes = self.classes();
         for class in classes.iter().take(SHOWN) {
-            let _ = write!(text, "\n  {} on {}: {}", class.members, self.hosts_of(&class.members), class.state);
+            let _ = write!(text, "\n  {} on {}: {}", class.members, self.names.hosts_of(&class.members), class.state);
         }
         if classes.len() > SHOWN {
             let _ = write!(text, "\n  and in {} other ways; --json tells all", classes.len() - SHOWN);
@@ -115,7 +115,7 @@ impl Summary {
             .map(|class| {
                 json!({
                     "members": class.members.to_string(),
-                    "hosts": self.hosts_of(&class.members),
+                    "hosts": self.names.hosts_of(&class.members),
                     "status": class.state.status(),
                     "state": class.state.to_string(),
                 })
@@ -123,7 +123,7 @@ impl Summary {
             .collect();
         json!({
             "event": "summary",
-            "members": self.hosts.len(),
+            "members": self.names.len(),
             "succeeded": self.ended - self.failures.len(),
             "failed": failed,
             "unknown": self.unknown(),
@@ -146,12 +146,6 @@ impl Summary {
             .collect();
         classes.sort_by_key(|class| class.members.first());
         classes
-    }
-
-    /// The hosts of members, folded.
-    fn hosts_of(&self, members: &RankSet) -> String {
-        let names = members.iter().filter_map(|rank| self.hosts.get(rank as usize));
-        HostSet::from_names(names).map(|hosts| hosts.to_string()).unwrap_or_default()
     }
 }
 

@@ -8,8 +8,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::facts;
-use super::source::{Hosts, of_file, refused, title};
+use super::source::{of_file, refused, title};
 use crate::failure::Outcome;
+use crate::hosts::NamedHosts;
 use crate::output;
 
 /// The exit status when some file is no topology.
@@ -30,7 +31,7 @@ pub(crate) struct Check {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     #[command(flatten)]
-    hosts: Hosts,
+    hosts: NamedHosts,
     /// One JSON object a file
     #[arg(long)]
     json: bool,

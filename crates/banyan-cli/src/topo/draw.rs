@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::facts;
-use super::source::{Hosts, of_spec_or_file};
+use super::source::of_spec_or_file;
 use crate::failure::Outcome;
+use crate::hosts::NamedHosts;
 use crate::output::Output;
 
 /// Draw a topology: as text, for Graphviz, or as SVG
@@ -27,7 +28,7 @@ pub(crate) struct Draw {
     #[arg(value_name = "SPEC|FILE")]
     topology: String,
     #[command(flatten)]
-    hosts: Hosts,
+    hosts: NamedHosts,
     /// What to draw it as
     #[arg(long = "as", value_name = "FORM", default_value = "text")]
     form: Form,

@@ -7,8 +7,9 @@ use banyan_tree::topology::Spec;
 use clap::{Args, ValueEnum};
 
 use super::facts;
-use super::source::{Hosts, of_spec};
+use super::source::of_spec;
 use crate::failure::{Failure, Outcome};
+use crate::hosts::NamedHosts;
 use crate::output::Output;
 
 /// Make a topology file
@@ -27,7 +28,7 @@ pub(crate) struct Generate {
     #[arg(value_name = "SPEC")]
     spec: String,
     #[command(flatten)]
-    hosts: Hosts,
+    hosts: NamedHosts,
     /// The notation of the file
     #[arg(long, value_name = "NOTATION", default_value = "banyan")]
     notation: Notation,

@@ -1,39 +1,13 @@
 //! Where topologies come from: words, files, standard input; and the hosts they are laid over.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use banyan_boot::HostSet;
 use banyan_tree::topology::{MAX_TEXT_BYTES, Spec, Topology, TopologyError};
-use clap::Args;
 
 use crate::failure::{Failure, cause};
 use crate::records::input;
-use crate::run::named_hosts;
-
-#[derive(Args)]
-pub(super) struct Hosts {
-    /// Hosts, such as node[1-128,200],gpu[01-16]: a word is laid over them, a file may name no others
-    #[arg(short = 'w', long = "hosts", value_name = "HOSTS")]
-    hosts: Vec<String>,
-    /// A file with hosts, with comments behind #
-    #[arg(long, value_name = "FILE")]
-    hostfile: Vec<PathBuf>,
-}
-
-impl Hosts {
-    /// The hosts, if any were named.
-    pub(super) fn named(&self) -> Result<Option<HostSet>, Failure> {
-        if self.hosts.is_empty() && self.hostfile.is_empty() {
-            return Ok(None);
-        }
-        let all = named_hosts(&self.hosts, &self.hostfile)?;
-        if all.is_empty() {
-            return Err(Failure::usage("no host is named; look at -w and --hostfile"));
-        }
-        Ok(Some(all))
-    }
-}
 
 /// The topology that a word describes.
 pub(super) fn of_spec(spec: &Spec, hosts: Option<&HostSet>) -> Result<Topology, Failure> {

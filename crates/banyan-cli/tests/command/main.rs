@@ -1,14 +1,19 @@
 //! The command as its users run it: real processes, real files.
 
+mod configuration;
 mod convert;
 mod diff;
+mod doctor;
 mod document;
 mod dump;
+mod fold;
+mod manual;
 mod measure;
 mod refusals;
 mod run;
 mod schema;
 mod sim;
+mod speech;
 mod stat;
 mod topo;
 mod workshop;

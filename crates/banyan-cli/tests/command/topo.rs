@@ -45,7 +45,7 @@ fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
         (&["gen", "64x64x64x64"], 2, "64x64x64x64: more than 4194304 nodes; is a count right?"),
         (&["gen", "hosts:16:8"], 2, "hosts:16:8: hosts:… hangs members under the agents of their hosts, and no host"),
         (&["gen", "4x16", "-w", "node[1-"], 2, "-w: host set, line 1, column 5"),
-        (&["gen", "4x16", "-w", ","], 2, "no host is named; look at -w and --hostfile"),
+        (&["gen", "4x16", "-w", ","], 2, "no host is named; look at -w, -g and --hostfile"),
         (&["gen", "4x16", "--hostfile", "gone"], 2, "--hostfile: host file gone: "),
         (&["gen", "4x16", "-o", "no/x"], 1, "no/x: cannot be written: no such file or directory"),
         (&["check", "gone"], 1, "gone: no such file; give the path of a file, or - for standard input"),

@@ -72,10 +72,17 @@ impl Workshop {
         self.run_with_input(arguments, &[])
     }
 
+    /// In the directory, which has the only configuration: `config.toml` and `clustershell`, if they are there.
+    fn configure(&self, command: &mut Command) {
+        command.current_dir(self.directory.path());
+        command.env("BANYAN_CONFIG", "config.toml").env("CLUSTERSHELL_CFGDIR", self.path("clustershell"));
+        command.env_remove("NO_COLOR");
+    }
+
     /// Runs the command with these bytes on standard input.
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-        command.args(arguments).current_dir(self.directory.path());
+        self.configure(command.args(arguments));
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -102,7 +109,7 @@ impl Workshop {
         let command = Path::new(env!("CARGO_BIN_EXE_banyan")).parent().expect("it lies in a directory");
         let path = format!("{}:{}", command.display(), std::env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("sh");
-        shell.args(["-c", line]).env("PATH", path).current_dir(self.directory.path());
+        self.configure(shell.args(["-c", line]).env("PATH", path));
         Ran::new(shell.output().expect("a shell"))
     }
 }

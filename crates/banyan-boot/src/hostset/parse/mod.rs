@@ -3,16 +3,20 @@
 //! Errors carry the byte offset of what is wrong. Time is proportional to the text and the names it spells out, of
 //! which there are at most [`MAX_EXPANDED`].
 
-use super::error::{Problem, Side};
+use super::error::{Problem, Side, excerpt};
 use super::limits::{MAX_EXPANDED, MAX_HOSTS, MAX_NAME_BYTES};
 use super::name::{self, is_name_byte};
 use super::names::Names;
+use super::set::HostSet;
 use super::template::{Piece, Template};
 
 mod bracket;
 
 /// A problem and the offset where it is.
 pub(super) type Failure = (usize, Problem);
+
+/// Finds the hosts of a group, or says why there are none.
+pub(super) type Groups<'g> = &'g mut dyn FnMut(&str) -> Result<HostSet, String>;
 
 /// Whether `#` begins a comment.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,16 +42,41 @@ impl Operator {
     }
 }
 
-/// The names that a text stands for.
-pub(super) fn parse(text: &str, comments: Comments) -> Result<Names, Failure> {
+/// What operators join.
+enum Operand<'a> {
+    Names(Template<'a>),
+    Group(HostSet),
+}
+
+impl Operand<'_> {
+    fn count(&self) -> usize {
+        match self {
+            Operand::Names(template) => usize::try_from(template.count()).unwrap_or(usize::MAX),
+            Operand::Group(hosts) => hosts.len(),
+        }
+    }
+
+    fn expand(&self, mut visit: impl FnMut(&str) -> Result<(), Problem>) -> Result<(), Problem> {
+        match self {
+            Operand::Names(template) => template.expand(visit),
+            Operand::Group(hosts) => hosts.iter().try_for_each(&mut visit),
+        }
+    }
+}
+
+/// The names that a text stands for. Without `groups`, `@` begins nothing.
+pub(super) fn parse(text: &str, comments: Comments, mut groups: Option<Groups<'_>>) -> Result<Names, Failure> {
     let mut parser = Parser { text, at: 0, comments };
     let mut names = Names::default();
     let mut expanded = 0;
     let mut is_first = true;
     while let Some(operator) = parser.operator(is_first)? {
         let start = parser.at;
-        let template = parser.operand()?;
-        let count = usize::try_from(template.count()).unwrap_or(usize::MAX);
+        let operand = match &mut groups {
+            Some(groups) if parser.peek() == Some(b'@') => Operand::Group(parser.group(groups)?),
+            _ => Operand::Names(parser.operand()?),
+        };
+        let count = operand.count();
         if count > MAX_HOSTS {
             return Err((start, Problem::TooManyHosts));
         }
@@ -55,30 +84,30 @@ pub(super) fn parse(text: &str, comments: Comments) -> Result<Names, Failure> {
         if expanded > MAX_EXPANDED {
             return Err((start, Problem::TooMuchWork));
         }
-        names = apply(names, operator, &template, count).map_err(|problem| (start, problem))?;
+        names = apply(names, operator, &operand, count).map_err(|problem| (start, problem))?;
         is_first = false;
     }
     Ok(names.without_gaps())
 }
 
-fn apply(mut names: Names, operator: Operator, template: &Template<'_>, count: usize) -> Result<Names, Problem> {
+fn apply(mut names: Names, operator: Operator, operand: &Operand<'_>, count: usize) -> Result<Names, Problem> {
     match operator {
         Operator::Union => {
             names.reserve(count);
-            template.expand(|name| names.insert(name))?;
+            operand.expand(|name| names.insert(name))?;
             Ok(names)
         }
         Operator::Difference => {
-            template.expand(|name| {
+            operand.expand(|name| {
                 names.remove(name);
-                Ok::<(), Problem>(())
+                Ok(())
             })?;
             Ok(names)
         }
         Operator::Intersection => {
             let mut others = Names::default();
             others.reserve(count);
-            template.expand(|name| others.insert(name))?;
+            operand.expand(|name| others.insert(name))?;
             Ok(names.filtered(|name| others.place_of(name).is_some()))
         }
     }
@@ -165,6 +194,19 @@ impl<'a> Parser<'a> {
             0..=MAX_NAME_BYTES => Ok(template),
             longest => Err((start, Problem::NameTooLong(longest))),
         }
+    }
+
+    /// Reads `@GROUP` or `@SOURCE:GROUP`, and finds its hosts.
+    fn group(&mut self, groups: &mut Groups<'_>) -> Result<HostSet, Failure> {
+        let start = self.at;
+        self.at += 1;
+        let name = self.literal();
+        match self.peek() {
+            Some(byte) if !self.ends_operand(byte) => return Err((self.at, Problem::Character(self.character()))),
+            _ if name.is_empty() => return Err((start, Problem::NoGroupName)),
+            _ => {}
+        }
+        groups(name).map_err(|cause| (start, Problem::Group { name: excerpt(name), cause }))
     }
 
     fn ends_operand(&self, byte: u8) -> bool {

@@ -1,0 +1,133 @@
+//! What only the machine has that sessions are opened from: ssh and its keys, Slurm, the configuration file.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::finding::{Finding, Level};
+use crate::ask::{answer, ask};
+use crate::config::Config;
+use crate::hosts::check_groups;
+
+/// Programs of this machine answer at once; Slurm's controller may be elsewhere.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Everything about this machine as the one that opens sessions.
+pub(super) fn look() -> Vec<Finding> {
+    let mut findings = vec![configuration()];
+    findings.extend(ssh());
+    findings.push(slurm());
+    findings
+}
+
+fn configuration() -> Finding {
+    const NAME: &str = "configuration";
+    let remedy = "repair the line, or set BANYAN_CONFIG= to go without";
+    match Config::get() {
+        Err(error) => Finding::bad(Level::Problem, NAME, "cannot be read", error.message(), remedy),
+        Ok(config) => match check_groups(config) {
+            Err(error) => Finding::bad(Level::Problem, NAME, "a group cannot be used", error, remedy),
+            Ok(()) if config.files.is_empty() => Finding::ok(NAME, "none"),
+            Ok(()) => {
+                let files: Vec<String> = config.files.iter().map(|file| file.display().to_string()).collect();
+                Finding::ok(NAME, format!("{} groups in {}", config.groups.len(), files.join(", ")))
+            }
+        },
+    }
+}
+
+fn ssh() -> Vec<Finding> {
+    const CLIENT: &str = "ssh client";
+    // It tells its version on standard error.
+    let version = match answer(Command::new("ssh").arg("-V"), PATIENCE) {
+        Ok((_, out, err)) => out + &err,
+        Err(cause) => {
+            let remedy = "install OpenSSH's client (Debian: apt install openssh-client), or use another --launcher";
+            let what = format!("{cause}: other hosts cannot be reached by ssh");
+            return vec![Finding::bad(Level::Warning, CLIENT, "none", what, remedy)];
+        }
+    };
+    vec![Finding::ok(CLIENT, version.trim()), keys()]
+}
+
+/// Keys in an agent, or in files that ssh looks for.
+fn keys() -> Finding {
+    const NAME: &str = "ssh keys";
+    let agent = answer(Command::new("ssh-add").arg("-l"), PATIENCE);
+    let in_agent = match &agent {
+        Ok((status, out, _)) if status.success() => out.lines().count(),
+        _ => 0,
+    };
+    let home = env::var_os("HOME").unwrap_or_default();
+    let names = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
+    let files = names.iter().filter(|name| Path::new(&home).join(".ssh").join(name).is_file()).count();
+    match (in_agent, files) {
+        (0, 0) => Finding::bad(
+            Level::Warning,
+            NAME,
+            "none in an agent, none in ~/.ssh",
+            "hosts that want a key will refuse, unless ssh's configuration names one: nothing may ask for a password",
+            "ssh-keygen -t ed25519, then ssh-copy-id HOST; or start an agent: eval $(ssh-agent); ssh-add",
+        ),
+        (0, files) => Finding::ok(NAME, format!("{files} in ~/.ssh")),
+        (keys, _) => Finding::ok(NAME, format!("{keys} in the agent")),
+    }
+}
+
+fn slurm() -> Finding {
+    const NAME: &str = "Slurm";
+    if !on_path("sinfo") {
+        return Finding::ok(NAME, "not here");
+    }
+    match ask(Command::new("sinfo").args(["--noheader", "--format=%R"]), PATIENCE) {
+        Ok(partitions) => {
+            let names: Vec<&str> = partitions.split_whitespace().collect();
+            Finding::ok(NAME, format!("partitions {}", names.join(", ")))
+        }
+        Err(cause) => Finding::bad(
+            Level::Warning,
+            NAME,
+            "its commands are here, its controller does not answer",
+            cause,
+            "if this machine belongs to a cluster: scontrol ping, and look at SLURM_CONF",
+        ),
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+/// Whether the key of a host that cannot be reached is known; nothing if ssh does not say.
+pub(super) fn known_key(host: &str, arguments: &[String]) -> Option<Finding> {
+    let mut show = Command::new("ssh");
+    let settings = ask(show.args(arguments).args(["-G", "--", host]), PATIENCE).ok()?;
+    let setting = |name: &str| {
+        let line = settings.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map(str::to_owned)
+    };
+    let (address, port) = (setting("hostname")?, setting("port")?);
+    let name = setting("hostkeyalias").unwrap_or_else(|| match port.as_str() {
+        "22" => address.clone(),
+        port => format!("[{address}]:{port}"),
+    });
+    let files = setting("userknownhostsfile")? + " " + &setting("globalknownhostsfile").unwrap_or_default();
+    let known = files.split_whitespace().any(|file| {
+        let file = expand_home(file);
+        ask(Command::new("ssh-keygen").args(["-F", &name, "-f", &file]), PATIENCE).is_ok()
+    });
+    Some(if known {
+        Finding::ok("ssh host key", "known")
+    } else {
+        let cause =
+            format!("no file of known hosts has {name}: ssh would ask whether to trust it, and nothing may ask");
+        Finding::bad(Level::Problem, "ssh host key", "not known", cause, format!("once by hand: ssh {host} true"))
+    })
+}
+
+fn expand_home(file: &str) -> String {
+    let home = env::var("HOME").unwrap_or_default();
+    file.strip_prefix('~').map_or_else(|| file.to_owned(), |rest| home + rest)
+}

@@ -1,0 +1,85 @@
+//! Findings for people: those that are the same on several hosts once.
+
+use std::io::{self, Write};
+
+use banyan_boot::HostSet;
+
+use super::finding::{Finding, Level};
+use crate::paint::{Paint, Style};
+
+/// Different states of one thing that are shown; more are counted.
+const SHOWN: usize = 3;
+
+/// Findings that differ in host and state only.
+struct Group<'a> {
+    finding: &'a Finding,
+    hosts: Vec<&'a str>,
+    states: Vec<&'a str>,
+}
+
+/// Writes all findings, in the order in which they were first made.
+pub(super) fn write(out: &mut impl Write, findings: &[Finding], paint: Paint) -> io::Result<()> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for finding in findings {
+        let (key, state) = (key(finding), finding.state.as_str());
+        match groups.iter_mut().find(|group| self::key(group.finding) == key) {
+            Some(group) => {
+                group.hosts.push(&finding.host);
+                if !group.states.contains(&state) {
+                    group.states.push(state);
+                }
+            }
+            None => groups.push(Group { finding, hosts: vec![&finding.host], states: vec![state] }),
+        }
+    }
+    groups.iter().try_for_each(|group| write_group(out, group, paint))
+}
+
+fn key(finding: &Finding) -> (Level, &str, &str, &str) {
+    (finding.level, finding.name, &finding.cause, &finding.remedy)
+}
+
+fn write_group(out: &mut impl Write, group: &Group<'_>, paint: Paint) -> io::Result<()> {
+    let Finding { name, level, cause, remedy, .. } = group.finding;
+    let style = match level {
+        Level::Ok => Style::Good,
+        Level::Warning => Style::Warning,
+        Level::Problem => Style::Bad,
+    };
+    let hosts = HostSet::from_names(&group.hosts).map(|hosts| hosts.to_string()).unwrap_or_default();
+    let mut states = group.states.iter().take(SHOWN).copied().collect::<Vec<_>>().join("; ");
+    if group.states.len() > SHOWN {
+        states += &format!("; and {} others", group.states.len() - SHOWN);
+    }
+    let level = paint.text(style, format_args!("{level:<8}"));
+    writeln!(out, "{level} {hosts}: {name}: {states}")?;
+    for (what, text) in [("cause", cause), ("remedy", remedy)] {
+        if !text.is_empty() {
+            writeln!(out, "         {what}: {text}")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_on_several_hosts_is_told_once() {
+        let full = Finding::bad(Level::Problem, "cache", "full", "no room", "make room");
+        let findings = [
+            Finding::ok("clock", "+1 ms").on("n1"),
+            full.clone().on("n1"),
+            Finding::ok("clock", "+2 ms").on("n2"),
+            full.on("n2"),
+        ];
+        let mut out = Vec::new();
+        write(&mut out, &findings, Paint(false)).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "ok       n[1-2]: clock: +1 ms; +2 ms\nproblem  n[1-2]: cache: full\n         cause: no room\n         \
+             remedy: make room\n"
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Looking at other hosts: a session with one member on each, which tells the facts of its host and what time it is there.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use banyan_boot::{Event, HostSet, Input, LaunchError, Problem, ProcessDistribution, Session, SessionOptions, Stdio};
+use serde_json::Value;
+
+use super::facts::{Facts, now};
+use crate::failure::Failure;
+use crate::hosts::launch_status;
+
+/// The program of the agent itself, as a process that it starts sees it.
+const AGENT: &str = "/proc/self/exe";
+
+/// How often hosts are asked for the time: the quickest answer is the most exact.
+const ROUNDS: usize = 3;
+
+/// A host that has answered once answers again within this time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What came of a visit.
+#[derive(Default)]
+pub(super) struct Visit {
+    /// By host.
+    pub(super) facts: HashMap<String, Facts>,
+    pub(super) clocks: HashMap<String, Clock>,
+    /// Hosts that could not be looked at.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// How far a host's clock is ahead of this machine's, in nanoseconds, and how exactly that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Clock {
+    pub(super) ahead: i128,
+    pub(super) within: i128,
+}
+
+impl Clock {
+    /// From the time of a host, and the times here between which it must have said so.
+    fn new(there: u64, sent: u64, received: u64) -> Clock {
+        let (there, sent, received) = (i128::from(there), i128::from(sent), i128::from(received));
+        Clock { ahead: there - (sent + received) / 2, within: (received - sent + 1) / 2 }
+    }
+
+    /// The more exact of two.
+    fn better(self, other: Clock) -> Clock {
+        if other.within < self.within { other } else { self }
+    }
+}
+
+/// Visits all hosts; those that cannot be reached are told in the result.
+pub(super) fn visit(hosts: &HostSet, options: SessionOptions) -> Result<Visit, Failure> {
+    let mut members = ProcessDistribution::new(AGENT, ["doctor", "--answer"]);
+    for host in hosts.iter() {
+        members = members.on(host, 1);
+    }
+    let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
+    let options = SessionOptions { min_hosts: Some(1), ..options };
+    let session = match Session::launch(&[members], &options) {
+        Ok(session) => session,
+        Err(LaunchError::Problems { problems, .. }) => return Ok(Visit { problems, ..Visit::default() }),
+        Err(error) => return Err(Failure::with_status(&error, launch_status(&error))),
+    };
+    let mut visit = Visit { problems: session.missing().to_vec(), ..Visit::default() };
+    let mut there: HashSet<u32> = (0..session.size()).collect();
+    visit.hear(&session, &mut there, |visit, host, line| {
+        visit.facts.insert(host.to_owned(), Facts::from_json(&line));
+    });
+    for _ in 0..ROUNDS {
+        let sent = now();
+        session.write_input(b"\n");
+        visit.hear(&session, &mut there, |visit, host, line| {
+            let Some(there) = line["now"].as_u64() else { return };
+            let clock = Clock::new(there, sent, now());
+            let known = visit.clocks.entry(host.to_owned()).or_insert(clock);
+            *known = known.better(clock);
+        });
+    }
+    session.close_input();
+    Ok(visit)
+}
+
+impl Visit {
+    /// Takes one line from each member that is there, or from those who write one in time. Those who have ended are
+    /// there no more.
+    fn hear(&mut self, session: &Session, there: &mut HashSet<u32>, mut take: impl FnMut(&mut Visit, &str, Value)) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut silent = there.clone();
+        while !silent.is_empty() {
+            match session.next_event(Some(deadline)) {
+                Some(Event::Output(lines)) if !lines.errors => {
+                    silent.remove(&lines.rank);
+                    for line in lines.lines() {
+                        take(self, &lines.host, serde_json::from_slice(line).unwrap_or_default());
+                    }
+                }
+                Some(Event::Problem(problem)) => self.problems.push(problem),
+                Some(Event::Exited { rank, .. }) => {
+                    silent.remove(&rank);
+                    there.remove(&rank);
+                }
+                Some(_) => {}
+                None => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_known_as_exactly_as_the_answer_was_quick() {
+        let slow = Clock::new(1_000, 0, 400);
+        assert_eq!(slow, Clock { ahead: 800, within: 200 });
+        let quick = Clock::new(1_500, 690, 710);
+        assert_eq!(slow.better(quick), Clock { ahead: 800, within: 10 });
+        assert_eq!(quick.better(slow), quick);
+        assert_eq!(Clock::new(0, 100, 100).ahead, -100);
+    }
+}

@@ -1,0 +1,175 @@
+//! Which hosts, and how to reach them: the arguments of every verb that starts something there.
+
+mod clustershell;
+mod groups;
+mod named;
+mod slurm;
+mod yaml;
+
+use std::time::{Duration, Instant};
+
+use banyan_boot::process::Limits;
+use banyan_boot::{HostSet, LaunchError, Launcher, ProblemKind, SessionOptions, SshOptions};
+use clap::Args;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::status;
+pub(crate) use groups::check as check_groups;
+pub(crate) use named::NamedHosts;
+
+/// The variable with the hosts of a Slurm allocation.
+const ALLOCATION: &str = "SLURM_JOB_NODELIST";
+
+/// The host that is meant when none is named.
+pub(crate) const THIS_MACHINE: &str = "localhost";
+
+/// Hosts, how agents are started there, and how long that and everything may take. What is not given is as the
+/// configuration file says.
+#[derive(Args)]
+pub(crate) struct HostChoice {
+    #[command(flatten)]
+    pub(crate) named: NamedHosts,
+    /// How to start agents: auto, local, ssh, slurm, or command:TEMPLATE such as 'command:pdsh -w {hosts} {agent}'
+    ///
+    /// auto is slurm in an allocation, ssh if other hosts than this one are named, local otherwise. local acts out hosts
+    /// of any name on this machine.
+    #[arg(long, value_name = "LAUNCHER", value_parser = launcher)]
+    launcher: Option<Launcher>,
+    /// An argument for ssh, such as -Fconfig; may be given several times
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    ssh_arg: Vec<String>,
+    /// Children of a node in the tree of agents at most [default: 32]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    fanout: Option<u32>,
+    /// End everything after this time, such as 30s, 10m or 2h
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    timeout: Option<Duration>,
+    /// How long one host may take to answer [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    host_timeout: Option<Duration>,
+    /// Go on without hosts that cannot be reached, as long as so many remain
+    #[arg(long, value_name = "N")]
+    min_hosts: Option<usize>,
+    /// Do not encrypt between hosts; agents and members are authenticated all the same
+    #[arg(long)]
+    no_encrypt: bool,
+}
+
+impl HostChoice {
+    /// The hosts, at least one: those named, or those of the allocation, or this machine.
+    pub(crate) fn hosts(&self) -> Result<HostSet, Failure> {
+        match self.named.named()? {
+            Some(hosts) => Ok(hosts),
+            None => self.named.left_of(self.unnamed()?),
+        }
+    }
+
+    /// How sessions on them are opened.
+    pub(crate) fn options(&self) -> Result<SessionOptions, Failure> {
+        let (defaults, configured) = (SessionOptions::default(), &Config::get()?.defaults);
+        Ok(SessionOptions {
+            launcher: self.launcher()?,
+            fanout: self.fanout.or(configured.fanout).unwrap_or(defaults.fanout),
+            host_deadline: self.host_timeout.or(configured.host_timeout).unwrap_or(defaults.host_deadline),
+            deadline: self.timeout()?,
+            min_hosts: self.min_hosts.or(configured.min_hosts),
+            encrypt: !self.no_encrypt,
+            ..defaults
+        })
+    }
+
+    /// When everything has to end that begins now.
+    pub(crate) fn deadline(&self, begin: Instant) -> Result<Option<Instant>, Failure> {
+        Ok(self.timeout()?.and_then(|time| begin.checked_add(time)))
+    }
+
+    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+        Ok(self.timeout.or(Config::get()?.defaults.timeout))
+    }
+
+    /// The arguments of ssh.
+    pub(crate) fn ssh_arguments(&self) -> Result<Vec<String>, Failure> {
+        match &self.ssh_arg[..] {
+            [] => Ok(Config::get()?.defaults.ssh_args.clone().unwrap_or_default()),
+            given => Ok(given.to_vec()),
+        }
+    }
+
+    fn launcher(&self) -> Result<Launcher, Failure> {
+        let chosen = self.launcher.as_ref().or(Config::get()?.defaults.launcher.as_ref());
+        let arguments = self.ssh_arguments()?;
+        Ok(match chosen.cloned().unwrap_or_default() {
+            Launcher::Ssh(_) => Launcher::Ssh(SshOptions { arguments }),
+            Launcher::Auto if !self.ssh_arg.is_empty() => Launcher::Ssh(SshOptions { arguments }),
+            Launcher::Auto if !self.named.names_some() && std::env::var_os(ALLOCATION).is_some() => {
+                Launcher::Slurm { arguments: Vec::new() }
+            }
+            // Configured arguments are for when it comes to ssh; this machine and allocations need none.
+            Launcher::Auto if !arguments.is_empty() && self.comes_to_ssh()? => Launcher::Ssh(SshOptions { arguments }),
+            other => other,
+        })
+    }
+
+    /// Whether agents are started by ssh.
+    pub(crate) fn uses_ssh(&self) -> Result<bool, Failure> {
+        Ok(match self.launcher()? {
+            Launcher::Ssh(_) => true,
+            Launcher::Auto => self.comes_to_ssh()?,
+            _ => false,
+        })
+    }
+
+    fn comes_to_ssh(&self) -> Result<bool, Failure> {
+        let elsewhere = self.named.named()?.is_some_and(|hosts| hosts.iter().any(|host| host != THIS_MACHINE));
+        Ok(elsewhere && std::env::var_os(ALLOCATION).is_none())
+    }
+
+    /// The hosts of the allocation, or this machine.
+    fn unnamed(&self) -> Result<HostSet, Failure> {
+        let allocated = match self.launcher()? {
+            Launcher::Slurm { .. } => std::env::var(ALLOCATION).ok(),
+            _ => None,
+        };
+        let text = allocated.as_deref().unwrap_or(THIS_MACHINE);
+        HostSet::parse(text).map_err(|error| Failure::usage(format!("{ALLOCATION}: {error}")))
+    }
+}
+
+/// How a launcher is written.
+pub(crate) fn launcher(text: &str) -> Result<Launcher, String> {
+    match (text, text.split_once(':')) {
+        ("auto", _) => Ok(Launcher::Auto),
+        ("local", _) => Ok(Launcher::Local),
+        ("ssh", _) => Ok(Launcher::Ssh(SshOptions::default())),
+        ("slurm", _) => Ok(Launcher::Slurm { arguments: Vec::new() }),
+        (_, Some(("command", template))) if !template.trim().is_empty() => {
+            Ok(Launcher::Command { template: template.into() })
+        }
+        _ => {
+            Err("there are auto, local, ssh, slurm and command:TEMPLATE, for example 'command:pdsh -w {hosts} {agent}'"
+                .into())
+        }
+    }
+}
+
+/// A time as limits are written, so that there is one way to write it.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 30s, 10m or 2h")?;
+    limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
+}
+
+/// The exit status of a launch that failed.
+pub(crate) fn launch_status(error: &LaunchError) -> u8 {
+    match error {
+        LaunchError::NoHosts | LaunchError::BadHost(..) | LaunchError::TooMany | LaunchError::Launcher(_) => {
+            status::USAGE
+        }
+        LaunchError::Problems { problems, .. } => {
+            let only_members = problems.iter().all(|problem| problem.kind == ProblemKind::NotStarted);
+            if only_members { status::MEMBER_FAILED } else { status::UNREACHABLE }
+        }
+        LaunchError::TooSlow { .. } => status::TIME_LIMIT,
+        _ => status::MEMBER_FAILED,
+    }
+}

@@ -1,0 +1,156 @@
+//! The end of a run with `--fold`: what was written, once, below those who wrote it; with `--diff`, what sets the others
+//! apart from most.
+
+use std::io::{self, Write};
+
+use banyan_boot::Lines;
+use serde_json::{Value, json};
+
+use super::difference::{Change, changes};
+use super::gather::{Class, Gathering, KEPT_BYTES};
+use super::names::Names;
+use super::show::hex_unless_text;
+use crate::paint::{Paint, Style};
+use crate::screen::harmless;
+
+/// Everything that members wrote, to both streams.
+pub(super) struct Folded {
+    names: Names,
+    out: Gathering,
+    err: Gathering,
+    diff: bool,
+}
+
+/// How text is to be shown on a stream.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub(super) paint: Paint,
+    /// It is a terminal, on which nothing may move the cursor.
+    pub(super) terminal: bool,
+}
+
+impl Folded {
+    pub(super) fn new(names: Names, diff: bool) -> Folded {
+        let gathering = || Gathering::new(names.len(), KEPT_BYTES);
+        Folded { out: gathering(), err: gathering(), names, diff }
+    }
+
+    pub(super) fn note(&mut self, lines: &Lines) {
+        let gathering = if lines.errors { &mut self.err } else { &mut self.out };
+        gathering.write(lines.rank, &lines.bytes);
+    }
+
+    /// Shows what went to standard output.
+    pub(super) fn show_out(&self, to: &mut impl Write, look: Look) -> io::Result<()> {
+        self.show(&self.out, to, look)
+    }
+
+    /// Shows what went to standard error.
+    pub(super) fn show_err(&self, to: &mut impl Write, look: Look) -> io::Result<()> {
+        self.show(&self.err, to, look)
+    }
+
+    fn show(&self, gathering: &Gathering, to: &mut impl Write, look: Look) -> io::Result<()> {
+        let classes = gathering.classes();
+        if classes.iter().all(Class::is_empty) {
+            return Ok(());
+        }
+        let majority = classes.first().map(|class| gathering.text(class)).unwrap_or_default();
+        for (index, class) in classes.iter().enumerate() {
+            writeln!(to, "{}", look.paint.text(Style::Title, self.title(class)))?;
+            match (self.diff, index) {
+                (true, 1..) => {
+                    let text = gathering.text(class);
+                    changes(&majority, &text).iter().try_for_each(|change| write_change(to, look, change))?;
+                }
+                _ => write_text(to, look, &gathering.text(class))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Who, how many of how many, and what is not shown.
+    fn title(&self, class: &Class) -> String {
+        let who = self.names.title(&class.members);
+        let mut title = format!("=== {who} ({} of {})", class.members.len(), self.names.len());
+        if class.is_empty() {
+            title += " wrote nothing";
+        }
+        if class.beyond > 0 {
+            title += &format!(
+                " wrote {} bytes more than there is room for; run it without --fold to see them",
+                class.beyond
+            );
+        }
+        title
+    }
+
+    /// One object for each text.
+    pub(super) fn to_json(&self) -> Vec<Value> {
+        let objects = |stream: &'static str, gathering: &Gathering| -> Vec<Value> {
+            let classes = gathering.classes();
+            if classes.iter().all(Class::is_empty) {
+                return Vec::new();
+            }
+            let majority = classes.first().map(|class| gathering.text(class)).unwrap_or_default();
+            let object = |(index, class): (usize, &Class)| {
+                let text = gathering.text(class);
+                let mut object = json!({
+                    "event": "folded",
+                    "stream": stream,
+                    "members": class.members.to_string(),
+                    "hosts": self.names.hosts_of(&class.members),
+                    "count": class.members.len(),
+                    "text": String::from_utf8_lossy(&text),
+                    "bytes_left_out": class.beyond,
+                });
+                hex_unless_text(&mut object, &text);
+                if self.diff && index > 0 {
+                    object["diff"] = diff_text(&majority, &text).into();
+                }
+                object
+            };
+            classes.iter().enumerate().map(object).collect()
+        };
+        [objects("stdout", &self.out), objects("stderr", &self.err)].concat()
+    }
+}
+
+fn diff_text(old: &[u8], new: &[u8]) -> String {
+    let line = |change: &Change<'_>| {
+        let (mark, line) = change.parts();
+        format!("{mark}{}\n", String::from_utf8_lossy(line))
+    };
+    changes(old, new).iter().map(line).collect()
+}
+
+fn write_text(to: &mut impl Write, look: Look, text: &[u8]) -> io::Result<()> {
+    if look.terminal {
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        return lines
+            .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+            .try_for_each(|line| writeln!(to, "{}", harmless(line)));
+    }
+    to.write_all(text)?;
+    // What comes next begins on a line of its own.
+    if text.last().is_some_and(|last| *last != b'\n') { to.write_all(b"\n") } else { Ok(()) }
+}
+
+fn write_change(to: &mut impl Write, look: Look, change: &Change<'_>) -> io::Result<()> {
+    let style = match change {
+        Change::Place(_) => Some(Style::Label),
+        Change::Removed(_) => Some(Style::Bad),
+        Change::Added(_) => Some(Style::Good),
+        Change::Same(_) => None,
+    };
+    let (mark, line) = change.parts();
+    match style.filter(|_| look.paint.0 || look.terminal) {
+        Some(style) => writeln!(to, "{}", look.paint.text(style, format_args!("{mark}{}", harmless(line)))),
+        None if look.terminal => writeln!(to, "{mark}{}", harmless(line)),
+        None => {
+            to.write_all(mark.as_bytes())?;
+            to.write_all(line)?;
+            to.write_all(b"\n")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! How the command speaks: colours, how much it says beside its results, and where that is kept.
+//!
+//! Set once, when the arguments are known. Results go to standard output and are not this module's business; what is
+//! said about them goes to standard error, and with `--log` into a file as well, whether it was shown or not.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, ValueEnum};
+
+use crate::failure::Failure;
+
+/// Under which options of every verb stand in its help.
+const HEADING: &str = "Options of every verb";
+
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Args)]
+pub(crate) struct Speech {
+    /// Colours: auto is on a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", global = true, help_heading = HEADING)]
+    color: Option<Color>,
+    /// Say nothing on standard error but why the command failed
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = HEADING)]
+    quiet: bool,
+    /// Say more about what is done
+    #[arg(short, long, global = true, help_heading = HEADING)]
+    verbose: bool,
+    /// A file to which everything that is said is added, with the time
+    #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
+    log: Option<PathBuf>,
+}
+
+/// How it was decided to speak.
+struct Manner {
+    color: Option<Color>,
+    quiet: bool,
+    verbose: bool,
+    log: Option<Mutex<File>>,
+}
+
+static MANNER: OnceLock<Manner> = OnceLock::new();
+
+/// What is said, by weight.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    Note,
+    Warning,
+    Error,
+}
+
+impl Speech {
+    /// Decides it for the rest of this process.
+    pub(crate) fn begin(self) -> Result<(), Failure> {
+        let open = |path: &PathBuf| {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            let refused = |error| Failure::system(format_args!("--log {}", path.display()), &error);
+            file.map(Mutex::new).map_err(refused)
+        };
+        let log = self.log.as_ref().map(open).transpose()?;
+        let Speech { color, quiet, verbose, .. } = self;
+        MANNER.get_or_init(|| Manner { color, quiet, verbose, log });
+        Ok(())
+    }
+}
+
+/// Tells of something that matters to whoever is interested in how it goes: shown with -v.
+pub(crate) fn note(message: impl fmt::Display) {
+    say(Weight::Note, &message);
+}
+
+/// Tells the user of something on standard error.
+pub(crate) fn warn(message: impl fmt::Display) {
+    say(Weight::Warning, &message);
+}
+
+/// Tells why the command failed, even to those who want to hear nothing.
+pub(crate) fn complain(message: impl fmt::Display) {
+    say(Weight::Error, &message);
+}
+
+#[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
+fn say(weight: Weight, message: &dyn fmt::Display) {
+    let manner = MANNER.get();
+    let (quiet, verbose) = manner.map_or((false, false), |manner| (manner.quiet, manner.verbose));
+    let shown = match weight {
+        Weight::Note => verbose,
+        Weight::Warning => !quiet,
+        Weight::Error => true,
+    };
+    if shown {
+        eprintln!("banyan: {message}");
+    }
+    if let Some(log) = manner.and_then(|manner| manner.log.as_ref()) {
+        let name = match weight {
+            Weight::Note => "note",
+            Weight::Warning => "warning",
+            Weight::Error => "error",
+        };
+        let line = format!("{} [{}] {name}: {message}\n", time(SystemTime::now()), std::process::id());
+        // One write a message, so that those of several commands do not mix. A full disk must not end the work.
+        let _ = log.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+    }
+}
+
+/// Whether what goes to such a stream is coloured; `default` is what the configuration says.
+pub(crate) fn paints(stream: &impl IsTerminal, default: Option<Color>) -> bool {
+    let given = MANNER.get().and_then(|manner| manner.color);
+    match given.or(default).unwrap_or(Color::Auto) {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+            stream.is_terminal() && !unwanted && !dumb
+        }
+    }
+}
+
+/// A time in UTC, as ISO 8601 writes it.
+fn time(now: SystemTime) -> String {
+    const DAY: u64 = 86_400;
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis())
+}
+
+/// Year, month and day, from days since the beginning of 1970. Years are counted from March here, so that the day that
+/// comes and goes is the last.
+fn date(days: u64) -> (u64, u64, u64) {
+    const DAYS_OF_400_YEARS: u64 = 146_097;
+    let days = days + 719_468; // since March 1 of the year 0
+    let (era, day_of_era) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let at = |seconds: u64| time(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7));
+        assert_eq!(at(0), "1970-01-01T00:00:00.007Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00.007Z");
+        assert_eq!(at(1_709_251_199), "2024-02-29T23:59:59.007Z");
+        assert_eq!(at(1_794_831_099), "2026-11-16T12:11:39.007Z");
+    }
+}

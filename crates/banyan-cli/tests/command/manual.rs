@@ -1,0 +1,45 @@
+//! Completions and manual pages: there for every verb, because they are made from the arguments themselves.
+
+use crate::workshop::Workshop;
+
+/// The verbs that the help names.
+fn verbs(shop: &Workshop) -> Vec<String> {
+    let help = shop.well(&["--help"]);
+    let list = help.split("Commands:\n").nth(1).expect("a list of commands");
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let verbs = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    verbs.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).filter(|verb| verb != "help").collect()
+}
+
+#[test]
+fn completions_of_every_shell_know_every_verb() {
+    let shop = Workshop::new();
+    let verbs = verbs(&shop);
+    assert!(verbs.contains(&"run".to_owned()) && verbs.len() > 7, "{verbs:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let text = shop.well(&["completions", shell]);
+        verbs.iter().for_each(|verb| assert!(text.contains(verb.as_str()), "{shell}: {verb}"));
+        assert!(text.contains("--min-hosts") || text.contains("-l min-hosts") || text.contains("min-hosts"), "{shell}");
+    }
+}
+
+#[test]
+fn bash_takes_its_completions() {
+    let ran =
+        Workshop::new().shell("banyan completions bash > c && bash -n c && bash -c '. ./c && complete -p banyan'");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.out.contains("banyan"), "{}", ran.out);
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let shop = Workshop::new();
+    shop.well(&["manual", "pages"]);
+    for verb in verbs(&shop) {
+        let page = String::from_utf8(shop.read(&format!("pages/banyan-{verb}.1"))).expect("text");
+        assert!(page.starts_with(".ie") && page.contains(".SH NAME") && page.contains(".SH OPTIONS"), "{verb}: {page}");
+    }
+    let page = shop.well(&["manual"]);
+    verbs(&shop).iter().for_each(|verb| assert!(page.contains(verb.as_str()), "{verb}"));
+    assert_eq!(String::from_utf8(shop.read("pages/banyan.1")).expect("text"), page);
+}

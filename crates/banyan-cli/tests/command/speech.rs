@@ -1,0 +1,64 @@
+//! What is said beside results: how much, where, and in which colours.
+
+use crate::workshop::Workshop;
+
+#[test]
+fn quiet_says_nothing_but_why_the_command_failed() {
+    let shop = Workshop::new();
+    let members = shop.run(&["run", "-q", "--", "sh", "-c", "exit 3"]);
+    assert_eq!((members.status, members.err.as_str()), (1, ""));
+    let usage = shop.run(&["run", "--quiet", "-w", "a[", "--", "true"]);
+    assert_eq!(usage.status, 2);
+    assert!(usage.err.contains("is not closed"), "{}", usage.err);
+}
+
+#[test]
+fn verbose_tells_what_is_done() {
+    let shop = Workshop::new();
+    shop.write("config.toml", "[groups]\ng = \"localhost\"\n");
+    let ran = shop.run(&["run", "-v", "-w", "@g", "--", "true"]);
+    assert!(ran.err.contains("banyan: group @g: localhost\nbanyan: all of 1 run after "), "{}", ran.err);
+}
+
+#[test]
+fn a_log_keeps_everything_that_was_said_and_what_was_not_shown() {
+    let shop = Workshop::new();
+    for status in ["3", "4"] {
+        shop.run(&["run", "-q", "--log", "log", "--", "sh", "-c", &format!("exit {status}")]);
+    }
+    let log = String::from_utf8(shop.read("log")).expect("text");
+    assert_eq!(log.matches("Z [").count(), 4, "{log}");
+    for part in ["note: all of 1 run after", "exited with status 3", "exited with status 4", "warning: 1 of 1 members"]
+    {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    let refused = shop.run(&["topo", "gen", "4x16", "--log", "no/such/directory"]);
+    assert!(refused.status == 1 && refused.err.contains("--log no/such/directory: no such file"), "{}", refused.err);
+}
+
+#[test]
+fn every_verb_takes_the_common_options() {
+    let shop = Workshop::new();
+    let help = |words: &[&str]| shop.well(&[words, &["--help"]].concat());
+    for words in [&["run"][..], &["topo", "draw"], &["records", "dump"], &["sim"], &["doctor"], &["bench", "launch"]] {
+        let text = help(words);
+        ["--color", "--quiet", "--verbose", "--log"].iter().for_each(|option| {
+            assert!(text.contains(option), "{words:?}: {option}");
+        });
+    }
+    for words in ["run", "doctor"] {
+        let text = help(&[words]);
+        let options = [
+            "--hosts",
+            "--hostfile",
+            "--exclude",
+            "--group",
+            "--launcher",
+            "--fanout",
+            "--timeout",
+            "--min-hosts",
+            "--json",
+        ];
+        options.iter().for_each(|option| assert!(text.contains(option), "{words}: {option}"));
+    }
+}

@@ -1,0 +1,99 @@
+//! The command on test hosts, over ssh and through Slurm, as people use it.
+//!
+//! ```text
+//! cargo xtask hosts up 8 --slurm --name NAME
+//! BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-cli --test hosts -- --ignored --test-threads=1
+//! ```
+//!
+//! `cargo xtask test --only sessions` makes the hosts, runs these tests and removes the hosts.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn cluster() -> String {
+    std::env::var("BANYAN_TEST_CLUSTER").expect("run cargo xtask test --only sessions")
+}
+
+fn file(name: &str) -> String {
+    format!("/run/banyan-hosts/{}/{name}", cluster())
+}
+
+/// The command without any configuration but that of the cluster.
+fn banyan(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(words).env("BANYAN_CONFIG", "").env("SLURM_CONF", file("slurm.conf"));
+    command.stdin(std::process::Stdio::null()).output().expect("the command was built")
+}
+
+/// The command with hosts reached by ssh.
+fn by_ssh(words: &[&str]) -> Output {
+    let [verb, rest @ ..] = words else { panic!("no verb") };
+    banyan(&[&[*verb, &format!("--ssh-arg=-F{}", file("ssh_config"))], rest].concat())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn findings(output: &Output) -> Vec<Value> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
+}
+
+/// What a finding says of a host.
+fn level<'f>(findings: &'f [Value], host: &str, name: &str) -> &'f str {
+    let found = findings.iter().find(|finding| finding["host"] == host && finding["name"] == name);
+    found.and_then(|finding| finding["level"].as_str()).unwrap_or_else(|| panic!("{name} of {host}: {findings:#?}"))
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_identical_outputs_of_eight_hosts_are_one() {
+    let output = by_ssh(&["run", "-w", "h[1-8]", "--fold", "--", "echo", "alike"]);
+    assert_eq!(text(&output.stdout), "=== h[1-8] (8 of 8)\nalike\n", "{}", text(&output.stderr));
+    let script = "seq 1 3; [ $(hostname) != h5 ] || echo four; [ $(hostname) != h7 ] || exit 9";
+    let output = by_ssh(&["run", "-w", "h[1-8]", "--diff", "--", "sh", "-c", script]);
+    let expected = "=== h[1-4,6-8] (7 of 8)\n1\n2\n3\n=== h5 (1 of 8)\n@@ -1,3 +1,4 @@\n 1\n 2\n 3\n+four\n";
+    assert_eq!(text(&output.stdout), expected);
+    assert_eq!(text(&output.stderr), "banyan: 1 of 8 members failed\n  6 on h7: exited with status 9\n");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_doctor_looks_at_each_host_and_names_those_it_cannot_reach() {
+    let output = by_ssh(&["doctor", "--json", "--host-timeout", "20s", "-w", "h[1-3],no-such-host"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let findings = findings(&output);
+    for host in ["h1", "h2", "h3"] {
+        // All hosts are this machine, and have its time.
+        for name in ["reached", "clock"] {
+            assert_eq!(level(&findings, host, name), "ok", "{name} of {host}");
+        }
+        assert!(findings.iter().any(|finding| finding["host"] == host && finding["name"] == "cache"));
+    }
+    assert_eq!(level(&findings, "no-such-host", "reached"), "problem");
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_doctor_says_when_the_key_of_a_host_is_not_known() {
+    let nobody = "--ssh-arg=-oUserKnownHostsFile=/dev/null";
+    let config = format!("--ssh-arg=-F{}", file("ssh_config"));
+    let output = banyan(&["doctor", "--json", "-w", "h1", &config, nobody]);
+    let findings = findings(&output);
+    assert_eq!(level(&findings, "h1", "reached"), "problem");
+    assert_eq!(level(&findings, "h1", "ssh host key"), "problem");
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_a_partition_is_a_group() {
+    let output = banyan(&["run", "--launcher", "slurm", "-w", "@slurm:debug!h[5-8]", "-b", "--", "echo", "alike"]);
+    assert_eq!(text(&output.stdout), "=== h[1-4] (4 of 4)\nalike\n", "{}", text(&output.stderr));
+    let output = banyan(&["doctor", "--json"]);
+    let findings = findings(&output);
+    let slurm = findings.iter().find(|finding| finding["name"] == "Slurm").expect("a finding");
+    assert_eq!((&slurm["level"], &slurm["state"]), (&"ok".into(), &"partitions debug".into()));
+}
