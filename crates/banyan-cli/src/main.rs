@@ -1,7 +1,7 @@
 //! The `banyan` command.
 //!
 //! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
-//! not be reached or was lost; 4 a time limit has passed.
+//! not be reached or was lost; 4 a time limit has passed; 5 not permitted.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod progress;
 mod records;
 mod run;
 mod sim;
+mod stack;
 mod topo;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ use clap::Parser;
 Examples:
   banyan demo                            what records can do, in a second
   banyan run -w node[1-8] -- uptime      a command on many hosts
+  banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
@@ -40,6 +42,7 @@ enum Banyan {
     /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     Run(run::Run),
+    Stack(stack::Stack),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
@@ -56,11 +59,12 @@ enum Banyan {
 
 fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
-    banyan_tree::become_agent_if_asked();
+    banyan_tree::become_agent_if_asked_with(stack::filters);
     banyan_bench::tree::become_process_if_asked();
     let outcome = match Banyan::parse() {
         Banyan::Demo(demo) => demo.run(),
         Banyan::Run(run) => run.run(),
+        Banyan::Stack(stack) => stack.run(),
         Banyan::Records(records) => records.run(),
         Banyan::Topo(topo) => topo.run(),
         Banyan::Bench(bench) => bench.run(),

@@ -66,7 +66,8 @@ impl HostChoice {
         }
     }
 
-    fn names_some(&self) -> bool {
+    /// Whether hosts were named.
+    pub(crate) fn names_some(&self) -> bool {
         !self.hosts.is_empty() || !self.hostfile.is_empty()
     }
 

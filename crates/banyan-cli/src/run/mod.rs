@@ -17,8 +17,7 @@ use banyan_boot::{Event, Input, LaunchError, ProblemKind, ProcessDistribution, S
 use clap::Args;
 
 use crate::failure::{Failure, Outcome, warn};
-use hosts::HostChoice;
-pub(crate) use hosts::named_hosts;
+pub(crate) use hosts::{HostChoice, named_hosts};
 use show::{Form, Show};
 use summary::Summary;
 
@@ -230,7 +229,7 @@ impl Run {
 }
 
 /// The exit status of a launch that failed.
-fn launch_status(error: &LaunchError) -> u8 {
+pub(crate) fn launch_status(error: &LaunchError) -> u8 {
     match error {
         LaunchError::NoHosts | LaunchError::BadHost(..) | LaunchError::TooMany | LaunchError::Launcher(_) => 2,
         LaunchError::Problems { problems, .. } => {
@@ -243,7 +242,7 @@ fn launch_status(error: &LaunchError) -> u8 {
 }
 
 /// A time as limits are written, so that there is one way to write it.
-fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 30s, 10m or 2h")?;
     limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
 }

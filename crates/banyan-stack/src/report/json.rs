@@ -32,17 +32,24 @@ impl Report {
                 class.stacks.iter().map(|stack| stack.iter().map(ToString::to_string).collect()).collect();
             json!({ "ranks": class.ranks.to_string(), "count": class.ranks.len(), "stacks": stacks })
         });
+        let classes: Vec<Value> = classes.collect();
+        let mut report = self.to_short_json();
+        report["count"] = json!(self.tree.ranks().len());
+        report["longest_stop_us"] = json!(micros(self.longest_stop()));
+        report["classes"] = json!(classes);
+        report
+    }
+
+    /// The report without what can be found out again from the rest: what hosts send each other.
+    pub fn to_short_json(&self) -> Value {
         json!({
             "ranks": self.tree.ranks().to_string(),
-            "count": self.tree.ranks().len(),
-            "longest_stop_us": micros(self.longest_stop()),
-            "classes": classes.collect::<Vec<_>>(),
             "tree": nodes(&self.tree),
             "processes": self.processes.iter().map(process).collect::<Vec<_>>(),
         })
     }
 
-    /// The report of another host. Only `ranks`, `tree` and `processes` are looked at.
+    /// The report of another host, long or short.
     ///
     /// # Errors
     ///
