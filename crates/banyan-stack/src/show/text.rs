@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use banyan_ranks::RankSet;
 
 use super::{Branch, branches, counted, cut, harmless};
+use crate::frame::Frame;
 use crate::report::{Place, Process, Report};
-use crate::tree::Class;
+use crate::tree::{Class, StackTree};
 
 /// Ranks of a line are cut behind so many letters.
 const RANKS_WIDTH: usize = 24;
@@ -89,7 +90,8 @@ impl Writer {
             let code = if count * super::ODD_SHARE <= total { "1;33" } else { "1" };
             let padding = " ".repeat(width - ranks.chars().count());
             let who = self.paint(code, &format!("{count:6}  {ranks}"));
-            let line = format!("{who}{padding}  {}{}", doing(class), self.whereabouts(report, &class.ranks));
+            let line =
+                format!("{who}{padding}  {}{}", doing(&report.tree, class), self.whereabouts(report, &class.ranks));
             self.line(&line);
         }
     }
@@ -189,28 +191,42 @@ fn spelled((host, pid): &Place) -> String {
     if host.is_empty() { format!("pid {pid}") } else { format!("{} pid {pid}", harmless(host)) }
 }
 
-/// What a class does: the innermost functions of its stack, or the innermost one of each of its stacks.
-fn doing(class: &Class<'_>) -> String {
+/// What a class does: where its stack parts from those of others, and where it ends; or the innermost function of each of
+/// its stacks.
+fn doing(tree: &StackTree, class: &Class<'_>) -> String {
+    let name = |frame: &&Frame| harmless(&frame.to_string());
     match &class.stacks[..] {
         [] => "not read".into(),
         [stack] => {
-            let telling: Vec<String> =
-                stack.iter().rev().take(TELLING).map(|frame| harmless(&frame.to_string())).collect();
-            telling.join(" ← ")
+            let innermost = stack.len().saturating_sub(TELLING);
+            let own = parting(tree, stack, class.ranks.len()).min(stack.len().saturating_sub(1));
+            let telling = if own == 0 { &stack[innermost..] } else { &stack[own..] };
+            match telling {
+                [first, second, _, .., last] => format!("{} → {} → … → {}", name(first), name(second), name(last)),
+                short => short.iter().map(name).collect::<Vec<_>>().join(" → "),
+            }
         }
         stacks => {
-            let mut telling: Vec<String> = stacks
-                .iter()
-                .filter_map(|stack| stack.last())
-                .take(STACKS)
-                .map(|frame| harmless(&frame.to_string()))
-                .collect();
+            let mut telling: Vec<String> =
+                stacks.iter().filter_map(|stack| stack.last()).take(STACKS).map(name).collect();
             if stacks.len() > STACKS {
                 telling.push("…".into());
             }
             format!("{} stacks: {}", stacks.len(), telling.join(", "))
         }
     }
+}
+
+/// How many steps of a stack more ranks take than these.
+fn parting(tree: &StackTree, stack: &[&Frame], ranks: u64) -> usize {
+    let mut nodes = tree.roots();
+    for (depth, frame) in stack.iter().enumerate() {
+        match nodes.iter().find(|node| node.frame() == *frame) {
+            Some(node) if node.ranks().len() > ranks => nodes = node.children(),
+            _ => return depth,
+        }
+    }
+    stack.len()
 }
 
 fn widest(branches: &[Branch<'_>]) -> usize {

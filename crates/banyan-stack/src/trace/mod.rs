@@ -23,11 +23,12 @@ use kernel::Sight;
 /// unless the thread cannot be interrupted.
 const STOP_LIMIT: Duration = Duration::from_millis(100);
 
-/// How long to let others run between two looks, before looking less often.
-const EAGER: Duration = Duration::from_millis(2);
+/// How long to look again and again. A processor that has nothing else to do has stopped a thread by then; on one that
+/// has, whoever sleeps for a moment gets its turn before those that ask for it again and again.
+const EAGER: Duration = Duration::from_micros(50);
 
 /// The time between two looks after that.
-const PAUSE: Duration = Duration::from_micros(200);
+const PAUSE: Duration = Duration::from_micros(20);
 
 /// What is copied of a stack at most. It is the part in use that is copied, a few kilobytes as a rule; what is used
 /// beyond this are the outer frames of a runaway recursion.
@@ -81,7 +82,7 @@ pub(crate) struct Copy {
     pub(crate) registers: Registers,
     /// The bytes from `registers.stack` on.
     pub(crate) bytes: Vec<u8>,
-    /// How long the thread was kept from running.
+    /// How long the thread was kept from running, at most.
     pub(crate) stopped: Duration,
 }
 
@@ -167,10 +168,9 @@ impl Tracer {
 
     fn thread(&mut self, process: u32, thread: u32, maps: &Maps) -> Result<Copy, Unreadable> {
         kernel::seize(thread).map_err(|error| why_not(thread, &error))?;
-        let begin = Instant::now();
         // Not if it has ended in the meantime, which is seen next.
         let _ = kernel::interrupt(thread);
-        let signal = self.stopped(thread, begin)?;
+        let (signal, begin) = self.stopped(thread)?;
         let copied = self.copy_stopped(process, thread, maps);
         // Not if it was killed while stopped: then it is gone, and nothing is left to release.
         let _ = kernel::release(thread, signal);
@@ -180,15 +180,19 @@ impl Tracer {
         Ok(Copy { registers, bytes, stopped })
     }
 
-    /// Waits until a thread has stopped; gives the signal that was on its way to it.
-    fn stopped(&mut self, thread: u32, begin: Instant) -> Result<i32, Unreadable> {
+    /// Waits until a thread has stopped; gives the signal that was on its way to it, and when it was last seen running.
+    fn stopped(&mut self, thread: u32) -> Result<(i32, Instant), Unreadable> {
+        let begin = Instant::now();
+        let mut ran = begin;
         loop {
+            let now = Instant::now();
             match kernel::look(thread).map_err(|error| why_not(thread, &error))? {
-                Sight::Stopped { signal } => return Ok(signal),
+                Sight::Stopped { signal } => return Ok((signal, ran)),
                 Sight::Ended => return Err(Unreadable::Gone),
                 Sight::Running => {}
             }
-            let waited = begin.elapsed();
+            ran = now;
+            let waited = now.duration_since(begin);
             if waited > STOP_LIMIT {
                 self.gave_up = true;
                 let state = Status::read(thread).map_or(State::Dead, |status| status.state);
