@@ -31,7 +31,7 @@ use clap::Parser;
     max_term_width = 100,
     after_help = "\
 Examples:
-  banyan demo                            what records can do, in a second
+  banyan demo                            a tree of processes that loses nothing, in seconds
   banyan run -w node[1-8] -- uptime      a command on many hosts
   banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
   banyan records dump FILE               the records in a file, whoever wrote it
@@ -39,7 +39,6 @@ Examples:
   banyan bench records --quick           what they cost on this machine"
 )]
 enum Banyan {
-    /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     Run(run::Run),
     Stack(stack::Stack),
@@ -61,6 +60,7 @@ fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
     banyan_tree::become_agent_if_asked_with(stack::filters);
     banyan_bench::tree::become_process_if_asked();
+    demo::become_member_if_asked();
     let outcome = match Banyan::parse() {
         Banyan::Demo(demo) => demo.run(),
         Banyan::Run(run) => run.run(),
