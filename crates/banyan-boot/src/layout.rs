@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use banyan_ndr::Record;
+use banyan_ranks::RankSet;
 
 use crate::distribution::ProcessDistribution;
-use crate::rankset::RankSet;
 use crate::shape;
 
 /// Members one agent starts at most; a host with more has several agents, which start them side by side, and wake them

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use banyan_link::Secret;
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
+use banyan_ranks::RankSet;
 use bytes::Bytes;
 
 use crate::agent_layout::{self, AgentLayout, LayoutError};
@@ -29,7 +30,6 @@ use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
-use crate::rankset::RankSet;
 use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.

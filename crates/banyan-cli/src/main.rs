@@ -23,6 +23,7 @@ mod run;
 mod screen;
 mod sim;
 mod speech;
+mod stack;
 mod status;
 mod topo;
 
@@ -42,8 +43,9 @@ use failure::Outcome;
     max_term_width = 100,
     after_help = "\
 Examples:
-  banyan demo                            what records can do, in a second
+  banyan demo                            a tree of processes that loses nothing, in seconds
   banyan run -w node[1-8] -- uptime      a command on many hosts
+  banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
@@ -57,9 +59,9 @@ struct Banyan {
 
 #[derive(clap::Subcommand)]
 enum Verb {
-    /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     Run(run::Run),
+    Stack(stack::Stack),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
@@ -79,8 +81,9 @@ enum Verb {
 
 fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
-    banyan_tree::become_agent_if_asked();
+    banyan_tree::become_agent_if_asked_with(stack::filters);
     banyan_bench::tree::become_process_if_asked();
+    demo::become_member_if_asked();
     let Banyan { speech, verb } = Banyan::parse();
     let outcome = speech.begin().and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
@@ -91,6 +94,7 @@ impl Verb {
         match self {
             Verb::Demo(demo) => demo.run(),
             Verb::Run(run) => run.run(),
+            Verb::Stack(stack) => stack.run(),
             Verb::Records(records) => records.run(),
             Verb::Topo(topo) => topo.run(),
             Verb::Bench(bench) => bench.run(),

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Frame, Interest, Link, Listener, PeerId, Secret, SessionId};
+use banyan_ranks::RankSet;
 use rustix::net::sockopt;
 
 use super::token::Token;
@@ -22,7 +23,6 @@ use crate::machine;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
-use crate::rankset::RankSet;
 use crate::ticket::attach_address;
 
 /// Set in a peer's number when any rank will do; the other bits are then random. Without it the number is the rank that

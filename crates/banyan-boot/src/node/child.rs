@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
 use banyan_link::{Link, LinkOptions, Poller};
+use banyan_ranks::RankSet;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -18,7 +19,6 @@ use crate::launcher::content::Content;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::{Channel, Starter};
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
-use crate::rankset::RankSet;
 
 /// The end of what a starter wrote to standard error, kept for messages.
 const COMPLAINT_BYTES: usize = 600;

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use banyan_ranks::RankSet;
 use bytes::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -17,7 +18,6 @@ use crate::event::Event;
 use crate::machine::ADDRESSES;
 use crate::problem::Problem;
 use crate::process::ExitState;
-use crate::rankset::RankSet;
 use crate::staging::{Offer, Tally};
 
 /// Bytes of output that wait for the front-end at most.

@@ -1,6 +1,7 @@
 //! Frames and orders from above, on their way to agents and members.
 
 use banyan_link::Frame;
+use banyan_ranks::RankSet;
 use bytes::Bytes;
 use rustix::process::Signal;
 
@@ -9,7 +10,6 @@ use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::belongs_to_collectives;
 use crate::message;
-use crate::rankset::RankSet;
 
 #[expect(clippy::wrong_self_convention, reason = "`from` and `to` are directions in the tree")]
 impl Node {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use banyan_link::{Event as LinkEvent, Frame, Interest};
+use banyan_ranks::RankSet;
 use rustix::process::Signal;
 
 use super::member::{Common, Streams};
@@ -19,7 +20,6 @@ use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE, SHARED_DESCRIPTORS};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
-use crate::rankset::RankSet;
 use crate::staging::place::{self, CACHE_VARIABLE};
 
 impl Node {

@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 use banyan_link::{
     Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Poller, Ready, frame_cost,
 };
+use banyan_ranks::RankSet;
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
@@ -42,7 +43,6 @@ use crate::launcher::program::AgentProgram;
 use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner};
-use crate::rankset::RankSet;
 use crate::shape;
 use attach::Door;
 use child::ChildAgent;

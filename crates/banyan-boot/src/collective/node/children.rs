@@ -1,7 +1,10 @@
 //! The children of a node and where each rank is.
 
+use banyan_ranks::RankSet;
+
 use super::super::whereabouts::Run;
-use crate::{collective::call::Call, rankset::RankSet};
+
+use crate::collective::call::Call;
 
 /// The children of a node. Their sets of ranks are disjoint.
 #[derive(Debug)]

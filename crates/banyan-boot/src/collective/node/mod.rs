@@ -14,6 +14,7 @@ mod tests;
 mod waiting;
 
 use banyan_link::Frame;
+use banyan_ranks::RankSet;
 use bytes::Bytes;
 
 use self::{children::Children, failing::Failure, round::Rounds};
@@ -22,10 +23,7 @@ use super::{
     broken::{Neighbour, Offence},
     entry::Entry,
 };
-use crate::{
-    message::{BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE},
-    rankset::RankSet,
-};
+use crate::message::{BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE};
 
 /// Where a frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use banyan_link::Frame;
+use banyan_ranks::RankSet;
 
 use super::{chance::Chance, script::Step};
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
         Caller, CollectiveError, Collectives, EAGER, Outcome, Own, PIPELINE, To, reduction_piece, stands_alone,
     },
     message::{CHUNK, FAILED},
-    rankset::RankSet,
 };
 
 /// One way of a link. Control frames may overtake data frames.

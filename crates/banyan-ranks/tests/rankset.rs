@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use banyan_boot::{RankSet, RankSetError};
+use banyan_ranks::{RankSet, RankSetError};
 use proptest::prelude::*;
 
 fn set(text: &str) -> RankSet {

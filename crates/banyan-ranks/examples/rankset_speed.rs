@@ -1,14 +1,14 @@
 //! What sets of ranks cost: their bytes, and the time to unite, write and read them.
 //!
 //! ```text
-//! cargo run --release -p banyan-boot --example rankset_speed
+//! cargo run --release -p banyan-ranks --example rankset_speed
 //! ```
 
 #![expect(clippy::print_stdout, reason = "figures for people")]
 
 use std::time::{Duration, Instant};
 
-use banyan_boot::RankSet;
+use banyan_ranks::RankSet;
 
 /// The best of some runs.
 fn best<T>(mut work: impl FnMut() -> T) -> (Duration, T) {

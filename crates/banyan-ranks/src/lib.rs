@@ -6,6 +6,8 @@
 //! may still stand for billions of ranks, so whoever walks a received set, or unites it with others, bounds that by what
 //! it knows of the session ([`RankSet::last`], [`RankSet::len`]).
 
+#![forbid(unsafe_code)]
+
 mod algebra;
 mod codec;
 mod fold;

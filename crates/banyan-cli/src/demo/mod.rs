@@ -1,0 +1,71 @@
+//! `banyan demo`: a job of 64 processes hangs and is explained, answers are reduced on their way, an agent is killed and
+//! nobody misses a wave.
+//!
+//! Everything is done with what tool builders have: a `Network`, its streams, and `banyan-stack`. The acts are in
+//! [`acts`], the members' program in [`member`], what the user sees in [`story`].
+
+mod acts;
+mod member;
+mod story;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::config::Config;
+use crate::failure::{Failure, Outcome};
+use crate::{output, speech};
+pub(crate) use member::become_member_if_asked;
+
+use acts::Stage;
+use story::Story;
+
+/// Watch a tree of processes grow on this machine, find the rank that hangs, and survive the end of an agent
+///
+/// Starts 64 processes below 4 agents, takes and merges their stacks, reduces what they send, kills an agent with -9, and
+/// counts: every wave comes, once, with everyone in it. Needs no configuration and no root, takes seconds, and leaves
+/// nothing behind.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  banyan demo
+  banyan demo --json | jq .healed")]
+pub(crate) struct Demo {
+    /// One JSON object instead of the story
+    #[arg(long)]
+    json: bool,
+}
+
+impl Demo {
+    pub(crate) fn run(self) -> Outcome {
+        let mut out = output::stdout();
+        let color = speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
+        let mut story = Story::new(color);
+        // Each act is told as soon as it is over.
+        let mut tell = |text: String| -> Result<(), Failure> {
+            if !self.json {
+                out.write_all(text.as_bytes())?;
+                out.flush()?;
+            }
+            Ok(())
+        };
+        tell(story.opening())?;
+        let (mut stage, grown) = Stage::set()?;
+        tell(story.grown(&grown))?;
+        let hung = stage.hang()?;
+        tell(story.hung(&hung))?;
+        let reduced = stage.reduce()?;
+        tell(story.reduced(&reduced))?;
+        let healed = stage.heal()?;
+        tell(story.healed(&healed))?;
+        let left = stage.clear();
+        tell(story.closing(left))?;
+        if self.json {
+            writeln!(out, "{}", story::json(&grown, &hung, &reduced, &healed, left))?;
+            out.flush()?;
+        }
+        let is_well = left == 0 && healed.emitted == healed.delivered;
+        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

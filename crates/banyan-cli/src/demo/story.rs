@@ -1,0 +1,212 @@
+//! What the user of the demo sees: beautiful in a terminal, plain in a pipe, one object for programs.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use banyan_boot::RankSet;
+use banyan_stack::{Frame, Report, StackTree, TextOptions, text};
+use banyan_tree::NodeId;
+use serde_json::{Value, json};
+
+use super::acts::{Grown, Healed, Hung, Reduced, Tree};
+
+/// What was done, as commands.
+const COMMANDS: [(&str, &str); 6] = [
+    ("banyan topo draw 4x16", "the tree you saw"),
+    ("banyan stack --match YOUR_JOB", "where all processes of a job are; --mpi, --slurm, -w HOSTS"),
+    ("banyan bench tree --quick --shape 4x16", "waves a second, round trips, recovery"),
+    ("banyan sim --nodes 200 --seed 1", "a tree in which everything fails that can"),
+    ("banyan run -n 4 -- hostname", "any command everywhere; -w HOSTS for other machines"),
+    ("banyan --help", "all the rest"),
+];
+
+/// Whose functions are shown.
+const MODULE: &str = "demo::member::";
+
+pub(super) struct Story {
+    color: bool,
+    acts: u32,
+}
+
+impl Story {
+    pub(super) fn new(color: bool) -> Story {
+        Story { color, acts: 0 }
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    }
+
+    fn heading(&mut self, text: &str) -> String {
+        self.acts += 1;
+        format!("\n{} {}\n\n", self.paint("1;32", &format!("{}.", self.acts)), self.paint("1", text))
+    }
+
+    pub(super) fn opening(&self) -> String {
+        "Banyan grows a tree of processes and lets one program talk to all of them as if they were one.\n".into()
+    }
+
+    pub(super) fn grown(&mut self, grown: &Grown) -> String {
+        let agents = grown.tree.keys().filter(|node| **node != NodeId::ROOT).count();
+        let title =
+            format!("{} processes below {agents} agents, started and joined in {}", grown.members, shown(grown.took));
+        self.heading(&title) + &self.tree(&grown.tree, &RankSet::new())
+    }
+
+    pub(super) fn hung(&mut self, hung: &Hung) -> String {
+        let title = format!("They run a job, and it hangs. All their stacks as one, in {}", shown(hung.took));
+        let mut story = self.heading(&title);
+        let options = TextOptions { color: self.color, times: true };
+        for line in text(&of_the_job(&hung.report), options).lines() {
+            let _ = writeln!(story, "{}", if line.is_empty() { String::new() } else { format!("   {line}") });
+        }
+        let who = self.paint("1;33", &format!("rank {}", hung.suspects));
+        let _ = writeln!(story, "\n   The one to look at is {who}: everybody else waits for it.");
+        story
+    }
+
+    pub(super) fn reduced(&mut self, reduced: &Reduced) -> String {
+        let rate = grouped((reduced.waves as f64 / reduced.took.as_secs_f64()) as u64);
+        let mut story =
+            self.heading(&format!("All send what they have, and the agents reduce it: {rate} waves a second"));
+        let last = &reduced.last;
+        let _ = writeln!(story, "   sum(cells), avg(residual), max(residual)");
+        let _ = writeln!(
+            story,
+            "   wave {} of ranks {}: {} cells, residual {:.4} on average, {:.4} at worst (rank {})",
+            grouped(reduced.waves),
+            reduced.members,
+            grouped(last.cells),
+            last.mean,
+            last.worst,
+            last.who,
+        );
+        story
+    }
+
+    pub(super) fn healed(&mut self, healed: &Healed) -> String {
+        let mut story = self.heading(&format!("Meanwhile an agent is killed: kill -9 {}", healed.agent));
+        let _ = writeln!(
+            story,
+            "   ranks {} lost their agent and found others:\n",
+            self.paint("1;33", &healed.orphans.to_string())
+        );
+        story += &self.tree(&healed.tree, &healed.orphans);
+        let sign = if healed.emitted == healed.delivered { "=" } else { "≠" };
+        let _ = writeln!(
+            story,
+            "\n   {} waves, none lost, none twice, everyone in each; the longest pause was {}\n   {}",
+            grouped(healed.waves),
+            shown(healed.pause),
+            self.paint(
+                "1;32",
+                &format!("{} records emitted {sign} {} delivered", grouped(healed.emitted), grouped(healed.delivered))
+            ),
+        );
+        story
+    }
+
+    pub(super) fn closing(&mut self, left: usize) -> String {
+        let title = match left {
+            0 => "The end: no process is left".to_owned(),
+            left => format!("{left} processes are left, which must not be: please report this"),
+        };
+        let mut story = self.heading(&title);
+        for (command, what) in COMMANDS {
+            let _ = writeln!(story, "   {}{}  {what}", self.paint("1", command), " ".repeat(40 - command.len()));
+        }
+        story
+    }
+
+    /// The front-end, its agents, and the ranks below each; some of them stand out.
+    fn tree(&self, tree: &Tree, marked: &RankSet) -> String {
+        let mut story = String::from("   this program\n");
+        let last = tree.keys().next_back();
+        for (node, ranks) in tree {
+            let branch = if Some(node) == last { "└─" } else { "├─" };
+            let name = if *node == NodeId::ROOT { "itself".to_owned() } else { format!("agent {}", node.0) };
+            let old = ranks.difference(marked).to_string();
+            let new = ranks.intersection(marked).to_string();
+            let comma = if old.is_empty() || new.is_empty() { "" } else { " and " };
+            let new = if new.is_empty() { new } else { self.paint("1;33", &new) };
+            let _ = writeln!(story, "   {branch} {name:<8} ranks {old}{comma}{new}");
+        }
+        story
+    }
+}
+
+/// The report with the functions of the job only, by their short names: how a process begins and how it waits is not
+/// the user's.
+fn of_the_job(report: &Report) -> Report {
+    let mut tree = StackTree::new();
+    for (stack, ranks) in report.tree.stacks() {
+        tree.add(ranks, &stack.into_iter().filter_map(short).collect::<Vec<Frame>>());
+    }
+    Report { tree, ..report.clone() }
+}
+
+fn short(frame: &Frame) -> Option<Frame> {
+    let name = frame.function.split_once(MODULE)?.1;
+    Some(Frame { function: name.into(), ..frame.clone() })
+}
+
+/// The whole story for programs.
+pub(super) fn json(grown: &Grown, hung: &Hung, reduced: &Reduced, healed: &Healed, left: usize) -> Value {
+    let tree = |tree: &Tree| -> Value {
+        tree.iter().map(|(node, ranks)| json!({ "node": node.0, "ranks": ranks.to_string() })).collect()
+    };
+    json!({
+        "demo": "tree",
+        "grown": { "members": grown.members, "ms": milliseconds(grown.took), "tree": tree(&grown.tree) },
+        "hung": {
+            "ranks": hung.suspects.to_string(),
+            "ms": milliseconds(hung.took),
+            "stacks": hung.report.to_json(),
+        },
+        "reduced": {
+            "waves": reduced.waves,
+            "ms": milliseconds(reduced.took),
+            "last": {
+                "ranks": reduced.members.to_string(),
+                "cells": reduced.last.cells,
+                "mean": reduced.last.mean,
+                "worst": reduced.last.worst,
+                "who": reduced.last.who,
+            },
+        },
+        "healed": {
+            "killed": healed.agent,
+            "orphans": healed.orphans.to_string(),
+            "tree": tree(&healed.tree),
+            "waves": healed.waves,
+            "emitted": healed.emitted,
+            "delivered": healed.delivered,
+            "pause_ms": milliseconds(healed.pause),
+        },
+        "left": left,
+    })
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn shown(time: Duration) -> String {
+    match time.as_secs() {
+        0 => format!("{:.0} ms", milliseconds(time)),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}

@@ -1,0 +1,139 @@
+//! Stacks of many hosts: a member on each looks, the tree merges.
+//!
+//! First all hosts say which processes they have, so that each gets a rank of its own; then all look at once.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
+use banyan_ndr::{Decoder, Limits};
+use banyan_stack::{Choice, Found, Report, Target, number};
+use banyan_tree::reduce::Collected;
+use banyan_tree::{Network, NetworkOptions, StreamOptions, TreeError, Wave};
+
+use super::Stack;
+use super::merge::{STACKS, filters};
+use super::message::{self, FIND, Order, TAKE, Text};
+use crate::failure::{Failure, warn};
+use crate::hosts::launch_status;
+use crate::status;
+
+/// The program on every host: whatever the agent there is.
+const SAME_PROGRAM: &str = "/proc/self/exe";
+
+/// How long all may take, unless the user says something else.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Stack {
+    /// The hosts to ask, if it is not this machine alone.
+    pub(super) fn hosts_to_ask(&self) -> Result<Option<HostSet>, Failure> {
+        let choice = self.choice()?;
+        if self.hosts.named.names_some() {
+            return match choice {
+                Choice::Mpi(_) => Err(Failure::usage(
+                    "--mpi names a process of this machine; for ranks on other hosts use --match or --slurm with -w",
+                )),
+                _ => self.hosts.hosts().map(Some),
+            };
+        }
+        match choice {
+            Choice::SlurmJob(job) => hosts_of_job(&job),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The hosts of a job, unless there is no Slurm here or it knows of none: then this machine is meant.
+fn hosts_of_job(job: &str) -> Result<Option<HostSet>, Failure> {
+    let asked = Command::new("squeue").args(["--noheader", "--format=%N", "--jobs", job]).output();
+    let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    HostSet::parse(&text).map(Some).map_err(|error| Failure::new(format!("the hosts of job {job}: {error}")))
+}
+
+/// Looks on these hosts. Gives what was found, and the exit status that the hosts deserve.
+pub(super) fn ask(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failure> {
+    let begin = Instant::now();
+    let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(PATIENCE));
+    let names: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
+    let members = ProcessDistribution::new(SAME_PROGRAM, ["stack", "--member"]);
+    let members = names.iter().fold(members, |members, host| members.on(host, 1));
+    let given = stack.hosts.options()?;
+    let session = SessionOptions { deadline: given.deadline.or(Some(PATIENCE)), ..given };
+    let options = NetworkOptions { session, filters, ..NetworkOptions::default() };
+    let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;
+    let found = find(stack, &network, deadline)?;
+    let orders = orders(stack, &names, found)?;
+    let stream =
+        network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
+    let members = stream.members().iter().filter_map(|member| orders.get(member as usize));
+    let texts: Vec<Text> = members.map(|order| Text { text: order.text() }).collect();
+    stream.scatter(TAKE, &texts).map_err(|error| failure(&error))?;
+    let wave = stream.recv(deadline).map_err(|error| failure(&error))?;
+    let Text { text } = wave.read().map_err(|error| failure(&error))?;
+    let report = Report::from_json(text.as_bytes()).map_err(Failure::new)?;
+    Ok((report, missing(&wave, &names)))
+}
+
+/// The processes of each member's host, by member.
+fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<Vec<(u32, Vec<Found>)>, Failure> {
+    let stream = network.open(&network.everyone(), StreamOptions::collect()).map_err(|error| failure(&error))?;
+    let text = message::choice_text(&stack.choice()?);
+    stream.send(FIND, &Text { text }).map_err(|error| failure(&error))?;
+    let wave = stream.recv(deadline).map_err(|error| failure(&error))?;
+    let mut decoder = Decoder::new();
+    let mut answers = Vec::new();
+    for Collected { rank, format, body } in collected(&wave)? {
+        let id = decoder.learn(&format).map_err(Failure::new)?;
+        let Text { text } = decoder.decode(id, &body).map_err(Failure::new)?;
+        let found =
+            message::found(&text).ok_or_else(|| Failure::new(format!("member {rank} is of another version")))?;
+        answers.push((rank, found));
+    }
+    Ok(answers)
+}
+
+fn collected(wave: &Wave) -> Result<Vec<Collected>, Failure> {
+    let format = wave.format().ok_or_else(|| Failure::new("a wave came without a format"))?;
+    Collected::read(&format, wave.body(), &Limits::default()).map_err(Failure::new)
+}
+
+/// What each member is to do: every process has one rank, whichever host it is on.
+fn orders(stack: &Stack, names: &[String], answers: Vec<(u32, Vec<Found>)>) -> Result<Vec<Order>, Failure> {
+    let mut orders: Vec<Order> =
+        names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options: stack.sampling() }).collect();
+    let all: Vec<(u32, Found)> =
+        answers.into_iter().flat_map(|(member, found)| found.into_iter().map(move |it| (member, it))).collect();
+    if all.is_empty() {
+        return Err(Failure::new(format!("no such process was found on {} hosts", names.len())));
+    }
+    let found: Vec<Found> = all.iter().map(|(_, it)| it.clone()).collect();
+    for ((member, it), rank) in all.into_iter().zip(number(&found)) {
+        if let Some(order) = orders.get_mut(member as usize) {
+            order.targets.push(Target { pid: it.pid, rank, command: it.command });
+        }
+    }
+    Ok(orders)
+}
+
+/// Says which hosts are not in a wave.
+fn missing(wave: &Wave, names: &[String]) -> u8 {
+    let lost: Vec<&str> =
+        wave.missing().iter().filter_map(|member| names.get(member as usize)).map(String::as_str).collect();
+    if lost.is_empty() {
+        return 0;
+    }
+    warn(format!("nothing came from {}; its processes are not in what follows", lost.join(", ")));
+    status::UNREACHABLE
+}
+
+fn failure(error: &TreeError) -> Failure {
+    let status = match error {
+        TreeError::Launch(error) => launch_status(error),
+        TreeError::TimedOut => status::TIME_LIMIT,
+        _ => status::UNREACHABLE,
+    };
+    Failure::with_status(error, status)
+}

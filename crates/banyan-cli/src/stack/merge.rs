@@ -1,0 +1,40 @@
+//! The filter that merges the reports of hosts on their way up the tree.
+
+use banyan_ndr::{Decoder, Record, typed};
+use banyan_stack::Report;
+use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+
+use super::message::Text;
+
+/// The name of the filter.
+pub(super) const STACKS: &str = "stacks";
+
+/// The filters of this command's agents.
+pub(crate) fn filters() -> Filters {
+    let mut filters = Filters::default();
+    filters.register(STACKS, |_| Ok(Box::new(Merge(Decoder::new()))));
+    filters
+}
+
+struct Merge(Decoder);
+
+impl Filter for Merge {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let mut all = Report::default();
+        for part in parts {
+            let broken = |error: String| FilterError::Custom(format!("stacks of members {}: {error}", part.members));
+            let format = self.0.learn(part.format).map_err(|error| broken(error.to_string()))?;
+            let record: Text = self.0.decode(format, part.body).map_err(|error| broken(error.to_string()))?;
+            all.merge(Report::from_json(record.text.as_bytes()).map_err(|error| broken(error.to_string()))?);
+        }
+        let merged = Text { text: all.to_short_json().to_string() };
+        let mut body = Vec::new();
+        typed::encode_body_into(&merged, &mut body).map_err(|error| FilterError::Custom(error.to_string()))?;
+        out.push(Text::format(), &body);
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}

@@ -1,0 +1,105 @@
+//! What front-end and members of `banyan stack` say to each other: JSON in records of one field.
+
+use std::time::Duration;
+
+use banyan_ndr::Record;
+use banyan_stack::{Choice, Found, SamplerOptions, Target, pattern};
+use serde_json::{Value, json};
+
+/// Asks for the processes of a host: a choice.
+pub(super) const FIND: u32 = 1;
+/// Asks for the stacks of processes: an order.
+pub(super) const TAKE: u32 = 2;
+
+/// The only record.
+#[derive(Record)]
+pub(super) struct Text {
+    pub(super) text: String,
+}
+
+/// What a member is to do: whose stacks to take, and how.
+pub(super) struct Order {
+    /// The host, as the front-end calls it.
+    pub(super) host: String,
+    pub(super) targets: Vec<Target>,
+    pub(super) options: SamplerOptions,
+}
+
+/// A choice as text.
+pub(super) fn choice_text(choice: &Choice) -> String {
+    match choice {
+        Choice::Pids(pids) => json!({ "pids": pids }),
+        Choice::Matching(regex) => json!({ "match": regex.as_str() }),
+        Choice::SlurmJob(job) => json!({ "slurm": job }),
+        Choice::Mpi(launcher) => json!({ "mpi": launcher }),
+        _ => Value::Null,
+    }
+    .to_string()
+}
+
+/// The choice of a text.
+pub(super) fn choice(text: &str) -> Option<Choice> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let (kind, what) = value.as_object()?.iter().next()?;
+    match kind.as_str() {
+        "pids" => Some(Choice::Pids(what.as_array()?.iter().filter_map(number).collect())),
+        "match" => pattern(what.as_str()?).ok(),
+        "slurm" => Some(Choice::SlurmJob(what.as_str()?.into())),
+        "mpi" => Some(Choice::Mpi(number(what)?)),
+        _ => None,
+    }
+}
+
+/// Processes as text.
+pub(super) fn found_text(found: &[Found]) -> String {
+    let list: Vec<Value> =
+        found.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
+    Value::from(list).to_string()
+}
+
+/// The processes of a text.
+pub(super) fn found(text: &str) -> Option<Vec<Found>> {
+    let list: Vec<Value> = serde_json::from_str(text).ok()?;
+    let one = |it: &Value| {
+        Some(Found { pid: number(&it["pid"])?, rank: number(&it["rank"]), command: it["command"].as_str()?.into() })
+    };
+    list.iter().map(one).collect()
+}
+
+impl Order {
+    pub(super) fn text(&self) -> String {
+        let SamplerOptions { threads, lines, python, samples, every } = self.options;
+        let targets: Vec<Value> =
+            self.targets.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
+        let every = every.as_micros() as u64;
+        json!({
+            "host": self.host, "targets": targets, "threads": threads, "lines": lines, "python": python,
+            "samples": samples, "every_us": every,
+        })
+        .to_string()
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Order> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let target = |it: &Value| {
+            Some(Target {
+                pid: number(&it["pid"])?,
+                rank: number(&it["rank"])?,
+                command: it["command"].as_str()?.into(),
+            })
+        };
+        let options = SamplerOptions {
+            threads: value["threads"].as_bool()?,
+            lines: value["lines"].as_bool()?,
+            python: value["python"].as_bool()?,
+            samples: number(&value["samples"])?,
+            every: Duration::from_micros(value["every_us"].as_u64()?),
+        };
+        let targets = value["targets"].as_array()?.iter().map(target).collect::<Option<Vec<Target>>>()?;
+        Some(Order { host: value["host"].as_str()?.into(), targets, options })
+    }
+}
+
+fn number(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|number| u32::try_from(number).ok())
+}

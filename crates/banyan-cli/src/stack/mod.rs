@@ -1,0 +1,163 @@
+//! `banyan stack`: what all processes of a job are doing, as one tree.
+
+mod form;
+mod hosts;
+mod member;
+mod merge;
+mod message;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use banyan_stack::{Choice, Kind, Report, SamplerOptions, Target, number, pattern, take};
+use clap::Args;
+
+use crate::config::Config;
+use crate::failure::{Failure, Outcome, warn};
+use crate::output::Output;
+use crate::{speech, status};
+use crate::hosts::{HostChoice, time};
+use form::Form;
+pub(crate) use merge::filters;
+
+/// Show what all processes of a job are doing: their stacks, merged into one tree
+///
+/// Processes with the same stack stand together, with their ranks; what few do comes first. Each process is stopped for
+/// a fraction of a millisecond, and those that were stopped stay so. Without -w, processes of this machine are looked at
+/// and nothing is started.
+#[derive(Args)]
+#[command(after_help = "\
+Ranks come from the environment of the processes (Open MPI, PMIx, MPICH, Slurm, torchrun); where there are none, or two
+are the same, processes are numbered in their order.
+
+Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some host could not be reached or was lost;
+4 time limit; 5 the system does not permit to look at some process.
+
+Examples:
+  banyan stack --mpi $(pidof mpirun)
+  banyan stack --match './solver' --threads
+  banyan stack --match train.py --python --samples 10 --every 100ms
+  banyan stack -w node[1-8] --match ./solver --lines
+  banyan stack --slurm 4711 --format svg -o stacks.svg
+  banyan stack --pid 4711,4712 --json | jq .classes")]
+pub(crate) struct Stack {
+    #[command(flatten)]
+    which: Which,
+    /// How often to look; all that is seen goes into one tree
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    samples: u32,
+    /// How often, such as 100ms or 1s; with --samples
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
+    every: Duration,
+    /// All threads of each process, not only the first
+    #[arg(long)]
+    threads: bool,
+    /// The functions of Python instead of those of its interpreter; needs py-spy
+    #[arg(long)]
+    python: bool,
+    /// The lines of the source, and functions that the compiler inlined; for programs compiled with -g
+    #[arg(long)]
+    lines: bool,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Form,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Where to write it; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: String,
+    #[command(flatten)]
+    hosts: HostChoice,
+    /// This is the process that a session has started on a host
+    #[arg(long, hide = true)]
+    member: bool,
+}
+
+/// Which processes.
+#[derive(Args)]
+#[group(multiple = false)]
+struct Which {
+    /// Processes by number; may be given several times
+    #[arg(long, value_name = "PID", value_delimiter = ',')]
+    pid: Vec<u32>,
+    /// Processes whose command line matches, such as './solver.*--grid'
+    #[arg(long = "match", value_name = "REGEX", value_parser = |text: &str| pattern(text).map(|_| text.to_owned()))]
+    matching: Option<String>,
+    /// The ranks of a Slurm job; without -w on the hosts of the job
+    #[arg(long, value_name = "JOB")]
+    slurm: Option<String>,
+    /// The ranks that this mpirun (or mpiexec, srun) has started on this machine
+    #[arg(long, value_name = "PID_OF_MPIRUN")]
+    mpi: Option<u32>,
+}
+
+impl Stack {
+    pub(crate) fn run(self) -> Outcome {
+        if self.member {
+            return member::run();
+        }
+        let (report, lost) = match self.hosts_to_ask()? {
+            Some(hosts) => hosts::ask(&self, &hosts)?,
+            None => (self.look_here()?, 0),
+        };
+        self.show(&report)?;
+        Ok(ExitCode::from(status_of(&report).max(lost)))
+    }
+
+    /// The processes of this machine.
+    fn look_here(&self) -> Result<Report, Failure> {
+        let found = self.choice()?.find().map_err(Failure::new)?;
+        let ranks = number(&found);
+        let targets: Vec<Target> =
+            found.into_iter().zip(ranks).map(|(it, rank)| Target { pid: it.pid, rank, command: it.command }).collect();
+        take(&targets, &self.sampling()).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
+    }
+
+    fn show(&self, report: &Report) -> Result<(), Failure> {
+        let form = if self.json { Form::Json } else { self.format };
+        let color = self.output == "-" && speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
+        let mut output = Output::create(&self.output)?;
+        output.write_all(form.written(report, color).as_bytes())?;
+        output.keep()?;
+        if form != Form::Text && form != Form::Json {
+            report.unread().for_each(|((_, pid), process, unread)| {
+                warn(format!("rank {} (pid {pid}) was not read: {}", process.rank, unread.why));
+            });
+        }
+        Ok(())
+    }
+
+    fn choice(&self) -> Result<Choice, Failure> {
+        let Which { pid, matching, slurm, mpi } = &self.which;
+        match (&pid[..], matching, slurm, mpi) {
+            ([], Some(text), ..) => pattern(text).map_err(|error| Failure::usage(format!("--match: {error}"))),
+            ([], None, Some(job), _) => Ok(Choice::SlurmJob(job.clone())),
+            ([], None, None, Some(launcher)) => Ok(Choice::Mpi(*launcher)),
+            ([], None, None, None) => {
+                Err(Failure::usage("which processes? give --pid, --match, --slurm or --mpi; see: banyan stack --help"))
+            }
+            (pids, ..) => Ok(Choice::Pids(pids.to_vec())),
+        }
+    }
+
+    fn sampling(&self) -> SamplerOptions {
+        SamplerOptions {
+            threads: self.threads,
+            lines: self.lines,
+            python: self.python,
+            samples: self.samples,
+            every: self.every,
+        }
+    }
+}
+
+/// The exit status that a report deserves.
+fn status_of(report: &Report) -> u8 {
+    let worst = report.unread().map(|(_, _, unread)| match unread.kind {
+        Kind::Forbidden => status::NOT_PERMITTED,
+        _ => status::MEMBER_FAILED,
+    });
+    worst.max().unwrap_or(0)
+}

@@ -1,0 +1,226 @@
+//! Which processes: by number, by command line, of a Slurm job, of an MPI job.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+
+use regex_lite::Regex;
+
+use crate::process::Status;
+
+/// Variables that say which rank a process has, the most telling first: Open MPI, PMIx, MPICH and its kin, Slurm,
+/// PyTorch.
+const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
+
+/// The job of a process.
+const SLURM_JOBS: [&str; 2] = ["SLURM_JOB_ID", "SLURM_JOBID"];
+
+/// Programs that start ranks and inherit their variables, but are none.
+const STARTERS: [&str; 20] = [
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "csh",
+    "tcsh",
+    "fish",
+    "srun",
+    "slurmstepd",
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "orterun",
+    "orted",
+    "prterun",
+    "prted",
+    "prte",
+    "hydra_pmi_proxy",
+    "time",
+];
+
+/// Command lines are cut behind this when they are shown.
+const MAX_COMMAND: usize = 400;
+
+/// Which processes are wanted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Choice {
+    /// Those with these numbers, whatever they are.
+    Pids(Vec<u32>),
+    /// Those with a command line in which this occurs. Not this process, nor those that started it.
+    Matching(Regex),
+    /// The ranks of a Slurm job.
+    SlurmJob(String),
+    /// The ranks that were started by this process, an `mpirun` or the like.
+    Mpi(u32),
+}
+
+/// A process that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its number.
+    pub pid: u32,
+    /// Its rank, if it knows one.
+    pub rank: Option<u32>,
+    /// Its command line.
+    pub command: String,
+}
+
+/// Why no process was found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// There is none.
+    #[error("no process {0}")]
+    Nothing(String),
+    /// `/proc` cannot be read.
+    #[error("/proc cannot be read: {0}; is it mounted?")]
+    NoProc(io::Error),
+}
+
+/// A pattern for [`Choice::Matching`].
+///
+/// # Errors
+///
+/// Says where the pattern is wrong.
+pub fn pattern(text: &str) -> Result<Choice, String> {
+    Regex::new(text).map(Choice::Matching).map_err(|error| error.to_string())
+}
+
+impl Choice {
+    /// The processes of this machine, ascending by rank, then by number; named ones as they were named.
+    ///
+    /// Of a job, a rank is one process: not the shell or the launcher that started it, nor what it has started itself.
+    ///
+    /// # Errors
+    ///
+    /// [`FindError`] if there is none.
+    pub fn find(&self) -> Result<Vec<Found>, FindError> {
+        let mut found = match self {
+            Choice::Pids(pids) => {
+                let mut seen = HashSet::new();
+                pids.iter().filter(|pid| seen.insert(**pid)).map(|pid| found(*pid)).collect()
+            }
+            Choice::Matching(regex) => {
+                let own = ancestors(std::process::id());
+                let others = all()?.into_iter().filter(|pid| !own.contains(pid));
+                let matching = others.map(found).filter(|it| !it.command.is_empty() && regex.is_match(&it.command));
+                ranked_if_any(matching.collect())
+            }
+            Choice::SlurmJob(job) => {
+                let of_job = |pid: &u32| SLURM_JOBS.iter().any(|name| variable(*pid, name).as_ref() == Some(job));
+                ranks_of_job(all()?.into_iter().filter(of_job).collect())
+            }
+            Choice::Mpi(launcher) => ranks_of_job(descendants(*launcher)?),
+        };
+        if found.is_empty() {
+            return Err(FindError::Nothing(self.describe()));
+        }
+        if !matches!(self, Choice::Pids(_)) {
+            found.sort_by_key(|it| (it.rank, it.pid));
+        }
+        Ok(found)
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Choice::Pids(_) => "was named; give at least one number with --pid".into(),
+            Choice::Matching(regex) => {
+                format!("of this machine has a command line that matches {:?}; look with: pgrep -af", regex.as_str())
+            }
+            Choice::SlurmJob(job) => {
+                format!("of this machine belongs to job {job} and has a rank; look where it runs with: squeue -j {job}")
+            }
+            Choice::Mpi(pid) => format!(
+                "below process {pid} has a rank in its environment; is {pid} the mpirun? look with: pstree -p {pid}"
+            ),
+        }
+    }
+}
+
+/// All processes.
+fn all() -> Result<Vec<u32>, FindError> {
+    let entries = fs::read_dir("/proc").map_err(FindError::NoProc)?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+}
+
+fn found(pid: u32) -> Found {
+    let rank = RANKS.iter().find_map(|name| variable(pid, name)?.parse().ok());
+    Found { pid, rank, command: command(pid) }
+}
+
+/// The command line, words divided by blanks.
+fn command(pid: u32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.trim_end_matches('\0').replace('\0', " ").chars().take(MAX_COMMAND).collect()
+}
+
+/// A variable of the environment a process was started with.
+fn variable(pid: u32, name: &str) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let entry =
+        bytes.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    String::from_utf8(entry.to_vec()).ok()
+}
+
+/// A process and all that led to it.
+fn ancestors(pid: u32) -> HashSet<u32> {
+    let mut chain = HashSet::new();
+    let mut next = pid;
+    while next != 0 && chain.insert(next) {
+        next = Status::read(next).map_or(0, |status| status.parent);
+    }
+    chain
+}
+
+/// All that a process has started, and they in turn.
+fn descendants(root: u32) -> Result<Vec<u32>, FindError> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in all()? {
+        if let Ok(status) = Status::read(pid) {
+            children.entry(status.parent).or_default().push(pid);
+        }
+    }
+    let (mut open, mut found) = (vec![root], Vec::new());
+    while let Some(pid) = open.pop() {
+        let below = children.remove(&pid).unwrap_or_default();
+        found.extend(&below);
+        open.extend(below);
+    }
+    Ok(found)
+}
+
+/// Where some have ranks, those without are launchers or something else of the same name.
+fn ranked_if_any(mut found: Vec<Found>) -> Vec<Found> {
+    if found.iter().any(|it| it.rank.is_some()) {
+        found.retain(|it| it.rank.is_some() && !is_starter(it.pid));
+    }
+    found
+}
+
+/// One process a rank.
+fn ranks_of_job(pids: Vec<u32>) -> Vec<Found> {
+    let ranked: Vec<Found> =
+        pids.into_iter().map(found).filter(|it| it.rank.is_some() && !is_starter(it.pid)).collect();
+    let chosen: BTreeMap<u32, u32> = ranked.iter().filter_map(|it| Some((it.pid, it.rank?))).collect();
+    // What a rank has started inherits its variables.
+    let is_helper =
+        |it: &Found| ancestors(it.pid).iter().any(|above| *above != it.pid && chosen.get(above) == it.rank.as_ref());
+    ranked.iter().filter(|it| !is_helper(it)).cloned().collect()
+}
+
+fn is_starter(pid: u32) -> bool {
+    Status::read(pid).is_ok_and(|status| STARTERS.contains(&status.name.as_str()))
+}
+
+/// Gives every process a rank: its own where all have one and no two the same; their order otherwise.
+pub fn number(found: &[Found]) -> Vec<u32> {
+    let own: Option<Vec<u32>> = found.iter().map(|it| it.rank).collect();
+    let mut seen = HashSet::new();
+    match own {
+        Some(ranks) if ranks.iter().all(|rank| seen.insert(*rank)) => ranks,
+        _ => (0..).take(found.len()).collect(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Stacks of Python programs, by `py-spy`, which knows how each version of the interpreter keeps them.
+
+use std::fs;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use crate::frame::Frame;
+use crate::sampler::SamplerOptions;
+
+/// The program that reads them.
+const PY_SPY: &str = "py-spy";
+
+/// How many of them run at a time; each reads a good part of an interpreter.
+const AT_A_TIME: usize = 4;
+
+/// Frames of a stack that are taken over at most.
+const MAX_FRAMES: usize = 1024;
+
+/// The stacks of a process, from the outermost function to the innermost; `None` if it runs no Python.
+pub(crate) type Stacks = Result<Option<Vec<Vec<Frame>>>, String>;
+
+/// The stacks of these processes.
+pub(crate) fn stacks(pids: &[u32], options: &SamplerOptions) -> Vec<Stacks> {
+    let results: Vec<Mutex<Stacks>> = pids.iter().map(|_| Mutex::new(Ok(None))).collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME.min(pids.len()) {
+            scope.spawn(|| {
+                while let Some((pid, result)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    pids.get(at).zip(results.get(at))
+                } {
+                    *result.lock().unwrap_or_else(PoisonError::into_inner) = of_process(*pid, options);
+                }
+            });
+        }
+    });
+    results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+fn of_process(pid: u32, options: &SamplerOptions) -> Stacks {
+    if !runs_python(pid) {
+        return Ok(None);
+    }
+    let mut command = Command::new(PY_SPY);
+    command.args(["dump", "--json", "--nonblocking", "--pid", &pid.to_string()]).stdin(Stdio::null());
+    let output = command.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("there is no {PY_SPY} here, which reads the stacks of Python; get it with: pip install {PY_SPY}")
+        }
+        _ => format!("{PY_SPY}: {error}"),
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it said nothing").to_owned();
+        return Err(format!("{PY_SPY} could not read the stacks of Python: {last}"));
+    }
+    let threads: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{PY_SPY}: {error}"))?;
+    Ok(Some(parse(&threads, options)))
+}
+
+/// Whether an interpreter is mapped into the process: as its program, or as a library.
+fn runs_python(pid: u32) -> bool {
+    let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&maps);
+    let mut names = text.lines().filter_map(|line| line.rsplit('/').next());
+    names.any(|name| name.starts_with("python") || name.starts_with("libpython"))
+}
+
+/// The threads as py-spy writes them: a list, each with its frames, the innermost first.
+fn parse(threads: &Value, options: &SamplerOptions) -> Vec<Vec<Frame>> {
+    let threads = threads.as_array().map(Vec::as_slice).unwrap_or_default();
+    let stacks = threads.iter().filter_map(|thread| {
+        let frames = thread["frames"].as_array()?;
+        Some(frames.iter().take(MAX_FRAMES).rev().map(|frame| self::frame(frame, options)).collect())
+    });
+    // py-spy has the main thread last; the first it lists is the youngest.
+    let mut stacks: Vec<Vec<Frame>> = stacks.collect();
+    if !options.threads && stacks.len() > 1 {
+        let main = threads.iter().position(|thread| thread["thread_name"] == "MainThread").unwrap_or(stacks.len() - 1);
+        stacks = stacks.into_iter().nth(main).into_iter().collect();
+    }
+    stacks
+}
+
+fn frame(frame: &Value, options: &SamplerOptions) -> Frame {
+    let short = frame["short_filename"].as_str().or(frame["filename"].as_str()).unwrap_or_default();
+    let file = short.rsplit('/').next().unwrap_or_default();
+    let line = frame["line"].as_u64().filter(|_| options.lines).map(|line| format!("{file}:{line}").into());
+    Frame { function: frame["name"].as_str().unwrap_or("?").into(), module: file.into(), line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_py_spy_writes_becomes_stacks_of_the_main_thread_or_of_all() {
+        let written = json!([
+            { "thread_name": "worker", "frames": [{ "name": "wait", "short_filename": "threading.py", "line": 3 }] },
+            { "thread_name": "MainThread", "frames": [
+                { "name": "step", "short_filename": "a/train.py", "line": 7 },
+                { "name": "<module>", "short_filename": "a/train.py", "line": 9 },
+            ] },
+        ]);
+        let mut options = SamplerOptions { lines: true, ..SamplerOptions::default() };
+        let shown = |stacks: Vec<Vec<Frame>>| -> Vec<Vec<String>> {
+            stacks.iter().map(|stack| stack.iter().map(ToString::to_string).collect()).collect()
+        };
+        assert_eq!(shown(parse(&written, &options)), [["<module> at train.py:9", "step at train.py:7"]]);
+        options.threads = true;
+        assert_eq!(parse(&written, &options).len(), 2);
+        assert!(parse(&json!({ "no": 1 }), &options).is_empty());
+    }
+}

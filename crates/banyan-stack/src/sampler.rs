@@ -1,0 +1,121 @@
+//! Takes the stacks of processes, and takes them again.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use banyan_ranks::RankSet;
+
+use crate::frame::Frame;
+use crate::python;
+use crate::report::{Process, Report, Unread};
+use crate::trace;
+use crate::tree::StackTree;
+use crate::unwind::Unwinder;
+
+/// A process whose stacks are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Its number.
+    pub pid: u32,
+    /// The rank under which it is shown.
+    pub rank: u32,
+    /// Its command line, for people.
+    pub command: String,
+}
+
+/// What of a process is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SamplerOptions {
+    /// The stacks of all threads, instead of the main one.
+    pub threads: bool,
+    /// The lines of the source, and functions that were inlined.
+    pub lines: bool,
+    /// The functions of Python instead of those of its interpreter, by `py-spy`.
+    pub python: bool,
+    /// How often.
+    pub samples: u32,
+    /// The time between the beginnings of two samples.
+    pub every: Duration,
+}
+
+impl Default for SamplerOptions {
+    fn default() -> SamplerOptions {
+        SamplerOptions { threads: false, lines: false, python: false, samples: 1, every: Duration::from_millis(100) }
+    }
+}
+
+/// Takes the stacks of these processes of this machine. Processes that cannot be read are in the report, with the reason.
+///
+/// # Errors
+///
+/// If no thread can be started.
+pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> {
+    let mut unwinder = Unwinder::new(options.lines);
+    let mut report = Report::default();
+    for target in targets {
+        let process = Process { rank: target.rank, command: target.command.clone(), ..Process::default() };
+        report.processes.insert((String::new(), target.pid), process);
+    }
+    for number in 0..options.samples {
+        let begin = Instant::now();
+        sample(targets, options, &mut unwinder, &mut report)?;
+        if number + 1 < options.samples {
+            std::thread::sleep(options.every.saturating_sub(begin.elapsed()));
+        }
+    }
+    Ok(report)
+}
+
+fn sample(
+    targets: &[Target],
+    options: &SamplerOptions,
+    unwinder: &mut Unwinder,
+    report: &mut Report,
+) -> io::Result<()> {
+    let pids: Vec<u32> = targets.iter().map(|target| target.pid).collect();
+    let python = if options.python { python::stacks(&pids, options) } else { pids.iter().map(|_| Ok(None)).collect() };
+    let copies = trace::copy_all(&pids, options.threads)?;
+    let mut stacks: Vec<(u32, Vec<Frame>)> = Vec::new();
+    for ((target, copied), python) in targets.iter().zip(copies).zip(python) {
+        let Some(process) = report.processes.get_mut(&(String::new(), target.pid)) else { continue };
+        if let Err(why) = &python {
+            process.note = Some(why.clone());
+        }
+        match (python, copied) {
+            (Ok(Some(python)), copied) => {
+                process.stacks += python.len() as u64;
+                process.stopped = process.stopped.max(copied.map_or(Duration::ZERO, |copied| longest_stop(&copied)));
+                stacks.extend(python.into_iter().map(|stack| (target.rank, stack)));
+            }
+            (_, Ok(copied)) => {
+                process.stopped = process.stopped.max(longest_stop(&copied));
+                process.stacks += copied.threads.len() as u64;
+                let native = unwinder.stacks(target.pid, &copied);
+                stacks.extend(native.into_iter().map(|stack| (target.rank, stack)));
+            }
+            (_, Err(why)) => {
+                process.unread = Some(Unread::of(target.pid, &why));
+                report.tree.add(&RankSet::from_iter([target.rank]), &[]);
+            }
+        }
+    }
+    report.tree.merge(gather(stacks));
+    Ok(())
+}
+
+fn longest_stop(copied: &trace::Copied) -> Duration {
+    copied.threads.iter().map(|thread| thread.stopped).max().unwrap_or_default()
+}
+
+/// One tree of all stacks; equal stacks are put together before they are put into the tree.
+pub(crate) fn gather(mut stacks: Vec<(u32, Vec<Frame>)>) -> StackTree {
+    stacks.sort_by(|(rank, stack), (other_rank, other)| stack.cmp(other).then(rank.cmp(other_rank)));
+    let mut tree = StackTree::new();
+    for same in stacks.chunk_by(|(_, stack), (_, other)| stack == other) {
+        let ranks: RankSet = same.iter().map(|(rank, _)| *rank).collect();
+        if let Some((_, stack)) = same.first() {
+            tree.add(&ranks, stack);
+        }
+    }
+    tree
+}

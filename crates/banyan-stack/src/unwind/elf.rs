@@ -1,0 +1,205 @@
+//! What is needed of a program file: where its code lies, how to unwind it, its symbols.
+//!
+//! Files are read, never mapped: one that is cut while it is read gives an error, not a signal. They are whatever a
+//! process has mapped, so nothing in them is believed: every place is checked against the length of the file.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
+use object::{Endianness, ReadCache, ReadRef};
+
+use super::symbols::{Symbols, SymbolsBuilder};
+
+/// A section that is read whole is at most this long; what is longer is as if it were not there. The unwinding tables of
+/// the largest browsers have a tenth of this.
+const MAX_SECTION: u64 = 1 << 30;
+
+type Header = FileHeader64<Endianness>;
+
+/// A section: where it is in memory, and its bytes.
+pub(super) type Section = (Range<u64>, Arc<[u8]>);
+
+/// A file of a program or a library.
+#[derive(Debug)]
+pub(super) enum Elf {
+    /// On a disk.
+    File(Box<ReadCache<File>>),
+    /// In memory, such as what the kernel maps into every process.
+    Bytes(Vec<u8>),
+}
+
+/// A part of a file that is mapped with the right to execute.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment {
+    address: u64,
+    offset: u64,
+    length: u64,
+}
+
+/// What unwinding needs.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Unwinding {
+    pub(super) segments: Vec<Segment>,
+    pub(super) text: Option<Range<u64>>,
+    pub(super) offsets: Option<Range<u64>>,
+    pub(super) frames: Option<Section>,
+    pub(super) index: Option<Section>,
+    pub(super) debug_frames: Option<Arc<[u8]>>,
+}
+
+impl Elf {
+    pub(super) fn open(file: File) -> Elf {
+        Elf::File(Box::new(ReadCache::new(file)))
+    }
+
+    /// What unwinding needs; nothing of what is no ELF file.
+    pub(super) fn unwinding(&self) -> Unwinding {
+        match self {
+            Elf::File(cache) => unwinding(&**cache),
+            Elf::Bytes(bytes) => unwinding(&bytes[..]),
+        }
+        .unwrap_or_default()
+    }
+
+    /// The functions it names.
+    pub(super) fn symbols(&self) -> Symbols {
+        let mut builder = SymbolsBuilder::default();
+        // What a damaged table gives before the damage is worth having.
+        let _ = match self {
+            Elf::File(cache) => add_symbols(&**cache, &mut builder),
+            Elf::Bytes(bytes) => add_symbols(&bytes[..], &mut builder),
+        };
+        builder.finish()
+    }
+
+    /// The name under which systems keep the symbols that were stripped off.
+    pub(super) fn build_id(&self) -> Option<Vec<u8>> {
+        match self {
+            Elf::File(cache) => build_id(&**cache),
+            Elf::Bytes(bytes) => build_id(&bytes[..]),
+        }
+    }
+
+    /// The bytes of a section, unless it is compressed.
+    pub(super) fn section(&self, name: &str) -> Option<Arc<[u8]>> {
+        match self {
+            Elf::File(cache) => section_by_name(&**cache, name),
+            Elf::Bytes(bytes) => section_by_name(&bytes[..], name),
+        }
+        .map(|(_, bytes)| bytes)
+    }
+}
+
+impl Segment {
+    /// What to add to an address of the file to get one in memory, if it is this segment that was mapped from `offset` of
+    /// the file to `start`.
+    pub(super) fn bias(&self, start: u64, offset: u64, length: u64) -> Option<u64> {
+        let begins_before = self.offset < offset.saturating_add(length);
+        let ends_behind = offset < self.offset.saturating_add(self.length);
+        let base = self.address.wrapping_sub(self.offset).wrapping_add(offset);
+        (begins_before && ends_behind).then(|| start.wrapping_sub(base))
+    }
+}
+
+fn unwinding<'d, R: ReadRef<'d>>(data: R) -> Option<Unwinding> {
+    let (header, endian, sections) = open(data)?;
+    let programs = header.program_headers(endian, data).ok()?;
+    let is_code = |part: &&elf::ProgramHeader64<Endianness>| {
+        part.p_type(endian) == elf::PT_LOAD && part.p_flags(endian).0 & elf::PF_X.0 != 0
+    };
+    let segments = programs.iter().filter(is_code).map(|part| Segment {
+        address: part.p_vaddr(endian),
+        offset: part.p_offset(endian),
+        length: part.p_filesz(endian),
+    });
+    let find = |name: &str| section(data, endian, &sections, name);
+    let place = |name: &str| {
+        let (_, section) = sections.section_by_name(endian, name.as_bytes())?;
+        Some(range(endian, section))
+    };
+    let frames = find(".eh_frame");
+    // Tables that debuggers use are larger, and not sorted: only where there is nothing else.
+    let debug_frames = if frames.is_none() { find(".debug_frame").map(|(_, bytes)| bytes) } else { None };
+    Some(Unwinding {
+        segments: segments.collect(),
+        text: place(".text"),
+        offsets: place(".got"),
+        frames,
+        index: find(".eh_frame_hdr"),
+        debug_frames,
+    })
+}
+
+type Opened<'d, R> = (&'d Header, Endianness, SectionTable<'d, Header, R>);
+
+fn open<'d, R: ReadRef<'d>>(data: R) -> Option<Opened<'d, R>> {
+    let header = Header::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    Some((header, endian, sections))
+}
+
+fn section_by_name<'d, R: ReadRef<'d>>(data: R, name: &str) -> Option<Section> {
+    let (_, endian, sections) = open(data)?;
+    section(data, endian, &sections, name)
+}
+
+fn section<'d, R: ReadRef<'d>>(
+    data: R,
+    endian: Endianness,
+    sections: &SectionTable<'d, Header, R>,
+    name: &str,
+) -> Option<Section> {
+    let (_, section) = sections.section_by_name(endian, name.as_bytes())?;
+    let compressed = section.sh_flags(endian).0 & elf::SHF_COMPRESSED.0 != 0;
+    if compressed || section.sh_size(endian) > MAX_SECTION {
+        return None;
+    }
+    let bytes = section.data(endian, data).ok().filter(|bytes| !bytes.is_empty())?;
+    Some((range(endian, section), bytes.into()))
+}
+
+fn range(endian: Endianness, section: &elf::SectionHeader64<Endianness>) -> Range<u64> {
+    let start = section.sh_addr(endian);
+    start..start.saturating_add(section.sh_size(endian))
+}
+
+fn add_symbols<'d, R: ReadRef<'d>>(data: R, builder: &mut SymbolsBuilder) -> Option<()> {
+    use object::read::elf::Sym;
+    let (_, endian, sections) = open(data)?;
+    for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
+        let Ok(table) = sections.symbols(endian, data, kind) else { continue };
+        if table.is_empty() {
+            continue;
+        }
+        // All names in one piece: asked for one by one, each would be a read of its own.
+        let strings = sections.section(table.string_section()).ok()?;
+        if strings.sh_size(endian) > MAX_SECTION {
+            continue;
+        }
+        let strings = strings.data(endian, data).ok()?;
+        for symbol in table.iter() {
+            let is_function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_NOTYPE);
+            if !is_function || symbol.st_shndx(endian) == elf::SHN_UNDEF || symbol.st_value(endian) == 0 {
+                continue;
+            }
+            let tail = strings.get(symbol.st_name(endian) as usize..).unwrap_or_default();
+            let name = tail.split(|byte| *byte == 0).next().unwrap_or_default();
+            let is_local = symbol.st_bind() == elf::STB_LOCAL;
+            let is_typed = symbol.st_type() != elf::STT_NOTYPE;
+            builder.add(symbol.st_value(endian), symbol.st_size(endian), name, is_local, is_typed);
+        }
+        // The table for the linker is a part of the other one.
+        break;
+    }
+    Some(())
+}
+
+fn build_id<'d, R: ReadRef<'d>>(data: R) -> Option<Vec<u8>> {
+    let (_, bytes) = section_by_name(data, ".note.gnu.build-id")?;
+    // Length of the name, length of the content, kind; then "GNU\0" and the content.
+    bytes.get(16..).filter(|id| (4..=64).contains(&id.len())).map(<[u8]>::to_vec)
+}
