@@ -44,6 +44,7 @@ use failure::Outcome;
 Examples:
   banyan demo                            what records can do, in a second
   banyan run -w node[1-8] -- uptime      a command on many hosts
+  banyan doctor -w node[1-8]             what would not work there, and how to repair it
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
