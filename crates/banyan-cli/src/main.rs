@@ -46,6 +46,7 @@ Examples:
   banyan demo                            a tree of processes that loses nothing, in seconds
   banyan run -w node[1-8] -- uptime      a command on many hosts
   banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
+  banyan doctor -w node[1-8]             what would not work there, and how to repair it
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
