@@ -9,6 +9,7 @@ mod refusals;
 mod run;
 mod schema;
 mod sim;
+mod stack;
 mod stat;
 mod topo;
 mod workshop;
