@@ -3,13 +3,13 @@
 //! First all hosts say which processes they have, so that each gets a rank of its own; then all look at once.
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
 use banyan_stack::{Choice, Found, Report, Target, number};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, NetworkOptions, StreamOptions, TreeError, Wave};
+use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
 use super::Stack;
 use super::merge::{STACKS, filters};
@@ -19,6 +19,9 @@ use crate::run::launch_status;
 
 /// The program on every host: whatever the agent there is.
 const SAME_PROGRAM: &str = "/proc/self/exe";
+
+/// How often to see whether anybody is left while waiting.
+const LOOK_AROUND: Duration = Duration::from_millis(200);
 
 /// Some host could not be reached or was lost.
 const LOST: u8 = 3;
@@ -75,7 +78,7 @@ pub(super) fn ask(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failur
     let members = stream.members().iter().filter_map(|member| orders.get(member as usize));
     let texts: Vec<Text> = members.map(|order| Text { text: order.text() }).collect();
     stream.scatter(TAKE, &texts).map_err(|error| failure(&error))?;
-    let wave = stream.recv(deadline).map_err(|error| failure(&error))?;
+    let wave = next_wave(&network, &stream, deadline)?;
     let Text { text } = wave.read().map_err(|error| failure(&error))?;
     let report = Report::from_json(text.as_bytes()).map_err(Failure::new)?;
     Ok((report, missing(&wave, &names)))
@@ -86,7 +89,7 @@ fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<V
     let stream = network.open(&network.everyone(), StreamOptions::collect()).map_err(|error| failure(&error))?;
     let text = message::choice_text(&stack.choice()?);
     stream.send(FIND, &Text { text }).map_err(|error| failure(&error))?;
-    let wave = stream.recv(deadline).map_err(|error| failure(&error))?;
+    let wave = next_wave(network, &stream, deadline)?;
     let mut decoder = Decoder::new();
     let mut answers = Vec::new();
     for Collected { rank, format, body } in collected(&wave)? {
@@ -97,6 +100,24 @@ fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<V
         answers.push((rank, found));
     }
     Ok(answers)
+}
+
+/// Waits for a wave, unless nobody is left to send one.
+fn next_wave(network: &Network, stream: &Stream, deadline: Option<Instant>) -> Result<Wave, Failure> {
+    loop {
+        let soon = Instant::now() + LOOK_AROUND;
+        match stream.recv(Some(deadline.map_or(soon, |deadline| deadline.min(soon)))) {
+            Ok(wave) => return Ok(wave),
+            Err(TreeError::TimedOut) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                return Err(failure(&TreeError::TimedOut));
+            }
+            Err(TreeError::TimedOut) if network.members().is_empty() => {
+                return Err(Failure::with_status("the members on all hosts have ended before they answered", LOST));
+            }
+            Err(TreeError::TimedOut) => {}
+            Err(error) => return Err(failure(&error)),
+        }
+    }
 }
 
 fn collected(wave: &Wave) -> Result<Vec<Collected>, Failure> {
