@@ -17,7 +17,7 @@
 //!
 //! **What happens to a process.** Each thread is stopped for as long as it takes to copy its registers and the part of
 //! its stack that is in use, and goes on: unwinding is done from the copy. Processes that are stopped stay stopped;
-//! those that cannot be stopped are given up after a tenth of a second. When this process ends, in whatever way, the
+//! those that cannot be interrupted are given up after a tenth of a second. When this process ends, in whatever way, the
 //! kernel lets go of what it was looking at.
 //!
 //! | | |
