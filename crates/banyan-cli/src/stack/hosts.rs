@@ -23,6 +23,9 @@ const SAME_PROGRAM: &str = "/proc/self/exe";
 /// How often to see whether anybody is left while waiting.
 const LOOK_AROUND: Duration = Duration::from_millis(200);
 
+/// What this machine is called.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
 /// Some host could not be reached or was lost.
 const LOST: u8 = 3;
 /// The time limit has passed.
@@ -51,7 +54,8 @@ impl Stack {
 fn hosts_of_job(job: &str) -> Result<Option<HostSet>, Failure> {
     let asked = Command::new("squeue").args(["--noheader", "--format=%N", "--jobs", job]).output();
     let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
-    if text.is_empty() {
+    let here = std::fs::read_to_string(HOST_NAME).unwrap_or_default();
+    if text.is_empty() || text == here.trim() {
         return Ok(None);
     }
     HostSet::parse(&text).map(Some).map_err(|error| Failure::new(format!("the hosts of job {job}: {error}")))
