@@ -26,6 +26,12 @@ const STOP_LIMIT: Duration = Duration::from_millis(100);
 /// thread does not get its turn.
 const TURN_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long another tracer is given to let a thread go: one like this does so at once, a debugger does not.
+const TRACED_LIMIT: Duration = Duration::from_millis(500);
+
+/// Refusals in a row, without another tracer to be seen, after which it is the system that forbids it.
+const SURE: u32 = 8;
+
 /// How long to look again and again. A processor that has nothing else to do has stopped a thread by then; on one that
 /// has, whoever sleeps for a moment gets its turn before those that ask for it again and again.
 const EAGER: Duration = Duration::from_micros(50);
@@ -176,7 +182,7 @@ impl Tracer {
     }
 
     fn thread(&mut self, process: u32, thread: u32, maps: &Maps) -> Result<Copy, Unreadable> {
-        kernel::seize(thread).map_err(|error| why_not(thread, &error))?;
+        seize(thread)?;
         // Not if it has ended in the meantime, which is seen next.
         let _ = kernel::interrupt(thread);
         let (signal, begin) = self.stopped(thread)?;
@@ -229,6 +235,26 @@ impl Tracer {
         // A stack that cannot be read has one frame: the instruction.
         let read = read_memory(process, registers.stack, &mut self.room[..length]).unwrap_or(0);
         Ok((registers, read))
+    }
+}
+
+/// Becomes the tracer of a thread, when whoever else looks at it in the same way has let it go.
+fn seize(thread: u32) -> Result<(), Unreadable> {
+    let begin = Instant::now();
+    let mut refusals = 0;
+    loop {
+        let Err(error) = kernel::seize(thread) else { return Ok(()) };
+        let why = why_not(thread, &error);
+        refusals = match why {
+            Unreadable::Traced(_) => 0,
+            // It may have been another tracer, which was gone when it was looked for.
+            Unreadable::Forbidden(_) if refusals < SURE => refusals + 1,
+            _ => return Err(why),
+        };
+        if begin.elapsed() > TRACED_LIMIT {
+            return Err(why);
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 
