@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use banyan_stack::{Frame, RankSet, SamplerOptions, StackTree, Target, take};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Processes that are looked at.
 const PROCESSES: u32 = 256;
@@ -27,7 +28,7 @@ fn main() -> std::io::Result<()> {
     let children: Vec<Child> = (0..PROCESSES)
         .map(|_| Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn())
         .collect::<Result<_, _>>()?;
-    let ours = best(|| look(&children));
+    let ours = (0..ROUNDS).map(|_| look(&children)).min().unwrap_or_default();
     println!("{PROCESSES} processes, ours: {:.1} ms", millis(ours));
     match look_with_eu_stack(&children) {
         Some(theirs) => println!(
@@ -42,8 +43,12 @@ fn main() -> std::io::Result<()> {
         child.wait()?;
     }
     for (order, class_of) in ORDERS {
-        let time = best(|| merge(class_of));
-        println!("{RANKS} ranks in {CLASSES} classes of {DEPTH} frames, {order}: {:.0} ms", millis(time));
+        let (time, work) = (0..ROUNDS).map(|_| merge(class_of)).min().unwrap_or_default();
+        println!(
+            "{RANKS} ranks in {CLASSES} classes of {DEPTH} frames, {order}: {:.0} ms, {:.0} ms of them at work",
+            millis(time),
+            millis(work)
+        );
     }
     Ok(())
 }
@@ -56,10 +61,6 @@ const ORDERS: [Order; 3] = [
     ("in blocks", |rank| rank / (RANKS / CLASSES + 1)),
     ("at random", |rank| rank.wrapping_mul(2_654_435_769).rotate_left(11) % CLASSES),
 ];
-
-fn best(mut work: impl FnMut() -> Duration) -> Duration {
-    (0..ROUNDS).map(|_| work()).min().unwrap_or_default()
-}
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
@@ -98,8 +99,14 @@ fn look_with_eu_stack(children: &[Child]) -> Option<Duration> {
     Some(begin.elapsed())
 }
 
-/// Merges the trees of all hosts, and finds the classes.
-fn merge(class_of: fn(u32) -> u32) -> Duration {
+/// The time that this thread was at work, whatever else the machine does.
+fn work() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Merges the trees of all hosts, and finds the classes. Gives the time that passed, and that of work.
+fn merge(class_of: fn(u32) -> u32) -> (Duration, Duration) {
     let stacks: Vec<Vec<Frame>> = (0..CLASSES).map(stack).collect();
     let hosts = (0..RANKS).step_by(PER_HOST as usize).map(|first| {
         let mut tree = StackTree::new();
@@ -111,12 +118,12 @@ fn merge(class_of: fn(u32) -> u32) -> Duration {
         tree
     });
     let hosts: Vec<StackTree> = hosts.collect();
-    let begin = Instant::now();
+    let (begin, work_before) = (Instant::now(), work());
     let tree = StackTree::merged(hosts);
     let classes = tree.classes();
-    let time = begin.elapsed();
+    let times = (begin.elapsed(), work() - work_before);
     assert_eq!((classes.len() as u32, tree.ranks().len() as u32), (CLASSES, RANKS));
-    time
+    times
 }
 
 /// The stack of a class: each parts from the others a step later.

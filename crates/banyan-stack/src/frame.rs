@@ -3,6 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// Frames of a stack at most. Trees are gone through step by step into the depth, in threads with little stack of their
+/// own; beyond this it is a recursion that has run away.
+pub(crate) const MAX_FRAMES: usize = 2048;
+
 /// A function on a stack. Two processes are in the same place if function, module and line are the same; at which
 /// address the function lies in either of them makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

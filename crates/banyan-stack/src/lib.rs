@@ -17,7 +17,7 @@
 //!
 //! **What happens to a process.** Each thread is stopped for as long as it takes to copy its registers and the part of
 //! its stack that is in use, and goes on: unwinding is done from the copy. Processes that are stopped stay stopped;
-//! those that cannot be stopped are given up after a tenth of a second. When this process ends, in whatever way, the
+//! those that cannot be interrupted are given up after a tenth of a second. When this process ends, in whatever way, the
 //! kernel lets go of what it was looking at.
 //!
 //! | | |
@@ -25,7 +25,7 @@
 //! | [`Choice`], [`Found`], [`number`] | which processes, and their ranks |
 //! | [`take`], [`Target`], [`SamplerOptions`] | taking stacks |
 //! | [`Report`], [`Process`], [`Unread`], [`Unreadable`], [`Refusal`] | what came of it |
-//! | [`StackTree`], [`Node`], [`Frame`], [`Class`] | the tree, and who does the same |
+//! | [`StackTree`], [`Step`], [`Frame`], [`Class`] | the tree, and who does the same |
 //! | [`text()`], [`folded`], [`dot`], [`svg`], [`Report::to_json`] | showing it |
 //!
 //! Stacks can be taken on Linux, on x86-64 and 64-bit ARM; elsewhere every process is unread.
@@ -50,4 +50,4 @@ pub use report::{Kind, Malformed, Place, Process, Report, Unread};
 pub use sampler::{SamplerOptions, Target, take};
 pub use show::{TextOptions, dot, folded, svg, text};
 pub use trace::{Refusal, Unreadable};
-pub use tree::{Class, Node, StackTree};
+pub use tree::{Class, StackTree, Step};

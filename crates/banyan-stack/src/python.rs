@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::frame::Frame;
+use crate::frame::{Frame, MAX_FRAMES};
 use crate::sampler::SamplerOptions;
 
 /// The program that reads them.
@@ -16,9 +16,6 @@ const PY_SPY: &str = "py-spy";
 
 /// How many of them run at a time; each reads a good part of an interpreter.
 const AT_A_TIME: usize = 4;
-
-/// Frames of a stack that are taken over at most.
-const MAX_FRAMES: usize = 1024;
 
 /// The stacks of a process, from the outermost function to the innermost; `None` if it runs no Python.
 pub(crate) type Stacks = Result<Option<Vec<Vec<Frame>>>, String>;

@@ -9,7 +9,7 @@ use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
 use banyan_stack::{Choice, Found, Report, Target, number};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, NetworkOptions, StreamOptions, TreeError, Wave};
+use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
 use super::Stack;
 use super::merge::{STACKS, filters};
@@ -23,6 +23,12 @@ const SAME_PROGRAM: &str = "/proc/self/exe";
 
 /// How long all may take, unless the user says something else.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often to see whether anybody is left while waiting.
+const LOOK_AROUND: Duration = Duration::from_millis(200);
+
+/// What this machine is called.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 impl Stack {
     /// The hosts to ask, if it is not this machine alone.
@@ -47,7 +53,8 @@ impl Stack {
 fn hosts_of_job(job: &str) -> Result<Option<HostSet>, Failure> {
     let asked = Command::new("squeue").args(["--noheader", "--format=%N", "--jobs", job]).output();
     let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
-    if text.is_empty() {
+    let here = std::fs::read_to_string(HOST_NAME).unwrap_or_default();
+    if text.is_empty() || text == here.trim() {
         return Ok(None);
     }
     HostSet::parse(&text).map(Some).map_err(|error| Failure::new(format!("the hosts of job {job}: {error}")))
@@ -71,7 +78,7 @@ pub(super) fn ask(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failur
     let members = stream.members().iter().filter_map(|member| orders.get(member as usize));
     let texts: Vec<Text> = members.map(|order| Text { text: order.text() }).collect();
     stream.scatter(TAKE, &texts).map_err(|error| failure(&error))?;
-    let wave = stream.recv(deadline).map_err(|error| failure(&error))?;
+    let wave = next_wave(&network, &stream, deadline)?;
     let Text { text } = wave.read().map_err(|error| failure(&error))?;
     let report = Report::from_json(text.as_bytes()).map_err(Failure::new)?;
     Ok((report, missing(&wave, &names)))
@@ -82,7 +89,7 @@ fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<V
     let stream = network.open(&network.everyone(), StreamOptions::collect()).map_err(|error| failure(&error))?;
     let text = message::choice_text(&stack.choice()?);
     stream.send(FIND, &Text { text }).map_err(|error| failure(&error))?;
-    let wave = stream.recv(deadline).map_err(|error| failure(&error))?;
+    let wave = next_wave(network, &stream, deadline)?;
     let mut decoder = Decoder::new();
     let mut answers = Vec::new();
     for Collected { rank, format, body } in collected(&wave)? {
@@ -93,6 +100,24 @@ fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<V
         answers.push((rank, found));
     }
     Ok(answers)
+}
+
+/// Waits for a wave, unless nobody is left to send one.
+fn next_wave(network: &Network, stream: &Stream, deadline: Option<Instant>) -> Result<Wave, Failure> {
+    loop {
+        let soon = Instant::now() + LOOK_AROUND;
+        match stream.recv(Some(deadline.map_or(soon, |deadline| deadline.min(soon)))) {
+            Ok(wave) => return Ok(wave),
+            Err(TreeError::TimedOut) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                return Err(failure(&TreeError::TimedOut));
+            }
+            Err(TreeError::TimedOut) if network.members().is_empty() => {
+                return Err(Failure::with_status("the members on all hosts have ended before they answered", status::UNREACHABLE));
+            }
+            Err(TreeError::TimedOut) => {}
+            Err(error) => return Err(failure(&error)),
+        }
+    }
 }
 
 fn collected(wave: &Wave) -> Result<Vec<Collected>, Failure> {

@@ -14,6 +14,7 @@ mod run;
 mod schema;
 mod sim;
 mod speech;
+mod stack;
 mod stat;
 mod topo;
 mod workshop;

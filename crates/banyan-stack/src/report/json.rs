@@ -8,16 +8,13 @@ use banyan_ranks::RankSet;
 use serde_json::{Map, Value, json};
 
 use super::{Kind, Process, Report, Unread};
-use crate::frame::Frame;
+use crate::frame::{Frame, MAX_FRAMES};
 use crate::process::{Facts, State};
-use crate::tree::StackTree;
+use crate::tree::{StackTree, Step};
 
 /// Ranks that a report from elsewhere may have: a few bytes can name billions, which nobody has, and which would take
 /// hours to go through.
 const MAX_RANKS: u64 = 1 << 24;
-
-/// Frames of a stack in a report from elsewhere.
-const MAX_DEPTH: usize = 1 << 14;
 
 /// A text that is no report.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,27 +67,25 @@ fn micros(time: Duration) -> f64 {
 }
 
 fn nodes(tree: &StackTree) -> Vec<Value> {
-    let mut nodes = Vec::new();
-    // The numbers of the nodes from the outermost to the one in hand.
+    // The numbers of the steps from the outermost to the one in hand.
     let mut path: Vec<usize> = Vec::new();
-    tree.walk(|depth, node| {
-        path.truncate(depth);
-        let frame = node.frame();
+    let node = |(number, step): (usize, Step<'_>)| {
+        path.truncate(step.depth);
         let mut entry = json!({
             "parent": path.last(),
-            "function": &*frame.function,
-            "module": &*frame.module,
-            "ranks": node.ranks().to_string(),
-            "count": node.ranks().len(),
-            "here": node.here().to_string(),
+            "function": &*step.frame.function,
+            "module": &*step.frame.module,
+            "ranks": step.ranks.to_string(),
+            "count": step.ranks.len(),
+            "here": step.here.to_string(),
         });
-        if let Some(line) = &frame.line {
+        if let Some(line) = &step.frame.line {
             entry["line"] = json!(&**line);
         }
-        path.push(nodes.len());
-        nodes.push(entry);
-    });
-    nodes
+        path.push(number);
+        entry
+    };
+    tree.steps().into_iter().enumerate().map(node).collect()
 }
 
 fn process((place, process): (&super::Place, &Process)) -> Value {
@@ -130,8 +125,8 @@ fn tree(value: &Value) -> Result<StackTree, Malformed> {
             None => 0,
             Some(parent) => above.get(parent).ok_or_else(|| Malformed("a node stands before its parent".into()))?.1 + 1,
         };
-        if depth > MAX_DEPTH {
-            return Err(Malformed(format!("a stack has more than {MAX_DEPTH} frames")));
+        if depth >= MAX_FRAMES {
+            return Err(Malformed(format!("a stack has more than {MAX_FRAMES} frames")));
         }
         let line = entry["line"].as_str().map(Into::into);
         let (function, module) = (string(entry, "function")?.into(), string(entry, "module")?.into());

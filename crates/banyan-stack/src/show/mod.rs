@@ -6,6 +6,7 @@ mod svg;
 mod text;
 
 use std::cmp::Reverse;
+use std::rc::Rc;
 
 use banyan_ranks::RankSet;
 
@@ -15,7 +16,7 @@ pub use svg::svg;
 pub use text::{TextOptions, text};
 
 use crate::frame::Frame;
-use crate::tree::{Node, StackTree};
+use crate::tree::{StackTree, Step, direct};
 
 /// A branch of at most this share of its tree is what one looks for.
 const ODD_SHARE: u64 = 4;
@@ -23,7 +24,7 @@ const ODD_SHARE: u64 = 4;
 /// Steps that the same ranks take, up to where they part.
 struct Branch<'a> {
     frames: Vec<&'a Frame>,
-    ranks: &'a RankSet,
+    ranks: Rc<RankSet>,
     /// Ranks that end where the branch ends.
     here: &'a RankSet,
     /// The smallest first.
@@ -33,28 +34,31 @@ struct Branch<'a> {
 }
 
 fn branches(tree: &StackTree) -> Vec<Branch<'_>> {
-    sorted(tree.roots(), tree.ranks())
+    let steps = tree.steps();
+    sorted(&steps, 0, steps.len(), tree.ranks())
 }
 
-fn sorted<'a>(nodes: &'a [Node], above: &RankSet) -> Vec<Branch<'a>> {
-    let mut branches: Vec<Branch<'a>> = nodes.iter().map(|node| branch(node, above)).collect();
+/// The branches between two places of the list of steps.
+fn sorted<'a>(steps: &[Step<'a>], from: usize, end: usize, above: &RankSet) -> Vec<Branch<'a>> {
+    let mut branches: Vec<Branch<'a>> = direct(steps, from, end).map(|at| branch(steps, at, above)).collect();
     branches.sort_by_key(|branch| (branch.ranks.len(), branch.ranks.first(), Reverse(branch.frames.len())));
     branches
 }
 
-fn branch<'a>(first: &'a Node, above: &RankSet) -> Branch<'a> {
-    let mut frames = vec![first.frame()];
-    let mut node = first;
-    while let [only] = node.children()
-        && only.ranks() == node.ranks()
-        && node.here().is_empty()
-    {
-        node = only;
-        frames.push(node.frame());
+fn branch<'a>(steps: &[Step<'a>], first: usize, above: &RankSet) -> Branch<'a> {
+    let (mut at, end) = (first, steps[first].end);
+    // As long as there is one way to go on, and nobody stays.
+    while at + 1 < end && steps[at + 1].end == end && steps[at].here.is_empty() {
+        at += 1;
     }
-    let ranks = first.ranks();
-    let is_odd = ranks.len() * ODD_SHARE <= above.len();
-    Branch { frames, ranks, here: node.here(), children: sorted(node.children(), ranks), is_odd }
+    let ranks = Rc::clone(&steps[first].ranks);
+    Branch {
+        frames: steps[first..=at].iter().map(|step| step.frame).collect(),
+        here: steps[at].here,
+        children: sorted(steps, at + 1, end, &ranks),
+        is_odd: ranks.len() * ODD_SHARE <= above.len(),
+        ranks,
+    }
 }
 
 /// The text without anything that could move a cursor, end a line or turn the direction of writing: names come from the

@@ -8,7 +8,7 @@ use banyan_ranks::RankSet;
 use super::{Branch, branches, counted, cut, harmless};
 use crate::frame::Frame;
 use crate::report::{Place, Process, Report};
-use crate::tree::{Class, StackTree};
+use crate::tree::{Class, Step, direct};
 
 /// Ranks of a line are cut behind so many letters.
 const RANKS_WIDTH: usize = 24;
@@ -84,14 +84,14 @@ impl Writer {
         self.line("");
         let width = classes.iter().map(|class| shown(&class.ranks).chars().count()).max().unwrap_or(0);
         let total = report.tree.ranks().len();
+        let steps = report.tree.steps();
         for class in classes {
             let ranks = shown(&class.ranks);
             let count = class.ranks.len();
             let code = if count * super::ODD_SHARE <= total { "1;33" } else { "1" };
             let padding = " ".repeat(width - ranks.chars().count());
             let who = self.paint(code, &format!("{count:6}  {ranks}"));
-            let line =
-                format!("{who}{padding}  {}{}", doing(&report.tree, class), self.whereabouts(report, &class.ranks));
+            let line = format!("{who}{padding}  {}{}", doing(&steps, class), self.whereabouts(report, &class.ranks));
             self.line(&line);
         }
     }
@@ -131,7 +131,7 @@ impl Writer {
                 self.line(&format!("{:width$}  {body}{name}", "", width = width + 8));
                 continue;
             }
-            let ranks = shown(branch.ranks);
+            let ranks = shown(&branch.ranks);
             let padding = " ".repeat(width - ranks.chars().count());
             let code = if branch.is_odd { "1;33" } else { "1" };
             let who = self.paint(code, &format!("{:6}  {ranks}", branch.ranks.len()));
@@ -193,13 +193,13 @@ fn spelled((host, pid): &Place) -> String {
 
 /// What a class does: where its stack parts from those of others, and where it ends; or the innermost function of each of
 /// its stacks.
-fn doing(tree: &StackTree, class: &Class<'_>) -> String {
+fn doing(steps: &[Step<'_>], class: &Class<'_>) -> String {
     let name = |frame: &&Frame| harmless(&frame.to_string());
     match &class.stacks[..] {
         [] => "not read".into(),
         [stack] => {
             let innermost = stack.len().saturating_sub(TELLING);
-            let own = parting(tree, stack, class.ranks.len()).min(stack.len().saturating_sub(1));
+            let own = parting(steps, stack, class.ranks.len()).min(stack.len().saturating_sub(1));
             let telling = if own == 0 { &stack[innermost..] } else { &stack[own..] };
             match telling {
                 [first, second, _, .., last] => format!("{} → {} → … → {}", name(first), name(second), name(last)),
@@ -218,11 +218,11 @@ fn doing(tree: &StackTree, class: &Class<'_>) -> String {
 }
 
 /// How many steps of a stack more ranks take than these.
-fn parting(tree: &StackTree, stack: &[&Frame], ranks: u64) -> usize {
-    let mut nodes = tree.roots();
+fn parting(steps: &[Step<'_>], stack: &[&Frame], ranks: u64) -> usize {
+    let (mut from, mut end) = (0, steps.len());
     for (depth, frame) in stack.iter().enumerate() {
-        match nodes.iter().find(|node| node.frame() == *frame) {
-            Some(node) if node.ranks().len() > ranks => nodes = node.children(),
+        match direct(steps, from, end).find(|at| steps[*at].frame == *frame) {
+            Some(at) if steps[at].ranks.len() > ranks => (from, end) = (at + 1, steps[at].end),
             _ => return depth,
         }
     }
@@ -230,6 +230,6 @@ fn parting(tree: &StackTree, stack: &[&Frame], ranks: u64) -> usize {
 }
 
 fn widest(branches: &[Branch<'_>]) -> usize {
-    let widths = branches.iter().map(|branch| shown(branch.ranks).chars().count().max(widest(&branch.children)));
+    let widths = branches.iter().map(|branch| shown(&branch.ranks).chars().count().max(widest(&branch.children)));
     widths.max().unwrap_or(0)
 }

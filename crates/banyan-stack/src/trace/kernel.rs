@@ -4,11 +4,16 @@
 //! looks at it and lets it go; what it has not let go when it ends, the kernel lets go.
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::ptr;
+use std::mem::MaybeUninit;
 
 /// A stop in which the kernel tells of something that happened to the tracee, instead of a signal for it.
 const EVENT_STOP: i32 = libc::PTRACE_EVENT_STOP;
+
+/// Requests as the C library has them.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
 
 /// What one finds when looking after a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +58,9 @@ pub(super) fn release(thread: u32, signal: i32) -> io::Result<()> {
 }
 
 /// A request without an address.
-fn request(what: libc::c_uint, thread: u32, data: i64) -> io::Result<()> {
+fn request(what: Request, thread: u32, data: i64) -> io::Result<()> {
     // SAFETY: None of these requests reads or writes memory of this process: address and data are numbers.
-    let result = unsafe { libc::ptrace(what as _, thread as libc::pid_t, 0_usize, data as usize) };
+    let result = unsafe { libc::ptrace(what, thread as libc::pid_t, 0_usize, data as usize) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -99,10 +104,10 @@ pub(super) fn registers(thread: u32) -> io::Result<Option<Registers>> {
     // SAFETY: The kernel writes at most `iov_len` bytes to `iov_base`, and how many it wrote into the vector.
     let result = unsafe {
         libc::ptrace(
-            libc::PTRACE_GETREGSET as _,
+            libc::PTRACE_GETREGSET,
             thread as libc::pid_t,
             libc::NT_PRSTATUS as usize,
-            ptr::from_mut(&mut vector),
+            std::ptr::from_mut(&mut vector),
         )
     };
     if result == -1 {
@@ -123,6 +128,12 @@ fn of_interest(all: &libc::user_regs_struct) -> Registers {
 #[cfg(target_arch = "aarch64")]
 fn of_interest(all: &libc::user_regs_struct) -> Registers {
     Registers { instruction: all.pc, stack: all.sp, frame: all.regs[29], link: all.regs[30] }
+}
+
+/// Lets this thread go before others, where that is permitted: whoever it has stopped waits for it.
+pub(super) fn hurry() {
+    // SAFETY: It takes numbers only. That it is refused, as it is to most users, does no harm.
+    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
 
 /// Copies memory of another process. Gives how many bytes there were: fewer if what follows is not mapped.

@@ -19,16 +19,28 @@ use crate::maps::{Map, Maps};
 use crate::process::{State, Status};
 use kernel::Sight;
 
-/// How long a thread may take to stop. It takes microseconds, or a turn of the scheduler on a machine with much to do,
-/// unless the thread cannot be interrupted.
+/// How long a thread that cannot be interrupted is given to become interruptible: most wait for a disk that answers.
 const STOP_LIMIT: Duration = Duration::from_millis(100);
+
+/// How long any other thread may take to stop. It takes microseconds, unless the machine has so much to do that the
+/// thread does not get its turn.
+const TURN_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long another tracer is given to let a thread go: one like this does so at once, a debugger does not.
+const TRACED_LIMIT: Duration = Duration::from_millis(500);
+
+/// Refusals in a row, without another tracer to be seen, after which it is the system that forbids it.
+const SURE: u32 = 8;
 
 /// How long to look again and again. A processor that has nothing else to do has stopped a thread by then; on one that
 /// has, whoever sleeps for a moment gets its turn before those that ask for it again and again.
 const EAGER: Duration = Duration::from_micros(50);
 
-/// The time between two looks after that.
+/// The time between two looks after that, …
 const PAUSE: Duration = Duration::from_micros(20);
+
+/// … and once it takes longer than anything should.
+const LONG_PAUSE: Duration = Duration::from_millis(2);
 
 /// What is copied of a stack at most. It is the part in use that is copied, a few kilobytes as a rule; what is used
 /// beyond this are the outer frames of a runaway recursion.
@@ -57,10 +69,12 @@ pub enum Unreadable {
     #[error("it is a thread of the kernel and has no stack of its own; read /proc/{0}/stack as root")]
     Kernel(u32),
     /// It did not stop in time.
-    #[error("it did not stop within {limit} ms: {state}; it goes on by itself", limit = STOP_LIMIT.as_millis())]
+    #[error("it did not stop within {:.1} s: {state}; it goes on by itself", limit.as_secs_f64())]
     DidNotStop {
         /// What it was doing instead.
         state: State,
+        /// How long it was given.
+        limit: Duration,
     },
     /// Someone else is tracing it.
     #[error("process {0} is tracing it already; only one can: end that one, or let it detach")]
@@ -135,6 +149,7 @@ impl Tracer {
 
     /// Copies these processes until one does not stop; that one included.
     fn copy(mut self, processes: &[u32], all_threads: bool) -> Vec<Outcome> {
+        kernel::hurry();
         let mut outcomes = Vec::with_capacity(processes.len());
         for &process in processes {
             outcomes.push(self.process(process, all_threads));
@@ -167,7 +182,7 @@ impl Tracer {
     }
 
     fn thread(&mut self, process: u32, thread: u32, maps: &Maps) -> Result<Copy, Unreadable> {
-        kernel::seize(thread).map_err(|error| why_not(thread, &error))?;
+        seize(thread)?;
         // Not if it has ended in the meantime, which is seen next.
         let _ = kernel::interrupt(thread);
         let (signal, begin) = self.stopped(thread)?;
@@ -194,11 +209,17 @@ impl Tracer {
             ran = now;
             let waited = now.duration_since(begin);
             if waited > STOP_LIMIT {
-                self.gave_up = true;
                 let state = Status::read(thread).map_or(State::Dead, |status| status.state);
-                return Err(Unreadable::DidNotStop { state });
+                if state == State::Uninterruptible || waited > TURN_LIMIT {
+                    self.gave_up = true;
+                    return Err(Unreadable::DidNotStop { state, limit: waited });
+                }
             }
-            if waited < EAGER { std::thread::yield_now() } else { std::thread::sleep(PAUSE) }
+            match waited {
+                _ if waited < EAGER => std::thread::yield_now(),
+                _ if waited < STOP_LIMIT => std::thread::sleep(PAUSE),
+                _ => std::thread::sleep(LONG_PAUSE),
+            }
         }
     }
 
@@ -214,6 +235,26 @@ impl Tracer {
         // A stack that cannot be read has one frame: the instruction.
         let read = read_memory(process, registers.stack, &mut self.room[..length]).unwrap_or(0);
         Ok((registers, read))
+    }
+}
+
+/// Becomes the tracer of a thread, when whoever else looks at it in the same way has let it go.
+fn seize(thread: u32) -> Result<(), Unreadable> {
+    let begin = Instant::now();
+    let mut refusals = 0;
+    loop {
+        let Err(error) = kernel::seize(thread) else { return Ok(()) };
+        let why = why_not(thread, &error);
+        refusals = match why {
+            Unreadable::Traced(_) => 0,
+            // It may have been another tracer, which was gone when it was looked for.
+            Unreadable::Forbidden(_) if refusals < SURE => refusals + 1,
+            _ => return Err(why),
+        };
+        if begin.elapsed() > TRACED_LIMIT {
+            return Err(why);
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod classes;
 
-use std::cmp::Ordering;
+use std::rc::Rc;
 
 use banyan_ranks::RankSet;
 
@@ -14,6 +14,9 @@ pub use classes::Class;
 use crate::frame::Frame;
 
 /// The stacks of many ranks.
+///
+/// Only where stacks end it is kept whose they are; who comes through the other steps follows from that
+/// ([`steps`](StackTree::steps)). So merging costs a step no more than a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StackTree {
     ranks: RankSet,
@@ -22,48 +25,36 @@ pub struct StackTree {
 
 /// A step of some stacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+struct Node {
     frame: Frame,
-    ranks: RankSet,
+    /// Whose stacks end here.
     here: RankSet,
     /// Ascending by frame, each frame once.
     children: Vec<Node>,
 }
 
-impl Node {
+/// A step of some stacks, in the list of all of them.
+#[derive(Debug, Clone)]
+pub struct Step<'a> {
+    /// How many steps lead to it.
+    pub depth: usize,
     /// The function.
-    pub fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
+    pub frame: &'a Frame,
     /// The ranks with a stack that comes through here.
-    pub fn ranks(&self) -> &RankSet {
-        &self.ranks
-    }
-
+    pub ranks: Rc<RankSet>,
     /// The ranks with a stack that ends here: this is what they do.
-    pub fn here(&self) -> &RankSet {
-        &self.here
-    }
+    pub here: &'a RankSet,
+    /// The place in the list behind all that is called from here.
+    pub end: usize,
+}
 
-    /// What is called from here.
-    pub fn children(&self) -> &[Node] {
-        &self.children
-    }
-
+impl Node {
     /// A path without branches.
     fn path(ranks: &RankSet, stack: &[Frame]) -> Option<Node> {
         stack.iter().rev().fold(None, |inner: Option<Node>, frame| {
             let here = if inner.is_none() { ranks.clone() } else { RankSet::new() };
-            let children = inner.into_iter().collect();
-            Some(Node { frame: frame.clone(), ranks: ranks.clone(), here, children })
+            Some(Node { frame: frame.clone(), here, children: inner.into_iter().collect() })
         })
-    }
-
-    fn merge(&mut self, other: Node) {
-        unite(&mut self.ranks, other.ranks);
-        unite(&mut self.here, other.here);
-        merge_lists(&mut self.children, other.children);
     }
 }
 
@@ -85,7 +76,6 @@ impl StackTree {
             match nodes.binary_search_by(|node| node.frame.cmp(frame)) {
                 Ok(at) => {
                     let node = &mut nodes[at];
-                    node.ranks = node.ranks.union(ranks);
                     if inner.is_empty() {
                         node.here = node.here.union(ranks);
                     }
@@ -128,33 +118,60 @@ impl StackTree {
         &self.ranks
     }
 
-    /// The outermost functions.
-    pub fn roots(&self) -> &[Node] {
-        &self.roots
-    }
-
-    /// Calls this for every node, parents before their children, with its depth.
-    pub fn walk<'a>(&'a self, mut visit: impl FnMut(usize, &'a Node)) {
+    /// Every step, those that lead to it before it.
+    pub fn steps(&self) -> Vec<Step<'_>> {
+        let mut steps: Vec<Step<'_>> = Vec::new();
+        let nobody = Rc::new(RankSet::new());
         let mut open: Vec<(usize, &Node)> = self.roots.iter().rev().map(|node| (0, node)).collect();
         while let Some((depth, node)) = open.pop() {
-            visit(depth, node);
+            steps.push(Step { depth, frame: &node.frame, ranks: Rc::clone(&nobody), here: &node.here, end: 0 });
             open.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
         }
+        // From the back: whatever is called from a step is known before the step.
+        for at in (0..steps.len()).rev() {
+            let end = behind(&steps, at);
+            let children: Vec<usize> = direct(&steps, at + 1, end).collect();
+            steps[at].ranks = match (&children[..], steps[at].here.is_empty()) {
+                ([only], true) => Rc::clone(&steps[*only].ranks),
+                _ => {
+                    let here = steps[at].here.clone();
+                    Rc::new(children.iter().fold(here, |all, child| all.union(&steps[*child].ranks)))
+                }
+            };
+            steps[at].end = end;
+        }
+        steps
     }
 
     /// Every stack that occurs, with the ranks that have it.
     pub fn stacks(&self) -> Vec<(Vec<&Frame>, &RankSet)> {
         let mut path: Vec<&Frame> = Vec::new();
         let mut stacks = Vec::new();
-        self.walk(|depth, node| {
+        let mut open: Vec<(usize, &Node)> = self.roots.iter().rev().map(|node| (0, node)).collect();
+        while let Some((depth, node)) = open.pop() {
             path.truncate(depth);
             path.push(&node.frame);
             if !node.here.is_empty() {
                 stacks.push((path.clone(), &node.here));
             }
-        });
+            open.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
+        }
         stacks
     }
+}
+
+/// The place behind all that is called from a step; known of every later step already.
+fn behind(steps: &[Step<'_>], at: usize) -> usize {
+    let mut next = at + 1;
+    while steps.get(next).is_some_and(|step| step.depth > steps[at].depth) {
+        next = steps[next].end;
+    }
+    next
+}
+
+/// The outermost steps between two places: what is called from the step before.
+pub(crate) fn direct<'a>(steps: &'a [Step<'_>], from: usize, end: usize) -> impl Iterator<Item = usize> + 'a {
+    std::iter::successors(Some(from), |at| Some(steps.get(*at)?.end)).take_while(move |at| *at < end)
 }
 
 fn unite(set: &mut RankSet, other: RankSet) {
@@ -166,30 +183,13 @@ fn unite(set: &mut RankSet, other: RankSet) {
 }
 
 fn merge_lists(nodes: &mut Vec<Node>, others: Vec<Node>) {
-    if nodes.is_empty() {
-        *nodes = others;
-        return;
-    }
-    let mut merged = Vec::with_capacity(nodes.len().max(others.len()));
-    let mut left = std::mem::take(nodes).into_iter().peekable();
-    let mut right = others.into_iter().peekable();
-    loop {
-        let order = match (left.peek(), right.peek()) {
-            (Some(a), Some(b)) => a.frame.cmp(&b.frame),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => break,
-        };
-        match order {
-            Ordering::Less => merged.extend(left.next()),
-            Ordering::Greater => merged.extend(right.next()),
-            Ordering::Equal => {
-                if let (Some(mut node), Some(other)) = (left.next(), right.next()) {
-                    node.merge(other);
-                    merged.push(node);
-                }
+    for other in others {
+        match nodes.binary_search_by(|node| node.frame.cmp(&other.frame)) {
+            Ok(at) => {
+                unite(&mut nodes[at].here, other.here);
+                merge_lists(&mut nodes[at].children, other.children);
             }
+            Err(at) => nodes.insert(at, other),
         }
     }
-    *nodes = merged;
 }

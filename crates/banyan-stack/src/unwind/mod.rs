@@ -18,13 +18,10 @@ use framehop::aarch64::{CacheAarch64 as Cache, PtrAuthMask, UnwindRegsAarch64, U
 use framehop::x86_64::{CacheX86_64 as Cache, UnwindRegsX86_64, UnwinderX86_64 as Tables};
 use framehop::{FrameAddress, Unwinder as _};
 
-use crate::frame::Frame;
+use crate::frame::{Frame, MAX_FRAMES};
 use crate::maps::Maps;
 use crate::trace::{Copied, Copy};
 use module::{Modules, module_name};
-
-/// Frames of a stack that are followed at most: beyond this it is a recursion that has run away.
-const MAX_FRAMES: usize = 1024;
 
 /// What stands for the outer frames where they cannot be known.
 const BROKEN: &str = "[the stack goes on]";
@@ -96,9 +93,15 @@ impl Unwinder {
                 Err(_) => break false,
             }
         };
-        let mut frames: Vec<Frame> = if complete { Vec::new() } else { vec![Frame::note(BROKEN)] };
+        let mut frames = Vec::with_capacity(addresses.len() + 1);
         for address in addresses.into_iter().rev() {
             self.frames(space, address, &mut frames);
+        }
+        // Functions that were inlined come on top of those that were counted.
+        let surplus = frames.len().saturating_sub(MAX_FRAMES - 1);
+        frames.drain(..surplus);
+        if !complete || surplus > 0 {
+            frames.insert(0, Frame::note(BROKEN));
         }
         frames
     }

@@ -185,6 +185,20 @@ fn signals_that_arrive_while_a_process_is_looked_at_reach_it() {
 }
 
 #[test]
+fn several_may_look_at_one_process_at_once() {
+    let shop = Shop::new();
+    let program = shop.compile("ranks", &["-O2"]);
+    let processes: Vec<Running> = (0..4).map(|rank| Running::start(&program, &[rank, 3], 'S')).collect();
+    let targets = targets(&processes);
+    let options = SamplerOptions { samples: 25, every: std::time::Duration::ZERO, ..SamplerOptions::default() };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(take(&targets, &options).expect("a thread").unread().next(), None));
+        }
+    });
+}
+
+#[test]
 fn frames_are_those_that_eu_stack_finds() {
     if Command::new("eu-stack").arg("--version").output().is_err() {
         return skip("eu-stack (package elfutils) is not installed");

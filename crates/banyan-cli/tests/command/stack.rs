@@ -1,0 +1,290 @@
+//! `banyan stack` as its users run it: on processes that hang, on an MPI job, without permission, on several hosts.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::workshop::Workshop;
+
+/// A time after which a test has failed; nothing takes a tenth of it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Processes that are ended with the test.
+struct Job(Vec<Child>);
+
+impl Job {
+    /// So many ranks, one of which hangs, all where they will stay.
+    fn start(program: &Path, ranks: u32, hanging: u32) -> Job {
+        let mut job = Job(Vec::new());
+        for rank in 0..ranks {
+            let mut command = Command::new(program);
+            command.args([rank, hanging].map(|number| number.to_string())).env("PMI_RANK", rank.to_string());
+            job.add(&mut command);
+        }
+        job
+    }
+
+    /// Starts a command, and waits until it has said that it is ready, and sleeps.
+    fn add(&mut self, command: &mut Command) {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program that is there");
+        let output = child.stdout.take().expect("a pipe");
+        self.0.push(child);
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).expect("a pipe");
+        assert_eq!(line, "ready\n");
+        let deadline = Instant::now() + PATIENCE;
+        let path = format!("/proc/{}/stat", self.0[self.0.len() - 1].id());
+        while !fs::read_to_string(&path).expect("it is there").contains(") S ") {
+            assert!(Instant::now() < deadline, "{path}: it does not sleep");
+            std::thread::yield_now();
+        }
+    }
+
+    fn pids(&self) -> String {
+        self.0.iter().map(|child| child.id().to_string()).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Compiles the program whose ranks hang.
+fn compiled(shop: &Workshop) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-stack/tests/programs/ranks.c");
+    let path = shop.path("ranks");
+    let done = Command::new("cc").args(["-O2", "-pthread", "-o"]).arg(&path).arg(source).status();
+    assert!(done.expect("cc, which links Rust programs too").success());
+    path
+}
+
+/// The text with times and numbers of processes replaced, and without what the system does before `main`.
+fn golden(text: &str) -> String {
+    let replaced = |line: &str| {
+        let line = line.split_once("; stopped for").map_or(line, |(heading, _)| heading);
+        match line.split_once("(pid ") {
+            Some((before, after)) => {
+                format!("{before}(pid N{}", after.trim_start_matches(|digit: char| digit.is_ascii_digit()))
+            }
+            None => line.to_owned(),
+        }
+    };
+    let before_main = ["_start", "__libc_start_main", "__libc_start_call_main"];
+    let is_ours =
+        |line: &&str| !before_main.iter().any(|name| line.trim_start_matches([' ', '4', '0', '-', '3']) == *name);
+    text.lines().filter(is_ours).map(|line| replaced(line) + "\n").collect()
+}
+
+#[test]
+fn the_rank_that_hangs_elsewhere_comes_first() {
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 4, 2);
+    let expected = "\
+4 processes, 2 classes
+
+     1  2      exchange → wait_for_neighbour → … → read  (pid N)
+     3  0-1,3  solve → wait_in_barrier → … → read
+
+               main
+     1  2      ├─ exchange
+               │  wait_for_neighbour
+               │  until_the_end
+               │  read
+     3  0-1,3  └─ solve
+                  wait_in_barrier
+                  until_the_end
+                  read
+";
+    assert_eq!(golden(&shop.well(&["stack", "--pid", &job.pids()])), expected);
+    let samples = shop.well(&["stack", "--pid", &job.pids(), "--samples", "3", "--every", "1ms"]);
+    assert_eq!(golden(&samples), expected.replace("4 processes,", "4 processes, 12 stacks,"));
+}
+
+#[test]
+fn json_has_the_classes_the_tree_and_the_processes() {
+    let shop = Workshop::new();
+    let program = compiled(&shop);
+    let _job = Job::start(&program, 4, 2);
+    let ran = shop.run(&["stack", "--json", "--match", &program.display().to_string()]);
+    let [report] = &ran.json()[..] else { panic!("one object, not: {}", ran.out) };
+    assert_eq!((report["count"].as_u64(), report["ranks"].as_str()), (Some(4), Some("0-3")));
+    let classes = report["classes"].as_array().expect("a list");
+    let ranks: Vec<&str> = classes.iter().filter_map(|class| class["ranks"].as_str()).collect();
+    assert_eq!(ranks, ["2", "0-1,3"]);
+    assert_eq!(classes[0]["stacks"][0].as_array().and_then(|stack| stack.last()), Some(&Value::from("read")));
+    for (number, node) in report["tree"].as_array().expect("a list").iter().enumerate() {
+        let has = |name: &str| node[name].is_string();
+        assert!(has("function") && has("module") && has("ranks") && has("here") && node["count"].is_u64(), "{node}");
+        assert!(node["parent"].as_u64().map_or(number == 0, |parent| (parent as usize) < number), "{node}");
+    }
+    for process in report["processes"].as_array().expect("a list") {
+        assert!(process["pid"].is_u64() && process["rank"].is_u64() && process["stopped_us"].is_f64(), "{process}");
+        assert!(process["command"].as_str().is_some_and(|command| command.contains("ranks")), "{process}");
+    }
+}
+
+#[test]
+fn pictures_and_flame_graphs_are_written_to_files() {
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 4, 2);
+    let write = |format: &str| {
+        shop.well(&["stack", "--pid", &job.pids(), "--format", format, "-o", format]);
+        String::from_utf8(shop.read(format)).expect("text")
+    };
+    let folded = write("folded");
+    let counts: Vec<&str> = folded.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+    assert_eq!(counts, ["1", "3"]);
+    assert!(folded.contains(";main;exchange;wait_for_neighbour;until_the_end;read 1"), "{folded}");
+    let dot = write("dot");
+    assert!(dot.starts_with("digraph stacks {\n") && dot.ends_with("}\n") && dot.contains("1: 2"), "{dot}");
+    let svg = write("svg");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("prefers-color-scheme:dark"));
+    assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_changes_the_status() {
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 1, 0);
+    let ran = shop.run(&["stack", "--pid", &job.pids(), "--pid", "4194303"]);
+    assert_eq!(ran.status, 1, "{}", ran.out);
+    assert!(ran.out.contains("not read:\n     1  1  (pid 4194303): there is no such process\n"), "{}", ran.out);
+    for wrong in [&["stack"][..], &["stack", "--match", "("], &["stack", "--pid", "1", "--mpi", "1"]] {
+        assert_eq!(shop.run(wrong).status, 2, "{wrong:?}");
+    }
+    let nothing = shop.run(&["stack", "--match", "no process has a name like this one"]);
+    assert!(nothing.status == 1 && nothing.err.contains("pgrep"), "{}", nothing.err);
+}
+
+#[test]
+fn without_permission_the_reason_and_the_remedy_are_told() {
+    let own = fs::metadata("/proc/self").expect("/proc").uid();
+    if own != 0 || Command::new("setpriv").arg("--version").output().is_err() {
+        return skip("only root can become another user, with setpriv");
+    }
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 1, 0);
+    // Through a descriptor, since the other user may not go where the program is.
+    let banyan = env!("CARGO_BIN_EXE_banyan");
+    let line = format!(
+        "exec 9< {banyan}; cd /; setpriv --reuid=65534 --regid=65534 --clear-groups /proc/self/fd/9 stack --pid {}",
+        job.pids()
+    );
+    let ran = shop.shell(&line);
+    assert_eq!(ran.status, 5, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("it belongs to user 0; run this as that user, or as root"), "{}", ran.out);
+    assert!(ran.out.contains("ranks is sleeping"), "what /proc tells: {}", ran.out);
+}
+
+#[test]
+fn hosts_are_looked_at_through_the_tree() {
+    let shop = Workshop::new();
+    let program = compiled(&shop);
+    let _job = Job::start(&program, 3, 1);
+    let hosts = ["-w", "left,right", "--launcher", "local"];
+    let ran = shop.run(&[&["stack", "--json", "--match", &program.display().to_string()], &hosts[..]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let report = &ran.json()[0];
+    // Both hosts are this one, so each rank is there twice, and processes are numbered instead.
+    let ranks: Vec<&str> =
+        report["classes"].as_array().expect("a list").iter().filter_map(|it| it["ranks"].as_str()).collect();
+    assert_eq!(ranks, ["1,4", "0,2-3,5"]);
+    let processes = report["processes"].as_array().expect("a list");
+    let on = |host: &str| processes.iter().filter(|process| process["host"] == host).count();
+    assert_eq!((on("left"), on("right")), (3, 3));
+}
+
+#[test]
+fn the_ranks_of_an_mpi_job_are_found_below_its_launcher() {
+    let installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !installed("mpirun") || !installed("mpicc") {
+        return skip("no MPI (packages openmpi-bin and libopenmpi-dev)");
+    }
+    let shop = Workshop::new();
+    shop.write("hung.c", MPI_PROGRAM);
+    let made = shop.shell("mpicc -O2 -o hung hung.c");
+    assert_eq!(made.status, 0, "{}", made.err);
+    let mut command = Command::new("mpirun");
+    command.args(["--mca", "mpi_yield_when_idle", "1", "--oversubscribe", "-n", "4"]).arg(shop.path("hung"));
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("mpirun");
+    let mut job = Job(vec![child]);
+    let output = BufReader::new(job.0[0].stdout.take().expect("a pipe"));
+    assert_eq!(output.lines().map_while(Result::ok).filter(|line| line == "ready").take(4).count(), 4);
+    let launcher = job.0[0].id().to_string();
+    // A rank that has said it is ready may not have come far since.
+    let deadline = Instant::now() + PATIENCE;
+    let mut report = Value::Null;
+    while report["classes"].as_array().is_none_or(|classes| !is_hung(classes)) {
+        assert!(Instant::now() < deadline, "{report}");
+        report = shop.run(&["stack", "--json", "--mpi", &launcher]).json().remove(0);
+    }
+    assert_eq!(report["ranks"], "0-3");
+    // mpirun ends its ranks when it is asked to end, not when it is killed.
+    let asked = Command::new("kill").arg(&launcher).status();
+    assert!(asked.expect("kill").success());
+    job.0[0].wait().expect("mpirun ends");
+}
+
+/// Whether rank 2 waits for its neighbour, and all others in the barrier.
+fn is_hung(classes: &[Value]) -> bool {
+    let waits = |class: &Value, function: &str| {
+        class["stacks"][0].as_array().is_some_and(|stack| stack.iter().any(|frame| frame == function))
+    };
+    let (odd, rest): (Vec<&Value>, Vec<&Value>) = classes.iter().partition(|class| class["ranks"] == "2");
+    odd.len() == 1 && waits(odd[0], "wait_for_neighbour") && rest.iter().all(|class| waits(class, "MPI_Barrier"))
+}
+
+const MPI_PROGRAM: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile int after;
+__attribute__((noinline)) static void wait_for_neighbour(void) { for (;;) { pause(); after++; } }
+__attribute__((noinline)) static void exchange(void) { wait_for_neighbour(); after++; }
+int main(int count, char **words) {
+    int rank;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    puts("ready");
+    fflush(stdout);
+    if (rank == 2) exchange(); else MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+#[test]
+fn without_py_spy_it_says_how_to_get_it_and_shows_the_interpreter() {
+    let Some(python) = interpreter() else { return skip("no python3") };
+    let shop = Workshop::new();
+    let mut job = Job(Vec::new());
+    job.add(Command::new(python).args(["-c", "import sys; print('ready', flush=True); sys.stdin.read()"]));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["stack", "--python", "--pid", &job.pids()]).env("PATH", shop.path(""));
+    let output = command.output().expect("the command was built");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text.contains("get it with: pip install py-spy") && text.contains("Py_RunMain"), "{text}");
+}
+
+/// The interpreter itself, not what chooses one.
+fn interpreter() -> Option<PathBuf> {
+    let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().into()).filter(|path: &PathBuf| path.is_absolute())
+}
+
+#[expect(clippy::print_stderr, reason = "whoever runs the tests wants to know what was left out")]
+fn skip(why: &str) {
+    eprintln!("left out: {why}");
+}
