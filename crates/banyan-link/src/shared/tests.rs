@@ -144,7 +144,7 @@ fn empty_payloads_and_flags_come_through() {
 mod hubs {
     use std::os::fd::BorrowedFd;
 
-    use super::super::{Hub, Spoke, Unheard};
+    use super::super::{Hub, Spoke};
     use super::*;
 
     fn hub_with(spokes: u32) -> (Hub, Vec<Spoke>) {
@@ -162,8 +162,8 @@ mod hubs {
     #[test]
     fn what_is_published_reaches_all_but_one() {
         let (mut hub, mut spokes) = hub_with(3);
-        assert!(hub.publish(&frame(1, 128), Some(1), true));
-        assert!(hub.publish(&frame(2, 0), None, false));
+        assert!(hub.publish(&frame(1, 128), Some(1)));
+        assert!(hub.publish(&frame(2, 0), None));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 128))));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(2, 0))));
         assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 0))));
@@ -174,11 +174,11 @@ mod hubs {
     fn a_spoke_sees_nothing_that_was_published_before_it_was_opened() {
         let (mut hub, mut spokes) = hub_with(2);
         hub.close(1);
-        assert!(hub.publish(&frame(1, 8), None, true));
+        assert!(hub.publish(&frame(1, 8), None));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 8))));
         hub.open(1);
         assert_eq!(spokes[1].receive(), Ok(None));
-        assert!(hub.publish(&frame(2, 8), None, true));
+        assert!(hub.publish(&frame(2, 8), None));
         assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 8))));
     }
 
@@ -186,23 +186,22 @@ mod hubs {
     fn a_slow_reader_fills_the_board_until_it_reads_or_is_gone() {
         let (mut hub, mut spokes) = hub_with(2);
         let mut published = 0;
-        while hub.publish(&frame(published, 1000), None, true) {
+        while hub.publish(&frame(published, 1000), None) {
             published += 1;
             assert_eq!(spokes[0].receive(), Ok(Some(frame(published - 1, 1000))));
             assert!(published < 1000, "the board has no end");
         }
         assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
-        assert!(hub.publish(&frame(published, 1000), None, true));
-        assert!(!hub.publish(&frame(published, 1000), None, true));
+        assert!(hub.publish(&frame(published, 1000), None));
+        assert!(!hub.publish(&frame(published, 1000), None));
         hub.close(1);
-        assert!(hub.publish(&frame(published, 1000), None, true));
+        assert!(hub.publish(&frame(published, 1000), None));
     }
 
     #[test]
     fn parts_and_answers_go_by_the_rings_of_each_spoke() {
         let (mut hub, mut spokes) = hub_with(2);
         assert!(hub.send(0, &frame(1, 100)) && hub.send(1, &frame(2, 100)));
-        assert_eq!(hub.unheard(), Unheard::ForSome);
         assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 100))));
         assert!(spokes[1].send(&frame(3, 100)));
         assert_eq!(hub.receive(1, |_| true), Ok(Some(frame(3, 100))));
@@ -224,7 +223,7 @@ mod hubs {
     fn long_frames_do_not_go_this_way() {
         let (mut hub, mut spokes) = hub_with(1);
         let long = frame(0, SHARED_PAYLOAD + 1);
-        assert!(!hub.publish(&long, None, true) && !hub.send(0, &long) && !spokes[0].send(&long));
+        assert!(!hub.publish(&long, None) && !hub.send(0, &long) && !spokes[0].send(&long));
     }
 
     #[test]
@@ -261,7 +260,7 @@ mod hubs {
         let memory = super::super::memory::Memory::open(hub.descriptors()[0]).unwrap();
         let place = super::super::layout::Place::of(0);
         memory.words()[place.board_read()].store(1 << 30, Ordering::Relaxed);
-        while hub.publish(&frame(0, 1000), None, true) {
+        while hub.publish(&frame(0, 1000), None) {
             assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
             if hub.receive(0, |_| true).is_err() {
                 return;
