@@ -17,8 +17,7 @@ pub(super) struct Entry {
 
 /// All payloads without a reduction, by whether somebody waits for GO and by call: thousands of members send nothing else,
 /// and asking for memory costs more than all the rest where everything is cold.
-static SIMPLE: [[[u8; 2]; 5]; 2] =
-    [[[0, 0], [0, 1], [0, 2], [0, 3], [0, 4]], [[1, 0], [1, 1], [1, 2], [1, 3], [1, 4]]];
+static SIMPLE: [[[u8; 2]; 5]; 2] = [[[0, 0], [0, 1], [0, 2], [0, 3], [0, 4]], [[1, 0], [1, 1], [1, 2], [1, 3], [1, 4]]];
 
 impl Entry {
     /// The frame that says so. `stream` is the rank of a member or the lowest rank of a subtree.
