@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::layout::AgentPlan;
 
 /// How long a lull may last for each member of a host: less than it costs to wake it and to let it run.
-const PER_MEMBER: Duration = Duration::from_micros(4);
+const PER_MEMBER: Duration = Duration::from_micros(8);
 
 /// The shortest lull: those who wait for descriptors do so in milliseconds.
 const SHORTEST: Duration = Duration::from_millis(1);

@@ -89,9 +89,7 @@ impl Node {
     pub(super) fn deliver(&mut self) {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         for (to, mut frame) in outgoing.drain(..) {
-            if let Some(lull) = self.lull.as_mut().filter(|_| frame.kind == message::GO)
-                && !self.collectives.is_for_master(&frame)
-            {
+            if let Some(lull) = self.lull.as_mut().filter(|_| self.collectives.is_before_data(&frame)) {
                 frame.stream = lull.after_go(Instant::now()).as_micros() as u32;
             }
             match to {
