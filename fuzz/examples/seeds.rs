@@ -20,7 +20,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         records(number, &format, &record)?;
         texts(number, &record)?;
     }
+    shared()?;
     files()
+}
+
+/// A round between a hub and its spokes, and one in which somebody lies about how far a ring is written.
+fn shared() -> Result<(), Box<dyn Error>> {
+    let round = [0, 1, 26, 4, 0, 0, 3, 0, 26, 5, 0, 0, 0, 6, 0, 0, 1, 2, 0, 0, 1, 1, 26, 4, 1, 0];
+    let lie = [3, 0, 26, 7, 0, 0, 0x12, 0x84, 0xff, 0, 0, 0, 2, 0, 0];
+    seed("shared", "round", &round)?;
+    seed("shared", "lie", &lie)
 }
 
 /// Writes a seed.

@@ -373,7 +373,8 @@ impl Member {
         self.send(what, enter, deadline)?;
         let mut has_waited = false;
         loop {
-            while self.link.room() > 0
+            while self.caller.has_chunk()
+                && self.link.room() > 0
                 && let Some(frame) = self.caller.next_chunk(message::CHUNK)
             {
                 self.send(what, frame, deadline)?;

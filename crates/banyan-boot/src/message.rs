@@ -8,7 +8,7 @@
 //! | [`WELCOME`] | to a member | its rank | number of members | session id, its number in the agent's shared memory ([`NOT_SHARED`]: there is none), the note of the agent's extension for it |
 //! | [`SHARED`], [`BELL`] | from a member | 0 | 0 | |
 //! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
-//! | [`GO`] | down | 0 | number of the collective | |
+//! | [`GO`] | down | microseconds that members may be left asleep for what the master does next | number of the collective | |
 //! | [`MISMATCH`] | up | lowest rank of the subtree | number of the collective | who is where: pairs of call and rank set |
 //! | [`FAILED`] | down | 0 | number of the first collective that fails | why: text |
 //! | [`GONE`] | up | rank | number of the first collective that it makes fail | what it owes, who waits for it, and why: text |

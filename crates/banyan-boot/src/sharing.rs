@@ -82,11 +82,12 @@ impl Sharing {
 
     /// As [`Link::wait`], for what comes either way.
     pub(crate) fn wait(&mut self, link: &mut Link, deadline: Option<Instant>) -> Result<Option<Arrival>, SharedError> {
+        // What is there already costs no look at the link: all of that is cold in a process that was just woken.
+        if let Some(frame) = self.spoke.receive()? {
+            return Ok(Some(Arrival::Shared(frame)));
+        }
         let had_room = link.room() > 0;
         loop {
-            if let Some(frame) = self.spoke.receive()? {
-                return Ok(Some(Arrival::Shared(frame)));
-            }
             if let Some(event) = link.poll() {
                 return Ok(Some(Arrival::Link(event)));
             }
@@ -106,6 +107,9 @@ impl Sharing {
             } else if self.ready.is_empty() {
                 // A signal came, or the time is over.
                 return Ok(None);
+            }
+            if let Some(frame) = self.spoke.receive()? {
+                return Ok(Some(Arrival::Shared(frame)));
             }
         }
     }

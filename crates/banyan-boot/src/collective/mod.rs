@@ -70,7 +70,7 @@ pub(crate) const EAGER: usize = 4096;
 
 /// Every so many collectives all members wait for each other, whatever the operation is: rare enough to cost little,
 /// often enough that [`WINDOW`] stays small.
-pub(crate) const PACE: u64 = 16;
+pub(crate) const PACE: u64 = 32;
 
 /// Numbers for which a node keeps state. More than twice [`PACE`], because a node that is as far ahead as one can be
 /// still sees data of the collective that ended with the last GO.

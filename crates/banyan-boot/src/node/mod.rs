@@ -9,12 +9,14 @@
 
 mod agents;
 pub(crate) mod attach;
+mod bell;
 pub(crate) mod child;
 pub(crate) mod desk;
 mod down;
 mod ending;
 mod extension;
 pub(crate) mod greeting;
+mod lull;
 pub(crate) mod member;
 mod members;
 mod shared;
@@ -50,6 +52,7 @@ use desk::{Desk, Progress};
 use ending::Ending;
 pub(crate) use extension::Extending;
 use extension::Extension;
+use lull::Lull;
 use member::{InputPipe, Member};
 use shared::{Next, SHARED_FRAMES, Shared};
 use staging::Staging;
@@ -132,6 +135,8 @@ pub(crate) struct Node {
     outgoing: Vec<(To, Frame)>,
     /// What this node shares with its members, if the system lets it.
     shared: Option<Shared>,
+    /// Whether members are left asleep after GO; at the root, which decides.
+    lull: Option<Lull>,
 
     members_to_start: VecDeque<usize>,
     agents_to_start: VecDeque<usize>,
@@ -245,6 +250,7 @@ impl Node {
             levels,
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
             shared: Shared::new(members.len()),
+            lull: is_root.then(|| Lull::new(&assignment.agents)),
             agents,
             members,
             commands,

@@ -10,8 +10,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use banyan_link::Frame;
-use banyan_link::shared::{Hub, Unheard};
+use banyan_link::shared::Hub;
 
+use super::bell::Bell;
+use super::lull::LONGEST;
 use super::token::Token;
 use super::{Below, Node};
 use crate::collective::{belongs_to_collectives, stands_alone};
@@ -30,9 +32,6 @@ const IDLE_NAP: Duration = Duration::from_secs(2);
 /// they are read.
 pub(super) const SHARED_FRAMES: u32 = 128;
 
-/// How long the bell waits at most for all members to get their parts of a scatter, which come in several reads.
-const PARTS_TIME: Duration = Duration::from_millis(5);
-
 /// Shared memory and when to look at it.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -45,10 +44,7 @@ pub(super) struct Shared {
     blocked: BTreeSet<u32>,
     /// A member rang.
     rung: bool,
-    /// Parts of a scatter that members have got since the bell rang.
-    parts: u32,
-    /// When to ring although not all have theirs.
-    ring_at: Option<Instant>,
+    bell: Bell,
 }
 
 /// What is in a member's ring.
@@ -65,7 +61,7 @@ impl Shared {
     pub(super) fn new(members: usize) -> Option<Shared> {
         let members = u32::try_from(members).ok().filter(|members| *members > 0)?;
         let hub = Hub::new(members).ok()?;
-        Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, parts: 0, ring_at: None })
+        Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, bell: Bell::new() })
     }
 
     /// Whether a member's next frame is data that could not be taken.
@@ -85,23 +81,16 @@ impl Shared {
 
     /// When there is something to do although nobody rang.
     pub(super) fn timeout(&self) -> Option<Instant> {
-        self.nap.map(|(_, end)| end).into_iter().chain(self.ring_at).min()
+        self.nap.map(|(_, end)| end).into_iter().chain(self.bell.timeout()).min()
     }
 
-    /// Wakes members for what was written for them: when there is something for all, or some have waited long enough. The
-    /// master, if it is one of them, gets no part of a scatter.
+    /// Wakes members for what was written for them, if it is time. The master, if it is one of them, gets no part of a
+    /// scatter.
     pub(super) fn ring_members(&mut self, has_master: bool, now: Instant) {
-        let all = self.hub.open_spokes().saturating_sub(has_master.into());
-        match self.hub.unheard() {
-            Unheard::Nothing => {}
-            Unheard::ForSome if self.parts < all && self.ring_at.is_none_or(|at| at > now) => {
-                self.ring_at.get_or_insert(now + PARTS_TIME);
-            }
-            Unheard::ForSome | Unheard::ForAll => {
-                self.hub.ring();
-                self.ring_at = None;
-                self.parts = 0;
-            }
+        let others = self.hub.open_spokes().saturating_sub(has_master.into());
+        if self.bell.is_due(others, now) {
+            self.hub.ring();
+            self.bell.rang();
         }
     }
 
@@ -220,9 +209,15 @@ impl Node {
             Some(Below::Member(index)) => Some(index as u32),
             _ => self.has_master().then_some(0),
         };
-        let urgent = !self.collectives.is_for_master(frame);
+        let is_for_master = self.collectives.is_for_master(frame);
         let Some(shared) = &mut self.shared else { return false };
-        stands_alone(frame) && shared.hub.publish(frame, but, urgent)
+        let published = stands_alone(frame) && shared.hub.publish(frame, but);
+        match frame.kind {
+            _ if !published || is_for_master => {}
+            message::GO => shared.bell.go(lull_of(frame), Instant::now()),
+            _ => shared.bell.data(),
+        }
+        published
     }
 
     /// Whether a child has got what was published.
@@ -242,7 +237,15 @@ impl Node {
     /// Writes a frame for one member to shared memory, if it is of a kind of which all get one: the bell wakes them all.
     pub(super) fn put(&mut self, index: usize, frame: &Frame) -> bool {
         let Some(shared) = self.shared.as_mut().filter(|_| frame.kind == message::SCATTER) else { return false };
-        shared.parts += u32::from(frame.flags & message::MORE == 0);
-        stands_alone(frame) && shared.hub.send(index as u32, frame)
+        let is_written = stands_alone(frame) && shared.hub.send(index as u32, frame);
+        if frame.flags & message::MORE == 0 {
+            shared.bell.part(is_written, Instant::now());
+        }
+        is_written
     }
+}
+
+/// The lull that the root wants after a GO. Members are not left asleep for long, whatever it says.
+fn lull_of(go: &Frame) -> Duration {
+    Duration::from_micros(go.stream.into()).min(LONGEST)
 }

@@ -108,8 +108,11 @@ fn start() {
     let mut member = join();
     let (rank, size) = (member.rank(), member.size());
     for _ in 0..20 {
-        assert_eq!(member.broadcast(member.is_master().then(|| pattern(99, 128))).unwrap(), pattern(99, 128));
-        member.barrier().unwrap();
+        for kind in [99, 98] {
+            let sent = member.is_master().then(|| pattern(kind, 128));
+            assert_eq!(member.broadcast(sent).unwrap(), pattern(kind, 128));
+            member.barrier().unwrap();
+        }
         let parts = member.is_master().then(|| (0..size).map(|rank| pattern(rank, 128)).collect());
         let part = member.scatter(parts).unwrap();
         assert_eq!(part, pattern(rank, 128));

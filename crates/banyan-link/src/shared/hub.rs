@@ -5,9 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
 
 use super::board::Board;
-use super::layout::{ARRIVALS, ASLEEP, Place, URGENT, WAKE_AT, words};
+use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, words};
 use super::memory::Memory;
 use super::ring::{Reader, SharedError, Writer, is_small};
 use crate::frame::Frame;
@@ -25,20 +26,10 @@ pub struct Hub {
     spokes: Vec<Side>,
     /// Arrivals that were there when the rings were last looked at.
     seen: u32,
+    /// How often they were looked at.
+    looks: u32,
     /// Spokes that have been opened and not closed.
     open: u32,
-    unheard: Unheard,
-}
-
-/// What was written since the bell rang.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unheard {
-    /// Nothing.
-    Nothing,
-    /// Frames for single spokes: as the bell wakes all, it may be worth waiting until most have one.
-    ForSome,
-    /// Frames for all.
-    ForAll,
 }
 
 /// What the hub knows of one spoke.
@@ -71,7 +62,7 @@ impl Hub {
             Side { state: State::Absent, up: Reader::new(place.up(), 0), down: Writer::new(place.down()) }
         };
         let spokes = (0..spokes).map(side).collect();
-        Ok(Hub { memory, descriptor, bell, board: Board::new(), spokes, seen: 0, open: 0, unheard: Unheard::Nothing })
+        Ok(Hub { memory, descriptor, bell, board: Board::new(), spokes, seen: 0, looks: 0, open: 0 })
     }
 
     /// What spokes need: the memory and the bell, in the order that [`Spoke::new`](super::Spoke::new) takes them.
@@ -107,8 +98,8 @@ impl Hub {
     }
 
     /// Writes a frame for all open spokes but one; false when it has to go by their sockets. It is read when the bell
-    /// rings, for this frame if `urgent`, or for a later one.
-    pub fn publish(&mut self, frame: &Frame, but: Option<u32>, urgent: bool) -> bool {
+    /// [rings](Self::ring).
+    pub fn publish(&mut self, frame: &Frame, but: Option<u32>) -> bool {
         if !is_small(frame) {
             return false;
         }
@@ -120,7 +111,6 @@ impl Hub {
         for liar in liars {
             self.spokes[liar as usize].state = State::Damaged;
         }
-        self.unheard = if written && urgent { Unheard::ForAll } else { self.unheard };
         written
     }
 
@@ -136,14 +126,7 @@ impl Hub {
             side.state = State::Damaged;
             return false;
         }
-        let written = is_small(frame) && side.down.write(words, 0, frame, read);
-        self.unheard = if written { self.unheard.max(Unheard::ForSome) } else { self.unheard };
-        written
-    }
-
-    /// What was written that the bell has not been rung for.
-    pub fn unheard(&self) -> Unheard {
-        self.unheard
+        is_small(frame) && side.down.write(words, 0, frame, read)
     }
 
     /// How many spokes are open.
@@ -151,11 +134,13 @@ impl Hub {
         self.open
     }
 
-    /// Rings the bell, if something was written since the last time.
-    pub fn ring(&mut self) {
-        if std::mem::replace(&mut self.unheard, Unheard::Nothing) != Unheard::Nothing {
-            // Fails when it was rung 2^64 times and nobody could ever hear it; then they look when they wait.
-            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    /// Rings the bell: every spoke that sleeps wakes and reads what was written for it.
+    pub fn ring(&self) {
+        let ring = || rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        if ring() == Err(Errno::AGAIN) {
+            // It counts, and is full: a spoke has written to it. Nobody needs the count.
+            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            let _ = ring();
         }
     }
 
@@ -181,7 +166,12 @@ impl Hub {
         let words = self.memory.words();
         words[ASLEEP].store(0, Ordering::Relaxed);
         words[URGENT].swap(0, Ordering::AcqRel);
+        // Before the look begins: who announces something for this look counts for the next sleep, even if what it
+        // announced is found already. Otherwise what it writes afterwards, and announces no more, would not be noticed.
         self.seen = words[ARRIVALS].load(Ordering::Acquire);
+        self.looks = self.looks.wrapping_add(1);
+        words[LOOKS].store(self.looks, Ordering::Release);
+        fence(Ordering::SeqCst);
     }
 
     /// Whether so many spokes have announced something since the rings were last looked at, or something is urgent.

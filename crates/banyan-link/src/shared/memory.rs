@@ -10,7 +10,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
+};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::{Resource, getrlimit};
 
@@ -36,8 +39,10 @@ impl Memory {
         if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < bytes) {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let fd = memfd_create(c"banyan-shared", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        let fd = sealable()?;
         ftruncate(&fd, bytes)?;
+        // All of it now, so that a system without memory says so here and does not end whoever first touches a page.
+        fallocate(&fd, FallocateFlags::empty(), 0, bytes)?;
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         Ok((Memory::open(&fd)?, fd))
     }
@@ -72,6 +77,13 @@ impl Drop for Memory {
     }
 }
 
+/// A file in memory whose size can be sealed, and that can never be executed where the system knows of that.
+fn sealable() -> Result<OwnedFd, Errno> {
+    let create = |flags| memfd_create(c"banyan-shared", MemfdFlags::CLOEXEC | flags);
+    // Linux before 6.3 does not know the first.
+    create(MemfdFlags::NOEXEC_SEAL).or_else(|_| create(MemfdFlags::ALLOW_SEALING))
+}
+
 #[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
@@ -84,6 +96,12 @@ mod tests {
         memory.words()[4999].store(7, Ordering::Relaxed);
         assert_eq!(other.words()[4999].load(Ordering::Relaxed), 7);
         assert!(ftruncate(&fd, 0).is_err());
+    }
+
+    #[test]
+    fn all_of_the_memory_is_there_before_anybody_touches_it() {
+        let (_memory, fd) = Memory::create(50_000).unwrap();
+        assert!(fstat(&fd).unwrap().st_blocks * 512 >= 200_000);
     }
 
     #[test]

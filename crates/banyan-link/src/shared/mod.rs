@@ -25,6 +25,6 @@ mod spoke;
 #[cfg(test)]
 mod tests;
 
-pub use hub::{Hub, Unheard};
+pub use hub::Hub;
 pub use ring::{SHARED_PAYLOAD, SharedError};
 pub use spoke::Spoke;

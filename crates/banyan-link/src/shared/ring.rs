@@ -5,11 +5,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use banyan_ndr::Buffer;
 use bytes::Bytes;
 
 use crate::frame::{Frame, HEADER_BYTES, Header};
-use crate::slab::Slabs;
 
 /// Bytes of the longest payload that goes through shared memory. Longer ones are better off with sockets, which carry
 /// many kilobytes a system call.
@@ -138,8 +136,7 @@ impl Reader {
             return Err(SharedError { what: "the position of a ring" });
         }
         let tag = self.ring.word(words, self.read).load(Ordering::Relaxed);
-        let mut header = [0; HEADER_BYTES];
-        self.copy(words, 1, &mut header);
+        let header = self.header(words);
         let damaged = SharedError { what: "the header of a frame" };
         let header = Header::decode(&header).map_err(|_| damaged)?;
         let length = header.length as usize;
@@ -160,18 +157,22 @@ impl Reader {
         if length == 0 {
             return Bytes::new();
         }
-        let mut bytes = [0; SHARED_PAYLOAD];
-        self.copy(words, HEAD as u32, &mut bytes[..length]);
-        Slabs::own(Buffer::from_slice(&bytes[..length]))
+        let mut bytes = Vec::with_capacity(length);
+        let first = self.read.wrapping_add(HEAD as u32);
+        for at in 0..length.div_ceil(WORD) {
+            let word = self.ring.word(words, first.wrapping_add(at as u32)).load(Ordering::Relaxed).to_ne_bytes();
+            bytes.extend_from_slice(&word[..WORD.min(length - at * WORD)]);
+        }
+        bytes.into()
     }
 
-    /// Copies the bytes that begin so many words after the position.
-    fn copy(&self, words: &[AtomicU32], after: u32, bytes: &mut [u8]) {
-        let mut position = self.read.wrapping_add(after);
-        for chunk in bytes.chunks_mut(WORD) {
-            let word = self.ring.word(words, position).load(Ordering::Relaxed).to_ne_bytes();
-            chunk.copy_from_slice(&word[..chunk.len()]);
+    fn header(&self, words: &[AtomicU32]) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        let mut position = self.read;
+        for chunk in header.as_chunks_mut::<WORD>().0 {
             position = position.wrapping_add(1);
+            *chunk = self.ring.word(words, position).load(Ordering::Relaxed).to_ne_bytes();
         }
+        header
     }
 }

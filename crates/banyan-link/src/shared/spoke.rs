@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 
-use super::layout::{ARRIVALS, ASLEEP, Place, URGENT, WAKE_AT, board, words};
+use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, board, words};
 use super::memory::Memory;
 use super::ring::{Reader, SharedError, Writer, is_small};
 use crate::frame::Frame;
@@ -22,6 +22,8 @@ pub struct Spoke {
     up: Writer,
     /// Something was written that was not announced.
     is_unannounced: bool,
+    /// The look of the hub for which this spoke has announced something.
+    announced_for: Option<u32>,
 }
 
 impl Spoke {
@@ -38,7 +40,8 @@ impl Spoke {
         }
         let place = Place::of(number);
         let (down, up) = (Reader::new(place.down(), 0), Writer::new(place.up()));
-        Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced: false })
+        let (is_unannounced, announced_for) = (false, None);
+        Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced, announced_for })
     }
 
     /// Readable, once for each time that the hub rang. To be waited for with [`Poller::register_bell`], and never read:
@@ -93,11 +96,20 @@ impl Spoke {
 
     /// Tells the hub of what was written, if anything was. True when the hub sleeps and wants to be woken, by the
     /// socket: the hub may wait for others besides this spoke, but not if it is urgent.
+    ///
+    /// A spoke arrives once for each look of the hub: that will find all that was written before it began.
     pub fn announce(&mut self, urgent: bool) -> bool {
         if !std::mem::take(&mut self.is_unannounced) && !urgent {
             return false;
         }
         let words = self.memory.words();
+        // Either this spoke sees that a new look has begun, or that look sees what this spoke has written.
+        fence(Ordering::SeqCst);
+        let look = Some(words[LOOKS].load(Ordering::Acquire));
+        if self.announced_for == look && !urgent {
+            return false;
+        }
+        self.announced_for = look;
         if urgent {
             // A swap, so that whoever reads this sees what others who were urgent before had written.
             words[URGENT].swap(1, Ordering::AcqRel);

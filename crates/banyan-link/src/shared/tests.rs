@@ -144,7 +144,7 @@ fn empty_payloads_and_flags_come_through() {
 mod hubs {
     use std::os::fd::BorrowedFd;
 
-    use super::super::{Hub, Spoke, Unheard};
+    use super::super::{Hub, Spoke};
     use super::*;
 
     fn hub_with(spokes: u32) -> (Hub, Vec<Spoke>) {
@@ -162,8 +162,8 @@ mod hubs {
     #[test]
     fn what_is_published_reaches_all_but_one() {
         let (mut hub, mut spokes) = hub_with(3);
-        assert!(hub.publish(&frame(1, 128), Some(1), true));
-        assert!(hub.publish(&frame(2, 0), None, false));
+        assert!(hub.publish(&frame(1, 128), Some(1)));
+        assert!(hub.publish(&frame(2, 0), None));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 128))));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(2, 0))));
         assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 0))));
@@ -174,11 +174,11 @@ mod hubs {
     fn a_spoke_sees_nothing_that_was_published_before_it_was_opened() {
         let (mut hub, mut spokes) = hub_with(2);
         hub.close(1);
-        assert!(hub.publish(&frame(1, 8), None, true));
+        assert!(hub.publish(&frame(1, 8), None));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 8))));
         hub.open(1);
         assert_eq!(spokes[1].receive(), Ok(None));
-        assert!(hub.publish(&frame(2, 8), None, true));
+        assert!(hub.publish(&frame(2, 8), None));
         assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 8))));
     }
 
@@ -186,23 +186,22 @@ mod hubs {
     fn a_slow_reader_fills_the_board_until_it_reads_or_is_gone() {
         let (mut hub, mut spokes) = hub_with(2);
         let mut published = 0;
-        while hub.publish(&frame(published, 1000), None, true) {
+        while hub.publish(&frame(published, 1000), None) {
             published += 1;
             assert_eq!(spokes[0].receive(), Ok(Some(frame(published - 1, 1000))));
             assert!(published < 1000, "the board has no end");
         }
         assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
-        assert!(hub.publish(&frame(published, 1000), None, true));
-        assert!(!hub.publish(&frame(published, 1000), None, true));
+        assert!(hub.publish(&frame(published, 1000), None));
+        assert!(!hub.publish(&frame(published, 1000), None));
         hub.close(1);
-        assert!(hub.publish(&frame(published, 1000), None, true));
+        assert!(hub.publish(&frame(published, 1000), None));
     }
 
     #[test]
     fn parts_and_answers_go_by_the_rings_of_each_spoke() {
         let (mut hub, mut spokes) = hub_with(2);
         assert!(hub.send(0, &frame(1, 100)) && hub.send(1, &frame(2, 100)));
-        assert_eq!(hub.unheard(), Unheard::ForSome);
         assert_eq!(spokes[1].receive(), Ok(Some(frame(2, 100))));
         assert!(spokes[1].send(&frame(3, 100)));
         assert_eq!(hub.receive(1, |_| true), Ok(Some(frame(3, 100))));
@@ -224,7 +223,7 @@ mod hubs {
     fn long_frames_do_not_go_this_way() {
         let (mut hub, mut spokes) = hub_with(1);
         let long = frame(0, SHARED_PAYLOAD + 1);
-        assert!(!hub.publish(&long, None, true) && !hub.send(0, &long) && !spokes[0].send(&long));
+        assert!(!hub.publish(&long, None) && !hub.send(0, &long) && !spokes[0].send(&long));
     }
 
     #[test]
@@ -261,12 +260,110 @@ mod hubs {
         let memory = super::super::memory::Memory::open(hub.descriptors()[0]).unwrap();
         let place = super::super::layout::Place::of(0);
         memory.words()[place.board_read()].store(1 << 30, Ordering::Relaxed);
-        while hub.publish(&frame(0, 1000), None, true) {
+        while hub.publish(&frame(0, 1000), None) {
             assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
             if hub.receive(0, |_| true).is_err() {
                 return;
             }
         }
         panic!("the lie was believed");
+    }
+
+    #[test]
+    fn a_spoke_arrives_once_for_each_look_and_what_it_writes_afterwards_is_found_by_the_next() {
+        let (mut hub, mut spokes) = hub_with(2);
+        hub.look();
+        assert!(hub.doze(2));
+        for _ in 0..3 {
+            assert!(spokes[0].send(&frame(0, 1)) && !spokes[0].announce(false), "the other one is awaited");
+        }
+        assert!(!hub.is_due(2));
+        assert!(spokes[1].send(&frame(0, 1)) && spokes[1].announce(false));
+        hub.look();
+        assert!(spokes[0].send(&frame(1, 1)) && !spokes[0].announce(false), "the hub is awake");
+        while hub.receive(0, |_| true).unwrap().is_some() {}
+        assert!(spokes[0].send(&frame(2, 1)) && !spokes[0].announce(false), "that was announced for this look");
+        assert!(!hub.doze(1), "and must not be slept over");
+        hub.look();
+        assert_eq!(hub.receive(0, |_| true), Ok(Some(frame(2, 1))));
+    }
+
+    #[test]
+    fn a_bell_that_a_spoke_has_filled_is_heard_all_the_same() {
+        let (hub, spokes) = hub_with(1);
+        let (mut ready, now) = (Vec::new(), Some(std::time::Duration::ZERO));
+        let poller = crate::Poller::new().unwrap();
+        poller.register_bell(spokes[0].bell(), 7).unwrap();
+        rustix::io::write(spokes[0].bell(), &(u64::MAX - 1).to_ne_bytes()).unwrap();
+        poller.sleep(now, &mut ready).unwrap();
+        poller.sleep(now, &mut ready).unwrap();
+        assert!(ready.is_empty(), "it rings once each time");
+        hub.ring();
+        poller.sleep(now, &mut ready).unwrap();
+        assert_eq!(ready.len(), 1);
+    }
+
+    /// What happens to a hub, its two spokes, and the memory they share.
+    #[derive(Debug, Clone)]
+    enum Deed {
+        Publish(usize),
+        Send(u32, usize),
+        Receive(u32),
+        Answer(usize, usize),
+        Read(usize),
+        Announce(usize, bool),
+        Sleep(u32),
+        Scribble(usize, u32),
+    }
+
+    fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+        let (spoke, length) = (0..2usize, 0..1100usize);
+        let places = [super::super::layout::Place::of(0), super::super::layout::Place::of(1)];
+        // Mostly positions and the first entries of rings, where a lie does most.
+        let mut telling: Vec<usize> = (0..4).chain(16..18).chain(1024..1044).collect();
+        for place in places {
+            telling.extend((0..3).map(|at| place.is_open() + at).chain((0..3).map(|at| place.board_read() + at)));
+            telling.extend((0..12).flat_map(|at| [place.down().data + at, place.up().data + at]));
+        }
+        let end = super::super::layout::words(2);
+        let word = prop_oneof![4 => prop::sample::select(telling), 1 => 0..end];
+        let value = prop_oneof![0..80u32, 0..3000u32, any::<u32>()];
+        let deed = prop_oneof![
+            length.clone().prop_map(Deed::Publish),
+            (0..2u32, length.clone()).prop_map(|(spoke, length)| Deed::Send(spoke, length)),
+            (0..2u32).prop_map(Deed::Receive),
+            (spoke.clone(), length).prop_map(|(spoke, length)| Deed::Answer(spoke, length)),
+            spoke.clone().prop_map(Deed::Read),
+            (spoke, any::<bool>()).prop_map(|(spoke, urgent)| Deed::Announce(spoke, urgent)),
+            (0..4u32).prop_map(Deed::Sleep),
+            (word, value).prop_map(|(word, value)| Deed::Scribble(word, value)),
+        ];
+        prop::collection::vec(deed, 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_written_to_the_memory_brings_anybody_down(deeds in deeds()) {
+            let (mut hub, mut spokes) = hub_with(2);
+            let memory = super::super::memory::Memory::open(hub.descriptors()[0]).unwrap();
+            let fits = |frame: Option<Frame>| {
+                frame.is_none_or(|frame| frame.payload.len() <= SHARED_PAYLOAD && !frame.kind.is_link())
+            };
+            for deed in deeds {
+                match deed {
+                    Deed::Publish(length) => _ = hub.publish(&frame(0, length), Some(1)),
+                    Deed::Send(spoke, length) => _ = hub.send(spoke, &frame(0, length)),
+                    Deed::Receive(spoke) => prop_assert!(hub.receive(spoke, |_| true).map_or(true, fits)),
+                    Deed::Answer(spoke, length) => _ = spokes[spoke].send(&frame(0, length)),
+                    Deed::Read(spoke) => prop_assert!(spokes[spoke].receive().map_or(true, fits)),
+                    Deed::Announce(spoke, urgent) => _ = spokes[spoke].announce(urgent),
+                    Deed::Sleep(arrivals) => {
+                        hub.look();
+                        hub.doze(arrivals);
+                    }
+                    Deed::Scribble(word, value) => memory.words()[word].store(value, Ordering::Relaxed),
+                }
+            }
+        }
     }
 }

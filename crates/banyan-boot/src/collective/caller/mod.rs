@@ -149,6 +149,11 @@ impl Caller {
         })
     }
 
+    /// Whether there is data to send now.
+    pub(crate) fn has_chunk(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| !part.holds_data && !part.sending.is_done())
+    }
+
     /// The next frame of data to send, if there is one now and its payload has at most `room` bytes. A link whose
     /// room is never [`CHUNK`](crate::message::CHUNK) may never get it.
     pub(crate) fn next_chunk(&mut self, room: usize) -> Option<Frame> {

@@ -14,8 +14,11 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Sending {
     kind: Kind,
-    /// Stream and bytes of each message; of the first, what is left.
-    messages: VecDeque<(u32, Bytes)>,
+    /// Stream of the message that is being sent, and what is left of it. Most members have one message or none, and need
+    /// no memory for more.
+    current: Option<(u32, Bytes)>,
+    /// Those that follow.
+    later: VecDeque<(u32, Bytes)>,
     /// Longest payload.
     piece: usize,
     /// A part of the first message has gone.
@@ -32,7 +35,9 @@ impl Sending {
 
     /// Messages with their streams.
     pub(super) fn new(kind: Kind, messages: impl IntoIterator<Item = (u32, Bytes)>) -> Self {
-        Self { kind, messages: messages.into_iter().collect(), piece: CHUNK, is_begun: false, allowed: None }
+        let mut messages = messages.into_iter();
+        let (current, later) = (messages.next(), messages.collect());
+        Self { kind, current, later, piece: CHUNK, is_begun: false, allowed: None }
     }
 
     /// A contribution to a reduction, which is never far ahead of the result.
@@ -42,11 +47,11 @@ impl Sending {
 
     /// Bytes of all messages.
     pub(super) fn length(&self) -> usize {
-        self.messages.iter().map(|(_, bytes)| bytes.len()).sum()
+        self.current.iter().chain(&self.later).map(|(_, bytes)| bytes.len()).sum()
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.messages.is_empty()
+        self.current.is_none()
     }
 
     /// A piece of the result has come.
@@ -58,7 +63,7 @@ impl Sending {
 
     /// The next frame, if it may be sent now and its payload is at most `room` bytes long.
     pub(super) fn next(&mut self, number: Number, room: usize) -> Option<Frame> {
-        let (stream, rest) = self.messages.front_mut()?;
+        let (stream, rest) = self.current.as_mut()?;
         let length = rest.len().min(self.piece);
         if length > room || self.allowed == Some(0) {
             return None;
@@ -72,7 +77,7 @@ impl Sending {
         self.is_begun = !rest.is_empty();
         let frame = Frame { flags, ..Frame::new(self.kind, *stream, number.sequence(), payload) };
         if rest.is_empty() {
-            self.messages.pop_front();
+            self.current = self.later.pop_front();
         }
         Some(frame)
     }

@@ -159,3 +159,20 @@ fn a_status_says_who_is_missing_and_who_owes_data() {
     }
     assert_eq!(status(&root), [""; 0]);
 }
+
+#[test]
+fn after_a_barrier_and_in_a_scatter_the_master_may_have_something_for_those_who_got_go() {
+    let mut root = root();
+    let mut go = |call, number: u64| {
+        let mut enter = |child| taken(&mut root, child, Entry { call, wants_go: true }.frame(0, Number(number)));
+        let mut out: Out = (0..3).flat_map(|child| enter(child).unwrap()).collect();
+        let (_, go) = out.pop().unwrap();
+        (root.is_for_master(&go), root.is_before_data(&go))
+    };
+    // The first is one for which everyone waits, whatever it is.
+    assert_eq!(go(Call::Scatter, 0), (false, true));
+    assert_eq!(go(Call::Scatter, 1), (true, false));
+    assert_eq!(go(Call::Broadcast, 2), (true, false));
+    assert_eq!(go(Call::Barrier, 3), (false, true));
+    assert_eq!(go(Call::Gather, 4), (false, false));
+}

@@ -1,0 +1,56 @@
+//! What a stranger writes into shared memory, while a hub and its spokes go on: whatever it is, they take whole frames that
+//! are as short as promised, or say that something is damaged.
+
+#![no_main]
+
+use std::fs::File;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+use banyan_fuzz::Bytes;
+use banyan_link::shared::{Hub, SHARED_PAYLOAD, Spoke};
+use banyan_link::{Frame, Kind};
+use libfuzzer_sys::fuzz_target;
+
+/// Words that the memory of two spokes has: what all share, the board, and a page for each.
+const WORDS: u64 = 35 * 1024;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut input = Bytes(bytes);
+    let mut hub = Hub::new(2).expect("this system has no shared memory");
+    let mut spokes = [0, 1].map(|number| {
+        let [memory, bell] = hub.descriptors().map(owned);
+        Spoke::new(memory, bell, number).expect("the memory cannot be mapped")
+    });
+    let memory = File::from(owned(hub.descriptors()[0]));
+    (0..2).for_each(|spoke| hub.open(spoke));
+    while !input.0.is_empty() {
+        let (deed, which) = (input.byte(), usize::from(input.byte() % 2));
+        let frame = Frame::new(Kind::data(16), 0, 0, vec![deed; usize::from(input.byte()) * 5]);
+        match deed % 8 {
+            0 => _ = hub.publish(&frame, Some(which as u32)),
+            1 => _ = hub.send(which as u32, &frame),
+            2 => hub.receive(which as u32, |_| true).into_iter().flatten().for_each(check),
+            3 => _ = spokes[which].send(&frame),
+            4 => spokes[which].receive().into_iter().flatten().for_each(check),
+            5 => _ = spokes[which].announce(input.byte() % 2 == 0),
+            6 => {
+                hub.look();
+                hub.doze(u32::from(input.byte()));
+            }
+            _ => {
+                let word = u64::from(u16::from_le_bytes([input.byte(), input.byte()])) % WORDS;
+                let value = [input.byte(), input.byte(), input.byte(), input.byte()];
+                memory.write_all_at(&value, 4 * word).expect("a word within the memory can be written");
+            }
+        }
+    }
+});
+
+fn owned(descriptor: BorrowedFd<'_>) -> OwnedFd {
+    descriptor.try_clone_to_owned().expect("no descriptor is left")
+}
+
+fn check(frame: Frame) {
+    assert!(frame.payload.len() <= SHARED_PAYLOAD && frame.kind.number() >= Kind::FIRST_DATA);
+}
