@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use banyan_ndr::Buffer;
 use bytes::Bytes;
 
 use crate::frame::{Frame, HEADER_BYTES, Header};
@@ -162,7 +161,7 @@ impl Reader {
         }
         let mut bytes = [0; SHARED_PAYLOAD];
         self.copy(words, HEAD as u32, &mut bytes[..length]);
-        Slabs::own(Buffer::from_slice(&bytes[..length]))
+        Slabs::own(&bytes[..length])
     }
 
     /// Copies the bytes that begin so many words after the position.
