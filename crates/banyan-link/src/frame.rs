@@ -4,7 +4,7 @@
 //! without gaps, so every payload starts at a multiple of 16 in the memory it is received into and can be viewed there.
 //! `docs/links.md` has the byte layout. What the payload means is the business of those who send and receive it.
 
-use banyan_ndr::{Buffer, FormatId};
+use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::error::ProtocolError;
@@ -108,7 +108,7 @@ impl Frame {
     /// payload of a few bytes otherwise keeps all the memory alive that it was received in, up to
     /// [`SLAB_BYTES`](crate::SLAB_BYTES) or its own length four times over.
     pub fn detach(&mut self) {
-        self.payload = Slabs::own(Buffer::from_slice(&self.payload));
+        self.payload = Slabs::own(&self.payload);
     }
 
     pub(crate) fn header(&self) -> Header {

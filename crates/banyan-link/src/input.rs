@@ -3,7 +3,7 @@
 //! Whole frames at the front of a slab become a block that is shared and never written again; what is left of the slab,
 //! the part of a frame that has not arrived completely, moves to the next one. Blocks that fill less than a quarter of
 //! their slab are copied out instead, so that a payload never keeps more than four times its block alive, and a slab
-//! serves many small reads.
+//! serves many small reads. What follows them stays where it is: a long frame is received once and never moved.
 
 use std::collections::VecDeque;
 
@@ -16,23 +16,38 @@ use crate::slab::{SLAB_BYTES, Slabs};
 /// A block is copied out of its slab when it fills less than one part of so many.
 const WORTH_SHARING: usize = 4;
 
+/// What is left of a slab is moved to its front if it is no longer than this: then the next read has all of the slab.
+const MOVED: usize = 4096;
+
 #[derive(Debug)]
 pub(crate) struct Input {
     slabs: Slabs,
     /// Empty when nothing was received that is not in a block.
     slab: Buffer,
+    /// Where in the slab bytes begin that are in no block: a multiple of [`FRAME_ALIGN`](crate::FRAME_ALIGN).
+    start: usize,
+    /// Where they end.
     filled: usize,
-    /// Bytes of the frame that the slab begins with, as far as that is known.
+    /// Bytes of the frame that begins there, as far as that is known.
     wanted: usize,
-    /// Bytes of the longest frame lately: the next one gets a slab that it fits, and is not moved.
-    longest: usize,
+    /// Bytes of the last frame, if it did not fit an ordinary slab: the next one gets a slab that it fits, and is not moved.
+    long: usize,
     blocks: VecDeque<Bytes>,
     block_bytes: usize,
 }
 
 impl Input {
     pub(crate) fn new(slabs: Slabs) -> Input {
-        Input { slabs, slab: Buffer::new(), filled: 0, wanted: 0, longest: 0, blocks: VecDeque::new(), block_bytes: 0 }
+        Input {
+            slabs,
+            slab: Buffer::new(),
+            start: 0,
+            filled: 0,
+            wanted: 0,
+            long: 0,
+            blocks: VecDeque::new(),
+            block_bytes: 0,
+        }
     }
 
     /// Where the next bytes go: never empty.
@@ -42,13 +57,26 @@ impl Input {
 
     /// Where the next bytes go: room for at least so many.
     pub(crate) fn space_for(&mut self, more: usize) -> &mut [u8] {
-        let needed = self.wanted.max(self.longest).max(self.filled + more).max(SLAB_BYTES);
-        if self.slab.len() < needed {
-            let mut larger = self.slabs.take(needed);
-            larger[..self.filled].copy_from_slice(&self.slab[..self.filled]);
-            self.slabs.give_back(std::mem::replace(&mut self.slab, larger));
+        let rest = self.filled - self.start;
+        let needed = self.wanted.max(rest + more);
+        if self.slab.len() - self.start < needed {
+            self.make_room(needed);
         }
         &mut self.slab[self.filled..]
+    }
+
+    /// Moves what has arrived to the front of a slab that has room for so many bytes.
+    fn make_room(&mut self, needed: usize) {
+        let needed = needed.max(self.long).max(SLAB_BYTES);
+        if self.slab.len() >= needed {
+            self.slab.copy_within(self.start..self.filled, 0);
+        } else {
+            let mut larger = self.slabs.take(needed);
+            larger[..self.filled - self.start].copy_from_slice(&self.slab[self.start..self.filled]);
+            self.slabs.give_back(std::mem::replace(&mut self.slab, larger));
+        }
+        self.filled -= self.start;
+        self.start = 0;
     }
 
     /// So many bytes were put there.
@@ -59,7 +87,7 @@ impl Input {
 
     /// What has arrived and is in no block.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.slab[..self.filled]
+        &self.slab[self.start..self.filled]
     }
 
     /// What lies in blocks and was not yet taken.
@@ -70,7 +98,7 @@ impl Input {
     /// The frame that follows the whole ones takes so many bytes; 0 when its header has not arrived.
     pub(crate) fn want(&mut self, bytes: usize) {
         self.wanted = bytes;
-        self.longest = if bytes > SLAB_BYTES { bytes } else { self.longest };
+        self.long = if bytes > SLAB_BYTES { bytes } else { self.long };
     }
 
     /// Makes a block of the first `count` bytes, which are whole frames.
@@ -78,14 +106,20 @@ impl Input {
         if count == 0 {
             return;
         }
+        if count < self.long && self.wanted <= SLAB_BYTES {
+            // Short ones follow the long one.
+            self.long = 0;
+        }
+        let end = self.start + count;
         let block = if count * WORTH_SHARING < self.slab.len() {
-            let block = Slabs::own(Buffer::from_slice(&self.slab[..count]));
+            let block = Slabs::own(&self.slab[self.start..end]);
             self.discard(count);
             block
         } else {
-            let rest = Buffer::from_slice(&self.slab[count..self.filled]);
-            self.filled = rest.len();
-            self.slabs.share(std::mem::replace(&mut self.slab, rest)).slice(..count)
+            let rest = Buffer::from_slice(&self.slab[end..self.filled]);
+            let block = self.start..end;
+            (self.start, self.filled) = (0, rest.len());
+            self.slabs.share(std::mem::replace(&mut self.slab, rest)).slice(block)
         };
         self.block_bytes += block.len();
         self.blocks.push_back(block);
@@ -93,8 +127,11 @@ impl Input {
 
     /// Drops the first `count` bytes.
     pub(crate) fn discard(&mut self, count: usize) {
-        self.slab.copy_within(count..self.filled, 0);
-        self.filled -= count;
+        self.start += count;
+        if self.filled - self.start <= MOVED {
+            self.slab.copy_within(self.start..self.filled, 0);
+            (self.start, self.filled) = (0, self.filled - self.start);
+        }
     }
 
     /// The next frame of a user. The frames in blocks have been checked.
@@ -121,11 +158,12 @@ impl Input {
 
     /// Nothing more is to be read for now: gives memory back. A part of a frame keeps only what it needs.
     pub(crate) fn settle(&mut self) {
-        if self.filled == 0 {
+        let rest = self.filled - self.start;
+        if rest == 0 {
             self.slabs.give_back(std::mem::take(&mut self.slab));
-            self.longest = 0;
-        } else if self.filled * WORTH_SHARING < self.slab.len() && self.wanted <= SLAB_BYTES {
-            let rest = Buffer::from_slice(&self.slab[..self.filled]);
+        } else if rest * WORTH_SHARING < self.slab.len() && self.wanted <= SLAB_BYTES {
+            let rest = Buffer::from_slice(self.bytes());
+            (self.start, self.filled) = (0, rest.len());
             self.slabs.give_back(std::mem::replace(&mut self.slab, rest));
         }
         if self.blocks.is_empty() && self.blocks.capacity() > 0 {

@@ -185,14 +185,21 @@ impl Link {
         self.connection.settle();
     }
 
-    /// Waits for bytes as far as the descriptor does, and reads once; the time then, or `None` when a signal came.
-    fn fill_patiently(&mut self) -> Option<Instant> {
+    /// Waits for bytes as far as the descriptor was made to, and reads once; the time then. A signal or a
+    /// [time limit](rustix::net::sockopt::set_socket_timeout) of the socket ends it, too. Take events until there are none
+    /// afterwards.
+    pub fn fill_patiently(&mut self) -> Instant {
+        self.read_patiently().1
+    }
+
+    /// As [`fill_patiently`](Self::fill_patiently), with what the system said.
+    fn read_patiently(&mut self) -> (Result<usize, Errno>, Instant) {
         let space = self.connection.space();
         let received = if space.is_empty() { Err(Errno::AGAIN) } else { self.transport.receive_patiently(space) };
         let now = Instant::now();
         self.received(received, now);
         self.connection.settle();
-        (received != Err(Errno::INTR)).then_some(now)
+        (received, now)
     }
 
     /// Takes note of what a read gave; returns how many bytes that was.
@@ -218,8 +225,16 @@ impl Link {
             if count == 0 {
                 break;
             }
+            let offered: usize = pieces[..count].iter().map(|piece| piece.len()).sum();
             match self.transport.send(&pieces[..count]) {
-                Ok(count) => self.connection.sent(count, now),
+                Ok(count) => {
+                    self.connection.sent(count, now);
+                    if count < offered {
+                        // It is full: to ask again would be in vain.
+                        self.is_blocked = true;
+                        break;
+                    }
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     self.is_blocked = true;
@@ -310,9 +325,9 @@ impl Link {
                 self.fill(now);
             } else {
                 // Nothing but bytes can end this wait: reading is all there is to ask the system for.
-                match self.fill_patiently() {
-                    Some(then) => now = then,
-                    None => return None,
+                match self.read_patiently() {
+                    (Err(Errno::INTR), _) => return None,
+                    (_, then) => now = then,
                 }
             }
             if let Some(event) = self.poll() {

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use banyan_ndr::Buffer;
 use bytes::Bytes;
 
+use crate::frame::FRAME_ALIGN;
+
 /// Bytes of an ordinary slab: as much as one read or write usually moves. Frames that are longer get longer slabs.
 pub const SLAB_BYTES: usize = 64 << 10;
 
@@ -110,12 +112,17 @@ impl Slabs {
 
     /// Makes a slab shared and immutable. It comes back when the last part of it is dropped.
     pub(crate) fn share(&self, slab: Buffer) -> Bytes {
-        Bytes::from_owner(Shared { slab, home: Some(self.clone()) })
+        Bytes::from_owner(Shared { slab, home: self.clone() })
     }
 
-    /// Makes memory shared that belongs to no supply.
-    pub(crate) fn own(buffer: Buffer) -> Bytes {
-        Bytes::from_owner(Shared { slab: buffer, home: None })
+    /// A copy that belongs to no supply and begins at a multiple of [`FRAME_ALIGN`]. The allocator aligns so by itself;
+    /// asked for more, as slabs do, it would take a way several times as long, which is most of what a short frame costs.
+    pub(crate) fn own(bytes: &[u8]) -> Bytes {
+        let mut memory = Vec::<u8>::with_capacity(bytes.len() + FRAME_ALIGN - 1);
+        let skipped = memory.as_ptr().align_offset(FRAME_ALIGN);
+        memory.resize(skipped, 0);
+        memory.extend_from_slice(bytes);
+        Bytes::from(memory).slice(skipped..)
     }
 
     /// Nothing that happens under the lock can leave it inconsistent.
@@ -127,7 +134,7 @@ impl Slabs {
 /// What the parts of a slab have in common.
 struct Shared {
     slab: Buffer,
-    home: Option<Slabs>,
+    home: Slabs,
 }
 
 impl AsRef<[u8]> for Shared {
@@ -138,9 +145,7 @@ impl AsRef<[u8]> for Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(home) = &self.home {
-            home.give_back(std::mem::take(&mut self.slab));
-        }
+        self.home.give_back(std::mem::take(&mut self.slab));
     }
 }
 
@@ -159,6 +164,16 @@ mod tests {
         assert_eq!(slabs.spare_bytes(), SLAB_BYTES);
         assert_eq!(slabs.take(SLAB_BYTES).len(), SLAB_BYTES);
         assert_eq!(slabs.spare_bytes(), 0);
+    }
+
+    #[test]
+    fn a_copy_begins_where_payloads_may() {
+        for length in [0, 1, 15, 16, 17, 5000] {
+            let bytes = vec![7; length];
+            let copy = Slabs::own(&bytes);
+            assert_eq!(copy, bytes);
+            assert!(copy.as_ptr().addr().is_multiple_of(FRAME_ALIGN), "{length} bytes");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::ids::{Level, StreamId};
 use crate::node::{Node, Received, Report, SendError};
 use crate::pending::{Pending, tick};
 use crate::record_reader::RecordReader;
+use crate::recycled::Recycled;
 use crate::reduce::{Aligned, Alignment, Filters};
 use crate::run::{Bodies, shared};
 
@@ -38,6 +39,8 @@ pub struct BackEnd {
     reader: RecordReader,
     invited: Invited,
     pending: BTreeMap<StreamId, Pending>,
+    /// Memory of large records that the front-end has taken.
+    recycled: Recycled<Vec<u8>>,
     /// Streams whose waves are intervals.
     aligned: BTreeMap<StreamId, Alignment>,
     combiners: Arc<Combiners>,
@@ -129,6 +132,7 @@ impl BackEnd {
             reader: RecordReader::default(),
             invited,
             pending: BTreeMap::new(),
+            recycled: Recycled::default(),
             aligned: BTreeMap::new(),
             combiners,
             last: StreamId::CONTROL,
@@ -278,7 +282,7 @@ impl BackEnd {
         }
         self.contribute(stream)?;
         self.driver.formats().learn(format)?;
-        self.pending.insert(stream, Pending::new(format.id()));
+        self.pending.insert(stream, Pending::new(format.id(), self.recycled.clone()));
         Ok(())
     }
 

@@ -13,8 +13,9 @@ use banyan_ndr::{Buffer, Format, FormatId};
 use crate::format_book::FormatBook;
 use crate::ids::Wave;
 use crate::message::Opening;
+use crate::recycled::{Aligned, Recycled};
 use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place};
-use crate::run::{Bodies, Run, shared};
+use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
@@ -116,6 +117,8 @@ struct Combiner {
     /// The format of what the filter made last, which is in the book.
     made: Option<FormatId>,
     output: Output,
+    /// Memory of large records that the filter has made.
+    recycled: Recycled<Aligned>,
     /// A wave that the filter has seen and that could not be part of the run before, with what came of it.
     seen: Option<(Wave, Made)>,
 }
@@ -141,8 +144,8 @@ impl Combiner {
 
 impl Combiner {
     fn new(name: &str, filter: Box<dyn Filter>, formats: FormatBook) -> Combiner {
-        let (known, output) = (Vec::new(), Output::new());
-        Combiner { name: name.into(), filter, formats, known, made: None, output, seen: None }
+        let (known, output, recycled) = (Vec::new(), Output::new(), Recycled::default());
+        Combiner { name: name.into(), filter, formats, known, made: None, output, recycled, seen: None }
     }
 
     /// Where among those that are known the formats of parts are.
@@ -177,6 +180,8 @@ impl Combiner {
             Some(made) => made?,
             None => {
                 wave.extend(parts.iter().map(|part| part.wave(0)));
+                // The run takes the memory of its first record with it.
+                self.output.lend(self.recycled.take().0);
                 self.make(&wave, place)?;
                 self.take_made()?
             }
@@ -200,7 +205,7 @@ impl Combiner {
             }
             bodies.push(body);
         }
-        bodies.finish(format.id())
+        bodies.finish(format.id(), &self.recycled)
     }
 
     /// Has the filter make a record of a wave: it is the only one in the output, or there is none.
@@ -244,17 +249,17 @@ impl Joined {
         self.ends.push(self.bytes.len());
     }
 
-    fn finish(self, format: FormatId) -> Result<Bodies, TransformationError> {
+    fn finish(self, format: FormatId, recycled: &Recycled<Aligned>) -> Result<Bodies, TransformationError> {
         let Joined { bytes, ends } = self;
         let too_long = |_| TransformationError(format!("a record of {} bytes is too long for a wave", bytes.len()));
         let end = |end: &usize| u32::try_from(*end).map_err(too_long);
         let size = ends.first().copied().unwrap_or(0);
         let is_uniform = ends.iter().enumerate().all(|(at, end)| *end == (at + 1) * size);
         let bodies = if is_uniform {
-            Bodies::of_size(format, end(&size)?, end(&ends.len())?, shared(bytes))
+            Bodies::of_size(format, end(&size)?, end(&ends.len())?, recycled.share(Aligned(bytes)))
         } else {
             let ends = ends.iter().map(end).collect::<Result<Arc<[u32]>, _>>()?;
-            Bodies::by_ends(format, ends, shared(bytes))
+            Bodies::by_ends(format, ends, recycled.share(Aligned(bytes)))
         };
         bodies.map_err(failed)
     }

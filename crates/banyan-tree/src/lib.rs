@@ -32,6 +32,7 @@ mod network;
 mod node;
 mod pending;
 mod record_reader;
+mod recycled;
 pub mod reduce;
 mod run;
 pub mod sim;

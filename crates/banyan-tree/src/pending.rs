@@ -1,13 +1,12 @@
 //! Records of one format that a member has sent on a stream and that have not gone yet.
 
-use std::sync::Arc;
-
 use banyan_link::SLAB_BYTES;
 use banyan_ndr::{EncodeError, FormatId};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::TreeError;
+use crate::recycled::Recycled;
 use crate::run::Bodies;
 use crate::wire::LONGEST_MESSAGE;
 
@@ -32,6 +31,8 @@ pub(crate) fn check_length(bytes: usize) -> Result<(), TreeError> {
 pub(crate) struct Pending {
     format: FormatId,
     bytes: Vec<u8>,
+    /// Memory of records that are longer than a batch.
+    recycled: Recycled<Vec<u8>>,
     count: u32,
     /// The size of all, as long as they have one.
     size: u32,
@@ -42,8 +43,8 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn new(format: FormatId) -> Pending {
-        Pending { format, bytes: Vec::new(), count: 0, size: 0, ends: Vec::new(), went: 0 }
+    pub(crate) fn new(format: FormatId, recycled: Recycled<Vec<u8>>) -> Pending {
+        Pending { format, bytes: Vec::new(), recycled, count: 0, size: 0, ends: Vec::new(), went: 0 }
     }
 
     /// The format of all.
@@ -89,16 +90,24 @@ impl Pending {
             return None;
         }
         self.went = tick();
-        let capacity = self.bytes.len();
-        let bytes = Bytes::from(std::mem::replace(&mut self.bytes, Vec::with_capacity(capacity.min(BYTES))));
+        let bytes = self.take_bytes();
         let count = std::mem::take(&mut self.count);
-        let ends: Arc<[u32]> = std::mem::take(&mut self.ends).into();
-        let bodies = match ends.is_empty() {
+        let bodies = match self.ends.is_empty() {
             true => Bodies::of_size(self.format, self.size, count, bytes),
-            false => Bodies::by_ends(self.format, ends, bytes),
+            false => Bodies::by_ends(self.format, std::mem::take(&mut self.ends).into(), bytes),
         };
         // Their lengths were counted as they were added.
         bodies.ok()
+    }
+
+    /// The bytes; room for as many is ready then.
+    fn take_bytes(&mut self) -> Bytes {
+        let length = self.bytes.len();
+        if length <= BYTES {
+            return std::mem::replace(&mut self.bytes, Vec::with_capacity(length)).into();
+        }
+        let next = self.recycled.take();
+        self.recycled.share(std::mem::replace(&mut self.bytes, next))
     }
 }
 
@@ -117,7 +126,7 @@ mod tests {
         #[test]
         fn records_of_any_sizes_come_out_as_they_went_in(records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 1..40)) {
             let format = FormatId::from_bytes([3; 16]);
-            let mut pending = Pending::new(format);
+            let mut pending = Pending::new(format, Recycled::default());
             for record in &records {
                 pending.add(|bytes| { bytes.extend_from_slice(record); Ok(()) }).unwrap();
             }
@@ -130,7 +139,7 @@ mod tests {
 
     #[test]
     fn many_records_are_due() {
-        let mut pending = Pending::new(FormatId::from_bytes([3; 16]));
+        let mut pending = Pending::new(FormatId::from_bytes([3; 16]), Recycled::default());
         for _ in 0..WAVES {
             pending
                 .add(|bytes| {

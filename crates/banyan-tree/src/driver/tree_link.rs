@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use banyan_link::{Address, Event, Frame, Interest, Link, LinkError, Poller};
 
 use banyan_ndr::FormatId;
-use rustix::net::sockopt;
+use rustix::fs::OFlags;
+use rustix::net::sockopt::{self, Timeout};
 
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
@@ -20,6 +21,10 @@ use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
 
 /// Bytes of a frame at most; longer messages travel in pieces.
 pub(super) const LONGEST_PAYLOAD: usize = 1 << 20;
+
+/// Bytes that the system is asked to hold for a reader on this host: as much as most systems grant, which then hold twice
+/// as much, and twice what they do unasked.
+const SEND_BUFFER: usize = 208 << 10;
 
 /// How long nothing may pass on a link to another host before the kernel asks whether that is still there, how long it
 /// waits for an answer, and how often it asks. What was sent and is not acknowledged is noticed sooner.
@@ -70,6 +75,8 @@ pub(super) struct TreeLink {
     /// Empty between messages: its memory is used again.
     encoded: Vec<Frame>,
     is_watching: bool,
+    /// Whether reading waits for something to read.
+    waits: bool,
     /// The system tells of the end of a process at the other end of a socket of this host.
     is_local: bool,
     /// The member that was invited over it, and its rank.
@@ -77,14 +84,18 @@ pub(super) struct TreeLink {
     /// While it is not open.
     pub(super) dialling: Option<Dialling>,
     is_open: bool,
-    /// The format of the last frame that had one: it is in the book.
+    /// The format of the last frame that came with one: it is in the book.
     learnt: Option<FormatId>,
+    /// The format of the last frame that went with one: the peer knows it.
+    taught: Option<FormatId>,
     pub(super) is_closing: bool,
 }
 
 impl TreeLink {
     pub(super) fn new(link: Link, is_local: bool) -> TreeLink {
-        if !is_local {
+        if is_local {
+            widen(&link);
+        } else {
             keep_alive(&link);
         }
         TreeLink {
@@ -94,13 +105,27 @@ impl TreeLink {
             outbox: VecDeque::new(),
             encoded: Vec::new(),
             is_watching: false,
+            waits: false,
             is_local,
             invited: None,
             dialling: None,
             is_open: false,
             learnt: None,
+            taught: None,
             is_closing: false,
         }
+    }
+
+    /// Lets reads wait, if its socket was made to wait, for so long.
+    pub(super) fn wait_at_most(&mut self, time: Duration) {
+        let (socket, _) = self.link.fds();
+        let is_made_to = rustix::fs::fcntl_getfl(socket).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK));
+        self.waits = is_made_to && sockopt::set_socket_timeout(socket, Timeout::Recv, Some(time)).is_ok();
+    }
+
+    /// Whether reading waits for something to read.
+    pub(super) fn can_wait(&self) -> bool {
+        self.waits
     }
 
     /// Whether it leads to another host.
@@ -149,9 +174,12 @@ impl TreeLink {
         while self.link.room() > 0
             && let Some(frame) = self.outbox.pop_front()
         {
-            if let Some(format) = frame.format.and_then(|id| formats.get(id)) {
-                // A peer that can learn no more formats refuses the frame, and says so.
-                let _ = self.link.send_format(&format);
+            if frame.format.is_some() && frame.format != self.taught {
+                if let Some(format) = frame.format.and_then(|id| formats.get(id)) {
+                    // A peer that can learn no more formats refuses the frame, and says so.
+                    let _ = self.link.send_format(&format);
+                }
+                self.taught = frame.format;
             }
             self.link.send(frame);
         }
@@ -243,6 +271,12 @@ impl TreeLink {
         let _ = poller.remove(&self.link);
         debug_assert!(self.link.fds().0.as_raw_fd() == self.link.fds().1.as_raw_fd(), "tree links are sockets");
     }
+}
+
+/// Lets a good part of a large record lie in the socket: sender and receiver take turns less often.
+fn widen(link: &Link) {
+    // The system gives less where it must; then they do more often.
+    let _ = sockopt::set_socket_send_buffer_size(link.fds().1, SEND_BUFFER);
 }
 
 /// Lets the kernel find out whether the other host is gone: front-ends and members are silent while they compute.

@@ -14,6 +14,7 @@ use crate::error::TreeError;
 use crate::ids::StreamId;
 use crate::node::SendError;
 use crate::pending::{Pending, check_length};
+use crate::recycled::Recycled;
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
 pub struct Stream {
@@ -73,7 +74,7 @@ impl Stream {
     pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
         let (members, parts) = (self.members.len(), records.len() as u32);
         let format = R::format();
-        let mut pending = Pending::new(format.id());
+        let mut pending = Pending::new(format.id(), Recycled::default());
         for record in records {
             pending.add(|bytes| encode_body_into(record, bytes))?;
         }

@@ -35,10 +35,17 @@ impl<'b> Writer<'b> {
 
     /// Zeros at the end.
     fn append(&mut self, len: usize) -> usize {
+        let at = self.extend(len);
+        self.out[at..].fill(0);
+        at
+    }
+
+    /// Bytes at the end that are to be overwritten.
+    fn extend(&mut self, len: usize) -> usize {
         let before = self.out.len();
         let at = before.next_multiple_of(LIST_ALIGN);
         self.out.set_len(at + len);
-        self.out[before..].fill(0);
+        self.out[before..at].fill(0);
         at
     }
 
@@ -72,7 +79,8 @@ impl<'b> Writer<'b> {
         if count == 0 {
             return;
         }
-        let target = self.room(at, count, N);
+        let target = self.extend(count * N);
+        SLOTS.set_span(&mut self.out[at..], target, count);
         let (places, _) = self.out[target..].as_chunks_mut::<N>();
         places.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
     }

@@ -100,12 +100,14 @@ pub struct Output {
     records: Vec<(Format, Buffer)>,
     /// How many of them belong to this wave.
     used: usize,
+    /// Memory for a record that is none of these.
+    lent: Buffer,
 }
 
 impl Output {
     /// No records.
     pub const fn new() -> Output {
-        Output { records: Vec::new(), used: 0 }
+        Output { records: Vec::new(), used: 0, lent: Buffer::new() }
     }
 
     /// Adds a record.
@@ -120,15 +122,21 @@ impl Output {
         match self.records.get_mut(self.used) {
             Some((known, _)) if known == format => {}
             Some((known, _)) => known.clone_from(format),
-            None => self.records.push((format.clone(), Buffer::new())),
+            None => self.records.push((format.clone(), std::mem::take(&mut self.lent))),
         }
         self.used += 1;
         &mut self.records[self.used - 1].1
     }
 
+    /// Gives memory for a record, if there is none of one before.
+    pub(crate) fn lend(&mut self, memory: Buffer) {
+        self.lent = memory;
+    }
+
     /// The buffer that the next record will have.
     fn spare(&mut self) -> Buffer {
-        self.records.get_mut(self.used).map(|(_, buffer)| std::mem::take(buffer)).unwrap_or_default()
+        let known = self.records.get_mut(self.used).map(|(_, buffer)| buffer);
+        std::mem::take(known.unwrap_or(&mut self.lent))
     }
 
     fn add_written(&mut self, format: &Format, body: Buffer) {
