@@ -3,7 +3,7 @@
 //! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
 //! other travel together; [`flush`](BackEnd::flush) before computing for long.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, NoteError, silent_links};
-use crate::error::TreeError;
+use crate::error::{TreeError, unfiltered};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
 use crate::node::{Node, Received, Report, SendError};
@@ -31,6 +31,9 @@ const INVITATION_TIME: Duration = Duration::from_secs(30);
 
 /// How much longer than the front-end waits for those who are adrift a member looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
+
+/// Events that are kept for a program that does not ask for them: the oldest go.
+const EVENTS: usize = 4096;
 
 /// A process that takes part in a network as a member.
 pub struct BackEnd {
@@ -46,6 +49,7 @@ pub struct BackEnd {
     /// When it was looked for what has come, by a sender's clock.
     looked: i64,
     patience: Duration,
+    events: VecDeque<Report>,
     is_over: bool,
     /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
     _attached: Option<Member>,
@@ -70,11 +74,20 @@ impl BackEnd {
     /// # Errors
     /// When no agent of a network has started this process and there is no ticket, or it has joined before.
     pub fn join() -> Result<BackEnd, TreeError> {
+        BackEnd::join_with(Filters::default())
+    }
+
+    /// As [`join`](Self::join), with filters of one's own: for streams that have filters at members
+    /// ([`Where::Members`](crate::Where::Members)), and for those of intervals.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn join_with(filters: Filters) -> Result<BackEnd, TreeError> {
         let socket = match extension_socket() {
             Ok(socket) => socket,
             Err(JoinError::NoExtension) => {
                 return match Ticket::from_env() {
-                    Ok(ticket) => BackEnd::attach(&ticket),
+                    Ok(ticket) => BackEnd::attach_with(&ticket, filters),
                     Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
                     Err(error) => Err(JoinError::from(error).into()),
                 };
@@ -84,7 +97,7 @@ impl BackEnd {
         let mut link = Link::inherited(socket, &silent_links(INVITATION_TIME));
         let note = invitation(&mut link)?;
         link.set_silence(note.members_silence());
-        let mut back_end = BackEnd::of(&note, Some(link), None)?;
+        let mut back_end = BackEnd::of(&note, Some(link), None, filters)?;
         back_end.turn(Some(Instant::now()))?;
         Ok(back_end)
     }
@@ -95,12 +108,20 @@ impl BackEnd {
     /// # Errors
     /// When no agent waits for members, or none of the network takes this one in.
     pub fn attach(ticket: &Ticket) -> Result<BackEnd, TreeError> {
+        BackEnd::attach_with(ticket, Filters::default())
+    }
+
+    /// As [`attach`](Self::attach), with filters of one's own.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_with(ticket: &Ticket, filters: Filters) -> Result<BackEnd, TreeError> {
         let member = Member::attach(ticket)?;
         if member.note().is_empty() {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        let mut back_end = BackEnd::of(&note, None, Some(member))?;
+        let mut back_end = BackEnd::of(&note, None, Some(member), filters)?;
         let deadline = Instant::now() + INVITATION_TIME;
         while back_end.driver.node().parent().is_none() {
             match back_end.wait(Some(deadline)) {
@@ -112,10 +133,15 @@ impl BackEnd {
     }
 
     /// The member that a note is for, with its link to the agent that has started it.
-    fn of(note: &Note, inherited: Option<Link>, attached: Option<Member>) -> Result<BackEnd, TreeError> {
+    fn of(
+        note: &Note,
+        inherited: Option<Link>,
+        attached: Option<Member>,
+        filters: Filters,
+    ) -> Result<BackEnd, TreeError> {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
-        let combiners = Arc::new(Combiners::new(Filters::default(), formats.clone()));
+        let combiners = Arc::new(Combiners::new(filters, formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
@@ -134,6 +160,7 @@ impl BackEnd {
             last: StreamId::CONTROL,
             looked: 0,
             patience: note.options.adrift * ADRIFT_TIMES,
+            events: VecDeque::new(),
             is_over: false,
             _attached: attached,
         })
@@ -152,12 +179,12 @@ impl BackEnd {
     /// Waits for the next record, of whatever stream. What was sent before goes out first.
     ///
     /// # Errors
-    /// When the deadline passes, or the network ends.
+    /// When the deadline passes, a filter on the way could make nothing of the record, or the network ends.
     pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
         self.hand_over()?;
         loop {
             if let Some(incoming) = self.take() {
-                return Ok(incoming);
+                return incoming;
             }
             self.wait(deadline)?;
         }
@@ -166,17 +193,25 @@ impl BackEnd {
     /// The next record that has come already, if there is one.
     ///
     /// # Errors
-    /// When the network has ended.
+    /// When a filter on the way could make nothing of the record, or the network has ended.
     pub fn try_recv(&mut self) -> Result<Option<Incoming>, TreeError> {
         if let Some(incoming) = self.take() {
-            return Ok(Some(incoming));
+            return incoming.map(Some);
         }
         self.hand_over()?;
         self.turn(Some(Instant::now()))?;
         match self.take() {
             None if self.is_over => Err(TreeError::Ended),
-            incoming => Ok(incoming),
+            incoming => incoming.transpose(),
         }
+    }
+
+    /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), or a filter of
+    /// its own that failed ([`Report::Uncombined`]). Does not wait.
+    pub fn next_event(&mut self) -> Option<Report> {
+        self.driver.prepare(None);
+        self.note_reports();
+        self.events.pop_front()
     }
 
     /// The value in a record.
@@ -340,15 +375,16 @@ impl BackEnd {
         self.turn(Some(Instant::now()))
     }
 
-    fn take(&mut self) -> Option<Incoming> {
+    fn take(&mut self) -> Option<Result<Incoming, TreeError>> {
         let last = self.last;
         let streams: Vec<StreamId> = self.driver.node().streams().map(|opening| opening.stream).collect();
         let after = streams.iter().filter(|stream| **stream > last);
         let before = streams.iter().filter(|stream| **stream <= last);
         for stream in after.chain(before) {
-            if let Some(Received { stream, tag, format, body }) = self.driver.node_mut().take_packet(*stream) {
+            if let Some(Received { stream, tag, record }) = self.driver.node_mut().take_packet(*stream) {
                 self.last = stream;
-                return Some(Incoming { stream, tag, format, body });
+                let unfiltered = |error| unfiltered(stream, tag, error);
+                return Some(record.map(|(format, body)| Incoming { stream, tag, format, body }).map_err(unfiltered));
             }
         }
         None
@@ -366,11 +402,19 @@ impl BackEnd {
 
     fn turn(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.driver.turn(deadline)?;
-        while let Some(report) = self.driver.report() {
-            self.is_over |= matches!(report, Report::Over);
-        }
+        self.note_reports();
         self.is_over |= self.driver.is_front_end_gone() || self.driver.adrift() > self.patience;
         Ok(())
+    }
+
+    fn note_reports(&mut self) {
+        while let Some(report) = self.driver.report() {
+            self.is_over |= matches!(report, Report::Over);
+            if self.events.len() == EVENTS {
+                self.events.pop_front();
+            }
+            self.events.push_back(report);
+        }
     }
 }
 

@@ -60,8 +60,8 @@ impl Combiners {
     /// # Errors
     /// If there is no such filter, or no such field.
     pub fn alignment(&self, opening: &Opening, rank: u32) -> Result<Option<Alignment>, TransformationError> {
-        let Synchronisation::Interval(interval) = &opening.synchronisation else { return Ok(None) };
-        let (_, filter) = self.filter(&opening.transformation)?;
+        let Synchronisation::Interval(interval) = &opening.options.synchronisation else { return Ok(None) };
+        let (_, filter) = self.filter(opening.options.of_intervals())?;
         Alignment::new(interval.clone(), filter, rank).map(Some).map_err(failed)
     }
 

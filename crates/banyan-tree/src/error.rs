@@ -7,6 +7,7 @@ use crate::format_book::TooManyFormats;
 use crate::ids::{StreamId, Wave};
 use crate::reduce::AlignmentError;
 use crate::topology::TopologyError;
+use crate::transformation::TransformationError;
 
 /// Why a caller does not get what it asked for.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +78,16 @@ pub enum TreeError {
         /// Why.
         cause: String,
     },
+    /// A filter could make nothing of a record on its way down.
+    #[error("{stream}: a record with tag {tag} did not pass its filters on the way down: {cause}")]
+    Unfiltered {
+        /// The stream.
+        stream: StreamId,
+        /// The record's tag.
+        tag: u32,
+        /// Why.
+        cause: String,
+    },
     /// A record cannot be sent.
     #[error("the record cannot be encoded: {0}")]
     Encode(#[from] EncodeError),
@@ -95,4 +106,9 @@ pub enum TreeError {
     /// The system refused.
     #[error("the system refused: {0}")]
     System(#[from] std::io::Error),
+}
+
+#[cold]
+pub(crate) fn unfiltered(stream: StreamId, tag: u32, error: TransformationError) -> TreeError {
+    TreeError::Unfiltered { stream, tag, cause: error.0 }
 }

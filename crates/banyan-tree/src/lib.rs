@@ -35,6 +35,7 @@ mod record_reader;
 pub mod reduce;
 mod run;
 pub mod sim;
+mod stream_options;
 mod synchronisation;
 pub mod topology;
 mod transformation;
@@ -47,11 +48,12 @@ pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
-pub use network::{Communicator, Network, NetworkOptions, Stream, StreamOptions, Wave};
+pub use network::{Communicator, Network, NetworkOptions, Stream, Wave};
 pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,
 };
 pub use run::{BadBodies, Bodies, Run};
+pub use stream_options::{Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
 pub use transformation::{Transformation, TransformationError, Transformations};

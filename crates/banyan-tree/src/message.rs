@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
-use crate::synchronisation::Synchronisation;
+use crate::stream_options::StreamOptions;
 
 /// A message between a node and its parent.
 #[derive(Debug, Clone)]
@@ -197,6 +197,15 @@ pub enum Packet {
         format: FormatId,
         /// Its body.
         body: Bytes,
+        /// Whether a node above has made it, of what the front-end sent.
+        is_partial: bool,
+    },
+    /// On any other: in place of a record that a node above could make nothing of.
+    Failed {
+        /// The caller's tag.
+        tag: u32,
+        /// Why.
+        cause: Arc<str>,
     },
     /// On any other: a record for each of its members, of which a node gets those for the members below it.
     Scatter(Arc<Scatter>),
@@ -211,6 +220,8 @@ pub struct Scatter {
     pub members: Arc<RankSet>,
     /// One for each of them, in the order of ranks.
     pub bodies: Bodies,
+    /// Whether a node above has made them, of what the front-end sent.
+    pub is_partial: bool,
 }
 
 impl Packet {
@@ -219,6 +230,7 @@ impl Packet {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
             Packet::Scatter(scatter) => scatter.bodies.size() + size_of::<Packet>() + size_of::<Scatter>(),
+            Packet::Failed { cause, .. } => cause.len() + size_of::<Packet>(),
             Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
         }
     }
@@ -231,8 +243,6 @@ pub struct Opening {
     pub stream: StreamId,
     /// Its members.
     pub members: Arc<RankSet>,
-    /// What nodes do with the packets of a wave, in the words of whoever makes transformations.
-    pub transformation: String,
-    /// Whom its waves wait for.
-    pub synchronisation: Synchronisation,
+    /// What nodes do with its records, in the words of whoever makes transformations, and whom its waves wait for.
+    pub options: StreamOptions,
 }

@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, Ticket};
 use banyan_link::{Secret, SessionId};
 
-pub use options::{NetworkOptions, StreamOptions};
+pub use options::NetworkOptions;
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
@@ -54,6 +54,7 @@ use crate::ids::{Level, NodeId};
 use crate::layout;
 use crate::message::Place;
 use crate::node::{Figures, Node, NodeCounters, Report};
+use crate::stream_options::StreamOptions;
 
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -163,9 +164,8 @@ impl Network {
     /// # Errors
     /// When the text is no reduction, or this program does not know the filter.
     pub fn open(&self, communicator: &Communicator, options: impl Into<StreamOptions>) -> Result<Stream, TreeError> {
-        let StreamOptions { filter, synchronisation } = options.into();
         let mut core = self.shared.core();
-        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), &filter, synchronisation);
+        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), options.into());
         let id = opened.map_err(|error| TreeError::Open(error.to_string()))?;
         core.driver.prepare(None);
         Ok(Stream::new(&self.shared, id, &communicator.members))

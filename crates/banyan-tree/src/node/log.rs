@@ -128,6 +128,12 @@ impl Log {
         self.packets.push_back(packet);
     }
 
+    /// Whether a packet of this number that has come is of use to anyone.
+    pub(super) fn needs(&self, sequence: u64, packet: &Packet) -> bool {
+        let is_kept = (self.start..self.next()).contains(&sequence);
+        !self.is_started || sequence <= self.next() && (!is_kept || is_scattered(packet))
+    }
+
     /// Takes a packet from the parent: the children that need just this one, and whether it is new here.
     pub(super) fn take(&mut self, sequence: u64, packet: &Packet) -> Taken {
         self.start_at(sequence);

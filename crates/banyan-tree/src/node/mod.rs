@@ -24,6 +24,7 @@ mod below;
 mod chance;
 mod children;
 mod counters;
+mod descent;
 mod end;
 mod figures;
 mod gathering;

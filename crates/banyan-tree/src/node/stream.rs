@@ -19,7 +19,12 @@ use crate::transformation::Transformation;
 
 pub(super) struct Stream {
     pub(super) opening: Arc<Opening>,
+    /// What becomes of contributions to waves.
     pub(super) transformation: Box<dyn Transformation>,
+    /// What becomes of packets; if nothing, they are passed on as they are.
+    pub(super) down: Option<Box<dyn Transformation>>,
+    /// At a member: whether it has a filter of its own for what it sends.
+    pub(super) filters_own: bool,
 
     /// What has passed.
     pub(super) traffic: Traffic,
@@ -68,6 +73,8 @@ impl Stream {
         Stream {
             opening,
             transformation,
+            down: None,
+            filters_own: false,
             traffic: Traffic::default(),
             log: Log::default(),
             inbox: VecDeque::new(),

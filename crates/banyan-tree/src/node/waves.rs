@@ -94,7 +94,12 @@ impl Node {
             return Err(SendError::Full);
         }
         let wave = run.first;
-        self.emit(run);
+        if known.filters_own && !is_partial {
+            let members = Arc::clone(&run.members);
+            self.combine(stream, vec![run], &members);
+        } else {
+            self.emit(run);
+        }
         Ok(wave)
     }
 
@@ -211,9 +216,10 @@ impl Node {
 
     /// Combines parts of the same waves, and sends on what comes of it.
     fn combine(&mut self, id: StreamId, mut parts: Vec<Run>, members: &Arc<RankSet>) {
+        let place = self.filter_place();
         while let Some(first) = parts.first().map(|part| part.first) {
             let Some(stream) = self.streams.get_mut(&id) else { return };
-            let until = match stream.combine(&parts, Place::Inner) {
+            let until = match stream.combine(&parts, place) {
                 Ok(bodies) => {
                     let until = first.after(bodies.len());
                     let members = Arc::clone(members);

@@ -10,11 +10,12 @@ use super::faults::Fault;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
 use super::network::{Arrival, End, SILENCE, Wire, WireId};
-use super::sum::{FAILING, Sums};
+use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::{Action, Chance, LinkFigures, Node, NodeCounters, NodeOptions, Report};
+use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
 /// How long a message takes, and how much longer it may take.
@@ -213,10 +214,19 @@ impl<'p, 't> World<'p, 't> {
     fn open(&mut self, at: usize, members: &RankSet) -> Result<StreamId, Broken> {
         let kind = self.plan.synchronisations.get(at).cloned().unwrap_or_default();
         let is_failing = self.plan.has_failing_filter && at + 1 == self.plan.streams;
-        let filter = if is_failing { FAILING } else { "sum" };
-        let opened = self.nodes[0].node.open(Arc::new(members.clone()), filter, kind.clone());
+        let filter = if is_failing { FAILING } else { SUM };
+        // The first stream is as plain as can be; the others have filters in both directions, others at each place.
+        let mut options = StreamOptions::filter(filter, "").synchronised(kind.clone());
+        if at > 0 {
+            options = options.up_at(Where::Root, filter, AT_ROOT).up_at(Where::Agents, filter, BELOW_ROOT);
+            options = options.down(HOPS, if is_failing { FAILING } else { "" });
+        }
+        let opened = self.nodes[0].node.open(Arc::new(members.clone()), options);
         let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
-        self.model.opened(stream, kind, is_failing);
+        let depth = self.plan.shape.len() as u64;
+        let fewest = if self.plan.faults.count == 0 { depth } else { 1 };
+        let hops = if at > 0 { fewest..=depth } else { 0..=0 };
+        self.model.opened(stream, kind, is_failing, hops);
         Ok(stream)
     }
 
@@ -324,6 +334,7 @@ impl<'p, 't> World<'p, 't> {
                 }
             }
             Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
+            Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
             Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
         }
         Ok(())

@@ -20,7 +20,7 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FRESH, GONE, HURRY,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH, GONE, HURRY,
     LARGEST_NUMBER, LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
     RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
@@ -107,7 +107,7 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
-            RECORD | SCATTER | OPEN | CLOSE | OVER => {
+            RECORD | SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
@@ -174,15 +174,16 @@ impl Decoder {
         let packet = match frame.kind {
             OPEN => {
                 let stream = StreamId(reader.u32("the new stream")?);
-                let at = reader.at();
-                let text = std::str::from_utf8(reader.rest()).ok().and_then(|text| text.split_once('\n'));
-                let read = text.and_then(|(words, rest)| Some((words.parse().ok()?, rest.to_owned())));
-                let malformed = || reader.malformed("synchronisation and transformation", at);
-                let (synchronisation, transformation) = read.ok_or_else(malformed)?;
+                let options = reader.stream_options()?;
                 let members = self.set(frame, reader)?;
-                Packet::Open(Arc::new(Opening { stream, members, transformation, synchronisation }))
+                Packet::Open(Arc::new(Opening { stream, members, options }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
+            FAILED => {
+                let at = reader.at();
+                let cause = std::str::from_utf8(reader.rest()).map_err(|_| reader.malformed("why", at))?;
+                Packet::Failed { tag: frame.sequence, cause: cause.into() }
+            }
             SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             _ => {
                 let format = format(frame, reader)?;
@@ -190,7 +191,8 @@ impl Decoder {
                 if later != 0 {
                     return Err(reader.value("what is kept for later", later));
                 }
-                Packet::Record { tag: frame.sequence, format, body: bodies(frame, reader, apart) }
+                let (tag, is_partial) = (frame.sequence, frame.flags & PARTIAL != 0);
+                Packet::Record { tag, format, body: bodies(frame, reader, apart), is_partial }
             }
         };
         Ok((sequence, packet))
@@ -209,7 +211,7 @@ impl Decoder {
         if members.len() != u64::from(count) {
             return Err(reader.value("how many parts there are", u64::from(count)));
         }
-        Ok(Scatter { tag, members, bodies })
+        Ok(Scatter { tag, members, bodies, is_partial: frame.flags & PARTIAL != 0 })
     }
 
     /// The set whose number the frame has: the same memory for the same number.

@@ -15,8 +15,8 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
-    COUNTED, FRESH, GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
-    RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces,
+    COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
+    RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, opening, pieces,
     structure,
 };
 
@@ -102,11 +102,16 @@ impl Encoder {
             }
             Packet::Over => out.push(numbered(OVER, stream, sequence)),
             Packet::Scatter(scatter) => self.scatter(stream, sequence, scatter, out),
-            Packet::Record { tag, format, body } => {
+            Packet::Failed { tag, cause } => {
+                let payload = [&sequence.to_le_bytes()[..], cause.as_bytes()].concat();
+                self.push(frame(FAILED, stream.0, *tag), payload, out);
+            }
+            Packet::Record { tag, format, body, is_partial } => {
                 let mut head = head_before(HEAD_BYTES, body);
                 head.extend_from_slice(&sequence.to_le_bytes());
                 head.extend_from_slice(&[0; 8]);
-                let frame = Frame { format: Some(*format), ..frame(RECORD, stream.0, *tag) };
+                let flags = if *is_partial { PARTIAL } else { 0 };
+                let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
                 self.push_with_bodies(frame, head, body, out);
             }
         }
@@ -114,13 +119,10 @@ impl Encoder {
 
     fn open(&mut self, stream: StreamId, sequence: u64, opening: &Opening, out: &mut Vec<Frame>) {
         let set = self.set(&opening.members, out);
-        let synchronisation = opening.synchronisation.to_string();
-        let mut payload = Vec::with_capacity(13 + synchronisation.len() + opening.transformation.len());
+        let mut payload = Vec::new();
         payload.extend_from_slice(&sequence.to_le_bytes());
         payload.extend_from_slice(&opening.stream.0.to_le_bytes());
-        payload.extend_from_slice(synchronisation.as_bytes());
-        payload.push(b'\n');
-        payload.extend_from_slice(opening.transformation.as_bytes());
+        opening::push(&mut payload, &opening.options);
         self.push(frame(OPEN, stream.0, set), payload, out);
     }
 
@@ -169,7 +171,8 @@ impl Encoder {
         head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
         head[12..16].copy_from_slice(&size_of_each(bodies).to_le_bytes());
         head[16..20].copy_from_slice(&scatter.tag.to_le_bytes());
-        let frame = Frame { format: Some(bodies.format()), ..frame(SCATTER, stream.0, set) };
+        let flags = if scatter.is_partial { PARTIAL } else { 0 };
+        let frame = Frame { flags, format: Some(bodies.format()), ..frame(SCATTER, stream.0, set) };
         self.push_bodies(frame, &head, bodies, out);
     }
 

@@ -4,11 +4,11 @@ use std::process::{Child, Command};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_tree::{Network, NetworkOptions, Report};
+use banyan_tree::{Network, NetworkOptions, Report, StreamOptions};
 use rustix::process::{Signal, kill_process};
 
 use crate::relatives::agents;
-use crate::setup::{END, Order, SUMS, deadline, expect_wave, options, order, this_program};
+use crate::setup::{ECHO, END, Order, SUMS, Text, deadline, expect_wave, options, order, this_program};
 
 #[derive(Record)]
 struct Ones {
@@ -60,6 +60,22 @@ pub(crate) fn members_that_attach_are_in_waves_from_then_on() {
         }
     }
     assert_eq!(present.to_string(), "0-3");
+    drop((stream, network));
+    wait(children);
+}
+
+pub(crate) fn a_member_that_attaches_late_hears_how_much_it_has_missed() {
+    let network = network("1x2");
+    let stream = network.open(&network.everyone(), StreamOptions::filter("trace", "up")).unwrap();
+    let next = |word: &str| {
+        stream.send(ECHO, &Text { text: word.into() }).unwrap();
+        stream.recv(deadline()).unwrap().read::<Text>().unwrap().text
+    };
+    let mut children = vec![attach(&network).0];
+    (0..5).for_each(|_| assert_eq!(next("early"), "up(up(0:early))"));
+    children.push(attach(&network).0);
+    assert_eq!(next("late"), "up(up(0:late,1:late after 5 that are gone))");
+    assert_eq!(next("later"), "up(up(0:later,1:later))");
     drop((stream, network));
     wait(children);
 }

@@ -8,7 +8,9 @@ mod harness;
 mod relatives;
 
 mod attached;
+mod filters;
 mod front_end;
+mod known_filters;
 mod losses;
 mod member;
 mod setup;
@@ -18,7 +20,7 @@ mod synchronisations;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_tree::become_agent_if_asked();
+    banyan_tree::become_agent_if_asked_with(known_filters::known_filters);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -43,6 +45,10 @@ const TESTS: &[harness::Test] = tests![
     streams::every_node_says_what_it_has_done_and_where_it_is,
     streams::waves_are_found_by_whoever_watches_the_descriptor,
     streams::members_that_join_late_are_members_of_their_agent,
+    filters::what_goes_down_passes_a_filter_at_every_level,
+    filters::every_level_may_have_its_own_filters,
+    filters::members_put_records_of_intervals_together_by_their_own_filters,
+    filters::a_filter_that_fails_on_the_way_down_is_an_error_in_place_of_the_record,
     synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
     synchronisations::records_that_wait_for_nobody_all_come,
     synchronisations::records_are_put_together_by_intervals_of_a_field,
@@ -57,6 +63,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
     attached::members_that_attach_are_in_waves_from_then_on,
+    attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,

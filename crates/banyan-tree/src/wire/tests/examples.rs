@@ -10,7 +10,7 @@ use super::{frames, meaning, messages};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Message, Opening, Packet, Place};
 use crate::run::{Bodies, Run};
-use crate::synchronisation::Synchronisation;
+use crate::stream_options::StreamOptions;
 use crate::wire::{ADDRESSES, AddressBook, BODIES, Decoder, Encoder, MEMBERS, OPEN, RUN, RUN_WAVES};
 
 const FORMAT: FormatId = FormatId::from_bytes([7; 16]);
@@ -43,8 +43,7 @@ fn a_set_travels_once_whichever_message_names_it_first() {
     let opening = Opening {
         stream: StreamId(1),
         members: Arc::clone(&everyone),
-        transformation: "max".to_owned(),
-        synchronisation: Synchronisation::All,
+        options: StreamOptions::reduce("max(value)"),
     };
     let packet = Packet::Open(Arc::new(opening));
     let open = Message::Packet { stream: StreamId::CONTROL, sequence: 0, packet };

@@ -1,0 +1,43 @@
+//! The filters that agents, front-ends and members of these tests know.
+
+use banyan_ndr::{Record, RecordView, typed};
+use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+
+use crate::setup::Text;
+
+/// All of them.
+pub(crate) fn known_filters() -> Filters {
+    let mut filters = Filters::default();
+    filters.register("trace", |parameters| {
+        Ok(Box::new(Trace { name: String::from_utf8_lossy(parameters).into_owned() }))
+    });
+    filters
+}
+
+/// Writes down who has made what of what: its name, and in brackets what it was given.
+struct Trace {
+    name: String,
+}
+
+impl Filter for Trace {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let texts = parts.iter().map(|part| text(part).map_err(|error| FilterError::Custom(error.to_string())));
+        let texts = texts.collect::<Result<Vec<String>, _>>()?.join(",");
+        if self.name == "strict" && texts.contains("bad") {
+            return Err(FilterError::Custom(format!("{texts} is bad")));
+        }
+        let mut body = Vec::new();
+        let made = Text { text: format!("{}({texts})", self.name) };
+        typed::encode_body_into(&made, &mut body).map_err(|error| FilterError::Custom(error.to_string()))?;
+        out.push(Text::format(), &body);
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}
+
+fn text(part: &Part<'_>) -> Result<String, banyan_ndr::DecodeError> {
+    RecordView::new(part.format, part.body)?.value::<&str>("text").map(str::to_owned)
+}
