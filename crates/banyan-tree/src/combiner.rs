@@ -13,7 +13,7 @@ use banyan_ndr::{Buffer, Format, FormatId};
 use crate::format_book::FormatBook;
 use crate::ids::Wave;
 use crate::message::Opening;
-use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place};
+use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place, Recovery};
 use crate::run::{Bodies, Run, shared};
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError, Transformations};
@@ -100,6 +100,10 @@ impl Transformation for Timed {
         // Runs of less than centuries.
         self.time.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
         combined
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.combiner.filter.recovery()
     }
 }
 

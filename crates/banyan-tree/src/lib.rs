@@ -54,6 +54,6 @@ pub use node::{
     SendError, StreamCounters, Traffic,
 };
 pub use run::{BadBodies, Bodies, Run};
-pub use stream_options::{Filtering, PASS, StreamOptions, Where};
+pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
 pub use transformation::{Transformation, TransformationError, Transformations};

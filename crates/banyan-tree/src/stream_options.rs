@@ -40,6 +40,15 @@ pub struct StreamOptions {
 /// For a node the nearest choice counts: that of its level, then that of its part in the tree, then that of everyone.
 pub type Filtering = BTreeMap<Where, String>;
 
+/// A way through the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From members to the front-end.
+    Up,
+    /// From the front-end to members.
+    Down,
+}
+
 /// Some of the nodes that records of a stream pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Where {

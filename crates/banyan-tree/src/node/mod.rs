@@ -28,6 +28,7 @@ mod descent;
 mod end;
 mod figures;
 mod gathering;
+mod holders;
 mod kept;
 mod ledger;
 mod log;
@@ -61,6 +62,7 @@ pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::{Ancestry, Candidate, Message};
+use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
 /// Bounds and patience.
@@ -154,6 +156,18 @@ pub enum Report {
         child: NodeId,
         /// What it did.
         cause: String,
+    },
+    /// At the front-end: an agent has ended, or was given up, and with it what a filter of a stream knew there, which its
+    /// [`Recovery`](crate::reduce::Recovery) says is lost then. The waves themselves are not.
+    StateLost {
+        /// The stream.
+        stream: StreamId,
+        /// The agent.
+        node: NodeId,
+        /// Whether it was the filter of what comes up or of what goes down.
+        direction: Direction,
+        /// The filter, with its parameters.
+        filter: String,
     },
     /// At an agent or member: the front-end has ended the network.
     Over,

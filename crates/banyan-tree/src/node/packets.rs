@@ -220,6 +220,7 @@ impl Node {
         if self.root.is_some() {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
+            stream.holders = self.holders(opening);
             stream.log = Log::from_the_first();
             stream.knows_acknowledged = true;
         }

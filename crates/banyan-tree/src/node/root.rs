@@ -79,6 +79,9 @@ impl Node {
         self.report(Report::Adrift(gone.node));
         // What is certain is the end of this process alone: whoever is below an agent looks for another parent.
         let is_member = self.below.get(gone.node).is_some_and(|place| place.rank.is_some());
+        if gone.is_certain && !is_member {
+            self.tell_lost_state(gone.node);
+        }
         if gone.is_certain && is_member {
             self.lose(gone.node);
             self.below.remove(gone.node);
@@ -100,11 +103,13 @@ impl Node {
             root.given_up.remove(&place.node);
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
+        let there: Vec<Place> = there.into_iter().copied().collect();
         let joined = members.difference(&root.present);
         if !joined.is_empty() {
             root.present = root.present.union(&joined);
             root.is_changed = true;
         }
+        self.note_holders(&there);
         if is_move {
             self.report(Report::Moved { node: first.node, parent: first.parent });
         }
@@ -137,6 +142,7 @@ impl Node {
     /// The members at and below this node are not waited for any more.
     fn lose(&mut self, node: NodeId) {
         let members = self.below.members_below(node);
+        self.tell_lost_state(node);
         let Some(root) = &mut self.root else { return };
         root.has_settled |= root.adrift.remove(&node).is_some();
         root.given_up.insert(node);

@@ -1,6 +1,6 @@
 //! One stream at one node.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use super::log::Log;
 use super::patience::Patience;
 use super::records::Records;
-use crate::ids::Wave;
+use crate::ids::{NodeId, Wave};
 use crate::message::{Opening, Packet};
 use crate::run::Run;
 use crate::transformation::Transformation;
@@ -59,6 +59,8 @@ pub(super) struct Stream {
 
     /// At the front-end.
     pub(super) ledger: Option<Ledger>,
+    /// At the front-end, if a filter has a state that is lost with its node: the agents that may have some.
+    pub(super) holders: Option<BTreeSet<NodeId>>,
     /// At the front-end: acknowledge each wave.
     pub(super) is_eager: bool,
     /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
@@ -90,6 +92,7 @@ impl Stream {
             patience: None,
             union: (Vec::new(), Arc::default()),
             ledger: None,
+            holders: None,
             is_eager: false,
             taken: Wave(0),
             taken_bytes: 0,

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use banyan_boot::RankSet;
 
 use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number};
-use crate::ids::{StreamId, Wave};
+use crate::ids::{NodeId, StreamId, Wave};
 use crate::node::{Delivery, NodeCounters};
 use crate::synchronisation::Synchronisation;
 
@@ -89,6 +89,14 @@ pub enum Broken {
         /// How many filters it has passed.
         hops: u64,
     },
+    /// A state was said to be lost that is not, or twice.
+    #[error("{stream}: the state of {node} was said to be lost, which it is not, or was said before")]
+    StateLost {
+        /// The stream.
+        stream: StreamId,
+        /// The agent.
+        node: NodeId,
+    },
     /// A member that was never given up was told that packets are gone.
     #[error("{stream}: member {member} missed {packets} packets, and was never given up")]
     Skipped {
@@ -131,6 +139,8 @@ pub(super) struct Model {
     failing: BTreeSet<StreamId>,
     /// How many filters packets of a stream pass on their way down.
     hops: BTreeMap<StreamId, RangeInclusive<u64>>,
+    /// What was said to be lost.
+    states_lost: BTreeSet<(StreamId, NodeId)>,
     /// Members that joined when streams were open: they are not in the first waves, and miss packets.
     joining: RankSet,
     next: BTreeMap<StreamId, Wave>,
@@ -272,6 +282,23 @@ impl Model {
 
     pub(super) fn lost(&mut self, members: &RankSet) {
         self.lost = self.lost.union(members);
+    }
+
+    pub(super) fn is_failing(&self, stream: StreamId) -> bool {
+        self.failing.contains(&stream)
+    }
+
+    /// The front-end was told that what a filter knew is lost.
+    pub(super) fn state_lost(&mut self, stream: StreamId, node: NodeId, is_wrong: bool) -> Result<(), Broken> {
+        self.states_lost.insert((stream, node));
+        if is_wrong || !self.failing.contains(&stream) {
+            return Err(Broken::StateLost { stream, node });
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_state_lost(&self, stream: StreamId, node: NodeId) -> bool {
+        self.states_lost.contains(&(stream, node))
     }
 
     /// In place of a packet a member has heard that a filter failed in it.

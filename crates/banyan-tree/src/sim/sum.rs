@@ -4,7 +4,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::Wave;
-use crate::reduce::Place;
+use crate::reduce::{Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
@@ -84,6 +84,11 @@ impl Sum {
 }
 
 impl Transformation for Sum {
+    /// Those that fail now and then say so, for the sake of what is told of it; they keep nothing.
+    fn recovery(&self) -> Recovery {
+        if self.fails { Recovery::Lost } else { Recovery::Recomputed }
+    }
+
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
         let Some(part) = parts.first() else { return Err(TransformationError("there is nothing to add".into())) };
         if self.place.is_some_and(|expected| expected != place) {

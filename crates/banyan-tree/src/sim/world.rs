@@ -1,6 +1,6 @@
 //! The world of a simulation: nodes, wires, time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::network::{Arrival, End, SILENCE, Wire, WireId};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Candidate};
+use crate::message::{Ancestor, Ancestry, Candidate, Place};
 use crate::node::{Action, Chance, LinkFigures, Node, NodeCounters, NodeOptions, Report};
 use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
@@ -88,6 +88,8 @@ pub(super) struct World<'p, 't> {
     pub(super) packets_sent: Vec<u64>,
     /// Streams that were closed, with their members.
     closed: Vec<(StreamId, RankSet)>,
+    /// Agents above members of a stream whose filters lose their state, when it was opened at the beginning.
+    holders: BTreeSet<(StreamId, NodeId)>,
     /// Members that join later.
     joining: Vec<usize>,
     died: RankSet,
@@ -124,6 +126,7 @@ impl<'p, 't> World<'p, 't> {
             streams: Vec::new(),
             packets_sent: vec![0; plan.streams],
             closed: Vec::new(),
+            holders: BTreeSet::new(),
             joining: Vec::new(),
             died: RankSet::new(),
             last_fault: Time(0),
@@ -203,12 +206,25 @@ impl<'p, 't> World<'p, 't> {
                 continue;
             }
             let stream = self.open(at, &set)?;
+            if self.model.is_failing(stream) {
+                self.holders.extend(self.agents_above(&set).into_iter().map(|agent| (stream, agent)));
+            }
             self.streams.push((stream, set));
         }
         for node in (0..self.nodes.len()).filter(|node| *node == 0 || self.nodes[*node].rank.is_some()) {
             self.agenda.add(self.now, Happening::Program(node));
         }
         self.act(0)
+    }
+
+    /// The agents above some members who are there.
+    fn agents_above(&self, members: &RankSet) -> BTreeSet<NodeId> {
+        let places: BTreeMap<NodeId, Place> =
+            self.nodes[0].node.places().into_iter().map(|place| (place.node, place)).collect();
+        let is_member = |place: &&Place| place.rank.is_some_and(|rank| members.contains(rank));
+        let parent = |place: &Place| places.get(&place.parent).copied();
+        let members = places.values().filter(is_member);
+        members.flat_map(|place| std::iter::successors(parent(place), parent)).map(|agent| agent.node).collect()
     }
 
     fn open(&mut self, at: usize, members: &RankSet) -> Result<StreamId, Broken> {
@@ -332,6 +348,12 @@ impl<'p, 't> World<'p, 't> {
                 if let Some(rank) = self.nodes[node].rank {
                     self.model.skipped(stream, rank, packets)?;
                 }
+            }
+            Report::StateLost { stream, node: lost, .. } => {
+                // One that lives may be given up and come back.
+                let is_wrong = self.nodes[lost.0 as usize].is_alive || self.model.is_state_lost(stream, lost);
+                let is_wrong = is_wrong && self.plan.faults.only_deaths;
+                self.model.state_lost(stream, lost, is_wrong)?;
             }
             Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
             Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
@@ -615,6 +637,11 @@ impl<'p, 't> World<'p, 't> {
             && self.streams.iter().all(|(stream, members)| {
                 let anyone = !members.is_disjoint(&alive);
                 !anyone || self.is_stream_done(*stream, &members.intersection(&alive))
+            })
+            && self.holders.iter().all(|(stream, agent)| {
+                self.nodes[agent.0 as usize].is_alive
+                    || self.closed.iter().any(|(closed, _)| closed == stream)
+                    || self.model.is_state_lost(*stream, *agent)
             })
             && self.streams.iter().all(|(stream, members)| {
                 members.intersection(&alive).iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)

@@ -4,9 +4,9 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH, GONE, HURRY,
-    MEMBERS, MORE, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES,
-    SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
+    GONE, HURRY, MEMBERS, MORE, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN,
+    SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -45,9 +45,7 @@ impl Layout {
             HURRY => Layout::about_stream("a request to hurry"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
             RECORD => Layout { format: true, flags: PARTIAL | APART, ..Layout::numbered("a record") },
-            SCATTER => {
-                Layout { format: true, flags: PARTIAL | SIZES | APART, ..Layout::numbered("records for each") }
-            }
+            SCATTER => Layout { format: true, flags: PARTIAL | SIZES | APART, ..Layout::numbered("records for each") },
             FAILED => Layout::numbered("a failed record"),
             OPEN => Layout::numbered("the opening of a stream"),
             CLOSE => Layout::numbered("the end of a stream"),

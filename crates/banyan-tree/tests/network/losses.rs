@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_tree::{Network, Report, Stream};
+use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
@@ -43,6 +43,33 @@ pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
         assert_eq!(expect_wave(&stream, number).members().len(), 8);
     }
     finish(network, stream);
+}
+
+pub(crate) fn what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost() {
+    let network = network("2x2", "serve");
+    let plain = network.open(&network.everyone(), SUMS).unwrap();
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Agents, "tally", "").down("tally", "all");
+    let counted = network.open(&network.everyone(), options).unwrap();
+    order(&plain, 0, 1, 0);
+    expect_wave(&plain, 0);
+    kill(workers()[0]);
+    let (mut adrift, mut lost) = (None, Vec::new());
+    while lost.len() < 2 {
+        match network.next_event(deadline()).expect("the loss is told") {
+            // The first of them; then come those below it.
+            Report::Adrift(node) => _ = adrift.get_or_insert(node),
+            Report::StateLost { stream, node, direction, filter } => {
+                assert_eq!((stream, Some(node)), (counted.id(), adrift));
+                lost.push((direction, filter));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(lost, [(Direction::Up, "tally".to_owned()), (Direction::Down, "tally all".to_owned())]);
+    order(&plain, 1, 1, 0);
+    assert_eq!(expect_wave(&plain, 1).members().len(), 4, "no wave is lost with it");
+    drop(counted);
+    finish(network, plain);
 }
 
 pub(crate) fn agents_of_256_members_killed_during_pipelined_waves_lose_none() {

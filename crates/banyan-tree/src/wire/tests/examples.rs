@@ -40,11 +40,8 @@ fn tcp(port: u16) -> Arc<[Address]> {
 #[test]
 fn a_set_travels_once_whichever_message_names_it_first() {
     let everyone = set(0..64);
-    let opening = Opening {
-        stream: StreamId(1),
-        members: Arc::clone(&everyone),
-        options: StreamOptions::reduce("max(value)"),
-    };
+    let opening =
+        Opening { stream: StreamId(1), members: Arc::clone(&everyone), options: StreamOptions::reduce("max(value)") };
     let packet = Packet::Open(Arc::new(opening));
     let open = Message::Packet { stream: StreamId::CONTROL, sequence: 0, packet };
     let sent = [open, run(&everyone, 8, 2), run(&set(0..64), 8, 2), run(&set(0..63), 8, 2)];

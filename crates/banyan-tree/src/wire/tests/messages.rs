@@ -86,8 +86,11 @@ fn records() -> impl Strategy<Value = Bodies> {
 }
 
 fn stream_options() -> impl Strategy<Value = StreamOptions> {
-    (filters(), filters(), synchronisation())
-        .prop_map(|(up, down, synchronisation)| StreamOptions { up, down, synchronisation })
+    (filters(), filters(), synchronisation()).prop_map(|(up, down, synchronisation)| StreamOptions {
+        up,
+        down,
+        synchronisation,
+    })
 }
 
 fn filters() -> impl Strategy<Value = Filtering> {
