@@ -20,6 +20,7 @@ use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, NoteError, s
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
+use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError};
 use crate::pending::{Pending, tick};
 use crate::record_reader::RecordReader;
@@ -69,7 +70,8 @@ pub struct Incoming {
 }
 
 impl BackEnd {
-    /// Joins the network whose agent has started this process, or the one that `BANYAN_TICKET` is a [`Ticket`] for.
+    /// Joins the network whose agent has started this process; or the one that `BANYAN_INVITATION` is an [`Invitation`]
+    /// to; or the one that `BANYAN_TICKET` is a [`Ticket`] for.
     ///
     /// # Errors
     /// When no agent of a network has started this process and there is no ticket, or it has joined before.
@@ -86,6 +88,9 @@ impl BackEnd {
         let socket = match extension_socket() {
             Ok(socket) => socket,
             Err(JoinError::NoExtension) => {
+                if let Some(invitation) = Invitation::from_env()? {
+                    return BackEnd::replace_with(&invitation, filters);
+                }
                 return match Ticket::from_env() {
                     Ok(ticket) => BackEnd::attach_with(&ticket, filters),
                     Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
@@ -121,15 +126,36 @@ impl BackEnd {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        let mut back_end = BackEnd::of(&note, None, Some(member), filters)?;
+        BackEnd::of(&note, None, Some(member), filters)?.taken_in()
+    }
+
+    /// Takes the place of a member that is lost, with its rank. What was sent on its streams before is over for this
+    /// process; waves that the one before it has contributed to are not contributed to again.
+    ///
+    /// # Errors
+    /// When no node of the network takes this one in.
+    pub fn replace(invitation: &Invitation) -> Result<BackEnd, TreeError> {
+        BackEnd::replace_with(invitation, Filters::default())
+    }
+
+    /// As [`replace`](Self::replace), with filters of one's own.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    pub fn replace_with(invitation: &Invitation, filters: Filters) -> Result<BackEnd, TreeError> {
+        BackEnd::of(&invitation.note, None, None, filters)?.taken_in()
+    }
+
+    /// Waits until some node is the parent.
+    fn taken_in(mut self) -> Result<BackEnd, TreeError> {
         let deadline = Instant::now() + INVITATION_TIME;
-        while back_end.driver.node().parent().is_none() {
-            match back_end.wait(Some(deadline)) {
+        while self.driver.node().parent().is_none() {
+            match self.wait(Some(deadline)) {
                 Err(TreeError::TimedOut) => return Err(TreeError::Invitation("nobody took this member in".into())),
                 waited => waited?,
             }
         }
-        Ok(back_end)
+        Ok(self)
     }
 
     /// The member that a note is for, with its link to the agent that has started it.
@@ -145,6 +171,7 @@ impl BackEnd {
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
+        let node = node.in_life(invited.life);
         let mut driver = Driver::new(node, formats, Credentials::member(note))?;
         driver.learn_addresses(note.addresses());
         if let (Some(parent), Some(link)) = (note.above.first(), inherited) {

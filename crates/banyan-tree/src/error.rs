@@ -39,6 +39,17 @@ pub enum TreeError {
     /// The agent does not invite this process as agents do.
     #[error("the agent did not invite this process into its network: {0}")]
     Invitation(String),
+    /// Only members that are lost can be replaced.
+    #[error(
+        "member {rank} of {size} is there, may come back, or there is none; invite another process once Report::Lost has \
+         named it"
+    )]
+    NotLost {
+        /// The member.
+        rank: u32,
+        /// How many members the network was made with.
+        size: u32,
+    },
     /// The session has a problem.
     #[error(transparent)]
     Session(#[from] SessionError),

@@ -26,6 +26,7 @@ mod driver;
 mod error;
 mod format_book;
 mod ids;
+mod invitation;
 mod layout;
 mod message;
 mod network;
@@ -47,6 +48,7 @@ pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
+pub use invitation::Invitation;
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
 pub use network::{Communicator, Network, NetworkOptions, Stream, Wave};
 pub use node::{

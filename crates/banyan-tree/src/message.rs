@@ -29,6 +29,8 @@ pub enum Message {
         places: Vec<Place>,
         /// What it has of the streams.
         resumes: Vec<Resume>,
+        /// Whether the first of them has never had a parent: what was sent before is over for it.
+        is_new: bool,
     },
     /// Upwards: this node is not below me any more.
     Gone(Gone),
@@ -114,6 +116,8 @@ pub struct Attach {
     pub place: Place,
     /// Whether everyone refused already: take it although you are full.
     pub is_urgent: bool,
+    /// Whether it is a member that has never had a parent: what was sent before is over for it.
+    pub is_new: bool,
     /// Who is below it, each after its parent.
     pub below: Vec<Place>,
     /// What it has of the streams it knows.
@@ -136,6 +140,8 @@ pub struct Place {
 }
 
 /// How far a node and all below it have got with what comes down a stream.
+///
+/// In place of a number there may be [`NOW`](Resume::NOW).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
     /// The stream.
@@ -144,6 +150,16 @@ pub struct Resume {
     pub next: u64,
     /// The first packet that someone at or below it has not taken.
     pub received: u64,
+}
+
+impl Resume {
+    /// The packet that is next wherever this is heard: of a member that has just come, and needs none before.
+    pub const NOW: u64 = u64::MAX >> 1;
+
+    /// A member that has just come.
+    pub(crate) fn now(stream: StreamId) -> Resume {
+        Resume { stream, next: Resume::NOW, received: Resume::NOW }
+    }
 }
 
 /// A node that has lost its parent, or its life.

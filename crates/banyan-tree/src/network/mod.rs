@@ -47,10 +47,11 @@ use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
 use crate::combiner::Combiners;
-use crate::driver::{Above, Bell, Credentials, Driver, Note, outside_addresses};
+use crate::driver::{Above, Bell, Credentials, Driver, Invited, Note, outside_addresses};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
+use crate::invitation::Invitation;
 use crate::layout;
 use crate::message::Place;
 use crate::node::{Figures, Node, NodeCounters, Report};
@@ -62,6 +63,8 @@ const END_PATIENCE: Duration = Duration::from_millis(500);
 /// A tree of processes and this program at its root. Dropping it ends everything that it started.
 pub struct Network {
     shared: Arc<Shared>,
+    /// What everyone below is told.
+    note: Note,
     /// Ended last.
     session: Session,
 }
@@ -119,7 +122,7 @@ impl Network {
         if distribution.exe.is_some() {
             core.gather(&session, options.join_deadline)?;
         }
-        Ok(Network { shared: Arc::new(Shared::new(core)?), session })
+        Ok(Network { shared: Arc::new(Shared::new(core)?), note, session })
     }
 
     /// The session behind it: exit states and output of members, signals.
@@ -130,6 +133,42 @@ impl Network {
     /// What processes need to [attach](crate::BackEnd::attach); `None` if all members are started.
     pub fn ticket(&self) -> Option<&Ticket> {
         self.session.ticket()
+    }
+
+    /// What a process needs to take the place of a member that is lost, on whatever host and started by whomever: it is in
+    /// the waves of all streams from the next record on that they are sent. It is not part of the session, which goes on
+    /// to tell how the member's first process ended. Each process needs an invitation of its own.
+    ///
+    /// # Errors
+    /// When there is no such member, or it is there.
+    pub fn invitation(&self, rank: u32) -> Result<Invitation, TreeError> {
+        let size = self.session.size();
+        let mut core = self.shared.core();
+        if rank >= size || core.driver.node().members().contains(rank) {
+            return Err(TreeError::NotLost { rank, size });
+        }
+        let life = core.lives.entry(rank).or_default();
+        *life += 1;
+        let node = NodeId(self.session.layout().len() as u32 + 1 + rank);
+        let mut note = self.note.for_member(Invited { node, rank, size, life: *life });
+        // If its agent is there, that is the nearest.
+        let agent = self.agent_of(rank);
+        let place = core.driver.node().places().into_iter().find(|place| place.node == agent);
+        if let (Some(place), Some(addresses)) = (place, core.driver.addresses_of(agent)) {
+            let addresses = addresses.to_vec();
+            note.above.insert(0, Above { node: agent, level: place.level, addresses });
+        }
+        Ok(Invitation { note })
+    }
+
+    /// The agent that a member was started by, or attached to.
+    fn agent_of(&self, rank: u32) -> NodeId {
+        let mut members = 0;
+        let before = self.session.layout().iter().take_while(|agent| {
+            members += agent.members;
+            members <= rank
+        });
+        NodeId(before.count() as u32 + 1)
     }
 
     /// All members, also those that have not attached yet.

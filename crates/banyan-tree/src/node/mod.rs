@@ -200,8 +200,8 @@ pub struct Node {
     streams: BTreeMap<StreamId, Stream>,
     /// The last stream that was opened here.
     last_opened: StreamId,
-    /// Streams of which packets came before this node heard that they are open: the first such packet.
-    early: BTreeMap<StreamId, u64>,
+    /// Streams that the parent spoke of before this node heard that they are open.
+    early: BTreeMap<StreamId, Early>,
     /// Children that spoke of a stream before this node heard of it.
     early_children: BTreeSet<(LinkId, StreamId)>,
     root: Option<Root>,
@@ -209,7 +209,16 @@ pub struct Node {
     actions: VecDeque<Action>,
 }
 
-/// Streams of which packets may come before they are open here.
+/// What was said of a stream before it was open here.
+#[derive(Debug, Default)]
+struct Early {
+    /// The first packet that came.
+    packet: Option<u64>,
+    /// The first wave that the front-end had not taken.
+    acknowledged: Wave,
+}
+
+/// Streams that may be spoken of before they are open here.
 const EARLY_STREAMS: usize = 1024;
 
 /// Children of a node that its grandchildren may turn to, at most.
@@ -235,6 +244,13 @@ impl Node {
         let chance = Chance::new(options.seed.rotate_left(32) ^ u64::from(id.0));
         let ascent = Ascent::seeking(level, ancestry, chance);
         Node::new(id, rank, options, transformations, ascent)
+    }
+
+    /// The same member, as its process of this number: 0 is the first. Whatever its predecessors have sent counts for it.
+    #[must_use]
+    pub fn in_life(mut self, life: u32) -> Node {
+        self.epoch = Epoch::before(life);
+        self
     }
 
     fn new(
@@ -268,6 +284,11 @@ impl Node {
     /// Its id.
     pub fn id(&self) -> NodeId {
         self.id
+    }
+
+    /// Which of the processes that have been this member it is.
+    pub(crate) fn life(&self) -> u32 {
+        self.epoch.life()
     }
 
     /// Its parent, while it has one.

@@ -11,8 +11,8 @@ use super::ledger::Ledger;
 use super::log::{Log, Taken};
 use super::patience::Patience;
 use super::records::Records;
-use super::stream::Stream;
-use super::{EARLY_STREAMS, Node, Report};
+use super::stream::{Caution, Stream};
+use super::{EARLY_STREAMS, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
 use crate::reduce::Place;
@@ -104,6 +104,7 @@ impl Node {
             return Err(SendError::Full);
         }
         let sequence = known.log.next();
+        self.await_newcomers(stream);
         let packet = self.descend(stream, sequence, packet);
         if let Packet::Failed { cause, .. } = packet {
             return Err(TransformationError(cause.to_string()).into());
@@ -185,9 +186,15 @@ impl Node {
 
     /// Remembers the first packet that is to be had of a stream this node has not heard of: it will ask for it again.
     fn note_early_packet(&mut self, id: StreamId, first: u64) {
-        if id > self.last_opened && self.early.len() < EARLY_STREAMS {
-            self.early.entry(id).or_insert(first);
+        if let Some(early) = self.early(id) {
+            early.packet.get_or_insert(first);
         }
+    }
+
+    /// What was said of a stream that this node has not heard of.
+    pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
+        let is_early = id > self.last_opened && self.early.len() < EARLY_STREAMS;
+        is_early.then(|| self.early.entry(id).or_default())
     }
 
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
@@ -211,6 +218,7 @@ impl Node {
         let transformation = self.make_filter(id, opening.options.upward(place, level).unwrap_or_default());
         let mut stream = Stream::new(Arc::clone(opening), transformation);
         stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, text));
+        stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
         stream.filters_own = place == Place::Member && opening.options.filters_at_members();
         match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
@@ -236,11 +244,14 @@ impl Node {
         }
         self.last_opened = self.last_opened.max(id);
         self.early_children.retain(|(_, early)| *early > id);
-        let early = self.early.remove(&id);
+        let Early { packet: early, acknowledged } = self.early.remove(&id).unwrap_or_default();
         if let Some(first) = early {
             stream.log.start_at(first);
         }
         self.streams.insert(id, stream);
+        if acknowledged > Wave(0) {
+            self.acknowledge(id, acknowledged);
+        }
         if let Some(from) = early {
             self.send_up(Message::Resend { stream: id, from });
         }
@@ -302,8 +313,11 @@ impl Node {
                 }
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
                 log.add_child(link, next, received);
-                // The first who takes part here decides where this log begins; the parent hears of the same packet.
-                log.start_at(next);
+                // The first who takes part here decides where this log begins; the parent hears of the same packet. One
+                // that begins with the next has no say: the parent knows which that is.
+                if next != Resume::NOW {
+                    log.start_at(next);
+                }
             } else if let Some(resume) = resume {
                 log.lower_received(link, resume.received);
             }
@@ -383,6 +397,8 @@ impl Node {
     /// Tells a new parent how far all below are: they may have got on since it was asked.
     pub(super) fn tell_received(&mut self, id: StreamId) {
         let until = match self.streams.get(&id) {
+            // A member that has just come does not know yet where it begins.
+            Some(stream) if self.rank.is_some() && !stream.log.is_started() => return,
             Some(stream) => self.received(stream),
             None => self.control.received_by_children().unwrap_or(self.control.next()),
         };

@@ -96,6 +96,11 @@ impl Records {
         self.on_their_way = 0;
     }
 
+    /// Other processes are these members now, and number their records from the first.
+    pub(super) fn begin_again(&mut self, members: &RankSet) {
+        members.iter().for_each(|rank| _ = self.seen.remove(&rank));
+    }
+
     pub(super) fn forget_child(&mut self, link: LinkId) {
         self.untold.remove(&link);
     }

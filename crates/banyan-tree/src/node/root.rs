@@ -1,12 +1,12 @@
 //! What only the front-end knows: who is adrift, who is lost, and whom each stream waits for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
 
 use super::figures::Inquiry;
+use super::ledger::Ledger;
 use super::{Node, Report};
 use crate::ids::{NodeId, StreamId, Time};
 use crate::message::{Gone, Place, Resume};
@@ -162,16 +162,54 @@ impl Node {
         let has_settled = std::mem::take(&mut root.has_settled);
         if is_changed {
             let present = root.present.clone();
-            for stream in self.streams.values_mut() {
-                let expected = stream.opening.members.intersection(&present);
-                if let Some(ledger) = &mut stream.ledger {
-                    ledger.expect(Arc::new(expected));
+            let mut with_newcomers = Vec::new();
+            for (id, stream) in &mut self.streams {
+                let present = stream.opening.members.intersection(&present);
+                let Some(ledger) = &mut stream.ledger else { continue };
+                ledger.set_present(&present);
+                if stream.log.next() == 0 && ledger.has_nothing() {
+                    // Nothing was sent either way: they are in time.
+                    ledger.expect_newcomers();
                 }
+                with_newcomers.extend(ledger.has_newcomers().then_some(*id));
             }
+            // So that they contribute to waves that are not over.
+            with_newcomers.into_iter().for_each(|id| self.acknowledge_whole(id));
         }
         if is_changed || has_settled {
             self.stream_ids().into_iter().for_each(|id| self.pump_down(id));
         }
+    }
+
+    /// At the front-end, before something is sent on a stream: members that have come since the last time are waited for
+    /// from the wave on that is next now, which they hear of first.
+    pub(super) fn await_newcomers(&mut self, id: StreamId) {
+        let ledger = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut());
+        let Some(ledger) = ledger.filter(|ledger| ledger.has_newcomers()) else { return };
+        ledger.expect_newcomers();
+        self.acknowledge_whole(id);
+    }
+
+    /// Tells everyone that the waves which are whole are over, although the program may not have taken them all.
+    fn acknowledge_whole(&mut self, id: StreamId) {
+        let next = self.streams.get(&id).and_then(|stream| stream.ledger.as_ref()).map(Ledger::next);
+        next.into_iter().for_each(|next| self.acknowledge(id, next));
+    }
+
+    /// At the front-end: another process is these members now.
+    pub(super) fn replaced(&mut self, members: &RankSet) {
+        let Some(root) = &mut self.root else { return };
+        let members = members.intersection(&root.present);
+        if members.is_empty() {
+            return;
+        }
+        root.present = root.present.difference(&members);
+        root.is_changed = true;
+        for records in self.streams.values_mut().filter_map(|stream| stream.records.as_mut()) {
+            records.begin_again(&members);
+        }
+        self.report(Report::Lost(members));
+        self.expect();
     }
 
     /// At the front-end: the members that are there, or may come back.

@@ -17,6 +17,19 @@ use crate::message::{Opening, Packet};
 use crate::run::Run;
 use crate::transformation::Transformation;
 
+/// How far a process before this one, which was the same member, may have contributed. Below that nobody may combine what
+/// this one sends: of two contributions of one member to a wave, which both were combined with others', none could be told
+/// from the other. By themselves they can, and the front-end takes the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caution {
+    /// There was none.
+    None,
+    /// That follows from where this one begins.
+    Unknown,
+    /// Up to this wave at most.
+    Until(Wave),
+}
+
 pub(super) struct Stream {
     pub(super) opening: Arc<Opening>,
     /// What becomes of contributions to waves.
@@ -66,6 +79,8 @@ pub(super) struct Stream {
     /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
     pub(super) taken: Wave,
     pub(super) taken_bytes: usize,
+    /// At a member: whether a process before it may have contributed to the waves it contributes to.
+    pub(super) caution: Caution,
     /// At a member: the set of itself alone.
     pub(super) own: Option<Arc<RankSet>>,
 }
@@ -96,6 +111,7 @@ impl Stream {
             is_eager: false,
             taken: Wave(0),
             taken_bytes: 0,
+            caution: Caution::None,
             own: None,
         }
     }
@@ -118,6 +134,21 @@ impl Stream {
 }
 
 impl Stream {
+    /// At a member: whether what it contributes next has to go by itself. Its predecessor was at most a window ahead of
+    /// what the front-end had taken, and may have heard of that sooner than this one.
+    pub(super) fn is_cautious(&mut self, window: u64) -> bool {
+        if self.caution == Caution::Unknown {
+            self.caution = Caution::Until(Wave(self.sent.0.saturating_add(2 * window)));
+        }
+        match self.caution {
+            Caution::Until(wave) if self.sent < wave => true,
+            _ => {
+                self.caution = Caution::None;
+                false
+            }
+        }
+    }
+
     /// The first wave that is still waited for here.
     pub(super) fn awaited(&self) -> Wave {
         self.ledger.as_ref().map_or(self.gathering.out(), Ledger::next)

@@ -175,6 +175,17 @@ impl Model {
         self.joining.insert(member);
     }
 
+    /// Members that are not in all waves, and do not get all packets, because they came later.
+    pub(super) fn joining(&self) -> &RankSet {
+        &self.joining
+    }
+
+    /// Another process is this member now.
+    pub(super) fn begins_again(&mut self, member: u32) {
+        self.joining.insert(member);
+        self.packets.retain(|(_, of), _| *of != member);
+    }
+
     pub(super) fn kind(&self, stream: StreamId) -> &Synchronisation {
         self.kinds.get(&stream).unwrap_or(&Synchronisation::All)
     }

@@ -21,7 +21,7 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
-    GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
+    GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
     REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
@@ -87,13 +87,14 @@ impl Decoder {
         let stream = StreamId(frame.stream);
         let mut reader = Reader::new(layout.name, &frame.payload);
         let message = match frame.kind {
-            ATTACH => attach(&mut reader, frame.flags & URGENT != 0)?,
+            ATTACH => attach(&mut reader, frame.flags)?,
             WELCOME => Message::Welcome(reader.ancestry()?.into()),
             REFUSE => Message::Refuse(reader.candidates()?),
             ANCESTRY => Message::Ancestry(reader.ancestry()?.into()),
             PLACED => {
                 let count = reader.u32("how many places there are")?;
-                Message::Placed { places: reader.places(count)?, resumes: reader.resumes()? }
+                let is_new = frame.flags & NEW != 0;
+                Message::Placed { places: reader.places(count)?, resumes: reader.resumes()?, is_new }
             }
             GONE => Message::Gone(Gone {
                 node: NodeId(frame.stream),
@@ -231,10 +232,12 @@ fn hear(frame: &Frame, layout: &Layout, book: &mut AddressBook) -> Result<(), Wi
     Ok(())
 }
 
-fn attach(reader: &mut Reader<'_>, is_urgent: bool) -> Result<Message, WireError> {
+fn attach(reader: &mut Reader<'_>, flags: u8) -> Result<Message, WireError> {
     let count = reader.u32("how many are below")?;
     let place = reader.place()?;
-    Ok(Message::Attach(Attach { place, is_urgent, below: reader.places(count)?, resumes: reader.resumes()? }))
+    let (is_urgent, is_new) = (flags & URGENT != 0, flags & NEW != 0);
+    let (below, resumes) = (reader.places(count)?, reader.resumes()?);
+    Ok(Message::Attach(Attach { place, is_urgent, is_new, below, resumes }))
 }
 
 /// The bodies: those that came apart, or else all that is left.

@@ -15,9 +15,9 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
-    COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE,
-    RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses,
-    opening, pieces, structure,
+    COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
+    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -58,9 +58,10 @@ impl Encoder {
             Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
             Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
             Message::Ancestry(ancestry) => self.push(frame(ANCESTRY, 0, 0), structure::ancestry(ancestry), out),
-            Message::Placed { places, resumes } => {
+            Message::Placed { places, resumes, is_new } => {
                 let payload = structure::places_and_resumes(places.len(), &[places], resumes);
-                self.push(frame(PLACED, 0, 0), payload, out);
+                let flags = if *is_new { NEW } else { 0 };
+                self.push(Frame { flags, ..frame(PLACED, 0, 0) }, payload, out);
             }
             Message::Gone(gone) => {
                 let flags = if gone.is_certain { CERTAIN } else { 0 };
@@ -87,8 +88,8 @@ impl Encoder {
     }
 
     fn attach(&self, attach: &Attach, out: &mut Vec<Frame>) {
-        let Attach { place, is_urgent, below, resumes } = attach;
-        let flags = if *is_urgent { URGENT } else { 0 };
+        let Attach { place, is_urgent, is_new, below, resumes } = attach;
+        let flags = if *is_urgent { URGENT } else { 0 } | if *is_new { NEW } else { 0 };
         let payload = structure::places_and_resumes(below.len(), &[&[*place], below], resumes);
         self.push(Frame { flags, ..frame(ATTACH, 0, 0) }, payload, out);
     }

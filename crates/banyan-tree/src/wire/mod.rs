@@ -12,10 +12,10 @@
 //! | [`MEMBERS`] | | number of the set | | a rank set |
 //! | [`ADDRESSES`] | | | | for each node: its id (32 bits), how many addresses (8 bits), the addresses |
 //! | [`BODIES`] | | | | the bodies of the message before, if that says that they are [`APART`] |
-//! | [`ATTACH`] | | | [`URGENT`] | how many are below (32 bits), the node's place, theirs, then resumes |
+//! | [`ATTACH`] | | | [`URGENT`], [`NEW`] | how many are below (32 bits), the node's place, theirs, then resumes |
 //! | [`WELCOME`], [`ANCESTRY`] | | | | for each ancestor: itself, how many children (32 bits), the children |
 //! | [`REFUSE`] | | | | candidates |
-//! | [`PLACED`] | | | | how many places (32 bits), the places, then resumes |
+//! | [`PLACED`] | | | [`NEW`] | how many places (32 bits), the places, then resumes |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
@@ -115,6 +115,8 @@ const PARTIAL: u8 = 2;
 const SIZES: u8 = 4;
 /// Flag of [`ATTACH`]: everyone has refused.
 const URGENT: u8 = 1;
+/// Flag of [`ATTACH`] and [`PLACED`]: the node is a member that has never had a parent.
+const NEW: u8 = 2;
 /// Flag of [`GONE`]: the node has ended.
 const CERTAIN: u8 = 1;
 /// Flag of [`RUN`] and [`RECORD`]: the bodies follow in [`BODIES`].

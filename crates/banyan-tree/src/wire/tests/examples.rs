@@ -161,7 +161,7 @@ fn who_asks_for_a_parent_says_where_it_can_be_reached() {
         let (node, parent) = (NodeId(node), NodeId(1));
         Place { node, parent, epoch: Epoch(1), level: Level(2), rank: None }
     };
-    let attach = Attach { place: place(4), is_urgent: true, below: vec![place(5)], resumes: Vec::new() };
+    let attach = Attach { place: place(4), is_urgent: true, is_new: false, below: vec![place(5)], resumes: Vec::new() };
     let mut theirs = AddressBook::new();
     let sent = [Message::Attach(attach)];
     let received = messages(&frames(&sent, &book, 1 << 20), &mut theirs).unwrap();

@@ -25,13 +25,19 @@ pub(super) fn any_message() -> impl Strategy<Value = Message> {
 
 fn about_tree() -> impl Strategy<Value = Message> {
     prop_oneof![
-        (any_place(), any::<bool>(), vec(any_place(), 0..600), resumes()).prop_map(
-            |(place, is_urgent, below, resumes)| Message::Attach(Attach { place, is_urgent, below, resumes })
+        (any_place(), any::<(bool, bool)>(), vec(any_place(), 0..600), resumes()).prop_map(
+            |(place, (is_urgent, is_new), below, resumes)| {
+                Message::Attach(Attach { place, is_urgent, is_new, below, resumes })
+            }
         ),
         ancestry().prop_map(|ancestry| Message::Welcome(ancestry.into())),
         ancestry().prop_map(|ancestry| Message::Ancestry(ancestry.into())),
         vec(candidate(), 0..20).prop_map(Message::Refuse),
-        (vec(any_place(), 0..600), resumes()).prop_map(|(places, resumes)| Message::Placed { places, resumes }),
+        (vec(any_place(), 0..600), resumes(), any::<bool>()).prop_map(|(places, resumes, is_new)| Message::Placed {
+            places,
+            resumes,
+            is_new
+        }),
         (any::<u32>(), any::<u32>(), any::<bool>(), resumes()).prop_map(|(node, epoch, is_certain, resumes)| {
             Message::Gone(Gone { node: NodeId(node), epoch: Epoch(epoch), is_certain, resumes })
         }),
