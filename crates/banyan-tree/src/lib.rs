@@ -25,6 +25,8 @@ mod combiner;
 mod driver;
 mod error;
 mod format_book;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod ids;
 mod invitation;
 mod layout;
@@ -50,7 +52,7 @@ pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use invitation::Invitation;
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
-pub use network::{Communicator, Network, NetworkOptions, Stream, Wave};
+pub use network::{Background, Communicator, Network, NetworkOptions, Stream, Wave};
 pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,

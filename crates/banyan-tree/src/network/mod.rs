@@ -27,8 +27,9 @@
 //! ```
 //!
 //! Whoever waits drives: there is no other thread on the way of a message. Several threads may use a network at once;
-//! one of those that wait drives for all.
+//! one of those that wait drives for all. [`Network::background`] drives while none does.
 
+mod background;
 mod options;
 mod shared;
 mod stream;
@@ -42,6 +43,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, Ticket};
 use banyan_link::{Secret, SessionId};
 
+pub use background::Background;
 pub use options::NetworkOptions;
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};

@@ -141,8 +141,12 @@ impl Node {
 
     /// The members at and below this node are not waited for any more.
     fn lose(&mut self, node: NodeId) {
-        let members = self.below.members_below(node);
-        self.tell_lost_state(node);
+        let below = self.below.subtree(node);
+        let members: RankSet = below.iter().filter_map(|place| place.rank).collect();
+        // Agents below it that live have found others by now.
+        for agent in below.iter().filter(|place| place.rank.is_none()) {
+            self.tell_lost_state(agent.node);
+        }
         let Some(root) = &mut self.root else { return };
         root.has_settled |= root.adrift.remove(&node).is_some();
         root.given_up.insert(node);

@@ -145,6 +145,22 @@ pub(crate) fn a_killed_member_is_missing_in_later_waves() {
     finish(network, stream);
 }
 
+pub(crate) fn a_background_thread_goes_on_while_the_front_end_computes() {
+    let network = network("1x3", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let background = network.background().unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 3, "who waits is told what has come");
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    kill(member);
+    // To look at its members drives nothing.
+    wait_until("the loss is noticed", Instant::now() + SPARE, || (network.members().len() == 2).then_some(()));
+    drop(background);
+    order(&stream, 1, 1, 0);
+    assert_eq!(expect_wave(&stream, 1).members().len(), 2);
+    finish(network, stream);
+}
+
 pub(crate) fn a_member_that_is_started_again_has_its_old_rank() {
     let network = network("2x2", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
