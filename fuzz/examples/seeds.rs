@@ -11,6 +11,7 @@ use banyan_ndr::file::{Writer, WriterOptions};
 use banyan_ndr::schema::{json_schema, xml_schema};
 use banyan_ndr::text::{to_json, to_xml};
 use banyan_ndr::{Buffer, ConvertOptions, DynRecord, Format, Limits, Plan, typed};
+use banyan_tree::fuzzing::polite_words;
 
 fn main() -> Result<(), Box<dyn Error>> {
     for number in 0..BUILT_IN {
@@ -20,8 +21,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         records(number, &format, &record)?;
         texts(number, &record)?;
     }
+    files()?;
     shared()?;
-    files()
+    wire()
 }
 
 /// A round between a hub and its spokes, and one in which somebody lies about how far a ring is written.
@@ -37,6 +39,16 @@ fn seed(target: &str, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     fs::create_dir_all(&directory)?;
     Ok(fs::write(directory.join(name), bytes)?)
+}
+
+/// What the peers of each kind of node say.
+fn wire() -> Result<(), Box<dyn Error>> {
+    for (number, words) in polite_words().into_iter().enumerate() {
+        for (kind, name) in ["agent", "front-end", "member"].into_iter().enumerate() {
+            seed("wire", &format!("{name}-{number}"), &[&[kind as u8], &words[..]].concat())?;
+        }
+    }
+    Ok(())
 }
 
 fn record_of(number: u8) -> Result<DynRecord, Box<dyn Error>> {

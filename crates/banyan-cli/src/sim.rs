@@ -77,7 +77,7 @@ pub(crate) struct Sim {
     /// The last stream is closed half way, and another opened in its place
     #[arg(long)]
     reopen: bool,
-    /// Inner nodes that are killed start again
+    /// Nodes that are killed start again
     #[arg(long)]
     restart: bool,
     /// Every second packet has a part for each member

@@ -69,7 +69,7 @@ struct Invitations {
 
 impl Invitations {
     fn of(&self, rank: u32) -> Note {
-        self.note.for_member(Invited { node: NodeId(self.first_member + rank), rank, size: self.size })
+        self.note.for_member(Invited { node: NodeId(self.first_member + rank), rank, size: self.size, life: 0 })
     }
 }
 

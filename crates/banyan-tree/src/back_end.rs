@@ -3,7 +3,7 @@
 //! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
 //! other travel together; [`flush`](BackEnd::flush) before computing for long.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -17,9 +17,10 @@ use bytes::Bytes;
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, NoteError, silent_links};
-use crate::error::TreeError;
+use crate::error::{TreeError, unfiltered};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
+use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError};
 use crate::pending::{Pending, tick};
 use crate::record_reader::RecordReader;
@@ -32,6 +33,9 @@ const INVITATION_TIME: Duration = Duration::from_secs(30);
 
 /// How much longer than the front-end waits for those who are adrift a member looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
+
+/// Events that are kept for a program that does not ask for them: the oldest go.
+const EVENTS: usize = 4096;
 
 /// A process that takes part in a network as a member.
 pub struct BackEnd {
@@ -49,6 +53,7 @@ pub struct BackEnd {
     /// When it was looked for what has come, by a sender's clock.
     looked: i64,
     patience: Duration,
+    events: VecDeque<Report>,
     is_over: bool,
     /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
     _attached: Option<Member>,
@@ -68,16 +73,29 @@ pub struct Incoming {
 }
 
 impl BackEnd {
-    /// Joins the network whose agent has started this process, or the one that `BANYAN_TICKET` is a [`Ticket`] for.
+    /// Joins the network whose agent has started this process; or the one that `BANYAN_INVITATION` is an [`Invitation`]
+    /// to; or the one that `BANYAN_TICKET` is a [`Ticket`] for.
     ///
     /// # Errors
     /// When no agent of a network has started this process and there is no ticket, or it has joined before.
     pub fn join() -> Result<BackEnd, TreeError> {
+        BackEnd::join_with(Filters::default())
+    }
+
+    /// As [`join`](Self::join), with filters of one's own: for streams that have filters at members
+    /// ([`Where::Members`](crate::Where::Members)), and for those of intervals.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn join_with(filters: Filters) -> Result<BackEnd, TreeError> {
         let socket = match extension_socket() {
             Ok(socket) => socket,
             Err(JoinError::NoExtension) => {
+                if let Some(invitation) = Invitation::from_env()? {
+                    return BackEnd::replace_with(&invitation, filters);
+                }
                 return match Ticket::from_env() {
-                    Ok(ticket) => BackEnd::attach(&ticket),
+                    Ok(ticket) => BackEnd::attach_with(&ticket, filters),
                     Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
                     Err(error) => Err(JoinError::from(error).into()),
                 };
@@ -87,7 +105,7 @@ impl BackEnd {
         let mut link = Link::inherited(socket, &silent_links(INVITATION_TIME));
         let note = invitation(&mut link)?;
         link.set_silence(note.members_silence());
-        let mut back_end = BackEnd::of(&note, Some(link), None)?;
+        let mut back_end = BackEnd::of(&note, Some(link), None, filters)?;
         back_end.turn(Some(Instant::now()))?;
         Ok(back_end)
     }
@@ -98,30 +116,65 @@ impl BackEnd {
     /// # Errors
     /// When no agent waits for members, or none of the network takes this one in.
     pub fn attach(ticket: &Ticket) -> Result<BackEnd, TreeError> {
+        BackEnd::attach_with(ticket, Filters::default())
+    }
+
+    /// As [`attach`](Self::attach), with filters of one's own.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_with(ticket: &Ticket, filters: Filters) -> Result<BackEnd, TreeError> {
         let member = Member::attach(ticket)?;
         if member.note().is_empty() {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        let mut back_end = BackEnd::of(&note, None, Some(member))?;
+        BackEnd::of(&note, None, Some(member), filters)?.taken_in()
+    }
+
+    /// Takes the place of a member that is lost, with its rank. What was sent on its streams before is over for this
+    /// process; waves that the one before it has contributed to are not contributed to again.
+    ///
+    /// # Errors
+    /// When no node of the network takes this one in.
+    pub fn replace(invitation: &Invitation) -> Result<BackEnd, TreeError> {
+        BackEnd::replace_with(invitation, Filters::default())
+    }
+
+    /// As [`replace`](Self::replace), with filters of one's own.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    pub fn replace_with(invitation: &Invitation, filters: Filters) -> Result<BackEnd, TreeError> {
+        BackEnd::of(&invitation.note, None, None, filters)?.taken_in()
+    }
+
+    /// Waits until some node is the parent.
+    fn taken_in(mut self) -> Result<BackEnd, TreeError> {
         let deadline = Instant::now() + INVITATION_TIME;
-        while back_end.driver.node().parent().is_none() {
-            match back_end.wait(Some(deadline)) {
+        while self.driver.node().parent().is_none() {
+            match self.wait(Some(deadline)) {
                 Err(TreeError::TimedOut) => return Err(TreeError::Invitation("nobody took this member in".into())),
                 waited => waited?,
             }
         }
-        Ok(back_end)
+        Ok(self)
     }
 
     /// The member that a note is for, with its link to the agent that has started it.
-    fn of(note: &Note, inherited: Option<Link>, attached: Option<Member>) -> Result<BackEnd, TreeError> {
+    fn of(
+        note: &Note,
+        inherited: Option<Link>,
+        attached: Option<Member>,
+        filters: Filters,
+    ) -> Result<BackEnd, TreeError> {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
-        let combiners = Arc::new(Combiners::new(Filters::default(), formats.clone()));
+        let combiners = Arc::new(Combiners::new(filters, formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
+        let node = node.in_life(invited.life);
         let mut driver = Driver::new(node, formats, Credentials::member(note))?;
         driver.learn_addresses(note.addresses());
         if let (Some(parent), Some(link)) = (note.above.first(), inherited) {
@@ -138,6 +191,7 @@ impl BackEnd {
             last: StreamId::CONTROL,
             looked: 0,
             patience: note.options.adrift * ADRIFT_TIMES,
+            events: VecDeque::new(),
             is_over: false,
             _attached: attached,
         })
@@ -156,12 +210,12 @@ impl BackEnd {
     /// Waits for the next record, of whatever stream. What was sent before goes out first.
     ///
     /// # Errors
-    /// When the deadline passes, or the network ends.
+    /// When the deadline passes, a filter on the way could make nothing of the record, or the network ends.
     pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
         self.hand_over()?;
         loop {
             if let Some(incoming) = self.take() {
-                return Ok(incoming);
+                return incoming;
             }
             self.wait(deadline)?;
         }
@@ -170,17 +224,25 @@ impl BackEnd {
     /// The next record that has come already, if there is one.
     ///
     /// # Errors
-    /// When the network has ended.
+    /// When a filter on the way could make nothing of the record, or the network has ended.
     pub fn try_recv(&mut self) -> Result<Option<Incoming>, TreeError> {
         if let Some(incoming) = self.take() {
-            return Ok(Some(incoming));
+            return incoming.map(Some);
         }
         self.hand_over()?;
         self.turn(Some(Instant::now()))?;
         match self.take() {
             None if self.is_over => Err(TreeError::Ended),
-            incoming => Ok(incoming),
+            incoming => incoming.transpose(),
         }
+    }
+
+    /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), or a filter of
+    /// its own that failed ([`Report::Uncombined`]). Does not wait.
+    pub fn next_event(&mut self) -> Option<Report> {
+        self.driver.prepare(None);
+        self.note_reports();
+        self.events.pop_front()
     }
 
     /// The value in a record.
@@ -344,15 +406,16 @@ impl BackEnd {
         self.turn(Some(Instant::now()))
     }
 
-    fn take(&mut self) -> Option<Incoming> {
+    fn take(&mut self) -> Option<Result<Incoming, TreeError>> {
         let last = self.last;
         let streams: Vec<StreamId> = self.driver.node().streams().map(|opening| opening.stream).collect();
         let after = streams.iter().filter(|stream| **stream > last);
         let before = streams.iter().filter(|stream| **stream <= last);
         for stream in after.chain(before) {
-            if let Some(Received { stream, tag, format, body }) = self.driver.node_mut().take_packet(*stream) {
+            if let Some(Received { stream, tag, record }) = self.driver.node_mut().take_packet(*stream) {
                 self.last = stream;
-                return Some(Incoming { stream, tag, format, body });
+                let unfiltered = |error| unfiltered(stream, tag, error);
+                return Some(record.map(|(format, body)| Incoming { stream, tag, format, body }).map_err(unfiltered));
             }
         }
         None
@@ -370,11 +433,19 @@ impl BackEnd {
 
     fn turn(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.driver.turn(deadline)?;
-        while let Some(report) = self.driver.report() {
-            self.is_over |= matches!(report, Report::Over);
-        }
+        self.note_reports();
         self.is_over |= self.driver.is_front_end_gone() || self.driver.adrift() > self.patience;
         Ok(())
+    }
+
+    fn note_reports(&mut self) {
+        while let Some(report) = self.driver.report() {
+            self.is_over |= matches!(report, Report::Over);
+            if self.events.len() == EVENTS {
+                self.events.pop_front();
+            }
+            self.events.push_back(report);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::format_book::FormatBook;
 use crate::ids::Wave;
 use crate::message::Opening;
 use crate::recycled::{Aligned, Recycled};
-use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place};
+use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError, Transformations};
@@ -61,8 +61,8 @@ impl Combiners {
     /// # Errors
     /// If there is no such filter, or no such field.
     pub fn alignment(&self, opening: &Opening, rank: u32) -> Result<Option<Alignment>, TransformationError> {
-        let Synchronisation::Interval(interval) = &opening.synchronisation else { return Ok(None) };
-        let (_, filter) = self.filter(&opening.transformation)?;
+        let Synchronisation::Interval(interval) = &opening.options.synchronisation else { return Ok(None) };
+        let (_, filter) = self.filter(opening.options.of_intervals())?;
         Alignment::new(interval.clone(), filter, rank).map(Some).map_err(failed)
     }
 
@@ -101,6 +101,10 @@ impl Transformation for Timed {
         // Runs of less than centuries.
         self.time.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
         combined
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.combiner.filter.recovery()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::format_book::TooManyFormats;
 use crate::ids::{StreamId, Wave};
 use crate::reduce::AlignmentError;
 use crate::topology::TopologyError;
+use crate::transformation::TransformationError;
 
 /// Why a caller does not get what it asked for.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,17 @@ pub enum TreeError {
     /// The agent does not invite this process as agents do.
     #[error("the agent did not invite this process into its network: {0}")]
     Invitation(String),
+    /// Only members that are lost can be replaced.
+    #[error(
+        "member {rank} of {size} is there, may come back, or there is none; invite another process once Report::Lost has \
+         named it"
+    )]
+    NotLost {
+        /// The member.
+        rank: u32,
+        /// How many members the network was made with.
+        size: u32,
+    },
     /// The session has a problem.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -77,6 +89,16 @@ pub enum TreeError {
         /// Why.
         cause: String,
     },
+    /// A filter could make nothing of a record on its way down.
+    #[error("{stream}: a record with tag {tag} did not pass its filters on the way down: {cause}")]
+    Unfiltered {
+        /// The stream.
+        stream: StreamId,
+        /// The record's tag.
+        tag: u32,
+        /// Why.
+        cause: String,
+    },
     /// A record cannot be sent.
     #[error("the record cannot be encoded: {0}")]
     Encode(#[from] EncodeError),
@@ -95,4 +117,9 @@ pub enum TreeError {
     /// The system refused.
     #[error("the system refused: {0}")]
     System(#[from] std::io::Error),
+}
+
+#[cold]
+pub(crate) fn unfiltered(stream: StreamId, tag: u32, error: TransformationError) -> TreeError {
+    TreeError::Unfiltered { stream, tag, cause: error.0 }
 }

@@ -21,6 +21,21 @@ pub struct Level(pub u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(pub u32);
 
+impl Epoch {
+    /// Questions that a process has in one life, before those of the next; who needs more is taken for its successor.
+    const OF_A_LIFE: u32 = 1 << 16;
+
+    /// Before the first question of a life: that of a member's first process is 0.
+    pub(crate) fn before(life: u32) -> Epoch {
+        Epoch(life.saturating_mul(Epoch::OF_A_LIFE))
+    }
+
+    /// Which of a member's processes has asked.
+    pub(crate) fn life(self) -> u32 {
+        self.0 / Epoch::OF_A_LIFE
+    }
+}
+
 /// A link of one node, as its driver and the node call it between themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u64);

@@ -25,7 +25,10 @@ mod combiner;
 mod driver;
 mod error;
 mod format_book;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod ids;
+mod invitation;
 mod layout;
 mod message;
 mod network;
@@ -36,6 +39,7 @@ mod recycled;
 pub mod reduce;
 mod run;
 pub mod sim;
+mod stream_options;
 mod synchronisation;
 pub mod topology;
 mod transformation;
@@ -47,12 +51,14 @@ pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
+pub use invitation::Invitation;
 pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
-pub use network::{Communicator, Network, NetworkOptions, Stream, StreamOptions, Wave};
+pub use network::{Background, Communicator, Network, NetworkOptions, Stream, Wave};
 pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,
 };
 pub use run::{BadBodies, Bodies, Run};
+pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
 pub use transformation::{Transformation, TransformationError, Transformations};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
-use crate::synchronisation::Synchronisation;
+use crate::stream_options::StreamOptions;
 
 /// A message between a node and its parent.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub enum Message {
         places: Vec<Place>,
         /// What it has of the streams.
         resumes: Vec<Resume>,
+        /// Whether the first of them has never had a parent: what was sent before is over for it.
+        is_new: bool,
     },
     /// Upwards: this node is not below me any more.
     Gone(Gone),
@@ -114,6 +116,8 @@ pub struct Attach {
     pub place: Place,
     /// Whether everyone refused already: take it although you are full.
     pub is_urgent: bool,
+    /// Whether it is a member that has never had a parent: what was sent before is over for it.
+    pub is_new: bool,
     /// Who is below it, each after its parent.
     pub below: Vec<Place>,
     /// What it has of the streams it knows.
@@ -136,6 +140,8 @@ pub struct Place {
 }
 
 /// How far a node and all below it have got with what comes down a stream.
+///
+/// In place of a number there may be [`NOW`](Resume::NOW).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
     /// The stream.
@@ -144,6 +150,16 @@ pub struct Resume {
     pub next: u64,
     /// The first packet that someone at or below it has not taken.
     pub received: u64,
+}
+
+impl Resume {
+    /// The packet that is next wherever this is heard: of a member that has just come, and needs none before.
+    pub const NOW: u64 = u64::MAX >> 1;
+
+    /// A member that has just come.
+    pub(crate) fn now(stream: StreamId) -> Resume {
+        Resume { stream, next: Resume::NOW, received: Resume::NOW }
+    }
 }
 
 /// A node that has lost its parent, or its life.
@@ -197,6 +213,15 @@ pub enum Packet {
         format: FormatId,
         /// Its body.
         body: Bytes,
+        /// Whether a node above has made it, of what the front-end sent.
+        is_partial: bool,
+    },
+    /// On any other: in place of a record that a node above could make nothing of.
+    Failed {
+        /// The caller's tag.
+        tag: u32,
+        /// Why.
+        cause: Arc<str>,
     },
     /// On any other: a record for each of its members, of which a node gets those for the members below it.
     Scatter(Arc<Scatter>),
@@ -211,6 +236,8 @@ pub struct Scatter {
     pub members: Arc<RankSet>,
     /// One for each of them, in the order of ranks.
     pub bodies: Bodies,
+    /// Whether a node above has made them, of what the front-end sent.
+    pub is_partial: bool,
 }
 
 impl Packet {
@@ -219,6 +246,7 @@ impl Packet {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
             Packet::Scatter(scatter) => scatter.bodies.size() + size_of::<Packet>() + size_of::<Scatter>(),
+            Packet::Failed { cause, .. } => cause.len() + size_of::<Packet>(),
             Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
         }
     }
@@ -231,8 +259,6 @@ pub struct Opening {
     pub stream: StreamId,
     /// Its members.
     pub members: Arc<RankSet>,
-    /// What nodes do with the packets of a wave, in the words of whoever makes transformations.
-    pub transformation: String,
-    /// Whom its waves wait for.
-    pub synchronisation: Synchronisation,
+    /// What nodes do with its records, in the words of whoever makes transformations, and whom its waves wait for.
+    pub options: StreamOptions,
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::reduce::Place;
+use crate::reduce::{Place, Recovery};
 use crate::run::{Bodies, Run};
 
 /// Combines what came from several children into one.
@@ -21,6 +21,11 @@ pub trait Transformation: Send {
     /// If the first wave cannot be combined. Its parts then go on to the front-end one by one, which tries again and
     /// delivers the error in place of the wave.
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError>;
+
+    /// How its state comes back when its node dies.
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
 }
 
 /// Why contributions could not be combined.

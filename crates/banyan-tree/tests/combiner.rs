@@ -7,7 +7,9 @@ use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, Rec
 use banyan_tree::reduce::{
     Aligned, Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
 };
-use banyan_tree::{Bodies, Combiners, FormatBook, Opening, Run, StreamId, Transformation, Transformations, WaveNumber};
+use banyan_tree::{
+    Bodies, Combiners, FormatBook, Opening, Run, StreamId, StreamOptions, Transformation, Transformations, WaveNumber,
+};
 use proptest::prelude::*;
 
 /// A record of 24 bytes, in the byte order of some machine.
@@ -252,7 +254,9 @@ fn aligned(text: &str, records: &[(i64, i64)]) -> Contributions {
     let formats = FormatBook::new();
     let synchronisation = "interval time 10 from 100".parse().unwrap();
     let members = Arc::new(RankSet::from_iter([7]));
-    let opening = Opening { stream: StreamId(1), members, transformation: text.into(), synchronisation };
+    let (name, parameters) = text.split_once(' ').unwrap_or((text, ""));
+    let options = StreamOptions::filter(name, parameters).synchronised(synchronisation);
+    let opening = Opening { stream: StreamId(1), members, options };
     let mut alignment = combiners(&formats).alignment(&opening, 7).unwrap().unwrap();
     let (mut made, mut refused, mut made_format) = (Vec::new(), Vec::new(), FormatId::from_bytes([0; 16]));
     let mut add = |aligned: Option<Aligned>| {

@@ -112,7 +112,10 @@ fn next_wave(network: &Network, stream: &Stream, deadline: Option<Instant>) -> R
                 return Err(failure(&TreeError::TimedOut));
             }
             Err(TreeError::TimedOut) if network.members().is_empty() => {
-                return Err(Failure::with_status("the members on all hosts have ended before they answered", status::UNREACHABLE));
+                return Err(Failure::with_status(
+                    "the members on all hosts have ended before they answered",
+                    status::UNREACHABLE,
+                ));
             }
             Err(TreeError::TimedOut) => {}
             Err(error) => return Err(failure(&error)),

@@ -15,9 +15,9 @@ use clap::Args;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
+use crate::hosts::{HostChoice, time};
 use crate::output::Output;
 use crate::{speech, status};
-use crate::hosts::{HostChoice, time};
 use form::Form;
 pub(crate) use merge::filters;
 

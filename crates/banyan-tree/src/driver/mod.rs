@@ -142,6 +142,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(node: Node, formats: FormatBook, credentials: Credentials) -> io::Result<Driver> {
+        // A process that is the same member as one before it counts on from above.
+        let dials = u64::from(node.life()) << 32;
         Ok(Driver {
             node,
             formats,
@@ -157,7 +159,7 @@ impl Driver {
             reports: VecDeque::new(),
             begin: Instant::now(),
             tick_at: None,
-            dials: 0,
+            dials,
             look_at: None,
             unanswered: HashMap::new(),
             left: None,
@@ -191,6 +193,11 @@ impl Driver {
     /// Where others are.
     pub(crate) fn learn_addresses(&mut self, addresses: impl Iterator<Item = (NodeId, Arc<[Address]>)>) {
         addresses.for_each(|(node, addresses)| self.book.set(node, addresses));
+    }
+
+    /// Where a node is, as far as this process has heard.
+    pub(crate) fn addresses_of(&self, node: NodeId) -> Option<&Arc<[Address]>> {
+        self.book.get(node)
     }
 
     /// Opens a door on this host and, with `beyond`, one for other hosts; returns where they are.

@@ -56,6 +56,8 @@ pub(crate) struct Invited {
     pub(crate) node: NodeId,
     pub(crate) rank: u32,
     pub(crate) size: u32,
+    /// Which of the processes that have been this member it is, from 0.
+    pub(crate) life: u32,
 }
 
 /// A note that cannot be understood.
@@ -117,8 +119,8 @@ impl Note {
             addresses.iter().for_each(|address| push(&mut text, format_args!(" {address}")));
             text.push('\n');
         }
-        if let Some(Invited { node, rank, size }) = self.member {
-            push(&mut text, format_args!("member {} {rank} {size}\n", node.0));
+        if let Some(Invited { node, rank, size, life }) = self.member {
+            push(&mut text, format_args!("member {} {rank} {size} {life}\n", node.0));
         }
         text
     }
@@ -168,9 +170,9 @@ impl FromStr for Note {
                     options.seed = seed;
                 }),
                 "above" => read_above(&words).map(|node| above.push(node)),
-                "member" => numbers(&words).and_then(|[node, rank, size]: [u64; 3]| {
-                    let [node, rank, size] = [node, rank, size].map(u32::try_from);
-                    member = Some(Invited { node: NodeId(node.ok()?), rank: rank.ok()?, size: size.ok()? });
+                "member" => numbers(&words).and_then(|numbers: [u64; 4]| {
+                    let [node, rank, size, life] = numbers.map(|number| u32::try_from(number).ok());
+                    member = Some(Invited { node: NodeId(node?), rank: rank?, size: size?, life: life? });
                     Some(())
                 }),
                 _ => None,
@@ -233,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_note_reads_as_it_was_written() {
-        let invited = Invited { node: NodeId(12), rank: 4, size: 8 };
+        let invited = Invited { node: NodeId(12), rank: 4, size: 8, life: 1 };
         for note in [note(), note().for_member(invited), note().below(NodeId(4), Level(3), Vec::new())] {
             let read: Note = note.to_text().parse().unwrap();
             assert_eq!(read.to_text(), note.to_text());
@@ -243,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_member_does_not_learn_the_secret_of_the_network() {
-        let invited = Invited { node: NodeId(12), rank: 4, size: 8 };
+        let invited = Invited { node: NodeId(12), rank: 4, size: 8, life: 0 };
         let note = note();
         assert!(note.for_member(invited).secret != note.secret);
     }

@@ -27,8 +27,9 @@
 //! ```
 //!
 //! Whoever waits drives: there is no other thread on the way of a message. Several threads may use a network at once;
-//! one of those that wait drives for all.
+//! one of those that wait drives for all. [`Network::background`] drives while none does.
 
+mod background;
 mod options;
 mod shared;
 mod stream;
@@ -42,18 +43,21 @@ use std::time::{Duration, Instant};
 use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, Ticket};
 use banyan_link::{Secret, SessionId};
 
-pub use options::{NetworkOptions, StreamOptions};
+pub use background::Background;
+pub use options::NetworkOptions;
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
 use crate::combiner::Combiners;
-use crate::driver::{Above, Bell, Credentials, Driver, Note, outside_addresses};
+use crate::driver::{Above, Bell, Credentials, Driver, Invited, Note, outside_addresses};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
+use crate::invitation::Invitation;
 use crate::layout;
 use crate::message::Place;
 use crate::node::{Figures, Node, NodeCounters, Report};
+use crate::stream_options::StreamOptions;
 
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -61,6 +65,8 @@ const END_PATIENCE: Duration = Duration::from_millis(500);
 /// A tree of processes and this program at its root. Dropping it ends everything that it started.
 pub struct Network {
     shared: Arc<Shared>,
+    /// What everyone below is told.
+    note: Note,
     /// Ended last.
     session: Session,
 }
@@ -118,7 +124,7 @@ impl Network {
         if distribution.exe.is_some() {
             core.gather(&session, options.join_deadline)?;
         }
-        Ok(Network { shared: Arc::new(Shared::new(core)?), session })
+        Ok(Network { shared: Arc::new(Shared::new(core)?), note, session })
     }
 
     /// The session behind it: exit states and output of members, signals.
@@ -129,6 +135,42 @@ impl Network {
     /// What processes need to [attach](crate::BackEnd::attach); `None` if all members are started.
     pub fn ticket(&self) -> Option<&Ticket> {
         self.session.ticket()
+    }
+
+    /// What a process needs to take the place of a member that is lost, on whatever host and started by whomever: it is in
+    /// the waves of all streams from the next record on that they are sent. It is not part of the session, which goes on
+    /// to tell how the member's first process ended. Each process needs an invitation of its own.
+    ///
+    /// # Errors
+    /// When there is no such member, or it is there.
+    pub fn invitation(&self, rank: u32) -> Result<Invitation, TreeError> {
+        let size = self.session.size();
+        let mut core = self.shared.core();
+        if rank >= size || core.driver.node().members().contains(rank) {
+            return Err(TreeError::NotLost { rank, size });
+        }
+        let life = core.lives.entry(rank).or_default();
+        *life += 1;
+        let node = NodeId(self.session.layout().len() as u32 + 1 + rank);
+        let mut note = self.note.for_member(Invited { node, rank, size, life: *life });
+        // If its agent is there, that is the nearest.
+        let agent = self.agent_of(rank);
+        let place = core.driver.node().places().into_iter().find(|place| place.node == agent);
+        if let (Some(place), Some(addresses)) = (place, core.driver.addresses_of(agent)) {
+            let addresses = addresses.to_vec();
+            note.above.insert(0, Above { node: agent, level: place.level, addresses });
+        }
+        Ok(Invitation { note })
+    }
+
+    /// The agent that a member was started by, or attached to.
+    fn agent_of(&self, rank: u32) -> NodeId {
+        let mut members = 0;
+        let before = self.session.layout().iter().take_while(|agent| {
+            members += agent.members;
+            members <= rank
+        });
+        NodeId(before.count() as u32 + 1)
     }
 
     /// All members, also those that have not attached yet.
@@ -163,9 +205,8 @@ impl Network {
     /// # Errors
     /// When the text is no reduction, or this program does not know the filter.
     pub fn open(&self, communicator: &Communicator, options: impl Into<StreamOptions>) -> Result<Stream, TreeError> {
-        let StreamOptions { filter, synchronisation } = options.into();
         let mut core = self.shared.core();
-        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), &filter, synchronisation);
+        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), options.into());
         let id = opened.map_err(|error| TreeError::Open(error.to_string()))?;
         core.driver.prepare(None);
         Ok(Stream::new(&self.shared, id, &communicator.members))

@@ -1,12 +1,11 @@
-//! What can be chosen for a network and its streams.
+//! What can be chosen for a network.
 
 use std::time::Duration;
 
 use banyan_boot::SessionOptions;
 
 use crate::node::NodeOptions;
-use crate::reduce::{COLLECT, Filters, REDUCE};
-use crate::synchronisation::Synchronisation;
+use crate::reduce::Filters;
 use crate::topology::Spec;
 
 /// What can be chosen for a network; the defaults suit most.
@@ -61,51 +60,5 @@ impl NetworkOptions {
             *time = (*time).clamp(SHORTEST, LONGEST);
         }
         options
-    }
-}
-
-/// What is done with the records of a stream on their way up. A text is a reduction.
-///
-/// ```
-/// use std::time::Duration;
-/// use banyan_tree::{StreamOptions, Synchronisation};
-///
-/// let options = StreamOptions::reduce("max(temp)").synchronised(Synchronisation::Timeout(Duration::from_millis(50)));
-/// assert_eq!(StreamOptions::from("max(temp)").filter, options.filter);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StreamOptions {
-    /// The name of a filter, and behind a space its parameters.
-    pub filter: String,
-    /// Whom waves wait for.
-    pub synchronisation: Synchronisation,
-}
-
-impl StreamOptions {
-    /// A reduction: `max(temp), avg(load) by host`.
-    pub fn reduce(text: &str) -> StreamOptions {
-        StreamOptions::filter(REDUCE, text)
-    }
-
-    /// All records of a wave in one, with who sent each.
-    pub fn collect() -> StreamOptions {
-        StreamOptions::filter(COLLECT, "")
-    }
-
-    /// A filter of one's own, with its parameters.
-    pub fn filter(name: &str, parameters: &str) -> StreamOptions {
-        StreamOptions { filter: format!("{name} {parameters}"), synchronisation: Synchronisation::All }
-    }
-
-    /// The same with another synchronisation.
-    #[must_use]
-    pub fn synchronised(self, synchronisation: Synchronisation) -> StreamOptions {
-        StreamOptions { synchronisation, ..self }
-    }
-}
-
-impl From<&str> for StreamOptions {
-    fn from(reduction: &str) -> StreamOptions {
-        StreamOptions::reduce(reduction)
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Core {
     /// Waves that were taken from the node and not by the caller, by stream.
     pub(super) taken: HashMap<StreamId, Taken>,
     pub(super) events: VecDeque<Report>,
+    /// How many processes were invited to take the place of each member.
+    pub(super) lives: HashMap<u32, u32>,
     pub(super) is_over: bool,
 }
 
@@ -64,7 +66,14 @@ pub(super) struct Whole {
 
 impl Core {
     pub(super) fn new(driver: Driver) -> Core {
-        Core { driver, reader: RecordReader::default(), taken: HashMap::new(), events: VecDeque::new(), is_over: false }
+        Core {
+            driver,
+            reader: RecordReader::default(),
+            taken: HashMap::new(),
+            events: VecDeque::new(),
+            lives: HashMap::new(),
+            is_over: false,
+        }
     }
 
     /// Waits until all members have joined.

@@ -10,7 +10,7 @@ use banyan_ndr::{Format, Record};
 use bytes::Bytes;
 
 use super::shared::{Shared, Whole};
-use crate::error::TreeError;
+use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
 use crate::node::SendError;
 use crate::pending::{Pending, check_length};
@@ -47,7 +47,7 @@ impl Stream {
     /// Sends a record to all members. Waits while a member is too far behind.
     ///
     /// # Errors
-    /// When the record cannot be encoded, or the network has ended.
+    /// When the record cannot be encoded, the front-end's filter can make nothing of it, or the network has ended.
     pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
         let format = R::format();
         let mut body = Vec::new();
@@ -61,6 +61,7 @@ impl Stream {
             match core.driver.node_mut().multicast(self.id, tag, format.id(), body.clone()) {
                 Ok(()) => Some(Ok(())),
                 Err(SendError::Full) => None,
+                Err(SendError::Unfiltered(error)) => Some(Err(unfiltered(self.id, tag, error))),
                 Err(_) => Some(Err(TreeError::NoStream(self.id))),
             }
         })
@@ -86,6 +87,7 @@ impl Stream {
             match core.driver.node_mut().scatter(self.id, tag, bodies.clone()) {
                 Ok(()) => Some(Ok(())),
                 Err(SendError::Full) => None,
+                Err(SendError::Unfiltered(error)) => Some(Err(unfiltered(self.id, tag, error))),
                 Err(SendError::Parts { members, parts, .. }) => Some(Err(TreeError::Parts { members, parts })),
                 Err(_) => Some(Err(TreeError::NoStream(self.id))),
             }

@@ -113,6 +113,11 @@ impl Ascent {
         self.ancestry = merged.collect();
     }
 
+    /// Whether it has ever had a parent.
+    pub(super) fn had_parent(&self) -> bool {
+        self.had_parent
+    }
+
     /// Whether everyone was asked before, so that someone has to take this node.
     pub(super) fn is_urgent(&self) -> bool {
         self.passes > 0

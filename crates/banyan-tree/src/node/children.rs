@@ -21,7 +21,7 @@ impl Node {
         };
         self.note_early(link, &message);
         match message {
-            Message::Placed { places, resumes } => self.placed(link, places, resumes, now),
+            Message::Placed { places, resumes, is_new } => self.placed(link, places, resumes, is_new, now),
             // One that has moved is another's to speak of.
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
             Message::Gone(mut gone) => {
@@ -102,7 +102,7 @@ impl Node {
         self.send(link, Message::Welcome(self.childrens_ancestry()));
         let places: Vec<Place> =
             std::iter::once(Place { parent: self.id, ..place }).chain(attach.below.iter().copied()).collect();
-        self.placed(link, places, attach.resumes, now);
+        self.placed(link, places, attach.resumes, attach.is_new, now);
         // Only now that it is known where the child goes on may anything be dropped.
         if let Some(old) = old {
             self.forget_downwards(old);
@@ -120,7 +120,7 @@ impl Node {
     }
 
     /// A node with all below it is below this node now, over this link.
-    fn placed(&mut self, link: LinkId, places: Vec<Place>, resumes: Vec<Resume>, now: Time) {
+    fn placed(&mut self, link: LinkId, places: Vec<Place>, resumes: Vec<Resume>, is_new: bool, now: Time) {
         let Some(first) = places.first().copied() else { return };
         let is_outdated = self.below.epoch(first.node).is_some_and(|known| known > first.epoch);
         // Its parent may have moved on while this was on its way; then its parent has told of it by another way.
@@ -128,7 +128,8 @@ impl Node {
         if is_outdated || is_elsewhere {
             return;
         }
-        let was_known = self.below.get(first.node).is_some_and(|known| known.epoch < first.epoch);
+        let before = self.below.get(first.node).filter(|known| known.epoch < first.epoch);
+        let is_another = before.is_some_and(|before| before.epoch.life() < first.epoch.life());
         let known = self.known_resumes(first.node);
         for place in &places {
             self.below.place(*place);
@@ -146,10 +147,16 @@ impl Node {
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
         let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
+        if is_new && first.rank.is_some() {
+            self.begin_now(&mut resumes, &members);
+        }
         self.complete(&mut resumes, &[], &members);
         self.is_below_changed = true;
-        self.welcome_back(&places, was_known);
-        self.send_up(Message::Placed { places, resumes: resumes.clone() });
+        if is_another {
+            self.replaced(&members);
+        }
+        self.welcome_back(&places, before.is_some() && !is_another);
+        self.send_up(Message::Placed { places, resumes: resumes.clone(), is_new });
         for place in missing {
             self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
         }
@@ -205,6 +212,16 @@ impl Node {
             }
             let known = known.iter().find(|known| known.stream == *id);
             resumes.push(known.copied().unwrap_or(Resume { stream: *id, next: 0, received: 0 }));
+        }
+    }
+
+    /// Adds streams that a member which has just come belongs to: it begins with what is sent next.
+    fn begin_now(&self, resumes: &mut Vec<Resume>, members: &RankSet) {
+        for (id, stream) in &self.streams {
+            let is_told = resumes.iter().any(|told| told.stream == *id);
+            if !is_told && !stream.opening.members.is_disjoint(members) {
+                resumes.push(Resume::now(*id));
+            }
         }
     }
 

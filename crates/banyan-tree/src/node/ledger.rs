@@ -41,6 +41,8 @@ const FORGONE: usize = 2 * 4096;
 pub(super) struct Ledger {
     /// Whose contributions are waited for.
     expected: Arc<RankSet>,
+    /// Members that have come since, and have neither been sent anything nor contributed.
+    newcomers: RankSet,
     /// The first wave that is not whole.
     next: Wave,
     /// From `next` on.
@@ -60,6 +62,7 @@ impl Ledger {
     pub(super) fn new(expected: Arc<RankSet>) -> Ledger {
         Ledger {
             expected,
+            newcomers: RankSet::new(),
             next: Wave(0),
             pages: VecDeque::new(),
             whole: VecDeque::new(),
@@ -71,9 +74,31 @@ impl Ledger {
         }
     }
 
-    /// From now on these are waited for.
-    pub(super) fn expect(&mut self, expected: Arc<RankSet>) {
-        self.expected = expected;
+    /// These members are there now. Those that were not are waited for from when they are sent something, or contribute: who
+    /// has just come may have nothing to say.
+    pub(super) fn set_present(&mut self, present: &RankSet) {
+        self.newcomers = present.difference(&self.expected);
+        self.expect(self.expected.intersection(present));
+    }
+
+    /// Whether nobody has contributed anything so far.
+    pub(super) fn has_nothing(&self) -> bool {
+        self.next == Wave(0) && self.pages.is_empty()
+    }
+
+    /// Whether someone is there who is not waited for yet.
+    pub(super) fn has_newcomers(&self) -> bool {
+        !self.newcomers.is_empty()
+    }
+
+    /// From now on all who are there are waited for.
+    pub(super) fn expect_newcomers(&mut self) {
+        let newcomers = std::mem::take(&mut self.newcomers);
+        self.expect(self.expected.union(&newcomers));
+    }
+
+    fn expect(&mut self, expected: RankSet) {
+        self.expected = Arc::new(expected);
         self.sufficient = None;
         self.turn_pages();
     }
@@ -81,6 +106,11 @@ impl Ledger {
     /// Takes parts, all of the same waves, with all who are in them.
     pub(super) fn add(&mut self, parts: Vec<Run>, members: &Arc<RankSet>) {
         let Some(first) = parts.first() else { return };
+        if !self.newcomers.is_empty() && !self.newcomers.is_disjoint(members) {
+            let heard = self.newcomers.intersection(members);
+            self.newcomers = self.newcomers.difference(&heard);
+            self.expect(self.expected.union(&heard));
+        }
         if first.first == self.next && self.pages.is_empty() && self.suffices(members) {
             self.next = first.end();
             let members = Arc::clone(members);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use banyan_boot::RankSet;
 
 use crate::ids::LinkId;
-use crate::message::Packet;
+use crate::message::{Packet, Resume};
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -79,6 +79,17 @@ impl Log {
     /// A child takes part, from this packet on.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
         self.children.insert(link, Cursor { sent: next, reached: next, received });
+        if self.is_started {
+            self.begin_newcomers();
+        }
+    }
+
+    /// Children that begin with the next packet do so.
+    fn begin_newcomers(&mut self) {
+        let next = self.next();
+        for cursor in self.children.values_mut().filter(|cursor| cursor.sent == Resume::NOW) {
+            *cursor = Cursor { sent: next, reached: next, received: next };
+        }
     }
 
     pub(super) fn remove_child(&mut self, link: LinkId) {
@@ -118,7 +129,13 @@ impl Log {
         if !self.is_started {
             self.is_started = true;
             self.start = sequence;
+            self.begin_newcomers();
         }
+    }
+
+    /// Whether it is known where this log begins.
+    pub(super) fn is_started(&self) -> bool {
+        self.is_started
     }
 
     /// Appends the front-end's own packet.
@@ -126,6 +143,12 @@ impl Log {
         self.bytes += packet.size();
         self.scattered += usize::from(is_scattered(&packet));
         self.packets.push_back(packet);
+    }
+
+    /// Whether a packet of this number that has come is of use to anyone.
+    pub(super) fn needs(&self, sequence: u64, packet: &Packet) -> bool {
+        let is_kept = (self.start..self.next()).contains(&sequence);
+        !self.is_started || sequence <= self.next() && (!is_kept || is_scattered(packet))
     }
 
     /// Takes a packet from the parent: the children that need just this one, and whether it is new here.
@@ -159,6 +182,7 @@ impl Log {
             self.repeated.clear();
             self.start = until;
         }
+        self.begin_newcomers();
         let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < until.min(self.start));
         behind
             .map(|(link, cursor)| {

@@ -24,9 +24,11 @@ mod below;
 mod chance;
 mod children;
 mod counters;
+mod descent;
 mod end;
 mod figures;
 mod gathering;
+mod holders;
 mod kept;
 mod ledger;
 mod log;
@@ -60,6 +62,7 @@ pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::{Ancestry, Candidate, Message};
+use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
 /// Bounds and patience.
@@ -154,6 +157,18 @@ pub enum Report {
         /// What it did.
         cause: String,
     },
+    /// At the front-end: an agent has ended, or was given up, and with it what a filter of a stream knew there, which its
+    /// [`Recovery`](crate::reduce::Recovery) says is lost then. The waves themselves are not.
+    StateLost {
+        /// The stream.
+        stream: StreamId,
+        /// The agent.
+        node: NodeId,
+        /// Whether it was the filter of what comes up or of what goes down.
+        direction: Direction,
+        /// The filter, with its parameters.
+        filter: String,
+    },
     /// At an agent or member: the front-end has ended the network.
     Over,
     /// Contributions could not be combined here; they go on one by one.
@@ -185,8 +200,8 @@ pub struct Node {
     streams: BTreeMap<StreamId, Stream>,
     /// The last stream that was opened here.
     last_opened: StreamId,
-    /// Streams of which packets came before this node heard that they are open: the first such packet.
-    early: BTreeMap<StreamId, u64>,
+    /// Streams that the parent spoke of before this node heard that they are open.
+    early: BTreeMap<StreamId, Early>,
     /// Children that spoke of a stream before this node heard of it.
     early_children: BTreeSet<(LinkId, StreamId)>,
     root: Option<Root>,
@@ -194,7 +209,16 @@ pub struct Node {
     actions: VecDeque<Action>,
 }
 
-/// Streams of which packets may come before they are open here.
+/// What was said of a stream before it was open here.
+#[derive(Debug, Default)]
+struct Early {
+    /// The first packet that came.
+    packet: Option<u64>,
+    /// The first wave that the front-end had not taken.
+    acknowledged: Wave,
+}
+
+/// Streams that may be spoken of before they are open here.
 const EARLY_STREAMS: usize = 1024;
 
 /// Children of a node that its grandchildren may turn to, at most.
@@ -220,6 +244,13 @@ impl Node {
         let chance = Chance::new(options.seed.rotate_left(32) ^ u64::from(id.0));
         let ascent = Ascent::seeking(level, ancestry, chance);
         Node::new(id, rank, options, transformations, ascent)
+    }
+
+    /// The same member, as its process of this number: 0 is the first. Whatever its predecessors have sent counts for it.
+    #[must_use]
+    pub fn in_life(mut self, life: u32) -> Node {
+        self.epoch = Epoch::before(life);
+        self
     }
 
     fn new(
@@ -253,6 +284,11 @@ impl Node {
     /// Its id.
     pub fn id(&self) -> NodeId {
         self.id
+    }
+
+    /// Which of the processes that have been this member it is.
+    pub(crate) fn life(&self) -> u32 {
+        self.epoch.life()
     }
 
     /// Its parent, while it has one.

@@ -11,12 +11,14 @@ use super::ledger::Ledger;
 use super::log::{Log, Taken};
 use super::patience::Patience;
 use super::records::Records;
-use super::stream::Stream;
-use super::{EARLY_STREAMS, Node, Report};
+use super::stream::{Caution, Stream};
+use super::{EARLY_STREAMS, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
+use crate::reduce::Place;
+use crate::stream_options::StreamOptions;
 use crate::synchronisation::Synchronisation;
-use crate::transformation::TransformationError;
+use crate::transformation::{Transformation, TransformationError};
 
 /// Why something cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +40,9 @@ pub enum SendError {
         /// The records.
         parts: u32,
     },
+    /// The front-end's filter for what goes down made nothing of it.
+    #[error(transparent)]
+    Unfiltered(#[from] TransformationError),
     /// Others have to catch up first.
     #[error("the other side is too far behind; take what has come, and try again")]
     Full,
@@ -50,27 +55,21 @@ pub struct Received {
     pub stream: StreamId,
     /// The sender's tag.
     pub tag: u32,
-    /// The record's format.
-    pub format: FormatId,
-    /// Its body.
-    pub body: Bytes,
+    /// The record's format and body; or why a filter on its way could make nothing of it.
+    pub record: Result<(FormatId, Bytes), TransformationError>,
 }
 
 impl Node {
     /// At the front-end: opens a stream.
     ///
     /// # Errors
-    /// If the transformation is not known here.
-    pub fn open(
-        &mut self,
-        members: Arc<RankSet>,
-        transformation: &str,
-        synchronisation: Synchronisation,
-    ) -> Result<StreamId, TransformationError> {
-        self.transformations.make(transformation)?;
+    /// If a filter is not known here, other than one of members.
+    pub fn open(&mut self, members: Arc<RankSet>, options: StreamOptions) -> Result<StreamId, TransformationError> {
+        for filter in options.known_above_members() {
+            self.transformations.make(filter)?;
+        }
         let stream = self.root.as_mut().map_or(StreamId::CONTROL, super::Root::new_stream);
-        let transformation = transformation.to_owned();
-        let opening = Arc::new(Opening { stream, members, transformation, synchronisation });
+        let opening = Arc::new(Opening { stream, members, options });
         self.control.append(Packet::Open(Arc::clone(&opening)));
         self.open_here(&opening);
         self.pump(StreamId::CONTROL);
@@ -90,7 +89,7 @@ impl Node {
     /// # Errors
     /// If the stream is not there, or a member is too far behind.
     pub fn multicast(&mut self, stream: StreamId, tag: u32, format: FormatId, body: Bytes) -> Result<(), SendError> {
-        self.send_packet(stream, Packet::Record { tag, format, body })
+        self.send_packet(stream, Packet::Record { tag, format, body, is_partial: false })
     }
 
     pub(super) fn send_packet(&mut self, stream: StreamId, packet: Packet) -> Result<(), SendError> {
@@ -104,7 +103,14 @@ impl Node {
             known.traffic.stalls += 1;
             return Err(SendError::Full);
         }
-        known.log.append(packet);
+        let sequence = known.log.next();
+        self.await_newcomers(stream);
+        let packet = self.descend(stream, sequence, packet);
+        if let Packet::Failed { cause, .. } = packet {
+            return Err(TransformationError(cause.to_string()).into());
+        }
+        let Some(log) = self.log_mut(stream) else { return Err(SendError::NoStream(stream)) };
+        log.append(packet);
         self.pump_down(stream);
         Ok(())
     }
@@ -121,10 +127,13 @@ impl Node {
         self.tell_skipped(id, before);
         self.report_received(id);
         match packet {
-            Packet::Record { tag, format, body } => Some(Received { stream: id, tag, format, body }),
+            Packet::Record { tag, format, body, .. } => Some(Received { stream: id, tag, record: Ok((format, body)) }),
+            Packet::Failed { tag, cause } => {
+                Some(Received { stream: id, tag, record: Err(TransformationError(cause.to_string())) })
+            }
             Packet::Scatter(scatter) => {
                 let body = scatter.part_of(self.rank?)?;
-                Some(Received { stream: id, tag: scatter.tag, format: scatter.bodies.format(), body })
+                Some(Received { stream: id, tag: scatter.tag, record: Ok((scatter.bodies.format(), body)) })
             }
             Packet::Open(_) | Packet::Close(_) | Packet::Over => None,
         }
@@ -152,6 +161,8 @@ impl Node {
             // Nodes above have not heard yet where this member is.
             return self.send_up(Message::Resend { stream: id, from: sequence });
         }
+        let packet = if log.needs(sequence, &packet) { self.descend(id, sequence, packet) } else { packet };
+        let Some(log) = self.log_mut(id) else { return };
         match log.take(sequence, &packet) {
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => {}
@@ -175,9 +186,15 @@ impl Node {
 
     /// Remembers the first packet that is to be had of a stream this node has not heard of: it will ask for it again.
     fn note_early_packet(&mut self, id: StreamId, first: u64) {
-        if id > self.last_opened && self.early.len() < EARLY_STREAMS {
-            self.early.entry(id).or_insert(first);
+        if let Some(early) = self.early(id) {
+            early.packet.get_or_insert(first);
         }
+    }
+
+    /// What was said of a stream that this node has not heard of.
+    pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
+        let is_early = id > self.last_opened && self.early.len() < EARLY_STREAMS;
+        is_early.then(|| self.early.entry(id).or_default())
     }
 
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
@@ -185,7 +202,7 @@ impl Node {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
             Packet::Over if id == StreamId::CONTROL => self.report(Report::Over),
-            Packet::Record { .. } | Packet::Scatter(_) if self.rank.is_some() => {
+            Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));
                 }
@@ -197,15 +214,13 @@ impl Node {
     /// A stream begins here.
     fn open_here(&mut self, opening: &Arc<Opening>) {
         let id = opening.stream;
-        let transformation = match self.transformations.make(&opening.transformation) {
-            Ok(transformation) => transformation,
-            Err(error) => {
-                self.report(Report::Uncombined { stream: id, wave: Wave(0), cause: error.to_string() });
-                Box::new(super::waves::Uncombinable(error))
-            }
-        };
+        let (place, level) = (self.filter_place(), self.ascent.level());
+        let transformation = self.make_filter(id, opening.options.upward(place, level).unwrap_or_default());
         let mut stream = Stream::new(Arc::clone(opening), transformation);
-        match opening.synchronisation {
+        stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, text));
+        stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
+        stream.filters_own = place == Place::Member && opening.options.filters_at_members();
+        match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
             Synchronisation::None => stream.records = Some(Records::default()),
             Synchronisation::All | Synchronisation::Interval(_) => {}
@@ -213,6 +228,7 @@ impl Node {
         if self.root.is_some() {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
+            stream.holders = self.holders(opening);
             stream.log = Log::from_the_first();
             stream.knows_acknowledged = true;
         }
@@ -228,11 +244,14 @@ impl Node {
         }
         self.last_opened = self.last_opened.max(id);
         self.early_children.retain(|(_, early)| *early > id);
-        let early = self.early.remove(&id);
+        let Early { packet: early, acknowledged } = self.early.remove(&id).unwrap_or_default();
         if let Some(first) = early {
             stream.log.start_at(first);
         }
         self.streams.insert(id, stream);
+        if acknowledged > Wave(0) {
+            self.acknowledge(id, acknowledged);
+        }
         if let Some(from) = early {
             self.send_up(Message::Resend { stream: id, from });
         }
@@ -243,6 +262,14 @@ impl Node {
             // The parent waits for this node unless it hears otherwise.
             self.send_up(Message::Withdraw(id));
         }
+    }
+
+    /// A filter of this node; in place of one that it does not know, one that fails.
+    fn make_filter(&mut self, stream: StreamId, text: &str) -> Box<dyn Transformation> {
+        self.transformations.make(text).unwrap_or_else(|error| {
+            self.report(Report::Uncombined { stream, wave: Wave(0), cause: error.to_string() });
+            Box::new(super::waves::Uncombinable(error))
+        })
     }
 
     /// The parent has no packets before this one.
@@ -286,8 +313,11 @@ impl Node {
                 }
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
                 log.add_child(link, next, received);
-                // The first who takes part here decides where this log begins; the parent hears of the same packet.
-                log.start_at(next);
+                // The first who takes part here decides where this log begins; the parent hears of the same packet. One
+                // that begins with the next has no say: the parent knows which that is.
+                if next != Resume::NOW {
+                    log.start_at(next);
+                }
             } else if let Some(resume) = resume {
                 log.lower_received(link, resume.received);
             }
@@ -367,6 +397,8 @@ impl Node {
     /// Tells a new parent how far all below are: they may have got on since it was asked.
     pub(super) fn tell_received(&mut self, id: StreamId) {
         let until = match self.streams.get(&id) {
+            // A member that has just come does not know yet where it begins.
+            Some(stream) if self.rank.is_some() && !stream.log.is_started() => return,
             Some(stream) => self.received(stream),
             None => self.control.received_by_children().unwrap_or(self.control.next()),
         };

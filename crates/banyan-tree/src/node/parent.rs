@@ -36,6 +36,7 @@ impl Node {
         let attach = Attach {
             place: self.place(candidate.node),
             is_urgent: self.ascent.is_urgent(),
+            is_new: self.rank.is_some() && !self.ascent.had_parent(),
             below: self.below.everyone(),
             resumes: self.resumes(),
         };
@@ -93,7 +94,7 @@ impl Node {
         if std::mem::take(&mut self.is_below_changed) {
             // Children have come or gone while the parent made up its mind.
             let places = std::iter::once(self.place(candidate.node)).chain(self.below.everyone()).collect();
-            self.send_up(Message::Placed { places, resumes: self.resumes() });
+            self.send_up(Message::Placed { places, resumes: self.resumes(), is_new: false });
         }
         for id in self.stream_ids() {
             if let Some(log) = self.log_mut(id) {

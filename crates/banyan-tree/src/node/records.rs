@@ -11,6 +11,7 @@ use banyan_boot::RankSet;
 
 use super::Node;
 use super::packets::SendError;
+use super::stream::Stream;
 use super::waves::Delivery;
 use crate::ids::{LinkId, StreamId, Wave};
 use crate::message::Message;
@@ -95,6 +96,11 @@ impl Records {
         self.on_their_way = 0;
     }
 
+    /// Other processes are these members now, and number their records from the first.
+    pub(super) fn begin_again(&mut self, members: &RankSet) {
+        members.iter().for_each(|rank| _ = self.seen.remove(&rank));
+    }
+
     pub(super) fn forget_child(&mut self, link: LinkId) {
         self.untold.remove(&link);
     }
@@ -119,6 +125,24 @@ fn cost(run: &Run) -> usize {
     run.bodies.size() + RUN_COST
 }
 
+impl Stream {
+    /// At a member: what its own filter makes of its records. Those that it can make nothing of go as they are, for the
+    /// front-end's to try.
+    fn filter_own(&mut self, run: Run) -> Vec<Run> {
+        let (mut made, mut rest) = (Vec::new(), Some(run));
+        while let Some(run) = rest {
+            let combined = self.transformation.combine(std::slice::from_ref(&run), Place::Member);
+            let until = run.first.after(combined.as_ref().map_or(1, Bodies::len));
+            rest = run.within(until..run.end());
+            made.extend(match combined {
+                Ok(bodies) => Some(Run { is_partial: true, bodies, ..run }),
+                Err(_) => run.within(run.first..until),
+            });
+        }
+        made
+    }
+}
+
 impl Node {
     /// At a member: sends records. They have numbers of its own.
     pub(super) fn send_records(&mut self, id: StreamId, run: Run) -> Result<Wave, SendError> {
@@ -132,7 +156,8 @@ impl Node {
         records.counters.sent += u64::from(run.bodies.len());
         let first = run.first;
         stream.sent = run.end();
-        self.pass_on(run);
+        let runs = if stream.filters_own { stream.filter_own(run) } else { vec![run] };
+        runs.into_iter().for_each(|run| self.pass_on(run));
         Ok(first)
     }
 
@@ -191,7 +216,7 @@ impl Node {
         let stream = self.streams.get_mut(&id)?;
         let records = stream.records.as_mut()?;
         let Arrived { link, cost, run } = records.arrived.pop_front()?;
-        let bodies = match stream.opening.transformation.is_empty() {
+        let bodies = match stream.opening.options.up.is_empty() {
             true => Ok(run.bodies.clone()),
             false => stream.transformation.combine(std::slice::from_ref(&run), Place::Root),
         };

@@ -1,12 +1,12 @@
 //! What only the front-end knows: who is adrift, who is lost, and whom each stream waits for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
 
 use super::figures::Inquiry;
+use super::ledger::Ledger;
 use super::{Node, Report};
 use crate::ids::{NodeId, StreamId, Time};
 use crate::message::{Gone, Place, Resume};
@@ -79,6 +79,9 @@ impl Node {
         self.report(Report::Adrift(gone.node));
         // What is certain is the end of this process alone: whoever is below an agent looks for another parent.
         let is_member = self.below.get(gone.node).is_some_and(|place| place.rank.is_some());
+        if gone.is_certain && !is_member {
+            self.tell_lost_state(gone.node);
+        }
         if gone.is_certain && is_member {
             self.lose(gone.node);
             self.below.remove(gone.node);
@@ -100,11 +103,13 @@ impl Node {
             root.given_up.remove(&place.node);
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
+        let there: Vec<Place> = there.into_iter().copied().collect();
         let joined = members.difference(&root.present);
         if !joined.is_empty() {
             root.present = root.present.union(&joined);
             root.is_changed = true;
         }
+        self.note_holders(&there);
         if is_move {
             self.report(Report::Moved { node: first.node, parent: first.parent });
         }
@@ -136,7 +141,12 @@ impl Node {
 
     /// The members at and below this node are not waited for any more.
     fn lose(&mut self, node: NodeId) {
-        let members = self.below.members_below(node);
+        let below = self.below.subtree(node);
+        let members: RankSet = below.iter().filter_map(|place| place.rank).collect();
+        // Agents below it that live have found others by now.
+        for agent in below.iter().filter(|place| place.rank.is_none()) {
+            self.tell_lost_state(agent.node);
+        }
         let Some(root) = &mut self.root else { return };
         root.has_settled |= root.adrift.remove(&node).is_some();
         root.given_up.insert(node);
@@ -156,16 +166,54 @@ impl Node {
         let has_settled = std::mem::take(&mut root.has_settled);
         if is_changed {
             let present = root.present.clone();
-            for stream in self.streams.values_mut() {
-                let expected = stream.opening.members.intersection(&present);
-                if let Some(ledger) = &mut stream.ledger {
-                    ledger.expect(Arc::new(expected));
+            let mut with_newcomers = Vec::new();
+            for (id, stream) in &mut self.streams {
+                let present = stream.opening.members.intersection(&present);
+                let Some(ledger) = &mut stream.ledger else { continue };
+                ledger.set_present(&present);
+                if stream.log.next() == 0 && ledger.has_nothing() {
+                    // Nothing was sent either way: they are in time.
+                    ledger.expect_newcomers();
                 }
+                with_newcomers.extend(ledger.has_newcomers().then_some(*id));
             }
+            // So that they contribute to waves that are not over.
+            with_newcomers.into_iter().for_each(|id| self.acknowledge_whole(id));
         }
         if is_changed || has_settled {
             self.stream_ids().into_iter().for_each(|id| self.pump_down(id));
         }
+    }
+
+    /// At the front-end, before something is sent on a stream: members that have come since the last time are waited for
+    /// from the wave on that is next now, which they hear of first.
+    pub(super) fn await_newcomers(&mut self, id: StreamId) {
+        let ledger = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut());
+        let Some(ledger) = ledger.filter(|ledger| ledger.has_newcomers()) else { return };
+        ledger.expect_newcomers();
+        self.acknowledge_whole(id);
+    }
+
+    /// Tells everyone that the waves which are whole are over, although the program may not have taken them all.
+    fn acknowledge_whole(&mut self, id: StreamId) {
+        let next = self.streams.get(&id).and_then(|stream| stream.ledger.as_ref()).map(Ledger::next);
+        next.into_iter().for_each(|next| self.acknowledge(id, next));
+    }
+
+    /// At the front-end: another process is these members now.
+    pub(super) fn replaced(&mut self, members: &RankSet) {
+        let Some(root) = &mut self.root else { return };
+        let members = members.intersection(&root.present);
+        if members.is_empty() {
+            return;
+        }
+        root.present = root.present.difference(&members);
+        root.is_changed = true;
+        for records in self.streams.values_mut().filter_map(|stream| stream.records.as_mut()) {
+            records.begin_again(&members);
+        }
+        self.report(Report::Lost(members));
+        self.expect();
     }
 
     /// At the front-end: the members that are there, or may come back.

@@ -18,7 +18,7 @@ impl Packet {
     /// What of a packet is for these members, who all belong to its stream; none if it has not got everything for them.
     pub(super) fn for_members(&self, wanted: &RankSet) -> Option<Packet> {
         let Packet::Scatter(scatter) = self else { return Some(self.clone()) };
-        let Scatter { tag, members, bodies } = &**scatter;
+        let Scatter { tag, members, bodies, is_partial } = &**scatter;
         // A child whose members have all ended passes on whatever it gets, which is nothing to anybody.
         if **members == *wanted || wanted.is_empty() {
             return Some(self.clone());
@@ -29,7 +29,8 @@ impl Packet {
         let places: Vec<u32> =
             (0..).zip(members.iter()).filter(|(_, rank)| wanted.contains(*rank)).map(|(place, _)| place).collect();
         let bodies = bodies.select(&places)?;
-        Some(Packet::Scatter(Arc::new(Scatter { tag: *tag, members: Arc::new(wanted.clone()), bodies })))
+        let members = Arc::new(wanted.clone());
+        Some(Packet::Scatter(Arc::new(Scatter { tag: *tag, members, bodies, is_partial: *is_partial })))
     }
 }
 
@@ -53,7 +54,7 @@ impl Node {
         if members.len() != u64::from(bodies.len()) {
             return Err(SendError::Parts { stream, members: members.len(), parts: bodies.len() });
         }
-        self.send_packet(stream, Packet::Scatter(Arc::new(Scatter { tag, members, bodies })))
+        self.send_packet(stream, Packet::Scatter(Arc::new(Scatter { tag, members, bodies, is_partial: false })))
     }
 
     /// The members of a stream below a link.

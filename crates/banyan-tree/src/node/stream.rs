@@ -1,6 +1,6 @@
 //! One stream at one node.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -12,14 +12,32 @@ use super::ledger::Ledger;
 use super::log::Log;
 use super::patience::Patience;
 use super::records::Records;
-use crate::ids::Wave;
+use crate::ids::{NodeId, Wave};
 use crate::message::{Opening, Packet};
 use crate::run::Run;
 use crate::transformation::Transformation;
 
+/// How far a process before this one, which was the same member, may have contributed. Below that nobody may combine what
+/// this one sends: of two contributions of one member to a wave, which both were combined with others', none could be told
+/// from the other. By themselves they can, and the front-end takes the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caution {
+    /// There was none.
+    None,
+    /// That follows from where this one begins.
+    Unknown,
+    /// Up to this wave at most.
+    Until(Wave),
+}
+
 pub(super) struct Stream {
     pub(super) opening: Arc<Opening>,
+    /// What becomes of contributions to waves.
     pub(super) transformation: Box<dyn Transformation>,
+    /// What becomes of packets; if nothing, they are passed on as they are.
+    pub(super) down: Option<Box<dyn Transformation>>,
+    /// At a member: whether it has a filter of its own for what it sends.
+    pub(super) filters_own: bool,
 
     /// What has passed.
     pub(super) traffic: Traffic,
@@ -54,11 +72,15 @@ pub(super) struct Stream {
 
     /// At the front-end.
     pub(super) ledger: Option<Ledger>,
+    /// At the front-end, if a filter has a state that is lost with its node: the agents that may have some.
+    pub(super) holders: Option<BTreeSet<NodeId>>,
     /// At the front-end: acknowledge each wave.
     pub(super) is_eager: bool,
     /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
     pub(super) taken: Wave,
     pub(super) taken_bytes: usize,
+    /// At a member: whether a process before it may have contributed to the waves it contributes to.
+    pub(super) caution: Caution,
     /// At a member: the set of itself alone.
     pub(super) own: Option<Arc<RankSet>>,
 }
@@ -68,6 +90,8 @@ impl Stream {
         Stream {
             opening,
             transformation,
+            down: None,
+            filters_own: false,
             traffic: Traffic::default(),
             log: Log::default(),
             inbox: VecDeque::new(),
@@ -83,9 +107,11 @@ impl Stream {
             patience: None,
             union: (Vec::new(), Arc::default()),
             ledger: None,
+            holders: None,
             is_eager: false,
             taken: Wave(0),
             taken_bytes: 0,
+            caution: Caution::None,
             own: None,
         }
     }
@@ -108,6 +134,21 @@ impl Stream {
 }
 
 impl Stream {
+    /// At a member: whether what it contributes next has to go by itself. Its predecessor was at most a window ahead of
+    /// what the front-end had taken, and may have heard of that sooner than this one.
+    pub(super) fn is_cautious(&mut self, window: u64) -> bool {
+        if self.caution == Caution::Unknown {
+            self.caution = Caution::Until(Wave(self.sent.0.saturating_add(2 * window)));
+        }
+        match self.caution {
+            Caution::Until(wave) if self.sent < wave => true,
+            _ => {
+                self.caution = Caution::None;
+                false
+            }
+        }
+    }
+
     /// The first wave that is still waited for here.
     pub(super) fn awaited(&self) -> Wave {
         self.ledger.as_ref().map_or(self.gathering.out(), Ledger::next)

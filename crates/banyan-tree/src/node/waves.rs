@@ -8,7 +8,7 @@ use banyan_boot::RankSet;
 use super::gathering::Violation;
 use super::ledger::Whole;
 use super::packets::SendError;
-use super::stream::Stream;
+use super::stream::{Caution, Stream};
 use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
@@ -94,7 +94,12 @@ impl Node {
             return Err(SendError::Full);
         }
         let wave = run.first;
-        self.emit(run);
+        if known.filters_own && !is_partial {
+            let members = Arc::clone(&run.members);
+            self.combine(stream, vec![run], &members);
+        } else {
+            self.emit(run);
+        }
         Ok(wave)
     }
 
@@ -211,9 +216,10 @@ impl Node {
 
     /// Combines parts of the same waves, and sends on what comes of it.
     fn combine(&mut self, id: StreamId, mut parts: Vec<Run>, members: &Arc<RankSet>) {
+        let place = self.filter_place();
         while let Some(first) = parts.first().map(|part| part.first) {
             let Some(stream) = self.streams.get_mut(&id) else { return };
-            let until = match stream.combine(&parts, Place::Inner) {
+            let until = match stream.combine(&parts, place) {
                 Ok(bodies) => {
                     let until = first.after(bodies.len());
                     let members = Arc::clone(members);
@@ -266,6 +272,9 @@ impl Node {
             let members = Arc::clone(&run.members);
             return ledger.add(vec![run], &members);
         }
+        if stream.caution != Caution::None && run.is_fresh {
+            return self.emit_cautiously(run);
+        }
         stream.kept.keep(&run);
         stream.traffic.up(&run);
         let gap = run.is_fresh && run.first != stream.sent;
@@ -276,6 +285,19 @@ impl Node {
             self.send_up(Message::Participate { stream: run.stream, next: run.first });
         }
         self.send_up(Message::Run(run));
+    }
+
+    /// At a member that another process was before: what that may have contributed to, this one contributes to by itself.
+    fn emit_cautiously(&mut self, run: Run) {
+        let (id, window, end) = (run.stream, self.options.window_waves, run.end());
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if stream.is_cautious(window) {
+            self.emit(Run { is_fresh: false, ..run });
+            self.streams.get_mut(&id).into_iter().for_each(|stream| stream.sent = end);
+        } else {
+            self.tell_participation(id);
+            self.emit(run);
+        }
     }
 
     /// A child is waited for from this wave on.
@@ -307,7 +329,8 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let is_member = rank.is_some_and(|rank| stream.opening.members.contains(rank));
         // Without waves nobody waits for anyone.
-        let participates = stream.records.is_none() && (is_member || stream.gathering.has_participants());
+        let is_combined = is_member && stream.caution == Caution::None;
+        let participates = stream.records.is_none() && (is_combined || stream.gathering.has_participants());
         if !is_attached || participates == stream.is_participating {
             return;
         }
@@ -358,7 +381,10 @@ impl Node {
     /// The front-end has taken all waves before this one.
     pub(super) fn acknowledge(&mut self, id: StreamId, until: Wave) {
         let rank = self.rank;
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(&id) else {
+            // Whoever has just come hears of the stream after this, and must not contribute to waves that are over.
+            return self.early(id).into_iter().for_each(|early| early.acknowledged = early.acknowledged.max(until));
+        };
         stream.knows_acknowledged = true;
         if until <= stream.kept.acknowledged() {
             return;

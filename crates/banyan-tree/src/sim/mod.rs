@@ -14,6 +14,7 @@
 //! # Ok::<(), banyan_tree::sim::Failure>(())
 //! ```
 
+mod damage;
 mod faults;
 mod happening;
 mod model;
@@ -54,7 +55,7 @@ pub struct Plan {
     pub scatters: bool,
     /// Members that join when the streams are open.
     pub joining: usize,
-    /// Whether inner nodes that were killed are started again.
+    /// Whether nodes that were killed are started again.
     pub restarts: bool,
     /// What goes wrong.
     pub faults: FaultPlan,

@@ -1,11 +1,12 @@
 //! What must hold, whatever happens: checked while a simulation runs and at its end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use banyan_boot::RankSet;
 
-use super::sum::{fails_at_front_end, number};
-use crate::ids::{StreamId, Wave};
+use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number};
+use crate::ids::{NodeId, StreamId, Wave};
 use crate::node::{Delivery, NodeCounters};
 use crate::synchronisation::Synchronisation;
 
@@ -76,6 +77,26 @@ pub enum Broken {
         /// What should have come.
         expected: u64,
     },
+    /// A packet has not passed the filters that it should have, or one was said to have failed that does not.
+    #[error("{stream}: packet {packet} came to member {member} by {hops} filters, which cannot be")]
+    Filters {
+        /// The stream.
+        stream: StreamId,
+        /// The member.
+        member: u32,
+        /// The packet.
+        packet: u64,
+        /// How many filters it has passed.
+        hops: u64,
+    },
+    /// A state was said to be lost that is not, or twice.
+    #[error("{stream}: the state of {node} was said to be lost, which it is not, or was said before")]
+    StateLost {
+        /// The stream.
+        stream: StreamId,
+        /// The agent.
+        node: NodeId,
+    },
     /// A member that was never given up was told that packets are gone.
     #[error("{stream}: member {member} missed {packets} packets, and was never given up")]
     Skipped {
@@ -116,6 +137,10 @@ pub(super) struct Model {
     kinds: BTreeMap<StreamId, Synchronisation>,
     /// Streams whose filter fails now and then.
     failing: BTreeSet<StreamId>,
+    /// How many filters packets of a stream pass on their way down.
+    hops: BTreeMap<StreamId, RangeInclusive<u64>>,
+    /// What was said to be lost.
+    states_lost: BTreeSet<(StreamId, NodeId)>,
     /// Members that joined when streams were open: they are not in the first waves, and miss packets.
     joining: RankSet,
     next: BTreeMap<StreamId, Wave>,
@@ -134,13 +159,31 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn opened(&mut self, stream: StreamId, kind: Synchronisation, is_failing: bool) {
+    pub(super) fn opened(
+        &mut self,
+        stream: StreamId,
+        kind: Synchronisation,
+        is_failing: bool,
+        hops: RangeInclusive<u64>,
+    ) {
         self.kinds.insert(stream, kind);
+        self.hops.insert(stream, hops);
         self.failing.extend(is_failing.then_some(stream));
     }
 
     pub(super) fn joins(&mut self, member: u32) {
         self.joining.insert(member);
+    }
+
+    /// Members that are not in all waves, and do not get all packets, because they came later.
+    pub(super) fn joining(&self) -> &RankSet {
+        &self.joining
+    }
+
+    /// Another process is this member now.
+    pub(super) fn begins_again(&mut self, member: u32) {
+        self.joining.insert(member);
+        self.packets.retain(|(_, of), _| *of != member);
     }
 
     pub(super) fn kind(&self, stream: StreamId) -> &Synchronisation {
@@ -252,7 +295,39 @@ impl Model {
         self.lost = self.lost.union(members);
     }
 
+    pub(super) fn is_failing(&self, stream: StreamId) -> bool {
+        self.failing.contains(&stream)
+    }
+
+    /// The front-end was told that what a filter knew is lost.
+    pub(super) fn state_lost(&mut self, stream: StreamId, node: NodeId, is_wrong: bool) -> Result<(), Broken> {
+        self.states_lost.insert((stream, node));
+        if is_wrong || !self.failing.contains(&stream) {
+            return Err(Broken::StateLost { stream, node });
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_state_lost(&self, stream: StreamId, node: NodeId) -> bool {
+        self.states_lost.contains(&(stream, node))
+    }
+
+    /// In place of a packet a member has heard that a filter failed in it.
+    pub(super) fn failed_packet(&mut self, stream: StreamId, member: u32) -> Result<(), Broken> {
+        let packet = self.packets.entry((stream, member)).or_default();
+        if !self.failing.contains(&stream) || !fails_downwards(*packet) {
+            return Err(Broken::Filters { stream, member, packet: *packet, hops: 0 });
+        }
+        *packet += 1;
+        Ok(())
+    }
+
+    /// A member has got a packet: its number, and how many filters it has passed.
     pub(super) fn packet(&mut self, stream: StreamId, member: u32, got: u64) -> Result<(), Broken> {
+        let (got, hops) = (got & !HOP_BITS, got >> HOP_BITS.trailing_zeros());
+        if self.hops.get(&stream).is_none_or(|allowed| !allowed.contains(&hops)) {
+            return Err(Broken::Filters { stream, member, packet: got, hops });
+        }
         let expected = self.packets.entry((stream, member)).or_default();
         if got != *expected {
             return Err(Broken::Packets { member, got, expected: *expected });

@@ -121,8 +121,12 @@ impl World<'_, '_> {
         while let Some(received) = self.nodes[at].node.take_packet(stream) {
             // What the node said of it comes first: packets before it may be missing.
             self.act(at)?;
+            let Ok((_, body)) = &received.record else {
+                self.model.failed_packet(stream, rank)?;
+                continue;
+            };
             let rank_sent = if received.tag == SCATTERED { u64::from(rank) << 32 } else { 0 };
-            let number = super::sum::number(&received.body) ^ rank_sent;
+            let number = super::sum::number(body) ^ rank_sent;
             self.model.packet(stream, rank, number)?;
         }
         Ok(())

@@ -1,14 +1,14 @@
-//! The simulator's own transformation: sums of numbers of 64 bits, which wrap.
+//! The simulator's own transformations: upwards sums of numbers of 64 bits, which wrap; downwards they are counted.
 
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::Wave;
-use crate::reduce::Place;
+use crate::reduce::{Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
-/// The transformations there are: sums, and sums that fail.
+/// The transformations there are: sums, and counts of nodes that were passed, which may fail.
 #[derive(Debug)]
 pub(super) struct Sums;
 
@@ -19,15 +19,56 @@ pub(super) fn format() -> FormatId {
 
 impl Transformations for Sums {
     fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
-        Ok(Box::new(Sum { fails: text == FAILING }))
+        let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let place = match rest {
+            AT_ROOT => Some(Place::Root),
+            BELOW_ROOT => Some(Place::Inner),
+            _ => None,
+        };
+        match name {
+            HOPS => Ok(Box::new(Hop { fails: rest == FAILING })),
+            _ => Ok(Box::new(Sum { fails: name == FAILING, place })),
+        }
     }
 }
 
+/// Sums.
+pub(super) const SUM: &str = "sum";
 /// Sums that fail now and then.
 pub(super) const FAILING: &str = "failing";
+/// Counts the nodes that a number passes, in its [`HOP_BITS`].
+pub(super) const HOPS: &str = "hops";
+/// Of sums: they work at the front-end alone, or everywhere else.
+pub(super) const AT_ROOT: &str = "at root";
+pub(super) const BELOW_ROOT: &str = "below root";
+/// What sums say when they work elsewhere.
+pub(super) const MISPLACED: &str = "this is the filter of another place";
+
+/// Where a number says how many nodes it has passed.
+pub(super) const HOP_BITS: u64 = 0xff << 56;
 
 struct Sum {
     fails: bool,
+    place: Option<Place>,
+}
+
+struct Hop {
+    fails: bool,
+}
+
+/// Whether counts that fail now and then fail in a packet at agents.
+pub(super) fn fails_downwards(packet: u64) -> bool {
+    packet % 8 == 5
+}
+
+impl Transformation for Hop {
+    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+        let sent = parts.first().map_or(0, |part| number(part.bodies.get(0)));
+        if self.fails && place == Place::Inner && fails_downwards(sent & 0xffff) {
+            return Err(TransformationError("it fails now and then".into()));
+        }
+        bodies(std::iter::once(sent.wrapping_add(1 << HOP_BITS.trailing_zeros())))
+    }
 }
 
 /// Whether sums that fail now and then fail in a wave at the front-end, and with that everywhere.
@@ -43,8 +84,16 @@ impl Sum {
 }
 
 impl Transformation for Sum {
+    /// Those that fail now and then say so, for the sake of what is told of it; they keep nothing.
+    fn recovery(&self) -> Recovery {
+        if self.fails { Recovery::Lost } else { Recovery::Recomputed }
+    }
+
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
         let Some(part) = parts.first() else { return Err(TransformationError("there is nothing to add".into())) };
+        if self.place.is_some_and(|expected| expected != place) {
+            return Err(TransformationError(MISPLACED.into()));
+        }
         let fails = |at: &u32| self.fails(part.first.after(*at), place);
         let count = (0..part.bodies.len()).find(fails).unwrap_or(part.bodies.len());
         if count == 0 {

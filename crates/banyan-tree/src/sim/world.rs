@@ -1,20 +1,20 @@
 //! The world of a simulation: nodes, wires, time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
 
-use super::faults::Fault;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
-use super::network::{Arrival, End, SILENCE, Wire, WireId};
-use super::sum::{FAILING, Sums};
+use super::network::{Arrival, End, Wire, WireId};
+use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Candidate};
+use crate::message::{Ancestor, Ancestry, Candidate, Place};
 use crate::node::{Action, Chance, LinkFigures, Node, NodeCounters, NodeOptions, Report};
+use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
 /// How long a message takes, and how much longer it may take.
@@ -25,7 +25,7 @@ const DIAL: Duration = Duration::from_secs(5);
 /// Once nothing goes wrong any more, everything is done within this time.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Members that join do so within this time, and inner nodes that were killed start again.
-const JOINS_WITHIN: Duration = Duration::from_millis(60);
+pub(super) const JOINS_WITHIN: Duration = Duration::from_millis(60);
 /// Bytes of a number.
 const NUMBER: usize = 8;
 /// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
@@ -37,22 +37,24 @@ const NAMED: usize = 8;
 pub(super) struct Inhabitant {
     pub(super) node: Node,
     pub(super) rank: Option<u32>,
-    is_alive: bool,
+    pub(super) is_alive: bool,
     /// Whether its host lost power, so that nobody is told of its end.
-    is_off: bool,
-    stopped_until: Time,
+    pub(super) is_off: bool,
+    pub(super) stopped_until: Time,
     /// How far its clock is ahead.
-    clock: Duration,
+    pub(super) clock: Duration,
     /// Wires it has an end of, by its own names for them.
-    wires: BTreeMap<LinkId, (WireId, End)>,
+    pub(super) wires: BTreeMap<LinkId, (WireId, End)>,
     /// The earliest wake that is planned.
     wake_at: Option<Time>,
     /// What it was started with.
-    origin: (Level, Ancestry),
+    pub(super) origin: (Level, Ancestry),
+    /// How often it was started again.
+    pub(super) life: u32,
 }
 
 impl Inhabitant {
-    fn new(node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
+    pub(super) fn new(node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
         Inhabitant {
             node,
             rank,
@@ -63,15 +65,16 @@ impl Inhabitant {
             wires: BTreeMap::new(),
             wake_at: None,
             origin: (level, ancestry),
+            life: 0,
         }
     }
 }
 
 /// Nothing passes from one node to another; `None` is everyone.
-struct Cut {
-    from: Option<usize>,
-    to: Option<usize>,
-    until: Time,
+pub(super) struct Cut {
+    pub(super) from: Option<usize>,
+    pub(super) to: Option<usize>,
+    pub(super) until: Time,
 }
 
 pub(super) struct World<'p, 't> {
@@ -80,17 +83,21 @@ pub(super) struct World<'p, 't> {
     pub(super) now: Time,
     pub(super) agenda: Agenda,
     pub(super) nodes: Vec<Inhabitant>,
-    wires: Vec<Wire>,
-    cuts: Vec<Cut>,
+    pub(super) wires: Vec<Wire>,
+    pub(super) cuts: Vec<Cut>,
     pub(super) model: Model,
     pub(super) streams: Vec<(StreamId, RankSet)>,
     pub(super) packets_sent: Vec<u64>,
     /// Streams that were closed, with their members.
     closed: Vec<(StreamId, RankSet)>,
+    /// Agents above members of a stream whose filters lose their state, when it was opened at the beginning.
+    holders: BTreeSet<(StreamId, NodeId)>,
     /// Members that join later.
     joining: Vec<usize>,
-    died: RankSet,
-    last_fault: Time,
+    pub(super) died: RankSet,
+    /// What processes had counted that were started again.
+    pub(super) past: Vec<NodeCounters>,
+    pub(super) last_fault: Time,
     pub(super) outcome: Outcome,
     pub(super) trace: &'t mut dyn FnMut(&dyn Fn() -> String),
 }
@@ -123,8 +130,10 @@ impl<'p, 't> World<'p, 't> {
             streams: Vec::new(),
             packets_sent: vec![0; plan.streams],
             closed: Vec::new(),
+            holders: BTreeSet::new(),
             joining: Vec::new(),
             died: RankSet::new(),
+            past: Vec::new(),
             last_fault: Time(0),
             outcome,
             trace,
@@ -202,6 +211,9 @@ impl<'p, 't> World<'p, 't> {
                 continue;
             }
             let stream = self.open(at, &set)?;
+            if self.model.is_failing(stream) {
+                self.holders.extend(self.agents_above(&set).into_iter().map(|agent| (stream, agent)));
+            }
             self.streams.push((stream, set));
         }
         for node in (0..self.nodes.len()).filter(|node| *node == 0 || self.nodes[*node].rank.is_some()) {
@@ -210,13 +222,32 @@ impl<'p, 't> World<'p, 't> {
         self.act(0)
     }
 
+    /// The agents above some members who are there.
+    fn agents_above(&self, members: &RankSet) -> BTreeSet<NodeId> {
+        let places: BTreeMap<NodeId, Place> =
+            self.nodes[0].node.places().into_iter().map(|place| (place.node, place)).collect();
+        let is_member = |place: &&Place| place.rank.is_some_and(|rank| members.contains(rank));
+        let parent = |place: &Place| places.get(&place.parent).copied();
+        let members = places.values().filter(is_member);
+        members.flat_map(|place| std::iter::successors(parent(place), parent)).map(|agent| agent.node).collect()
+    }
+
     fn open(&mut self, at: usize, members: &RankSet) -> Result<StreamId, Broken> {
         let kind = self.plan.synchronisations.get(at).cloned().unwrap_or_default();
         let is_failing = self.plan.has_failing_filter && at + 1 == self.plan.streams;
-        let filter = if is_failing { FAILING } else { "sum" };
-        let opened = self.nodes[0].node.open(Arc::new(members.clone()), filter, kind.clone());
+        let filter = if is_failing { FAILING } else { SUM };
+        // The first stream is as plain as can be; the others have filters in both directions, others at each place.
+        let mut options = StreamOptions::filter(filter, "").synchronised(kind.clone());
+        if at > 0 {
+            options = options.up_at(Where::Root, filter, AT_ROOT).up_at(Where::Agents, filter, BELOW_ROOT);
+            options = options.down(HOPS, if is_failing { FAILING } else { "" });
+        }
+        let opened = self.nodes[0].node.open(Arc::new(members.clone()), options);
         let stream = opened.map_err(|error| Broken::Stuck(error.to_string()))?;
-        self.model.opened(stream, kind, is_failing);
+        let depth = self.plan.shape.len() as u64;
+        let fewest = if self.plan.faults.count == 0 { depth } else { 1 };
+        let hops = if at > 0 { fewest..=depth } else { 0..=0 };
+        self.model.opened(stream, kind, is_failing, hops);
         Ok(stream)
     }
 
@@ -272,15 +303,6 @@ impl<'p, 't> World<'p, 't> {
         }
     }
 
-    /// Starts an inner node again, as another process: it has another id.
-    fn restart(&mut self, node: usize) {
-        let id = NodeId(self.nodes.len() as u32);
-        let (level, ancestry) = self.nodes[node].origin.clone();
-        let fresh = Node::below(id, None, level, ancestry.clone(), options(self.plan), Arc::new(Sums));
-        self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
-        self.plan_wake(id.0 as usize);
-    }
-
     /// Does what a node wants done.
     pub(super) fn act(&mut self, node: usize) -> Result<(), Broken> {
         while let Some(action) = self.nodes[node].node.action() {
@@ -323,7 +345,14 @@ impl<'p, 't> World<'p, 't> {
                     self.model.skipped(stream, rank, packets)?;
                 }
             }
+            Report::StateLost { stream, node: lost, .. } => {
+                // One that lives may be given up and come back.
+                let is_wrong = self.nodes[lost.0 as usize].is_alive || self.model.is_state_lost(stream, lost);
+                let is_wrong = is_wrong && self.plan.faults.only_deaths;
+                self.model.state_lost(stream, lost, is_wrong)?;
+            }
             Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
+            Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
             Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
         }
         Ok(())
@@ -453,13 +482,13 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// The other end hears of it, if anything can be heard there.
-    fn put_close_back(&mut self, wire: WireId, end: End) {
+    pub(super) fn put_close_back(&mut self, wire: WireId, end: End) {
         let at = self.now.after(self.latency());
         let at = self.wires[wire].put(1 - end, at, Arrival::Closed);
         self.agenda.add(at, Happening::Arrival(wire, 1 - end));
     }
 
-    fn wake(&mut self, node: usize) -> Result<(), Broken> {
+    pub(super) fn wake(&mut self, node: usize) -> Result<(), Broken> {
         if !self.nodes[node].is_alive {
             return Ok(());
         }
@@ -473,7 +502,7 @@ impl<'p, 't> World<'p, 't> {
         self.act(node)
     }
 
-    fn plan_wake(&mut self, node: usize) {
+    pub(super) fn plan_wake(&mut self, node: usize) {
         let inhabitant = &mut self.nodes[node];
         let Some(deadline) = inhabitant.node.deadline() else { return };
         let at = Time(deadline.0.saturating_sub(inhabitant.clock.as_nanos() as u64)).max(self.now);
@@ -481,90 +510,6 @@ impl<'p, 't> World<'p, 't> {
             inhabitant.wake_at = Some(at);
             self.agenda.add(at, Happening::Wake(node));
         }
-    }
-
-    fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
-        let now = self.now;
-        (self.trace)(&|| format!("{now} fault: {fault:?}"));
-        match fault {
-            Fault::Kill(node) => self.kill(node),
-            Fault::PowerOff(node) => self.power_off(node),
-            Fault::Stop(node, long) => {
-                self.nodes[node].stopped_until = self.nodes[node].stopped_until.max(now.after(long));
-                self.watch_silence(node);
-            }
-            Fault::CutOneWay(from, to, long) => {
-                self.cuts.push(Cut { from: Some(from), to: Some(to), until: now.after(long) });
-                self.watch_silence(from);
-            }
-            Fault::Isolate(node, long) => {
-                self.cuts.push(Cut { from: Some(node), to: None, until: now.after(long) });
-                self.cuts.push(Cut { from: None, to: Some(node), until: now.after(long) });
-                self.watch_silence(node);
-            }
-            Fault::ClockJump(node, long) => {
-                self.nodes[node].clock += long;
-                return self.wake(node);
-            }
-        }
-        Ok(())
-    }
-
-    fn kill(&mut self, node: usize) {
-        let was_alive = self.nodes[node].is_alive;
-        self.die(node);
-        if self.plan.restarts && was_alive && self.nodes[node].rank.is_none() {
-            let at = self.now.after(self.chance.up_to(JOINS_WITHIN));
-            self.last_fault = self.last_fault.max(at);
-            self.agenda.add(at, Happening::Restart(node));
-        }
-        for (wire, end) in std::mem::take(&mut self.nodes[node].wires).into_values() {
-            self.lose_some(wire, 1 - end);
-            self.wires[wire].is_open[end] = false;
-            self.put_close_back(wire, end);
-            self.plan_silence(wire);
-        }
-    }
-
-    fn power_off(&mut self, node: usize) {
-        self.die(node);
-        self.nodes[node].is_off = true;
-        for (wire, end) in self.nodes[node].wires.clone().into_values() {
-            self.lose_some(wire, 1 - end);
-            self.plan_silence(wire);
-        }
-    }
-
-    fn die(&mut self, node: usize) {
-        self.nodes[node].is_alive = false;
-        self.died.extend(self.nodes[node].rank);
-    }
-
-    /// Of what is on its way to an end, the last part may never come.
-    fn lose_some(&mut self, wire: WireId, end: End) {
-        let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
-        self.wires[wire].arriving[end].truncate(keep);
-    }
-
-    fn watch_silence(&mut self, node: usize) {
-        for (wire, _) in self.nodes[node].wires.clone().into_values() {
-            self.plan_silence(wire);
-        }
-    }
-
-    fn plan_silence(&mut self, wire: WireId) {
-        for end in 0..2 {
-            let at = self.now.after(SILENCE + self.chance.up_to(SILENCE));
-            self.agenda.add(at, Happening::Silence(wire, end));
-        }
-    }
-
-    /// Until when nothing passes from one node to another.
-    fn cut_until(&mut self, from: usize, to: usize) -> Option<Time> {
-        let now = self.now;
-        self.cuts.retain(|cut| cut.until > now);
-        let concerns = |cut: &&Cut| cut.from.is_none_or(|node| node == from) && cut.to.is_none_or(|node| node == to);
-        self.cuts.iter().filter(concerns).map(|cut| cut.until).max()
     }
 
     /// Until when a node does nothing, because it is stopped.
@@ -605,8 +550,14 @@ impl<'p, 't> World<'p, 't> {
                 let anyone = !members.is_disjoint(&alive);
                 !anyone || self.is_stream_done(*stream, &members.intersection(&alive))
             })
+            && self.holders.iter().all(|(stream, agent)| {
+                self.nodes[agent.0 as usize].is_alive
+                    || self.closed.iter().any(|(closed, _)| closed == stream)
+                    || self.model.is_state_lost(*stream, *agent)
+            })
             && self.streams.iter().all(|(stream, members)| {
-                members.intersection(&alive).iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)
+                let steady = members.intersection(&alive).difference(self.model.joining());
+                steady.iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)
             })
     }
 
@@ -631,7 +582,8 @@ impl<'p, 't> World<'p, 't> {
         for (stream, members) in self.streams.iter().chain(&self.closed) {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
-        let counters: Vec<NodeCounters> = self.nodes.iter().map(|inhabitant| inhabitant.node.counters()).collect();
+        let present = self.nodes.iter().map(|inhabitant| inhabitant.node.counters());
+        let counters: Vec<NodeCounters> = present.chain(self.past.iter().copied()).collect();
         self.model.check_conservation(&counters)?;
         let conflicts = counters[0].conflicts;
         if conflicts > 0 {
@@ -678,7 +630,7 @@ impl<'p, 't> World<'p, 't> {
     }
 }
 
-fn options(plan: &Plan) -> NodeOptions {
+pub(super) fn options(plan: &Plan) -> NodeOptions {
     NodeOptions {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,

@@ -20,9 +20,9 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FRESH, GONE, HURRY,
-    LARGEST_NUMBER, LONGEST_SET, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
-    RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
+    GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
+    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -87,13 +87,14 @@ impl Decoder {
         let stream = StreamId(frame.stream);
         let mut reader = Reader::new(layout.name, &frame.payload);
         let message = match frame.kind {
-            ATTACH => attach(&mut reader, frame.flags & URGENT != 0)?,
+            ATTACH => attach(&mut reader, frame.flags)?,
             WELCOME => Message::Welcome(reader.ancestry()?.into()),
             REFUSE => Message::Refuse(reader.candidates()?),
             ANCESTRY => Message::Ancestry(reader.ancestry()?.into()),
             PLACED => {
                 let count = reader.u32("how many places there are")?;
-                Message::Placed { places: reader.places(count)?, resumes: reader.resumes()? }
+                let is_new = frame.flags & NEW != 0;
+                Message::Placed { places: reader.places(count)?, resumes: reader.resumes()?, is_new }
             }
             GONE => Message::Gone(Gone {
                 node: NodeId(frame.stream),
@@ -107,7 +108,7 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
-            RECORD | SCATTER | OPEN | CLOSE | OVER => {
+            RECORD | SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
@@ -174,15 +175,16 @@ impl Decoder {
         let packet = match frame.kind {
             OPEN => {
                 let stream = StreamId(reader.u32("the new stream")?);
-                let at = reader.at();
-                let text = std::str::from_utf8(reader.rest()).ok().and_then(|text| text.split_once('\n'));
-                let read = text.and_then(|(words, rest)| Some((words.parse().ok()?, rest.to_owned())));
-                let malformed = || reader.malformed("synchronisation and transformation", at);
-                let (synchronisation, transformation) = read.ok_or_else(malformed)?;
+                let options = reader.stream_options()?;
                 let members = self.set(frame, reader)?;
-                Packet::Open(Arc::new(Opening { stream, members, transformation, synchronisation }))
+                Packet::Open(Arc::new(Opening { stream, members, options }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
+            FAILED => {
+                let at = reader.at();
+                let cause = std::str::from_utf8(reader.rest()).map_err(|_| reader.malformed("why", at))?;
+                Packet::Failed { tag: frame.sequence, cause: cause.into() }
+            }
             SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             _ => {
                 let format = format(frame, reader)?;
@@ -190,7 +192,8 @@ impl Decoder {
                 if later != 0 {
                     return Err(reader.value("what is kept for later", later));
                 }
-                Packet::Record { tag: frame.sequence, format, body: bodies(frame, reader, apart) }
+                let (tag, is_partial) = (frame.sequence, frame.flags & PARTIAL != 0);
+                Packet::Record { tag, format, body: bodies(frame, reader, apart), is_partial }
             }
         };
         Ok((sequence, packet))
@@ -209,7 +212,7 @@ impl Decoder {
         if members.len() != u64::from(count) {
             return Err(reader.value("how many parts there are", u64::from(count)));
         }
-        Ok(Scatter { tag, members, bodies })
+        Ok(Scatter { tag, members, bodies, is_partial: frame.flags & PARTIAL != 0 })
     }
 
     /// The set whose number the frame has: the same memory for the same number.
@@ -229,10 +232,12 @@ fn hear(frame: &Frame, layout: &Layout, book: &mut AddressBook) -> Result<(), Wi
     Ok(())
 }
 
-fn attach(reader: &mut Reader<'_>, is_urgent: bool) -> Result<Message, WireError> {
+fn attach(reader: &mut Reader<'_>, flags: u8) -> Result<Message, WireError> {
     let count = reader.u32("how many are below")?;
     let place = reader.place()?;
-    Ok(Message::Attach(Attach { place, is_urgent, below: reader.places(count)?, resumes: reader.resumes()? }))
+    let (is_urgent, is_new) = (flags & URGENT != 0, flags & NEW != 0);
+    let (below, resumes) = (reader.places(count)?, reader.resumes()?);
+    Ok(Message::Attach(Attach { place, is_urgent, is_new, below, resumes }))
 }
 
 /// The bodies: those that came apart, or else all that is left.

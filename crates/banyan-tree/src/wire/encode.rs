@@ -15,9 +15,9 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
-    COUNTED, FRESH, GONE, HURRY, MEMBERS, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
-    RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW, addresses, pieces,
-    structure,
+    COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
+    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -58,9 +58,10 @@ impl Encoder {
             Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
             Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
             Message::Ancestry(ancestry) => self.push(frame(ANCESTRY, 0, 0), structure::ancestry(ancestry), out),
-            Message::Placed { places, resumes } => {
+            Message::Placed { places, resumes, is_new } => {
                 let payload = structure::places_and_resumes(places.len(), &[places], resumes);
-                self.push(frame(PLACED, 0, 0), payload, out);
+                let flags = if *is_new { NEW } else { 0 };
+                self.push(Frame { flags, ..frame(PLACED, 0, 0) }, payload, out);
             }
             Message::Gone(gone) => {
                 let flags = if gone.is_certain { CERTAIN } else { 0 };
@@ -87,8 +88,8 @@ impl Encoder {
     }
 
     fn attach(&self, attach: &Attach, out: &mut Vec<Frame>) {
-        let Attach { place, is_urgent, below, resumes } = attach;
-        let flags = if *is_urgent { URGENT } else { 0 };
+        let Attach { place, is_urgent, is_new, below, resumes } = attach;
+        let flags = if *is_urgent { URGENT } else { 0 } | if *is_new { NEW } else { 0 };
         let payload = structure::places_and_resumes(below.len(), &[&[*place], below], resumes);
         self.push(Frame { flags, ..frame(ATTACH, 0, 0) }, payload, out);
     }
@@ -102,11 +103,16 @@ impl Encoder {
             }
             Packet::Over => out.push(numbered(OVER, stream, sequence)),
             Packet::Scatter(scatter) => self.scatter(stream, sequence, scatter, out),
-            Packet::Record { tag, format, body } => {
+            Packet::Failed { tag, cause } => {
+                let payload = [&sequence.to_le_bytes()[..], cause.as_bytes()].concat();
+                self.push(frame(FAILED, stream.0, *tag), payload, out);
+            }
+            Packet::Record { tag, format, body, is_partial } => {
                 let mut head = head_before(HEAD_BYTES, body);
                 head.extend_from_slice(&sequence.to_le_bytes());
                 head.extend_from_slice(&[0; 8]);
-                let frame = Frame { format: Some(*format), ..frame(RECORD, stream.0, *tag) };
+                let flags = if *is_partial { PARTIAL } else { 0 };
+                let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
                 self.push_with_bodies(frame, head, body, out);
             }
         }
@@ -114,13 +120,10 @@ impl Encoder {
 
     fn open(&mut self, stream: StreamId, sequence: u64, opening: &Opening, out: &mut Vec<Frame>) {
         let set = self.set(&opening.members, out);
-        let synchronisation = opening.synchronisation.to_string();
-        let mut payload = Vec::with_capacity(13 + synchronisation.len() + opening.transformation.len());
+        let mut payload = Vec::new();
         payload.extend_from_slice(&sequence.to_le_bytes());
         payload.extend_from_slice(&opening.stream.0.to_le_bytes());
-        payload.extend_from_slice(synchronisation.as_bytes());
-        payload.push(b'\n');
-        payload.extend_from_slice(opening.transformation.as_bytes());
+        opening::push(&mut payload, &opening.options);
         self.push(frame(OPEN, stream.0, set), payload, out);
     }
 
@@ -169,7 +172,8 @@ impl Encoder {
         head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
         head[12..16].copy_from_slice(&size_of_each(bodies).to_le_bytes());
         head[16..20].copy_from_slice(&scatter.tag.to_le_bytes());
-        let frame = Frame { format: Some(bodies.format()), ..frame(SCATTER, stream.0, set) };
+        let flags = if scatter.is_partial { PARTIAL } else { 0 };
+        let frame = Frame { flags, format: Some(bodies.format()), ..frame(SCATTER, stream.0, set) };
         self.push_bodies(frame, &head, bodies, out);
     }
 

@@ -4,9 +4,9 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FRESH, GONE, HURRY,
-    MEMBERS, MORE, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES,
-    SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
+    GONE, HURRY, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN,
+    SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -27,11 +27,11 @@ impl Layout {
             MEMBERS => Layout { sequence: true, ..Layout::new("a set of members") },
             ADDRESSES => Layout::new("a list of addresses"),
             BODIES => Layout::new("bodies"),
-            ATTACH => Layout { flags: URGENT, ..Layout::new("a question for a parent") },
+            ATTACH => Layout { flags: URGENT | NEW, ..Layout::new("a question for a parent") },
             WELCOME => Layout::new("a welcome"),
             REFUSE => Layout::new("a refusal"),
             ANCESTRY => Layout::new("an ancestry"),
-            PLACED => Layout::new("a report of places"),
+            PLACED => Layout { flags: NEW, ..Layout::new("a report of places") },
             GONE => Layout { stream: true, sequence: true, flags: CERTAIN, ..Layout::new("a report of a loss") },
             RUN => Layout {
                 format: true,
@@ -44,8 +44,9 @@ impl Layout {
             AGAIN => Layout::about_stream("a request to send again"),
             HURRY => Layout::about_stream("a request to hurry"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
-            RECORD => Layout { format: true, flags: APART, ..Layout::numbered("a record") },
-            SCATTER => Layout { format: true, flags: SIZES | APART, ..Layout::numbered("records for each") },
+            RECORD => Layout { format: true, flags: PARTIAL | APART, ..Layout::numbered("a record") },
+            SCATTER => Layout { format: true, flags: PARTIAL | SIZES | APART, ..Layout::numbered("records for each") },
+            FAILED => Layout::numbered("a failed record"),
             OPEN => Layout::numbered("the opening of a stream"),
             CLOSE => Layout::numbered("the end of a stream"),
             OVER => Layout::numbered("the end of the network"),

@@ -12,17 +12,18 @@
 //! | [`MEMBERS`] | | number of the set | | a rank set |
 //! | [`ADDRESSES`] | | | | for each node: its id (32 bits), how many addresses (8 bits), the addresses |
 //! | [`BODIES`] | | | | the bodies of the message before, if that says that they are [`APART`] |
-//! | [`ATTACH`] | | | [`URGENT`] | how many are below (32 bits), the node's place, theirs, then resumes |
+//! | [`ATTACH`] | | | [`URGENT`], [`NEW`] | how many are below (32 bits), the node's place, theirs, then resumes |
 //! | [`WELCOME`], [`ANCESTRY`] | | | | for each ancestor: itself, how many children (32 bits), the children |
 //! | [`REFUSE`] | | | | candidates |
-//! | [`PLACED`] | | | | how many places (32 bits), the places, then resumes |
+//! | [`PLACED`] | | | [`NEW`] | how many places (32 bits), the places, then resumes |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
-//! | [`RECORD`], with a format | stream | tag | [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
-//! | [`SCATTER`], with a format | stream | number of the member set | [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
-//! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), synchronisation and transformation with a line's end between them |
+//! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
+//! | [`FAILED`] | stream | tag | | number of the packet (64 bits), why there is no record |
+//! | [`SCATTER`], with a format | stream | number of the member set | [`PARTIAL`], [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
+//! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), the synchronisation, then filters |
 //! | [`COUNT`] | | the question | | |
 //! | [`COUNTED`] | the node | the question | | its figures (64 bits each) |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
@@ -32,6 +33,8 @@
 //!
 //! A place is node, parent, epoch, rank (32 bits each), level, and whether there is a rank (16 bits each). A resume is
 //! stream (32 bits), next and received (64 bits each). A candidate is node (32 bits) and level (16 bits).
+//! A filter is its direction (8 bits: 0 up, 1 down), where it works (8 bits: 0 everywhere, 1 the front-end, 2 agents,
+//! 3 members, 4 a level), that level or 0 (16 bits), and its text. A text is how many bytes it has (32 bits), and the bytes.
 //!
 //! **Bodies** begin at a multiple of 16 in a payload, so that records can be viewed where they arrive. Small ones are
 //! copied behind the numbers of their message; those of more than [`COPIED_BODIES`] bytes follow in a frame of their
@@ -51,6 +54,7 @@ mod decode;
 mod encode;
 mod error;
 mod layout;
+mod opening;
 mod pieces;
 mod reader;
 mod sets;
@@ -100,15 +104,19 @@ const TAKEN: Kind = Kind::data(54);
 const SCATTER: Kind = Kind::data(55);
 const COUNT: Kind = Kind::data(56);
 const COUNTED: Kind = Kind::data(57);
+/// Packet: there is no record.
+const FAILED: Kind = Kind::data(58);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;
-/// Flag of [`RUN`]: a filter made the bodies.
+/// Flag of [`RUN`], [`RECORD`] and [`SCATTER`]: a filter made the bodies.
 const PARTIAL: u8 = 2;
 /// Flag of [`RUN`]: the bodies are of several sizes.
 const SIZES: u8 = 4;
 /// Flag of [`ATTACH`]: everyone has refused.
 const URGENT: u8 = 1;
+/// Flag of [`ATTACH`] and [`PLACED`]: the node is a member that has never had a parent.
+const NEW: u8 = 2;
 /// Flag of [`GONE`]: the node has ended.
 const CERTAIN: u8 = 1;
 /// Flag of [`RUN`] and [`RECORD`]: the bodies follow in [`BODIES`].

@@ -4,11 +4,11 @@ use std::process::{Child, Command};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_tree::{Network, NetworkOptions, Report};
+use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions};
 use rustix::process::{Signal, kill_process};
 
 use crate::relatives::agents;
-use crate::setup::{END, Order, SUMS, deadline, expect_wave, options, order, this_program};
+use crate::setup::{ECHO, END, Order, SUMS, Text, deadline, expect_wave, options, order, this_program};
 
 #[derive(Record)]
 struct Ones {
@@ -60,6 +60,30 @@ pub(crate) fn members_that_attach_are_in_waves_from_then_on() {
         }
     }
     assert_eq!(present.to_string(), "0-3");
+    drop((stream, network));
+    wait(children);
+}
+
+/// What members answer to a text, by rank, wherever their answers met on the way.
+fn echo(stream: &Stream, text: &str) -> Vec<String> {
+    stream.send(ECHO, &Text { text: text.into() }).unwrap();
+    let wave = stream.recv(deadline()).unwrap();
+    let text = wave.read::<Text>().unwrap().text.replace("up(", "").replace(')', "");
+    text.split(',').map(str::to_owned).collect()
+}
+
+pub(crate) fn a_member_that_attaches_late_hears_how_much_it_has_missed() {
+    let network = network("1x2");
+    let stream = network.open(&network.everyone(), StreamOptions::filter("trace", "up")).unwrap();
+    let mut children = vec![attach(&network).0];
+    // More than nodes keep for those who have just not said yet that they have taken it.
+    for _ in 0..700 {
+        assert_eq!(echo(&stream, "early"), ["0:early"]);
+    }
+    children.push(attach(&network).0);
+    assert_eq!(echo(&stream, "late"), ["0:late", "1:late after 700 that are gone"]);
+    // From then on it is in step with the others.
+    assert_eq!(echo(&stream, "later"), ["0:later", "1:later"]);
     drop((stream, network));
     wait(children);
 }

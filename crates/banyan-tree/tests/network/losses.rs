@@ -1,10 +1,11 @@
 //! What happens when agents, members or the front-end are killed or stopped.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_tree::{Network, Report, Stream};
+use banyan_boot::RankSet;
+use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
@@ -43,6 +44,33 @@ pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
         assert_eq!(expect_wave(&stream, number).members().len(), 8);
     }
     finish(network, stream);
+}
+
+pub(crate) fn what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost() {
+    let network = network("2x2", "serve");
+    let plain = network.open(&network.everyone(), SUMS).unwrap();
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Agents, "tally", "").down("tally", "all");
+    let counted = network.open(&network.everyone(), options).unwrap();
+    order(&plain, 0, 1, 0);
+    expect_wave(&plain, 0);
+    kill(workers()[0]);
+    let (mut adrift, mut lost) = (None, Vec::new());
+    while lost.len() < 2 {
+        match network.next_event(deadline()).expect("the loss is told") {
+            // The first of them; then come those below it.
+            Report::Adrift(node) => _ = adrift.get_or_insert(node),
+            Report::StateLost { stream, node, direction, filter } => {
+                assert_eq!((stream, Some(node)), (counted.id(), adrift));
+                lost.push((direction, filter));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(lost, [(Direction::Up, "tally".to_owned()), (Direction::Down, "tally all".to_owned())]);
+    order(&plain, 1, 1, 0);
+    assert_eq!(expect_wave(&plain, 1).members().len(), 4, "no wave is lost with it");
+    drop(counted);
+    finish(network, plain);
 }
 
 pub(crate) fn agents_of_256_members_killed_during_pipelined_waves_lose_none() {
@@ -115,6 +143,64 @@ pub(crate) fn a_killed_member_is_missing_in_later_waves() {
         assert!(wave.members().is_disjoint(&lost));
     }
     finish(network, stream);
+}
+
+pub(crate) fn a_background_thread_goes_on_while_the_front_end_computes() {
+    let network = network("1x3", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let background = network.background().unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 3, "who waits is told what has come");
+    let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    kill(member);
+    // To look at its members drives nothing.
+    wait_until("the loss is noticed", Instant::now() + SPARE, || (network.members().len() == 2).then_some(()));
+    drop(background);
+    order(&stream, 1, 1, 0);
+    assert_eq!(expect_wave(&stream, 1).members().len(), 2);
+    finish(network, stream);
+}
+
+pub(crate) fn a_member_that_is_started_again_has_its_old_rank() {
+    let network = network("2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let error = network.invitation(1).unwrap_err();
+    assert!(matches!(error, TreeError::NotLost { rank: 1, .. }), "{error}");
+    let mut number = 0;
+    let mut waves = |members: u64| {
+        order(&stream, number, 20, 0);
+        for at in number..number + 20 {
+            assert_eq!(expect_wave(&stream, at).members().len(), members, "wave {at}");
+        }
+        number += 20;
+    };
+    waves(4);
+    let mut victim = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    let mut successors = Vec::new();
+    for _ in 0..3 {
+        kill(victim);
+        successors.iter_mut().for_each(|child: &mut Child| _ = child.wait());
+        let lost = event(&network, |report| if let Report::Lost(lost) = report { Some(lost) } else { None });
+        waves(3);
+        let (variable, invitation) = network.invitation(lost.first().unwrap()).unwrap().to_env();
+        let process = Command::new(this_program()).args(["member", "serve"]).env(variable, invitation).spawn().unwrap();
+        victim = Pid::from_child(&process);
+        successors.push(process);
+        let joined = event(&network, |report| if let Report::Joined(joined) = report { Some(joined) } else { None });
+        assert_eq!((joined.len(), joined), (1, lost), "it is the same member");
+        waves(4);
+    }
+    finish(network, stream);
+    assert!(successors.pop().unwrap().wait().unwrap().success());
+}
+
+/// Waits for a report that says something of members.
+fn event(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankSet {
+    loop {
+        if let Some(members) = wanted(network.next_event(deadline()).expect("it is told")) {
+            return members;
+        }
+    }
 }
 
 pub(crate) fn a_scatter_reaches_those_who_are_left() {

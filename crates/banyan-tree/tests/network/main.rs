@@ -8,7 +8,9 @@ mod harness;
 mod relatives;
 
 mod attached;
+mod filters;
 mod front_end;
+mod known_filters;
 mod losses;
 mod member;
 mod setup;
@@ -18,7 +20,7 @@ mod synchronisations;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_tree::become_agent_if_asked();
+    banyan_tree::become_agent_if_asked_with(known_filters::known_filters);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -43,20 +45,28 @@ const TESTS: &[harness::Test] = tests![
     streams::every_node_says_what_it_has_done_and_where_it_is,
     streams::waves_are_found_by_whoever_watches_the_descriptor,
     streams::members_that_join_late_are_members_of_their_agent,
+    filters::what_goes_down_passes_a_filter_at_every_level,
+    filters::every_level_may_have_its_own_filters,
+    filters::members_put_records_of_intervals_together_by_their_own_filters,
+    filters::a_filter_that_fails_on_the_way_down_is_an_error_in_place_of_the_record,
     synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
     synchronisations::records_that_wait_for_nobody_all_come,
     synchronisations::records_are_put_together_by_intervals_of_a_field,
     synchronisations::all_records_of_a_wave_can_be_collected,
     synchronisations::intervals_in_which_a_member_has_nothing_do_not_wait_for_it,
     losses::an_agent_killed_between_waves_loses_none_of_them,
+    losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,
     losses::a_stopped_agent_is_left_and_taken_back,
     losses::a_killed_member_is_missing_in_later_waves,
+    losses::a_background_thread_goes_on_while_the_front_end_computes,
+    losses::a_member_that_is_started_again_has_its_old_rank,
     losses::a_scatter_reaches_those_who_are_left,
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
     attached::members_that_attach_are_in_waves_from_then_on,
+    attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,

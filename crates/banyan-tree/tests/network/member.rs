@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use banyan_boot::Member;
 use banyan_ndr::Record;
-use banyan_tree::{BackEnd, Incoming, TreeError};
+use banyan_tree::{BackEnd, Incoming, Report, TreeError};
 
-use crate::setup::{END, Order, SEND, Value, compute, value};
+use crate::known_filters::known_filters;
+use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
 
 /// The same record as the others send, of another machine's making: other types in another order.
 #[derive(Record)]
@@ -22,6 +23,13 @@ struct Other {
 struct Timed {
     time: f64,
     ones: u32,
+}
+
+/// A text at a time.
+#[derive(Record)]
+struct Tick {
+    time: i64,
+    text: String,
 }
 
 /// The same as the others send, and more.
@@ -63,10 +71,26 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
         let member = Member::join()?;
         assert!(member.note().is_empty(), "the secret of the network is for agents");
     }
-    let mut back_end = BackEnd::join()?;
+    let mut back_end = BackEnd::join_with(known_filters())?;
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = match back_end.recv(None) {
+            Err(TreeError::Unfiltered { stream, cause, .. }) => {
+                let text = format!("{}:failed: {cause}", back_end.rank());
+                back_end.send(stream, &Text { text })?;
+                continue;
+            }
+            incoming => incoming?,
+        };
         match incoming.tag {
+            ECHO => {
+                let Text { text } = back_end.read(&incoming)?;
+                let missed = std::iter::from_fn(|| back_end.next_event()).find_map(|event| match event {
+                    Report::Skipped { packets, .. } => Some(format!(" after {packets} that are gone")),
+                    _ => None,
+                });
+                let text = format!("{}:{text}{}", back_end.rank(), missed.unwrap_or_default());
+                back_end.send(incoming.stream, &Text { text })?;
+            }
             END => return Ok(()),
             SEND => send(&mut back_end, &incoming, behaviour)?,
             _ => {}
@@ -87,6 +111,10 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
             "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}
             "gaps" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
             "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
+            "ticks" => {
+                let time = wave as i64 * 5;
+                back_end.send(incoming.stream, &Tick { time, text: format!("{rank}@{time}") })?;
+            }
             "mixed" if rank % 2 == 1 => {
                 let value = i32::try_from(value).unwrap_or(i32::MAX);
                 back_end.send(incoming.stream, &Other { ones: 1, name: format!("member {rank}"), value })?;

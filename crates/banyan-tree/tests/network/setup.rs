@@ -15,6 +15,15 @@ pub(crate) const SEND: u32 = 1;
 /// Tag: end.
 pub(crate) const END: u32 = 2;
 
+/// Tag: send back what you were told, a [`Text`].
+pub(crate) const ECHO: u32 = 3;
+
+/// What some members are told, and send.
+#[derive(Record, Debug)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+}
+
 /// What members are told.
 #[derive(Record, Clone, Copy)]
 pub(crate) struct Order {
@@ -80,7 +89,8 @@ pub(crate) fn options(topology: &str) -> NetworkOptions {
         agent: Some(this_program()),
         ..SessionOptions::default()
     };
-    NetworkOptions { topology: Some(topology.parse().unwrap()), session, ..NetworkOptions::default() }
+    let topology = Some(topology.parse().unwrap());
+    NetworkOptions { topology, session, filters: crate::known_filters::known_filters, ..NetworkOptions::default() }
 }
 
 /// A network of this program's agents and members.

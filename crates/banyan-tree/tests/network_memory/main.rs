@@ -4,6 +4,8 @@
 
 #[path = "../../../banyan-boot/tests/harness/mod.rs"]
 mod harness;
+#[path = "../network/known_filters.rs"]
+mod known_filters;
 #[path = "../network/member.rs"]
 mod member;
 #[path = "../../../banyan-boot/tests/sessions/relatives.rs"]
@@ -18,7 +20,7 @@ mod memory;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_tree::become_agent_if_asked();
+    banyan_tree::become_agent_if_asked_with(known_filters::known_filters);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {

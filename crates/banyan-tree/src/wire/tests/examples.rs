@@ -10,7 +10,7 @@ use super::{frames, meaning, messages};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Message, Opening, Packet, Place};
 use crate::run::{Bodies, Run};
-use crate::synchronisation::Synchronisation;
+use crate::stream_options::StreamOptions;
 use crate::wire::{ADDRESSES, AddressBook, BODIES, Decoder, Encoder, MEMBERS, OPEN, RUN, RUN_WAVES};
 
 const FORMAT: FormatId = FormatId::from_bytes([7; 16]);
@@ -40,12 +40,8 @@ fn tcp(port: u16) -> Arc<[Address]> {
 #[test]
 fn a_set_travels_once_whichever_message_names_it_first() {
     let everyone = set(0..64);
-    let opening = Opening {
-        stream: StreamId(1),
-        members: Arc::clone(&everyone),
-        transformation: "max".to_owned(),
-        synchronisation: Synchronisation::All,
-    };
+    let opening =
+        Opening { stream: StreamId(1), members: Arc::clone(&everyone), options: StreamOptions::reduce("max(value)") };
     let packet = Packet::Open(Arc::new(opening));
     let open = Message::Packet { stream: StreamId::CONTROL, sequence: 0, packet };
     let sent = [open, run(&everyone, 8, 2), run(&set(0..64), 8, 2), run(&set(0..63), 8, 2)];
@@ -165,7 +161,7 @@ fn who_asks_for_a_parent_says_where_it_can_be_reached() {
         let (node, parent) = (NodeId(node), NodeId(1));
         Place { node, parent, epoch: Epoch(1), level: Level(2), rank: None }
     };
-    let attach = Attach { place: place(4), is_urgent: true, below: vec![place(5)], resumes: Vec::new() };
+    let attach = Attach { place: place(4), is_urgent: true, is_new: false, below: vec![place(5)], resumes: Vec::new() };
     let mut theirs = AddressBook::new();
     let sent = [Message::Attach(attach)];
     let received = messages(&frames(&sent, &book, 1 << 20), &mut theirs).unwrap();

@@ -31,7 +31,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let words = words.prop_map(|words| words.into_iter().flat_map(u32::to_le_bytes).collect());
     let bytes = prop_oneof![1 => Just(Vec::new()), 3 => words, 1 => vec(any::<u8>(), 0..80)];
     let numbers = prop_oneof![4 => Just((0, 0)), 1 => (0u32..2, 0u32..2), 1 => any::<(u32, u32)>()];
-    (31u8..58, flags, numbers, bytes).prop_map(|(kind, flags, (stream, sequence), bytes)| Frame {
+    (31u8..59, flags, numbers, bytes).prop_map(|(kind, flags, (stream, sequence), bytes)| Frame {
         stream,
         sequence,
         ..frame(Kind::data(kind), flags, &bytes)
@@ -137,12 +137,12 @@ fn headers_with_more_or_less_than_their_kind_has_are_refused() {
 }
 
 #[test]
-fn a_transformation_that_is_no_text_is_refused() {
+fn a_synchronisation_that_is_no_text_is_refused() {
     let set = frame(MEMBERS, 0, &[0]);
-    let open = frame(OPEN, 0, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0xff]);
+    let open = frame(OPEN, 0, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0xff]);
     let error = decode(&[set, open]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the opening of a stream: synchronisation and transformation at offset 12 cannot be read; the sender is broken"
+        "the opening of a stream: the synchronisation at offset 16 cannot be read; the sender is broken"
     );
 }

@@ -38,7 +38,7 @@ fn messages_arrive_over_a_link_with_their_bodies_where_records_can_be_viewed() {
     let options = LinkOptions::inherited();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (mut here, mut there) = (Link::inherited(ours.into(), &options), Link::inherited(theirs.into(), &options));
-    let record = Packet::Record { tag: 1, format: Sample::format().id(), body: vec![9; 5].into() };
+    let record = Packet::Record { tag: 1, format: Sample::format().id(), body: vec![9; 5].into(), is_partial: false };
     let record = Message::Packet { stream: StreamId(1), sequence: 7, packet: record };
     let sent = [run(1, 64, Some(16)), run(65, 1, Some(20_000)), run(66, 3, None), record, run(69, 1, Some(4))];
     for frame in frames(&sent, &AddressBook::new(), options.max_payload) {

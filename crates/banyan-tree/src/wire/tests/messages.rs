@@ -14,6 +14,7 @@ use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
+use crate::stream_options::{Filtering, StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
 use crate::wire::LARGEST_NUMBER;
@@ -24,13 +25,19 @@ pub(super) fn any_message() -> impl Strategy<Value = Message> {
 
 fn about_tree() -> impl Strategy<Value = Message> {
     prop_oneof![
-        (any_place(), any::<bool>(), vec(any_place(), 0..600), resumes()).prop_map(
-            |(place, is_urgent, below, resumes)| Message::Attach(Attach { place, is_urgent, below, resumes })
+        (any_place(), any::<(bool, bool)>(), vec(any_place(), 0..600), resumes()).prop_map(
+            |(place, (is_urgent, is_new), below, resumes)| {
+                Message::Attach(Attach { place, is_urgent, is_new, below, resumes })
+            }
         ),
         ancestry().prop_map(|ancestry| Message::Welcome(ancestry.into())),
         ancestry().prop_map(|ancestry| Message::Ancestry(ancestry.into())),
         vec(candidate(), 0..20).prop_map(Message::Refuse),
-        (vec(any_place(), 0..600), resumes()).prop_map(|(places, resumes)| Message::Placed { places, resumes }),
+        (vec(any_place(), 0..600), resumes(), any::<bool>()).prop_map(|(places, resumes, is_new)| Message::Placed {
+            places,
+            resumes,
+            is_new
+        }),
         (any::<u32>(), any::<u32>(), any::<bool>(), resumes()).prop_map(|(node, epoch, is_certain, resumes)| {
             Message::Gone(Gone { node: NodeId(node), epoch: Epoch(epoch), is_certain, resumes })
         }),
@@ -59,16 +66,18 @@ fn about_stream() -> impl Strategy<Value = Message> {
 
 fn any_packet() -> impl Strategy<Value = Message> {
     let packet = prop_oneof![
-        4 => (any::<u32>(), format(), body()).prop_map(|(tag, format, body)| Packet::Record { tag, format, body }),
+        4 => (any::<u32>(), format(), body(), any::<bool>())
+            .prop_map(|(tag, format, body, is_partial)| Packet::Record { tag, format, body, is_partial }),
+        1 => (any::<u32>(), "\\PC{0,40}").prop_map(|(tag, cause)| Packet::Failed { tag, cause: cause.into() }),
         1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
         1 => Just(Packet::Over),
-        1 => (any::<u32>(), bodies().prop_filter("records", |bodies| !bodies.are_absent())).prop_map(|(tag, bodies)| {
+        1 => (any::<u32>(), records(), any::<bool>()).prop_map(|(tag, bodies, is_partial)| {
             let mut members = RankSet::new();
             members.insert_range(7..=6 + bodies.len());
-            Packet::Scatter(Arc::new(Scatter { tag, members: Arc::new(members), bodies }))
+            Packet::Scatter(Arc::new(Scatter { tag, members: Arc::new(members), bodies, is_partial }))
         }),
-        1 => (any::<u32>(), any_set(), "\\PC{0,40}", synchronisation()).prop_map(|(stream, members, transformation, synchronisation)| {
-            Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, transformation, synchronisation }))
+        1 => (any::<u32>(), any_set(), stream_options()).prop_map(|(stream, members, options)| {
+            Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, options }))
         }),
     ];
     (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
@@ -76,6 +85,29 @@ fn any_packet() -> impl Strategy<Value = Message> {
         sequence,
         packet,
     })
+}
+
+fn records() -> impl Strategy<Value = Bodies> {
+    bodies().prop_filter("records", |bodies| !bodies.are_absent())
+}
+
+fn stream_options() -> impl Strategy<Value = StreamOptions> {
+    (filters(), filters(), synchronisation()).prop_map(|(up, down, synchronisation)| StreamOptions {
+        up,
+        down,
+        synchronisation,
+    })
+}
+
+fn filters() -> impl Strategy<Value = Filtering> {
+    let at = prop_oneof![
+        Just(Where::Everywhere),
+        Just(Where::Root),
+        Just(Where::Agents),
+        Just(Where::Members),
+        any::<u16>().prop_map(Where::Level),
+    ];
+    prop::collection::btree_map(at, "\\PC{0,40}", 0..4)
 }
 
 fn synchronisation() -> impl Strategy<Value = Synchronisation> {

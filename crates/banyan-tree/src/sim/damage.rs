@@ -1,0 +1,129 @@
+//! What goes wrong in the world of a simulation: who dies, is stopped or cut off, and starts again.
+
+use std::sync::Arc;
+
+use super::faults::Fault;
+use super::happening::Happening;
+use super::model::Broken;
+use super::network::{End, SILENCE, WireId};
+use super::sum::Sums;
+use super::world::{Cut, Inhabitant, JOINS_WITHIN, World, options};
+use crate::ids::{NodeId, Time};
+use crate::node::Node;
+use crate::synchronisation::Synchronisation;
+
+impl World<'_, '_> {
+    /// Something goes wrong.
+    pub(super) fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
+        let now = self.now;
+        (self.trace)(&|| format!("{now} fault: {fault:?}"));
+        match fault {
+            Fault::Kill(node) => self.kill(node),
+            Fault::PowerOff(node) => self.power_off(node),
+            Fault::Stop(node, long) => {
+                self.nodes[node].stopped_until = self.nodes[node].stopped_until.max(now.after(long));
+                self.watch_silence(node);
+            }
+            Fault::CutOneWay(from, to, long) => {
+                self.cuts.push(Cut { from: Some(from), to: Some(to), until: now.after(long) });
+                self.watch_silence(from);
+            }
+            Fault::Isolate(node, long) => {
+                self.cuts.push(Cut { from: Some(node), to: None, until: now.after(long) });
+                self.cuts.push(Cut { from: None, to: Some(node), until: now.after(long) });
+                self.watch_silence(node);
+            }
+            Fault::ClockJump(node, long) => {
+                self.nodes[node].clock += long;
+                return self.wake(node);
+            }
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, node: usize) {
+        let was_alive = self.nodes[node].is_alive;
+        self.die(node);
+        if was_alive && self.starts_again(node) {
+            let at = self.now.after(self.chance.up_to(JOINS_WITHIN));
+            self.last_fault = self.last_fault.max(at);
+            self.agenda.add(at, Happening::Restart(node));
+        }
+        for (wire, end) in std::mem::take(&mut self.nodes[node].wires).into_values() {
+            self.lose_some(wire, 1 - end);
+            self.wires[wire].is_open[end] = false;
+            self.put_close_back(wire, end);
+            self.plan_silence(wire);
+        }
+    }
+
+    fn power_off(&mut self, node: usize) {
+        self.die(node);
+        self.nodes[node].is_off = true;
+        for (wire, end) in self.nodes[node].wires.clone().into_values() {
+            self.lose_some(wire, 1 - end);
+            self.plan_silence(wire);
+        }
+    }
+
+    fn die(&mut self, node: usize) {
+        self.nodes[node].is_alive = false;
+        self.died.extend(self.nodes[node].rank);
+    }
+
+    /// Starts a node again, as another process: an agent has another id then, a member is the same member.
+    pub(super) fn restart(&mut self, node: usize) {
+        let (level, ancestry) = self.nodes[node].origin.clone();
+        let transformations = Arc::new(Sums);
+        let Some(rank) = self.nodes[node].rank else {
+            let id = NodeId(self.nodes.len() as u32);
+            let fresh = Node::below(id, None, level, ancestry.clone(), options(self.plan), transformations);
+            self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
+            return self.plan_wake(id.0 as usize);
+        };
+        let life = self.nodes[node].life + 1;
+        let id = NodeId(node as u32);
+        let fresh = Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), transformations);
+        self.past.push(self.nodes[node].node.counters());
+        self.nodes[node] = Inhabitant::new(fresh.in_life(life), Some(rank), level, ancestry);
+        self.nodes[node].life = life;
+        self.model.begins_again(rank);
+        self.plan_wake(node);
+        self.agenda.add(self.now, Happening::Program(node));
+    }
+
+    /// Whether a node that was killed starts again. What a member sends by other rules than by waves cannot be told from
+    /// what the process before it sent.
+    fn starts_again(&self, node: usize) -> bool {
+        let is_told_apart = |kind: &Synchronisation| matches!(kind, Synchronisation::All | Synchronisation::Timeout(_));
+        let is_agent = self.nodes[node].rank.is_none();
+        self.plan.restarts && (is_agent || self.plan.synchronisations.iter().all(is_told_apart))
+    }
+
+    /// Of what is on its way to an end, the last part may never come.
+    fn lose_some(&mut self, wire: WireId, end: End) {
+        let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
+        self.wires[wire].arriving[end].truncate(keep);
+    }
+
+    fn watch_silence(&mut self, node: usize) {
+        for (wire, _) in self.nodes[node].wires.clone().into_values() {
+            self.plan_silence(wire);
+        }
+    }
+
+    fn plan_silence(&mut self, wire: WireId) {
+        for end in 0..2 {
+            let at = self.now.after(SILENCE + self.chance.up_to(SILENCE));
+            self.agenda.add(at, Happening::Silence(wire, end));
+        }
+    }
+
+    /// Until when nothing passes from one node to another.
+    pub(super) fn cut_until(&mut self, from: usize, to: usize) -> Option<Time> {
+        let now = self.now;
+        self.cuts.retain(|cut| cut.until > now);
+        let concerns = |cut: &&Cut| cut.from.is_none_or(|node| node == from) && cut.to.is_none_or(|node| node == to);
+        self.cuts.iter().filter(concerns).map(|cut| cut.until).max()
+    }
+}

@@ -1,0 +1,70 @@
+//! Filters of one's own: upwards and downwards, others at each level.
+
+use banyan_tree::{PASS, StreamOptions, TreeError, Where};
+
+use crate::setup::{ECHO, Text, deadline, network, order};
+
+/// What came of a wave of texts.
+fn next(stream: &banyan_tree::Stream) -> String {
+    stream.recv(deadline()).unwrap().read::<Text>().unwrap().text
+}
+
+pub(crate) fn what_goes_down_passes_a_filter_at_every_level() {
+    let network = network("2x2x1", "echo");
+    let options = StreamOptions::filter("trace", "up").down("trace", "down");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    for word in ["go", "again"] {
+        stream.send(ECHO, &Text { text: word.into() }).unwrap();
+        let one = |rank: u32| format!("up({rank}:down(down(down({word}))))");
+        let two = |first: u32| format!("up({},{})", one(first), one(first + 1));
+        assert_eq!(next(&stream), format!("up({},{})", two(0), two(2)));
+    }
+    let parts: Vec<Text> = (0..4).map(|at| Text { text: format!("for {at}") }).collect();
+    stream.scatter(ECHO, &parts).unwrap();
+    let came = next(&stream);
+    assert!((0..4).all(|rank| came.contains(&format!("{rank}:down(down(down(for {rank})))"))), "{came}");
+}
+
+pub(crate) fn every_level_may_have_its_own_filters() {
+    let network = network("1x1x2", "echo");
+    let options = StreamOptions::filter("trace", "elsewhere")
+        .up_at(Where::Root, "trace", "root")
+        .up_at(Where::Level(2), "trace", "two")
+        .up_at(Where::Members, "trace", "own")
+        .down_at(Where::Agents, "trace", "agent")
+        .down_at(Where::Level(2), PASS, "")
+        .down_at(Where::Members, "trace", "taken");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    stream.send(ECHO, &Text { text: "go".into() }).unwrap();
+    assert_eq!(next(&stream), "root(elsewhere(two(own(0:taken(agent(go))),own(1:taken(agent(go))))))");
+}
+
+pub(crate) fn members_put_records_of_intervals_together_by_their_own_filters() {
+    let network = network("1x2", "ticks");
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Members, "trace", "own");
+    let options = options.synchronised("interval time 10".parse().unwrap());
+    let stream = network.open(&network.everyone(), options).unwrap();
+    // A record at 0, 5, 10, 15 and 20 each, the last of which begins another interval.
+    order(&stream, 0, 5, 0);
+    assert_eq!(next(&stream), "up(up(own(0@0,0@5),own(1@0,1@5)))");
+    assert_eq!(next(&stream), "up(up(own(0@10,0@15),own(1@10,1@15)))");
+}
+
+pub(crate) fn a_filter_that_fails_on_the_way_down_is_an_error_in_place_of_the_record() {
+    let network = network("2x2", "echo");
+    let at = |at| StreamOptions::filter("trace", "up").down_at(at, "trace", "strict");
+    let stream = network.open(&network.everyone(), at(Where::Agents)).unwrap();
+    for word in ["good", "bad", "better"] {
+        stream.send(ECHO, &Text { text: word.into() }).unwrap();
+        let came = next(&stream);
+        let expected = if word == "bad" { "3:failed: bad is bad" } else { "3:strict(" };
+        assert!(came.contains(expected), "{came}");
+    }
+    let stream = network.open(&network.everyone(), at(Where::Root)).unwrap();
+    let error = stream.send(ECHO, &Text { text: "bad".into() }).unwrap_err();
+    assert!(matches!(&error, TreeError::Unfiltered { cause, .. } if cause.contains("bad is bad")), "{error}");
+    stream.send(ECHO, &Text { text: "good".into() }).unwrap();
+    assert!(next(&stream).contains("0:strict(good)"), "what failed has no number");
+    let error = network.open(&network.everyone(), StreamOptions::default().down("stamp", "")).unwrap_err();
+    assert!(error.to_string().contains("there is no filter stamp"), "{error}");
+}

@@ -1,0 +1,62 @@
+//! The filters that agents, front-ends and members of these tests know.
+
+use banyan_ndr::{Record, RecordView, typed};
+use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+
+use crate::setup::Text;
+
+/// All of them.
+pub(crate) fn known_filters() -> Filters {
+    let mut filters = Filters::default();
+    filters
+        .register("trace", |parameters| Ok(Box::new(Trace { name: String::from_utf8_lossy(parameters).into_owned() })));
+    filters.register("tally", |_| Ok(Box::new(Tally { waves: 0 })));
+    filters
+}
+
+/// Counts the waves it has seen, which nobody can do again for it.
+struct Tally {
+    waves: u64,
+}
+
+impl Filter for Tally {
+    fn wave(&mut self, _: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        self.waves += 1;
+        push(&Text { text: self.waves.to_string() }, out)
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Lost
+    }
+}
+
+/// Writes down who has made what of what: its name, and in brackets what it was given.
+struct Trace {
+    name: String,
+}
+
+impl Filter for Trace {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let texts = parts.iter().map(|part| text(part).map_err(|error| FilterError::Custom(error.to_string())));
+        let texts = texts.collect::<Result<Vec<String>, _>>()?.join(",");
+        if self.name == "strict" && texts.contains("bad") {
+            return Err(FilterError::Custom(format!("{texts} is bad")));
+        }
+        push(&Text { text: format!("{}({texts})", self.name) }, out)
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}
+
+fn push(made: &Text, out: &mut Output) -> Result<(), FilterError> {
+    let mut body = Vec::new();
+    typed::encode_body_into(made, &mut body).map_err(|error| FilterError::Custom(error.to_string()))?;
+    out.push(Text::format(), &body);
+    Ok(())
+}
+
+fn text(part: &Part<'_>) -> Result<String, banyan_ndr::DecodeError> {
+    RecordView::new(part.format, part.body)?.value::<&str>("text").map(str::to_owned)
+}
