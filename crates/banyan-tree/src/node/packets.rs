@@ -312,8 +312,8 @@ impl Node {
                     continue;
                 }
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
-                // Those who begin with the next packet have the parent send from there on, which is too late for this one.
-                let is_ahead = !log.is_started() && next != Resume::NOW && log.children().next().is_some();
+                // If others were here who began with the next packet, the parent sends from there on: too late for this one.
+                let is_ahead = !log.is_started() && next != Resume::NOW;
                 log.add_child(link, next, received);
                 // The first who takes part here decides where this log begins; the parent hears of the same packet. One
                 // that begins with the next has no say: the parent knows which that is.
