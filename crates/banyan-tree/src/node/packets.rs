@@ -312,11 +312,16 @@ impl Node {
                     continue;
                 }
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
+                // If others were here who began with the next packet, the parent sends from there on: too late for this one.
+                let is_ahead = !log.is_started() && next != Resume::NOW;
                 log.add_child(link, next, received);
                 // The first who takes part here decides where this log begins; the parent hears of the same packet. One
                 // that begins with the next has no say: the parent knows which that is.
                 if next != Resume::NOW {
                     log.start_at(next);
+                }
+                if is_ahead {
+                    self.send_up(Message::Resend { stream: id, from: next });
                 }
             } else if let Some(resume) = resume {
                 log.lower_received(link, resume.received);
@@ -454,6 +459,8 @@ impl Node {
     pub(super) fn received(&self, stream: &Stream) -> u64 {
         match self.rank {
             Some(_) => stream.inbox.front().map_or(stream.log.next(), |(sequence, _)| *sequence),
+            // Who does not know yet where its log begins has nobody below who waits for anything.
+            None if !stream.log.is_started() => stream.log.received_by_children().unwrap_or(Resume::NOW),
             None => stream.log.received_by_children().unwrap_or(stream.log.next()),
         }
     }

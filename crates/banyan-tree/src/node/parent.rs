@@ -56,10 +56,10 @@ impl Node {
         };
         // Who takes no part in a stream is not behind in it.
         let taking_part = self.streams.iter().filter(|(_, stream)| self.takes_part(stream));
-        let others = taking_part.map(|(id, stream)| Resume {
-            stream: *id,
-            next: stream.log.next(),
-            received: self.received(stream),
+        let others = taking_part.map(|(id, stream)| match self.received(stream) {
+            // All below have just come.
+            Resume::NOW => Resume::now(*id),
+            received => Resume { stream: *id, next: stream.log.next(), received },
         });
         std::iter::once(control).chain(others).collect()
     }
