@@ -10,6 +10,7 @@ mod ask;
 mod bench;
 mod completions;
 mod config;
+mod copy;
 mod demo;
 mod doctor;
 mod failure;
@@ -44,6 +45,7 @@ use failure::Outcome;
 Examples:
   banyan demo                            what records can do, in a second
   banyan run -w node[1-8] -- uptime      a command on many hosts
+  banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
@@ -60,6 +62,7 @@ enum Verb {
     /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     Run(run::Run),
+    Copy(copy::Copy),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
@@ -91,6 +94,7 @@ impl Verb {
         match self {
             Verb::Demo(demo) => demo.run(),
             Verb::Run(run) => run.run(),
+            Verb::Copy(copy) => copy.run(),
             Verb::Records(records) => records.run(),
             Verb::Topo(topo) => topo.run(),
             Verb::Bench(bench) => bench.run(),
