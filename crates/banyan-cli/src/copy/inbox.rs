@@ -12,6 +12,7 @@ use super::tell::Amount;
 const LINE: usize = 1 << 20;
 
 /// What the front-end does about what came.
+#[derive(Debug)]
 pub(super) enum Say {
     /// The offered part is wanted, or not.
     Answer(bool),
@@ -33,7 +34,7 @@ enum State {
     /// The beginning of a line.
     Line(Vec<u8>),
     /// Inside the bytes of a part.
-    Content { store: ParcelStore, left: u64, offer: Offer },
+    Content { store: Box<ParcelStore>, left: u64, offer: Offer },
     /// Nobody listens.
     Closed,
 }
@@ -101,7 +102,7 @@ impl Inbox {
         let store = ParcelStore::begin(&offer.description, target)?;
         let wanted = store.is_some();
         match store {
-            Some(store) => self.state = State::Content { store, left: offer.length, offer },
+            Some(store) => self.state = State::Content { store: Box::new(store), left: offer.length, offer },
             None => {
                 self.count(&offer);
                 self.amount.had += offer.bytes;
@@ -112,7 +113,7 @@ impl Inbox {
 
     fn content<'b>(
         &mut self,
-        mut store: ParcelStore,
+        mut store: Box<ParcelStore>,
         left: u64,
         offer: Offer,
         bytes: &'b [u8],
