@@ -1,5 +1,6 @@
 //! To every host: the files of this machine, part by part through the session's staging.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use banyan_boot::{Delivery, Parcels, Place, Problem, ProcessDistribution, Session, StageError};
+use banyan_boot::{Delivery, Event, Parcels, Place, Problem, ProcessDistribution, Session, StageError};
 use serde_json::json;
 
 use super::size::{files, hosts, size};
@@ -27,7 +28,10 @@ struct Source {
 #[derive(Default)]
 struct Course {
     amount: Amount,
-    failed: u32,
+    /// The most agents that failed with one part: of those below a lost one nothing else is known.
+    most: u32,
+    /// Hosts that failed with some part.
+    failed: BTreeSet<String>,
 }
 
 pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
@@ -50,7 +54,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
         done += source.bytes;
     }
     while let Some(event) = session.next_event(Some(Instant::now())) {
-        if let banyan_boot::Event::Problem(problem) = event {
+        if let Event::Problem(problem) = event {
             tell.problem(&problem)?;
         }
     }
@@ -126,13 +130,14 @@ impl Source {
             }
         }
         self.report(&course, tell)?;
-        Ok((course.failed as usize) < tell.hosts())
+        Ok(course.failed() < tell.hosts())
     }
 
     fn report(&self, course: &Course, tell: &mut Tell) -> Result<(), Failure> {
         tell.add(course.amount);
         let Amount { delivered, had } = course.amount;
-        let complete = tell.hosts().saturating_sub(course.failed as usize);
+        let failed = course.failed();
+        let complete = tell.hosts().saturating_sub(failed);
         if tell.is_json() {
             return tell.object(&json!({
                 "event": "copied",
@@ -140,12 +145,12 @@ impl Source {
                 "files": self.files,
                 "bytes": self.bytes,
                 "hosts": complete,
-                "failed": course.failed,
+                "failed": failed,
                 "delivered_bytes": delivered,
                 "had_bytes": had,
             }));
         }
-        let whom = if course.failed == 0 { hosts(complete) } else { format!("{complete} of {}", hosts(tell.hosts())) };
+        let whom = if failed == 0 { hosts(complete) } else { format!("{complete} of {}", hosts(tell.hosts())) };
         let how = match (delivered, had) {
             (0, 0) => "nothing was sent".into(),
             (0, _) => "nothing had to be sent".into(),
@@ -161,7 +166,13 @@ impl Course {
     fn note(&mut self, delivery: &Delivery, bytes: u64) {
         let times = |agents: u32| bytes.saturating_mul(agents.into());
         self.amount.add(Amount { delivered: times(delivery.stored), had: times(delivery.had) });
-        self.failed = self.failed.max(delivery.failed);
+        self.most = self.most.max(delivery.failed);
+        self.failed.extend(delivery.problems.iter().map(|problem| problem.host.clone()));
+    }
+
+    /// How many hosts have not got everything.
+    fn failed(&self) -> usize {
+        self.failed.len().max(self.most as usize)
     }
 }
 

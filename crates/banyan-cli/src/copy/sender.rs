@@ -25,8 +25,8 @@ pub(super) fn send(files: &[PathBuf]) -> Outcome {
     let host = std::env::var(HOST).map_err(|_| Failure::usage("--send is for members of a session"))?;
     let mut sender = Sender { out: output::stdout(), answers: answers(host.clone()) };
     for (index, file) in files.iter().enumerate() {
-        let path = file.to_string_lossy().replace("{host}", &host);
-        match sender.offer_all(index, Path::new(&path)) {
+        let path = file.to_str().map_or_else(|| file.clone(), |file| file.replace("{host}", &host).into());
+        match sender.offer_all(index, &path) {
             Ok(()) => {}
             Err(Trouble::Here(problem)) => sender.line(&json!({ "file": index, "problem": problem }))?,
             Err(Trouble::Output(failure)) => return Err(failure),
