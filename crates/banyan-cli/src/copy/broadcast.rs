@@ -152,6 +152,7 @@ impl Source {
         }
         let whom = if failed == 0 { hosts(complete) } else { format!("{complete} of {}", hosts(tell.hosts())) };
         let how = match (delivered, had) {
+            (0, 0) if complete > 0 => "complete".into(),
             (0, 0) => "nothing was sent".into(),
             (0, _) => "nothing had to be sent".into(),
             (_, 0) => format!("{} delivered", size(delivered)),

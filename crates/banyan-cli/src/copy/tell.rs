@@ -142,7 +142,13 @@ impl Tell {
         self.warn(what)
     }
 
+    /// The bar goes, and comes again if there is still much to do: other lines are to stand alone.
+    fn clear(&mut self) {
+        self.bar = Progress::new();
+    }
+
     fn warn(&mut self, what: &str) -> Result<(), Failure> {
+        self.clear();
         self.out.flush()?;
         warn(what);
         Ok(())
@@ -162,6 +168,7 @@ impl Tell {
 
     /// A line of results.
     pub(super) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.clear();
         writeln!(self.out, "{}", harmless(line.as_bytes()))?;
         Ok(self.out.flush()?)
     }
