@@ -10,6 +10,7 @@ mod ask;
 mod bench;
 mod completions;
 mod config;
+mod copy;
 mod demo;
 mod doctor;
 mod failure;
@@ -47,6 +48,7 @@ Examples:
   banyan run -w node[1-8] -- uptime      a command on many hosts
   banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
   banyan doctor -w node[1-8]             what would not work there, and how to repair it
+  banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
@@ -63,6 +65,7 @@ enum Verb {
     Demo(demo::Demo),
     Run(run::Run),
     Stack(stack::Stack),
+    Copy(copy::Copy),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
@@ -96,6 +99,7 @@ impl Verb {
             Verb::Demo(demo) => demo.run(),
             Verb::Run(run) => run.run(),
             Verb::Stack(stack) => stack.run(),
+            Verb::Copy(copy) => copy.run(),
             Verb::Records(records) => records.run(),
             Verb::Topo(topo) => topo.run(),
             Verb::Bench(bench) => bench.run(),

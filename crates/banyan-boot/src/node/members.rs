@@ -239,6 +239,9 @@ impl Node {
     }
 }
 
+/// The environment variable that tells members what their host is called in the session.
+const HOST_VARIABLE: &str = "BANYAN_HOST";
+
 /// What members get besides their link.
 #[derive(Debug, Clone, Copy)]
 struct Given {
@@ -257,7 +260,8 @@ fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Pre
         environment.retain(|(other, _)| *other != name);
         environment.extend(variable.value.as_ref().map(|value| (name, text(value))));
     }
-    environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE);
+    environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE && name != HOST_VARIABLE);
+    environment.push((HOST_VARIABLE.into(), host.into()));
     let [memory, bell] = SHARED_DESCRIPTORS;
     let shared = if given.shares { format!(",{memory},{bell}") } else { String::new() };
     environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}{shared}").into()));

@@ -1,5 +1,6 @@
 //! The front-end's call: asks who lacks it, reads, and waits until everyone has it.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -8,7 +9,7 @@ use std::time::Instant;
 use super::error::StageError;
 use super::pack::Packer;
 use super::place::{CACHE_PREFIX, is_destination};
-use super::{Offer, Stage, StageReport, Tally};
+use super::{Delivery, Offer, Parcel, Place, Stage, StageReport, Tally};
 use crate::node::desk::{Desk, Order, StagePapers, StagePhase};
 use crate::session::Session;
 
@@ -42,9 +43,10 @@ impl Session {
         };
         let (hash, length) = Packer::new(what).measure()?;
         let hash = hash.to_hex().to_string();
-        let offer = Offer { number: *numbers, hash: hash.clone(), length, directory: what.is_dir(), path };
+        let (name, names) = (None, None);
+        let offer = Offer { number: *numbers, hash: hash.clone(), length, directory: what.is_dir(), path, name, names };
         let transfer = Transfer::begin(&self.desk, offer, what);
-        let (tally, pieces) = transfer.run(deadline)?;
+        let (tally, pieces) = transfer.run(Packer::new(what), deadline, |_| ())?;
         if tally.failed > 0 {
             let problems = std::mem::take(&mut self.desk.papers().staging.problems);
             let (failed, agents) = (tally.failed, self.agents as u32);
@@ -55,6 +57,35 @@ impl Session {
             Stage::Path(path) => path.clone(),
         };
         Ok(StageReport { path, hash, bytes: length, stored: tally.stored, had: tally.had, pieces })
+    }
+
+    /// Brings a [parcel](Parcel) to the host of every agent, with its mode bits (but without rights of the owner), and
+    /// returns when all have said whether they have it. An existing directory gets what is in the parcel and keeps what
+    /// else it has; a file takes the place of another. `progress` hears how many bytes were read for those who lack it.
+    ///
+    /// One call is under way at a time; others wait for it.
+    ///
+    /// # Errors
+    /// When it cannot be read, when the deadline has passed, or when the session is over. Hosts that have not got it
+    /// are in the result.
+    pub fn stage_parcel(
+        &self,
+        parcel: &Parcel,
+        to: &Place,
+        deadline: Option<Instant>,
+        progress: impl FnMut(u64),
+    ) -> Result<Delivery, StageError> {
+        let mut numbers = self.stagings.lock().unwrap_or_else(PoisonError::into_inner);
+        *numbers = numbers.wrapping_add(1);
+        if !is_destination(&to.path) && to.name.is_none() {
+            return Err(StageError::Destination(to.path.clone()));
+        }
+        let bytes = |text: &OsStr| text.as_bytes().to_vec();
+        let offer = parcel.offer(*numbers, Some(bytes(to.path.as_os_str())), to.name.as_deref().map(bytes))?;
+        let length = offer.length;
+        let (tally, _) = Transfer::begin(&self.desk, offer, parcel.top()).run(parcel.packer(), deadline, progress)?;
+        let problems = std::mem::take(&mut self.desk.papers().staging.problems);
+        Ok(Delivery { bytes: length, stored: tally.stored, had: tally.had, failed: tally.failed, problems })
     }
 }
 
@@ -75,9 +106,14 @@ impl<'a> Transfer<'a> {
     }
 
     /// Sends what is needed; how it ended, and how many pieces that took.
-    fn run(mut self, deadline: Option<Instant>) -> Result<(Tally, u64), StageError> {
-        let mut packer = None;
+    fn run(
+        mut self,
+        mut packer: Packer,
+        deadline: Option<Instant>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(Tally, u64), StageError> {
         let mut next = None;
+        let mut sent = 0;
         let mut pieces = 0;
         loop {
             let at_end = pieces > 0 && next.is_none();
@@ -88,7 +124,6 @@ impl<'a> Transfer<'a> {
                     return Ok((tally, pieces));
                 }
                 Turn::Goes => {
-                    let packer = packer.get_or_insert_with(|| Packer::new(self.what));
                     let piece = match next.take() {
                         Some(piece) => Some(piece),
                         None => packer.next()?,
@@ -96,6 +131,8 @@ impl<'a> Transfer<'a> {
                     next = packer.next()?;
                     pieces += 1;
                     let last = next.is_none();
+                    sent += piece.as_ref().map_or(0, |piece| piece.len() as u64);
+                    progress(sent);
                     self.desk.papers().staging.pieces.extend(piece.map(|piece| (piece, last)));
                     self.desk.ring();
                 }

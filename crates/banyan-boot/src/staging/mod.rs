@@ -12,18 +12,26 @@
 mod call;
 pub(crate) mod entry;
 mod error;
+mod merge;
 pub(crate) mod pack;
+pub(crate) mod parcel;
+mod parcel_store;
 pub(crate) mod place;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;
 pub(crate) mod writer;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use banyan_ndr::Record;
 
+use crate::problem::Problem;
+
 pub use error::StageError;
+pub use parcel::{Parcel, Parcels};
+pub use parcel_store::ParcelStore;
 pub use place::staged_path;
 
 /// Bytes of a staged stream that travel in one frame: long enough that system calls vanish, short enough that the first
@@ -59,6 +67,30 @@ pub struct StageReport {
     pub pieces: u64,
 }
 
+/// Where a [`Parcel`] goes on each host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// A path; from the home directory if it is relative. `{host}` stands for the name of the host.
+    pub path: PathBuf,
+    /// The name it gets in there if that path is a directory on the host; `None`: it gets that path in any case.
+    pub name: Option<OsString>,
+}
+
+/// What became of a [`Parcel`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    /// Bytes that an agent that lacked it got: contents, names and modes.
+    pub bytes: u64,
+    /// Agents that got it.
+    pub stored: u32,
+    /// Agents that had it, with the same contents and modes.
+    pub had: u32,
+    /// Agents that have not got it.
+    pub failed: u32,
+    /// Their causes.
+    pub problems: Vec<Problem>,
+}
+
 /// What agents are asked first: do you have this?
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct Offer {
@@ -72,6 +104,10 @@ pub(crate) struct Offer {
     pub(crate) directory: bool,
     /// Where it goes; `None`: into the cache.
     pub(crate) path: Option<Vec<u8>>,
+    /// The name it gets in there if that is a directory.
+    pub(crate) name: Option<Vec<u8>>,
+    /// What a [parcel](parcel) holds, in the order of the stream, with 0 between the names; `None`: it is no parcel.
+    pub(crate) names: Option<Vec<u8>>,
 }
 
 /// How a transfer stands in a subtree, in agents.

@@ -11,17 +11,22 @@ pub(crate) const CACHE_PREFIX: &str = "@cache";
 /// The environment variable that tells members where their host's cache is.
 pub(crate) const CACHE_VARIABLE: &str = "BANYAN_CACHE";
 
-/// What stands for the name of the host in a cache that was chosen for a session.
-const HOST_PLACE: &str = "{host}";
+/// What stands for the name of the host in a path.
+pub(crate) const HOST_PLACE: &str = "{host}";
 
 /// The cache of staged files on a host: the session's choice, or the user's own.
 pub(crate) fn cache(chosen: Option<&[u8]>, host: &str) -> Result<PathBuf, String> {
     match chosen {
-        Some(chosen) => match std::str::from_utf8(chosen) {
-            Ok(text) => Ok(text.replace(HOST_PLACE, host).into()),
-            Err(_) => Ok(OsStr::from_bytes(chosen).into()),
-        },
+        Some(chosen) => Ok(for_host(chosen, host)),
         None => own_cache(),
+    }
+}
+
+/// A path in which the name of the host may stand.
+pub(crate) fn for_host(path: &[u8], host: &str) -> PathBuf {
+    match std::str::from_utf8(path) {
+        Ok(text) => text.replace(HOST_PLACE, host).into(),
+        Err(_) => OsStr::from_bytes(path).into(),
     }
 }
 

@@ -8,16 +8,17 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Offer;
 use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
-use super::place;
+use super::merge::merge;
+use super::{parcel, place};
 
 /// How the names of files begin that are not complete yet.
 pub(crate) const TEMPORARY: &str = ".banyan-";
@@ -26,7 +27,8 @@ pub(crate) const TEMPORARY: &str = ".banyan-";
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Flags for directories that must not be reached through links.
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Flags for files that must not exist yet.
 const NEW_FILE: OFlags =
@@ -43,6 +45,8 @@ pub(crate) enum StoreError {
     Refused(PathBuf, String),
     #[error("{} exists and is a directory, which is never replaced; remove it first", .0.display())]
     Exists(PathBuf),
+    #[error("{} exists and is no directory; remove it first", .0.display())]
+    NoDirectory(PathBuf),
     #[error(
         "{} belongs to someone else, or others may write to it; programs are not started from such a directory",
         .0.display()
@@ -59,6 +63,8 @@ pub(crate) enum StoreError {
 pub(crate) struct Store {
     /// Where it goes.
     target: PathBuf,
+    /// A path in the directory in which the temporary name is: the target, or one within it.
+    beside: PathBuf,
     in_cache: bool,
     parent: OwnedFd,
     temporary: OsString,
@@ -72,7 +78,16 @@ pub(crate) struct Store {
     begun: bool,
     /// Directories, which get their modes at the end: they may forbid writing.
     directories: Vec<(PathBuf, u32)>,
+    parcel: Option<Announced>,
     finished: bool,
+}
+
+/// What a parcel was said to hold: exactly that must come.
+#[derive(Debug)]
+struct Announced {
+    names: Vec<PathBuf>,
+    /// How many came.
+    came: usize,
 }
 
 #[derive(Debug)]
@@ -88,16 +103,19 @@ enum State {
 impl Store {
     /// Makes ready to store; `None` if this host has it.
     pub(crate) fn begin(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<Option<Store>, StoreError> {
-        let target = match &offer.path {
-            Some(path) => place::destination(Path::new(&OsString::from_vec(path.clone()))),
-            None => place::cache(cache, host).map(|cache| cache.join(&offer.hash)),
-        };
-        let target = target.map_err(StoreError::NoPlace)?;
+        let target = target(offer, cache, host).map_err(StoreError::NoPlace)?;
         let in_cache = offer.path.is_none();
         if !is_hash(&offer.hash) || !place::is_destination(&target) {
             return Err(StoreError::Refused(target, "it is no place for a file".into()));
         }
-        let parent = open_parent(&target, in_cache)?;
+        let parcel = match offer.names.as_deref().map(parcel::names_of) {
+            Some(None) => return Err(StoreError::Refused(target, "it has names that lead elsewhere".into())),
+            Some(Some(names)) if parcel::has(&target, &names, offer) => return Ok(None),
+            Some(Some(names)) => Some(Announced { names, came: 0 }),
+            None => None,
+        };
+        let beside = if parcel.is_some() { workplace(&target) } else { target.clone() };
+        let parent = open_parent(&beside, in_cache)?;
         let store = Store {
             parent,
             in_cache,
@@ -109,7 +127,9 @@ impl Store {
             root: None,
             begun: false,
             directories: Vec::new(),
+            parcel,
             finished: false,
+            beside,
             target,
         };
         if in_cache {
@@ -118,7 +138,9 @@ impl Store {
                 return Ok(None);
             }
             store.sweep();
-        } else if store.target_type() == Some(FileType::Directory) {
+        } else if store.parcel.is_some() && offer.directory && store.target.exists() && !store.target.is_dir() {
+            return Err(StoreError::NoDirectory(store.target.clone()));
+        } else if store.target_type() == Some(FileType::Directory) && !(store.parcel.is_some() && offer.directory) {
             return Err(StoreError::Exists(store.target.clone()));
         }
         match store.free() {
@@ -174,16 +196,40 @@ impl Store {
         if !whole || self.hasher.finalize().to_hex().as_str() != self.hash {
             return Err(StoreError::Damaged(self.target.clone()));
         }
+        if self.parcel.as_ref().is_some_and(|parcel| parcel.came < parcel.names.len()) {
+            return Err(StoreError::Damaged(self.target.clone()));
+        }
+        if self.parcel.is_some() && self.root.is_some() && self.target.exists() {
+            return self.merge();
+        }
         self.set_directory_modes()?;
         let name = self.target.file_name().unwrap_or_default();
         match rustix::fs::renameat(&self.parent, &self.temporary, &self.parent, name) {
             Ok(()) => self.finished = true,
             // Another agent of this user was faster: the content is the same.
             Err(Errno::NOTEMPTY | Errno::EXIST) if self.in_cache => {}
+            // As with a file system that several hosts share.
+            Err(Errno::NOTEMPTY | Errno::EXIST) if self.parcel.is_some() && self.root.is_some() => {
+                make_writable(&self.beside.with_file_name(&self.temporary));
+                return self.merge();
+            }
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::ISDIR) => return Err(StoreError::Exists(self.target.clone())),
             Err(error) => return Err(self.failed(error.into())),
         }
         Ok(())
+    }
+
+    /// Puts a directory into the one that is there. What is left under the temporary name is removed.
+    fn merge(&self) -> Result<(), StoreError> {
+        let (Some(root), Some(parcel)) = (&self.root, &self.parcel) else { return Ok(()) };
+        merge(root, &self.target, &parcel.names, &self.directories).map_err(|(name, source)| {
+            let path = if name.as_os_str().is_empty() { self.target.clone() } else { self.target.join(name) };
+            match Errno::from_io_error(&source) {
+                Some(Errno::ISDIR | Errno::NOTEMPTY) => StoreError::Exists(path),
+                Some(Errno::NOTDIR | Errno::LOOP) => StoreError::NoDirectory(path),
+                _ => StoreError::Write { path, source },
+            }
+        })
     }
 
     /// A head with its name is here.
@@ -194,6 +240,12 @@ impl Store {
         let is_top = name.as_os_str().is_empty();
         if is_top == self.begun || !is_top && (self.root.is_none() || !is_sound_name(&name)) {
             return Err(self.refuse(&format!("it has an entry with the name {name:?}")));
+        }
+        if let Some(parcel) = &mut self.parcel {
+            if parcel.names.get(parcel.came) != Some(&name) {
+                return Err(self.refuse(&format!("it has an entry {name:?} that was not announced")));
+            }
+            parcel.came += 1;
         }
         self.begun = true;
         let made = match head.kind {
@@ -348,7 +400,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if !self.finished && self.begun {
-            remove(&self.target.with_file_name(&self.temporary));
+            remove(&self.beside.with_file_name(&self.temporary));
         }
     }
 }
@@ -391,6 +443,39 @@ fn temporary_name() -> io::Result<OsString> {
     let mut random = [0; 8];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
     Ok(format!("{TEMPORARY}{:016x}", u64::from_ne_bytes(random)).into())
+}
+
+/// Where it goes on this host.
+fn target(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<PathBuf, String> {
+    let Some(path) = &offer.path else { return Ok(place::cache(cache, host)?.join(&offer.hash)) };
+    if offer.names.is_none() {
+        return place::destination(Path::new(&OsString::from_vec(path.clone())));
+    }
+    let target = place::destination(&place::for_host(path, host))?;
+    match &offer.name {
+        Some(name) if target.is_dir() => {
+            let name = OsString::from_vec(name.clone());
+            if parcel::is_one_name(&name) {
+                Ok(target.join(name))
+            } else {
+                Err(format!("{name:?} is no name for a file"))
+            }
+        }
+        _ => Ok(target),
+    }
+}
+
+/// A path in the directory in which a parcel is put together: beside its target, from where renaming is one step; or
+/// within it, if it is a directory on another file system or its own directory may not be written to.
+fn workplace(target: &Path) -> PathBuf {
+    let parent = target.parent().unwrap_or(Path::new("/"));
+    let device = |path: &Path| path.metadata().ok().map(|about| about.dev());
+    let writable = rustix::fs::access(parent, Access::WRITE_OK).is_ok();
+    if target.is_dir() && (device(target) != device(parent) || !writable) {
+        target.join("part")
+    } else {
+        target.to_owned()
+    }
 }
 
 /// Opens the directory that the target goes into, and makes it if it is missing. Links on the way there are the user's

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::Offer;
 use super::entry::{EntryKind, Head};
 use super::error::StageError;
 use super::pack::Packer;
 use super::store::{Store, StoreError};
+use super::{Offer, ParcelStore, Parcels};
 
 fn stream_of(what: &Path) -> Vec<u8> {
     let mut packer = Packer::new(what);
@@ -25,7 +25,7 @@ fn stream_of(what: &Path) -> Vec<u8> {
 fn offer(stream: &[u8], to: &Path) -> Offer {
     let hash = blake3::hash(stream).to_hex().to_string();
     let path = Some(to.as_os_str().as_encoded_bytes().to_vec());
-    Offer { number: 1, hash, length: stream.len() as u64, directory: false, path }
+    Offer { number: 1, hash, length: stream.len() as u64, directory: false, path, name: None, names: None }
 }
 
 /// Stores a stream in pieces of a length.
@@ -200,6 +200,82 @@ fn links_that_leave_and_sockets_are_not_packed() {
     let _socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
     let error = Packer::new(place.path()).measure().unwrap_err();
     assert!(matches!(error, StageError::Kind(_)), "{error}");
+}
+
+/// The offer of a parcel with these names, for a directory.
+fn parcel_offer(stream: &[u8], to: &Path, names: &str) -> Offer {
+    Offer { directory: true, names: Some(names.as_bytes().to_vec()), ..offer(stream, to) }
+}
+
+/// Brings all parcels of a directory to a place; how many were lacking there, and how many there are.
+fn deliver(from: &Path, to: &Path) -> (usize, usize) {
+    let (mut lacking, mut all) = (0, 0);
+    for parcel in Parcels::of(from) {
+        let parcel = parcel.unwrap();
+        all += 1;
+        if let Some(mut store) = ParcelStore::begin(&parcel.describe().unwrap().0, to).unwrap() {
+            parcel.pieces().for_each(|piece| store.push(&piece.unwrap()).unwrap());
+            store.finish().unwrap();
+            lacking += 1;
+        }
+    }
+    (lacking, all)
+}
+
+#[test]
+fn a_directory_in_parcels_is_the_same_directory_and_is_lacking_no_more() {
+    let place = TempDir::new().unwrap();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    for directory in 0..4 {
+        let directory = from.join(format!("{directory}/a/b"));
+        fs::create_dir_all(&directory).unwrap();
+        (0..500).for_each(|file| fs::write(directory.join(file.to_string()), "x").unwrap());
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    symlink("0/a/b/1", from.join("link")).unwrap();
+    let (lacking, all) = deliver(&from, &to);
+    assert!(lacking == all && all > 1, "{lacking} of {all}");
+    assert_eq!(stream_of(&to), stream_of(&from));
+    assert_eq!(deliver(&from, &to).0, 0);
+    fs::remove_file(to.join("link")).unwrap();
+    fs::write(to.join("link"), "0/a/b/1").unwrap();
+    assert_eq!(deliver(&from, &to).0, 1, "a file is no link");
+    assert_eq!(stream_of(&to), stream_of(&from));
+    let names = names(place.path());
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn a_parcel_whose_names_lead_elsewhere_or_were_not_announced_is_refused() {
+    let place = TempDir::new().unwrap();
+    let to = place.path().join("to/t");
+    let top = entry(EntryKind::Directory, "", b"");
+    let stream = [top.clone(), entry(EntryKind::File, "a", b"1")].concat();
+    for names in ["x", "\0../a", "\0/etc", "\0a/../b", "\0a\0"] {
+        let begun = Store::begin(&parcel_offer(&stream, &to, names), None, "here");
+        assert!(matches!(begun, Err(StoreError::Refused(..))), "{names:?}");
+    }
+    for names in ["", "\0b", "\0b\0a", "\0a\0b"] {
+        let mut store = Store::begin(&parcel_offer(&stream, &to, names), None, "here").unwrap().unwrap();
+        store.push(&stream).and_then(|()| store.finish()).unwrap_err();
+    }
+    assert!(self::names(&place.path().join("to")).is_empty());
+    let name = Some(b"../up".to_vec());
+    let offer = Offer { name, ..parcel_offer(&stream, place.path(), "\0a") };
+    assert!(matches!(Store::begin(&offer, None, "here"), Err(StoreError::NoPlace(_))));
+}
+
+#[test]
+fn a_parcel_is_put_together_within_a_directory_whose_own_may_not_be_written_to() {
+    let place = TempDir::new().unwrap();
+    let (from, fixed) = (place.path().join("from"), place.path().join("fixed"));
+    fs::create_dir_all(fixed.join("to")).unwrap();
+    fs::create_dir(&from).unwrap();
+    fs::write(from.join("a"), "1").unwrap();
+    fs::set_permissions(&fixed, fs::Permissions::from_mode(0o555)).unwrap();
+    deliver(&from, &fixed.join("to"));
+    fs::set_permissions(&fixed, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(names(&fixed.join("to")), [Path::new("a")]);
 }
 
 proptest! {

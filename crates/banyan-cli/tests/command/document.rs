@@ -36,6 +36,11 @@ fn the_commands_in_the_documentation_of_running_print_what_it_shows() {
     is_true("configuration.md", &Workshop::new());
 }
 
+#[test]
+fn the_commands_in_the_documentation_of_copying_print_what_it_shows() {
+    is_true("command-copy.md", &Workshop::new());
+}
+
 fn is_true(document: &str, shop: &Workshop) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let text = std::fs::read_to_string(&path).expect("the document");

@@ -2,6 +2,7 @@
 
 mod configuration;
 mod convert;
+mod copy;
 mod diff;
 mod doctor;
 mod document;

@@ -97,3 +97,21 @@ fn by_slurm_a_partition_is_a_group() {
     let slurm = findings.iter().find(|finding| finding["name"] == "Slurm").expect("a finding");
     assert_eq!((&slurm["level"], &slurm["state"]), (&"ok".into(), &"partitions debug".into()));
 }
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_files_reach_eight_hosts_and_come_back() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| place.path().join(name).display().to_string();
+    std::fs::create_dir(path("data")).expect("room");
+    std::fs::write(path("data/numbers"), vec![7; 3_000_000]).expect("room");
+    let there = path("{host}/");
+    let output = by_ssh(&["copy", "-w", "h[1-8]", &path("data"), &there]);
+    let expected = format!("{}: 1 file, 3.0 MB, on 8 hosts: 24.0 MB delivered\n", path("data"));
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+    let output = by_ssh(&["copy", "-w", "h[1-8]", "--gather", &path("{host}/data"), &path("all")]);
+    assert_eq!(text(&output.stdout), "h[1-8]: 1 file, 3.0 MB each: 3.0 MB came\n", "{}", text(&output.stderr));
+    assert_eq!(std::fs::read(path("all/h8/data/numbers")).expect("a file"), vec![7; 3_000_000]);
+    let output = by_ssh(&["copy", "-w", "h1,no-such-host", &path("data"), &there]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+}

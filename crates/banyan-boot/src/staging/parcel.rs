@@ -1,0 +1,174 @@
+//! Parcels: a file or a directory in parts that are staged one by one.
+//!
+//! A parcel holds some of what is in a directory, with the directories on the way there, or one file as a whole. A host
+//! that has all of it already, with the same contents and modes, gets nothing; so a transfer that was cut goes on with
+//! the first parcel that is not complete. An existing directory is kept, and what the parcel holds put into it.
+//!
+//! Parcels are made while one goes along: no more is kept than the names of the directories that are being read.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use super::Offer;
+use super::entry::{HEAD_BYTES, MAX_NAME, is_sound_name};
+use super::error::StageError;
+use super::pack::{Found, Packer, names_in};
+use crate::described;
+
+/// Names in a parcel at most.
+const NAMES: usize = 1024;
+
+/// Bytes of its names at most, so that the question who has it is short; those of its first entry do not count, with the
+/// directories on its way.
+const NAME_BYTES: usize = 64 << 10;
+
+/// Bytes of contents in a parcel at most, unless it is one file: what is sent again when a transfer was cut.
+const CONTENT: u64 = 32 << 20;
+
+/// Names that a description may have: the first entry may bring as many directories along as fit into a path.
+const MOST_NAMES: usize = NAMES + MAX_NAME / 2;
+
+/// A part of a file or directory.
+#[derive(Debug, Clone)]
+pub struct Parcel {
+    top: PathBuf,
+    names: Vec<PathBuf>,
+    files: u64,
+    bytes: u64,
+}
+
+/// All parcels of a file or directory; see the module.
+#[derive(Debug)]
+pub struct Parcels {
+    top: PathBuf,
+    /// What is still to be visited; the next is last.
+    left: Vec<PathBuf>,
+}
+
+impl Parcels {
+    /// Of a file or directory, which may itself be reached through symbolic links.
+    pub fn of(top: &Path) -> Parcels {
+        Parcels { top: top.to_owned(), left: vec![PathBuf::new()] }
+    }
+
+    fn fill(&mut self) -> Result<Option<Parcel>, StageError> {
+        let mut parcel = Parcel { top: self.top.clone(), names: Vec::new(), files: 0, bytes: 0 };
+        let mut directories = HashSet::new();
+        let (mut entries, mut name_bytes) = (0, 0);
+        while let Some(name) = self.left.pop() {
+            let found = Found::at(&self.top, &name)?;
+            let length = found.length();
+            let ancestors: Vec<&Path> = name.ancestors().skip(1).filter(|path| !directories.contains(*path)).collect();
+            let more_bytes =
+                ancestors.iter().copied().chain([&*name]).map(|path| path.as_os_str().len() + 1).sum::<usize>();
+            let full = parcel.names.len() + ancestors.len() >= NAMES
+                || name_bytes + more_bytes > NAME_BYTES
+                || parcel.bytes + length > CONTENT;
+            if entries > 0 && full {
+                self.left.push(name);
+                break;
+            }
+            for ancestor in ancestors.into_iter().rev() {
+                directories.insert(ancestor.to_owned());
+                parcel.names.push(ancestor.to_owned());
+            }
+            match found {
+                Found::Directory { .. } => {
+                    self.left.extend(names_in(&self.top, &name)?);
+                    directories.insert(name.clone());
+                }
+                Found::File { .. } | Found::Link { .. } => parcel.files += 1,
+            }
+            entries += 1;
+            name_bytes += more_bytes;
+            parcel.bytes += length;
+            parcel.names.push(name);
+        }
+        Ok((entries > 0).then_some(parcel))
+    }
+}
+
+impl Iterator for Parcels {
+    type Item = Result<Parcel, StageError>;
+
+    /// The next parcel; after an error there is none.
+    fn next(&mut self) -> Option<Self::Item> {
+        let parcel = self.fill().transpose();
+        if matches!(parcel, Some(Err(_))) {
+            self.left.clear();
+        }
+        parcel
+    }
+}
+
+impl Parcel {
+    /// Files and symbolic links in it.
+    pub fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Bytes of their contents.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What someone must know who has no session and [stores](super::ParcelStore) the parcel, and how many bytes the
+    /// [pieces](Parcel::pieces) have together. Reads all of it.
+    pub fn describe(&self) -> Result<(Bytes, u64), StageError> {
+        let offer = self.offer(0, None, None)?;
+        let description = described::encode(&offer).map_err(|_| StageError::TooLong(self.top.clone()))?;
+        Ok((description, offer.length))
+    }
+
+    /// The stream of its bytes, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = Result<Bytes, StageError>> {
+        let mut packer = self.packer();
+        std::iter::from_fn(move || packer.next().transpose())
+    }
+
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    pub(super) fn packer(&self) -> Packer {
+        Packer::listed(&self.top, &self.names)
+    }
+
+    pub(super) fn offer(&self, number: u32, path: Option<Vec<u8>>, name: Option<Vec<u8>>) -> Result<Offer, StageError> {
+        let (hash, length) = self.packer().measure()?;
+        let names: Vec<&[u8]> = self.names.iter().map(|name| name.as_os_str().as_bytes()).collect();
+        let (hash, names) = (hash.to_hex().to_string(), Some(names.join(&0)));
+        Ok(Offer { number, hash, length, directory: self.top.is_dir(), path, name, names })
+    }
+}
+
+/// The names that someone says a parcel has; `None` if no parcel has such names.
+pub(super) fn names_of(text: &[u8]) -> Option<Vec<PathBuf>> {
+    let names = text.split(|byte| *byte == 0).take(MOST_NAMES + 1);
+    let names: Vec<PathBuf> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    let (top, rest) = names.split_first()?;
+    let sound = top.as_os_str().is_empty() && rest.iter().all(|name| is_sound_name(name));
+    (sound && names.len() <= MOST_NAMES).then_some(names)
+}
+
+/// Whether a name is one that something can have in a directory.
+pub(super) fn is_one_name(name: &OsString) -> bool {
+    let path = Path::new(name);
+    is_sound_name(path) && path.components().count() == 1
+}
+
+/// Whether a file or directory has what a parcel holds: the same stream would come from it.
+pub(super) fn has(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
+    // What is missing or unreadable is not there; lengths are compared first, which takes no reading.
+    let lengths = names.iter().map(|name| {
+        let found = Found::at(top, name).ok()?;
+        Some((HEAD_BYTES + name.as_os_str().len()) as u64 + found.length())
+    });
+    let length = lengths.sum::<Option<u64>>();
+    length == Some(offer.length)
+        && Packer::listed(top, names).measure().is_ok_and(|(hash, _)| hash.to_hex().as_str() == offer.hash)
+}

@@ -1,0 +1,190 @@
+//! To every host: the files of this machine, part by part through the session's staging.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use banyan_boot::{Delivery, Event, Parcels, Place, Problem, ProcessDistribution, Session, StageError};
+use serde_json::json;
+
+use super::size::{files, hosts, size};
+use super::tell::{Amount, Tell};
+use super::{Copy, check_names, goes_up, name_of};
+use crate::failure::{Failure, Outcome};
+
+/// Something to copy, and how much that is.
+struct Source {
+    path: PathBuf,
+    name: OsString,
+    files: u64,
+    bytes: u64,
+}
+
+/// How it goes with one source.
+#[derive(Default)]
+struct Course {
+    amount: Amount,
+    /// The most agents that failed with one part: of those below a lost one nothing else is known.
+    most: u32,
+    /// Hosts that failed with some part.
+    failed: BTreeSet<String>,
+}
+
+pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
+    let sources = copy.files.iter().map(|path| Source::look(path)).collect::<Result<Vec<_>, _>>()?;
+    check_names(sources.iter().map(|source| &source.name))?;
+    if goes_up(&copy.dest) {
+        return Err(Failure::usage(format!("{}: a destination is written without ..", copy.dest.display())));
+    }
+    let is_directory = sources.len() > 1 || copy.dest.as_os_str().as_bytes().ends_with(b"/");
+    let mut tell = Tell::new(copy.json, begin);
+    // Agents store what comes; there is nothing for members to do.
+    let session = copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?;
+    let all = sources.iter().map(|source| source.bytes).sum();
+    let mut done = 0;
+    for source in &sources {
+        let place = source.place(&copy.dest, is_directory);
+        if !source.send(&session, &place, deadline, (done, all), &mut tell)? {
+            break;
+        }
+        done += source.bytes;
+    }
+    while let Some(event) = session.next_event(Some(Instant::now())) {
+        if let Event::Problem(problem) = event {
+            tell.problem(&problem)?;
+        }
+    }
+    drop(session);
+    Ok(ExitCode::from(tell.end()?))
+}
+
+impl Source {
+    /// Looks through all of it, so that what cannot be copied is known before anything is.
+    fn look(path: &Path) -> Result<Source, Failure> {
+        // What is called `.` or `data/..` has a name, too.
+        let name = match path.file_name() {
+            Some(name) => name.to_owned(),
+            None => name_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?,
+        };
+        let mut source = Source { path: path.to_owned(), name, files: 0, bytes: 0 };
+        for parcel in Parcels::of(path) {
+            let parcel = parcel.map_err(Failure::new)?;
+            source.files += parcel.files();
+            source.bytes += parcel.bytes();
+        }
+        Ok(source)
+    }
+
+    fn place(&self, dest: &Path, is_directory: bool) -> Place {
+        if is_directory {
+            Place { path: dest.join(&self.name), name: None }
+        } else {
+            Place { path: dest.to_owned(), name: Some(self.name.clone()) }
+        }
+    }
+
+    /// Sends all of it; false if it makes no sense to go on.
+    fn send(
+        &self,
+        session: &Session,
+        place: &Place,
+        deadline: Option<Instant>,
+        (before, all): (u64, u64),
+        tell: &mut Tell,
+    ) -> Result<bool, Failure> {
+        let (mut done, mut course) = (before, Course::default());
+        for parcel in Parcels::of(&self.path) {
+            let delivered = parcel.and_then(|parcel| {
+                let bytes = parcel.bytes();
+                let progress = |sent: u64| tell.progress(done + sent.min(bytes), Some(all));
+                Ok((bytes, session.stage_parcel(&parcel, place, deadline, progress)?))
+            });
+            match delivered {
+                Ok((bytes, delivery)) => {
+                    done += bytes;
+                    tell.progress(done, Some(all));
+                    course.note(&delivery, bytes);
+                    for problem in &delivery.problems {
+                        tell.problem(&with_remedy(problem, &place.path))?;
+                    }
+                    if delivery.failed as usize >= tell.hosts() {
+                        break;
+                    }
+                }
+                Err(StageError::TimedOut(_)) => {
+                    tell.timed_out();
+                    return Ok(false);
+                }
+                Err(StageError::Over) => {
+                    tell.session_lost();
+                    return Ok(false);
+                }
+                Err(error) => {
+                    tell.failed_here(&error.to_string())?;
+                    return Ok(true);
+                }
+            }
+        }
+        self.report(&course, tell)?;
+        Ok(course.failed() < tell.hosts())
+    }
+
+    fn report(&self, course: &Course, tell: &mut Tell) -> Result<(), Failure> {
+        tell.add(course.amount);
+        let Amount { delivered, had } = course.amount;
+        let failed = course.failed();
+        let complete = tell.hosts().saturating_sub(failed);
+        if tell.is_json() {
+            return tell.object(&json!({
+                "event": "copied",
+                "source": self.path.to_string_lossy(),
+                "files": self.files,
+                "bytes": self.bytes,
+                "hosts": complete,
+                "failed": failed,
+                "delivered_bytes": delivered,
+                "had_bytes": had,
+            }));
+        }
+        let whom = if failed == 0 { hosts(complete) } else { format!("{complete} of {}", hosts(tell.hosts())) };
+        let how = match (delivered, had) {
+            (0, 0) if complete > 0 => "complete".into(),
+            (0, 0) => "nothing was sent".into(),
+            (0, _) => "nothing had to be sent".into(),
+            (_, 0) => format!("{} delivered", size(delivered)),
+            _ => format!("{} delivered, {} were there", size(delivered), size(had)),
+        };
+        tell.line(&format!("{}: {}, {}, on {whom}: {how}", self.path.display(), files(self.files), size(self.bytes)))
+    }
+}
+
+impl Course {
+    /// What became of a part with so many bytes of contents.
+    fn note(&mut self, delivery: &Delivery, bytes: u64) {
+        let times = |agents: u32| bytes.saturating_mul(agents.into());
+        self.amount.add(Amount { delivered: times(delivery.stored), had: times(delivery.had) });
+        self.most = self.most.max(delivery.failed);
+        self.failed.extend(delivery.problems.iter().map(|problem| problem.host.clone()));
+    }
+
+    /// How many hosts have not got everything.
+    fn failed(&self) -> usize {
+        self.failed.len().max(self.most as usize)
+    }
+}
+
+/// The problem, with how to look at it.
+fn with_remedy(problem: &Problem, path: &Path) -> Problem {
+    let mut problem = problem.clone();
+    if problem.remedy.is_empty() {
+        let there = path.to_string_lossy().replace("{host}", &problem.host);
+        let directory = Path::new(&there).parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).display().to_string();
+        problem.remedy = format!("look with: banyan run -w {} -- ls -la {directory}", problem.host);
+    }
+    problem
+}

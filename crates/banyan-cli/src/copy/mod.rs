@@ -1,0 +1,117 @@
+//! `banyan copy`: files and directories to every host, through the tree; or from every host, into one directory each.
+
+mod broadcast;
+mod gather;
+mod inbox;
+mod sender;
+mod size;
+mod tell;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
+
+use banyan_boot::{LaunchError, ProcessDistribution, Session};
+use clap::Args;
+
+use crate::failure::{Failure, Outcome};
+use crate::hosts::{HostChoice, launch_status};
+use tell::Tell;
+
+/// Copy files and directories to many hosts, or from them
+///
+/// Everything is read once, goes down the tree of agents, is checked by hash, and gets its name on a host only when it
+/// is complete. Hosts that have a file with the same content and mode get nothing, so a copy that was cut goes on when
+/// it is started again. Directories are copied with all they hold; what else a host has in them stays.
+#[derive(Args)]
+#[command(after_help = "\
+DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if
+there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host. {host} in it
+stands for the name of the host. Mode bits are kept, but for setuid and its like; symbolic links in directories are kept,
+and must not lead out of them.
+
+With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into
+DEST/HOST.
+
+Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
+
+Examples:
+  banyan copy -w node[1-8] solver input.dat /scratch/job/
+  banyan copy -w @gpu ~/models /local/models
+  banyan copy -w node[1-8] --gather /var/log/messages logs
+  banyan copy -w node[1-8] --json data /scratch/ | jq -r 'select(.event == \"problem\") | .cause'")]
+pub(crate) struct Copy {
+    #[command(flatten)]
+    hosts: HostChoice,
+    /// The other way: FILEs of every host into DEST/HOST on this machine
+    #[arg(long)]
+    gather: bool,
+    /// One JSON object for each file, host or problem, and one summary
+    #[arg(long)]
+    json: bool,
+    /// Offer files to a front-end that gathers them
+    #[arg(long, hide = true, conflicts_with = "gather")]
+    send: bool,
+    /// What to copy
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Where to
+    #[arg(value_name = "DEST", required = true)]
+    dest: PathBuf,
+}
+
+impl Copy {
+    pub(crate) fn run(self) -> Outcome {
+        if self.send {
+            return sender::send(&self.files);
+        }
+        let begin = Instant::now();
+        let deadline = self.hosts.deadline(begin)?;
+        if self.gather { gather::gather(&self, begin, deadline) } else { broadcast::broadcast(&self, begin, deadline) }
+    }
+
+    /// Starts agents, and members if there is something for them to do. Launches that fail are told.
+    fn launch(&self, members: ProcessDistribution, processes: u32, tell: &mut Tell) -> Result<Session, Failure> {
+        let hosts = self.hosts.hosts()?;
+        let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
+        match Session::launch(&[members], &self.hosts.options()?) {
+            Ok(session) => {
+                tell.begun(session.layout().len(), session.missing());
+                Ok(session)
+            }
+            Err(error) => Err(not_launched(&error, tell)),
+        }
+    }
+}
+
+fn not_launched(error: &LaunchError, tell: &mut Tell) -> Failure {
+    let status = launch_status(error);
+    match tell.not_launched(error, status) {
+        Ok(()) => Failure::with_status(error, status),
+        Err(failure) => failure,
+    }
+}
+
+/// The name something has in the directory it is copied into.
+fn name_of(path: &Path) -> Result<OsString, Failure> {
+    let no_name = || Failure::usage(format!("{}: has no name to be copied under; name what is in it", path.display()));
+    path.file_name().map(ToOwned::to_owned).ok_or_else(no_name)
+}
+
+/// Refuses names of which one would replace another.
+fn check_names<'n>(names: impl Iterator<Item = &'n OsString>) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            let name = Path::new(name).display();
+            return Err(Failure::usage(format!("two of the files are called {name}; copy one of them by itself")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path goes up again.
+fn goes_up(path: &Path) -> bool {
+    path.components().any(|component| component == Component::ParentDir)
+}

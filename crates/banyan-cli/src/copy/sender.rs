@@ -1,0 +1,114 @@
+//! The side of a host when files are gathered: offers one part after the other, and sends those that are wanted.
+//!
+//! On standard output a line of JSON is an offer (`file`, `files`, `bytes`, `length`, `parcel`), followed by `length`
+//! bytes and a newline if it was accepted; or a problem (`file`, `problem`). Standard input has the answers for all
+//! hosts: the name of the host, and `send` or `skip`.
+
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, channel};
+
+use banyan_boot::{Parcel, Parcels, staged_path};
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// The variable in which agents tell members what their host is called.
+const HOST: &str = "BANYAN_HOST";
+
+/// Bytes that stand for those that could not be read.
+const FILLING: [u8; 4096] = [0; 4096];
+
+pub(super) fn send(files: &[PathBuf]) -> Outcome {
+    let host = std::env::var(HOST).map_err(|_| Failure::usage("--send is for members of a session"))?;
+    let mut sender = Sender { out: output::stdout(), answers: answers(host.clone()) };
+    for (index, file) in files.iter().enumerate() {
+        let path = file.to_str().map_or_else(|| file.clone(), |file| file.replace("{host}", &host).into());
+        match sender.offer_all(index, &path) {
+            Ok(()) => {}
+            Err(Trouble::Here(problem)) => sender.line(&json!({ "file": index, "problem": problem }))?,
+            Err(Trouble::Output(failure)) => return Err(failure),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers for this host. Those for others are thrown away, and input is read whatever else is done: nobody waits.
+fn answers(host: String) -> Receiver<bool> {
+    let (sender, answers) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            let mut words = line.split(' ');
+            if words.next() == Some(&*host) && sender.send(words.next() == Some("send")).is_err() {
+                return;
+            }
+        }
+    });
+    answers
+}
+
+struct Sender<W: Write> {
+    out: W,
+    answers: Receiver<bool>,
+}
+
+enum Trouble {
+    /// A file cannot be sent.
+    Here(String),
+    /// Nobody listens any more.
+    Output(Failure),
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Trouble {
+        Trouble::Output(error.into())
+    }
+}
+
+impl<W: Write> Sender<W> {
+    fn offer_all(&mut self, index: usize, path: &Path) -> Result<(), Trouble> {
+        let path = staged_path(path).map_err(Trouble::Here)?;
+        for parcel in Parcels::of(&path) {
+            let parcel = parcel.map_err(|error| Trouble::Here(error.to_string()))?;
+            let (description, length) = parcel.describe().map_err(|error| Trouble::Here(error.to_string()))?;
+            let description: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
+            self.line(&json!({
+                "file": index,
+                "files": parcel.files(),
+                "bytes": parcel.bytes(),
+                "length": length,
+                "parcel": description,
+            }))?;
+            let gone = || Trouble::Output(Failure::new("the front-end does not answer any more"));
+            if self.answers.recv().map_err(|_| gone())? {
+                self.content(&parcel, length)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a part: as many as were promised, whatever can be read. Whoever receives them sees by the hash if
+    /// they are not those that were offered.
+    fn content(&mut self, parcel: &Parcel, length: u64) -> Result<(), Trouble> {
+        let mut left = length;
+        for piece in parcel.pieces().map_while(Result::ok) {
+            let count = usize::try_from(left).map_or(piece.len(), |left| left.min(piece.len()));
+            self.out.write_all(&piece[..count])?;
+            left -= count as u64;
+        }
+        while left > 0 {
+            let count = left.min(FILLING.len() as u64);
+            self.out.write_all(&FILLING[..count as usize])?;
+            left -= count;
+        }
+        self.out.write_all(b"\n")?;
+        Ok(self.out.flush()?)
+    }
+
+    fn line(&mut self, object: &serde_json::Value) -> std::io::Result<()> {
+        writeln!(self.out, "{object}")?;
+        self.out.flush()
+    }
+}

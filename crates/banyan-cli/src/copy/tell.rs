@@ -1,0 +1,244 @@
+//! What the user sees of a copy: how far it is, what went wrong, and in the end how it went.
+
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::time::Instant;
+
+use banyan_boot::{LaunchError, Problem, ProblemKind};
+use serde_json::{Value, json};
+
+use super::size::size;
+use crate::failure::{Failure, warn};
+use crate::output::{self, Stdout};
+use crate::progress::Progress;
+use crate::screen::harmless;
+use crate::speech::note;
+use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
+
+/// Letters of the bar.
+const BAR: usize = 24;
+
+/// Problems that are told of one host; the others are like them.
+const TOLD: usize = 3;
+
+/// Standard output, the bar, and what is known so far.
+pub(super) struct Tell {
+    json: bool,
+    out: BufWriter<Stdout>,
+    bar: Progress,
+    begin: Instant,
+    hosts: usize,
+    left_out: Vec<Problem>,
+    /// How many things went wrong, by host.
+    failed: BTreeMap<String, usize>,
+    /// Something went wrong on this machine.
+    failed_here: bool,
+    lost: bool,
+    timed_out: bool,
+    moved: Amount,
+}
+
+/// Bytes that were copied, and bytes that need not be.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Amount {
+    pub(super) delivered: u64,
+    pub(super) had: u64,
+}
+
+impl Amount {
+    pub(super) fn add(&mut self, other: Amount) {
+        self.delivered += other.delivered;
+        self.had += other.had;
+    }
+}
+
+impl Tell {
+    pub(super) fn new(json: bool, begin: Instant) -> Tell {
+        Tell {
+            json,
+            out: output::stdout(),
+            bar: Progress::new(),
+            begin,
+            hosts: 0,
+            left_out: Vec::new(),
+            failed: BTreeMap::new(),
+            failed_here: false,
+            lost: false,
+            timed_out: false,
+            moved: Amount::default(),
+        }
+    }
+
+    /// The session is there, without some hosts.
+    pub(super) fn begun(&mut self, hosts: usize, left_out: &[Problem]) {
+        self.hosts = hosts;
+        self.left_out = left_out.to_vec();
+        for problem in left_out.iter().filter(|_| !self.json) {
+            warn(format_args!("left out: {problem}"));
+        }
+    }
+
+    /// There is no session.
+    pub(super) fn not_launched(&mut self, error: &LaunchError, status: u8) -> Result<(), Failure> {
+        let problems: &[Problem] = match error {
+            LaunchError::Problems { problems, .. } | LaunchError::TooSlow { problems, .. } => problems,
+            _ => &[],
+        };
+        if !self.json {
+            return Ok(());
+        }
+        self.object(&json!({
+            "event": "summary",
+            "hosts": 0,
+            "error": error.to_string(),
+            "problems": problems.iter().map(problem_json).collect::<Vec<_>>(),
+            "timed_out": status == TIME_LIMIT,
+            "exit_status": status,
+        }))
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(super) fn hosts(&self) -> usize {
+        self.hosts
+    }
+
+    /// How far it is: bytes that were done, of how many if that is known.
+    pub(super) fn progress(&mut self, done: u64, all: Option<u64>) {
+        let rate = done as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
+        self.bar.tell(|| match all {
+            Some(all) => bar(done, all, rate),
+            None => format!("{} came, {}/s", size(done), size(rate as u64)),
+        });
+    }
+
+    pub(super) fn add(&mut self, amount: Amount) {
+        self.moved.add(amount);
+    }
+
+    /// Something went wrong at a host.
+    pub(super) fn problem(&mut self, problem: &Problem) -> Result<(), Failure> {
+        self.lost |= !matches!(problem.kind, ProblemKind::NotStarted | ProblemKind::Staging);
+        let times = self.failed.entry(problem.host.clone()).or_default();
+        *times += 1;
+        if *times > TOLD {
+            return Ok(());
+        }
+        if self.json {
+            return self.object(&problem_json(problem));
+        }
+        // Part of it was said by the host.
+        self.warn(&harmless(problem.to_string().as_bytes()))
+    }
+
+    /// Something went wrong on this machine.
+    pub(super) fn failed_here(&mut self, what: &str) -> Result<(), Failure> {
+        self.failed_here = true;
+        if self.json {
+            return self.object(&json!({ "event": "problem", "host": Value::Null, "cause": what }));
+        }
+        self.warn(what)
+    }
+
+    /// The bar goes, and comes again if there is still much to do: other lines are to stand alone.
+    fn clear(&mut self) {
+        self.bar = Progress::new();
+    }
+
+    fn warn(&mut self, what: &str) -> Result<(), Failure> {
+        self.clear();
+        self.out.flush()?;
+        warn(what);
+        Ok(())
+    }
+
+    pub(super) fn timed_out(&mut self) {
+        self.timed_out = true;
+    }
+
+    pub(super) fn session_lost(&mut self) {
+        self.lost = true;
+    }
+
+    pub(super) fn has_failed(&self, host: &str) -> bool {
+        self.failed.contains_key(host)
+    }
+
+    /// A line of results.
+    pub(super) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.clear();
+        writeln!(self.out, "{}", harmless(line.as_bytes()))?;
+        Ok(self.out.flush()?)
+    }
+
+    /// A result for programs.
+    pub(super) fn object(&mut self, object: &Value) -> Result<(), Failure> {
+        writeln!(self.out, "{object}")?;
+        Ok(self.out.flush()?)
+    }
+
+    /// How it went, and the exit status.
+    pub(super) fn end(mut self) -> Result<u8, Failure> {
+        let status = match () {
+            () if self.timed_out => TIME_LIMIT,
+            () if self.lost => UNREACHABLE,
+            () if self.failed_here || !self.failed.is_empty() => MEMBER_FAILED,
+            () => 0,
+        };
+        let seconds = self.begin.elapsed().as_secs_f64();
+        if self.json {
+            let summary = json!({
+                "event": "summary",
+                "hosts": self.hosts,
+                "failed_hosts": self.failed.keys().collect::<Vec<_>>(),
+                "left_out": self.left_out.iter().map(problem_json).collect::<Vec<_>>(),
+                "delivered_bytes": self.moved.delivered,
+                "had_bytes": self.moved.had,
+                "timed_out": self.timed_out,
+                "seconds": seconds,
+                "exit_status": status,
+            });
+            self.object(&summary)?;
+            return Ok(status);
+        }
+        if self.timed_out {
+            self.warn("the time limit has passed (--timeout sets it); start it again to go on where it stopped")?;
+        }
+        let rate = (self.moved.delivered as f64 / seconds.max(1e-3)) as u64;
+        let delivered = size(self.moved.delivered);
+        note(format_args!("{delivered} were delivered in {seconds:.3} s, {}/s in total", size(rate)));
+        Ok(status)
+    }
+}
+
+/// A line with a bar.
+fn bar(done: u64, all: u64, rate: f64) -> String {
+    let part = if all == 0 { 1.0 } else { (done as f64 / all as f64).min(1.0) };
+    let full = (part * BAR as f64) as usize;
+    let (full, empty) = ("#".repeat(full), "-".repeat(BAR - full));
+    format!("[{full}{empty}] {:3.0} %  {} of {}  {}/s", part * 100.0, size(done), size(all), size(rate as u64))
+}
+
+fn problem_json(problem: &Problem) -> Value {
+    json!({
+        "event": "problem",
+        "host": problem.host,
+        "kind": format!("{:?}", problem.kind),
+        "cause": problem.cause,
+        "remedy": problem.remedy,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_the_part_that_is_done() {
+        assert_eq!(bar(500, 1000, 2e6), "[############------------]  50 %  500 B of 1.0 kB  2.0 MB/s");
+        assert!(bar(0, 0, 0.0).starts_with("[########################] 100 %"));
+        assert!(bar(9, 3, 0.0).contains("100 %"), "what grew while it was read is not more than all");
+    }
+}

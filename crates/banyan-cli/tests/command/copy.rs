@@ -1,0 +1,330 @@
+//! `copy`: files to hosts that this machine acts out, and from them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::workshop::{Ran, Workshop};
+
+/// Nothing here takes so long.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Copies to or from four hosts, in a tree that has agents below agents. Each has a directory of its name.
+fn copy(shop: &Workshop, arguments: &[&str]) -> Ran {
+    shop.run(&[&["copy", "--launcher", "local", "--fanout", "2", "-w", "n[1-4]"], arguments].concat())
+}
+
+fn on_each(shop: &Workshop, name: &str) -> String {
+    shop.path("{host}").join(name).display().to_string()
+}
+
+fn hosts() -> [&'static str; 4] {
+    ["n1", "n2", "n3", "n4"]
+}
+
+/// The objects of such an event, and the summary.
+fn events(ran: &Ran, event: &str) -> (Vec<Value>, Value) {
+    let mut objects = ran.json();
+    let summary = objects.pop().expect("a summary");
+    assert_eq!((&summary["event"], &summary["exit_status"]), (&"summary".into(), &ran.status.into()));
+    objects.retain(|object| object["event"] == event);
+    (objects, summary)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).expect("it is there").permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// A directory with a program, an empty file, a link and an empty directory.
+fn with_data() -> Workshop {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("data/bin")).expect("room");
+    fs::create_dir(shop.path("data/none")).expect("room");
+    shop.write("data/bin/program", "#!/bin/sh\n");
+    shop.write("data/empty", "");
+    shop.write("data/numbers", "1\n2\n3\n");
+    symlink("../numbers", shop.path("data/bin/link")).expect("room");
+    set_mode(&shop.path("data/bin/program"), 0o4755);
+    set_mode(&shop.path("data/bin"), 0o555);
+    shop
+}
+
+/// Every name below a directory.
+fn names_below(directory: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        names.push(entry.path());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            names.extend(names_below(&entry.path()));
+        }
+    }
+    names
+}
+
+fn temporary_names(directory: &Path) -> Vec<PathBuf> {
+    let temporary =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".banyan-"));
+    names_below(directory).into_iter().filter(temporary).collect()
+}
+
+#[test]
+fn a_directory_reaches_every_host_with_its_modes_and_links() {
+    let shop = with_data();
+    let ran = copy(&shop, &["data", &on_each(&shop, "")]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out, "data: 4 files, 26 B, on 4 hosts: 104 B delivered\n");
+    for host in hosts() {
+        let there = shop.path(host).join("data");
+        assert_eq!(fs::read(there.join("bin/program")).expect("a file"), b"#!/bin/sh\n");
+        assert_eq!(fs::read(there.join("empty")).expect("a file"), b"");
+        assert_eq!(fs::read_link(there.join("bin/link")).expect("a link"), Path::new("../numbers"));
+        assert!(there.join("none").is_dir());
+        assert_eq!(mode(&there.join("bin/program")), 0o755, "the rights of its owner are nobody else's");
+        assert_eq!(mode(&there.join("bin")), 0o555);
+    }
+    assert!(temporary_names(&shop.path("")).is_empty());
+}
+
+#[test]
+fn what_is_there_is_skipped_and_what_is_damaged_is_sent_again() {
+    let shop = with_data();
+    shop.write("one", "the same length");
+    let again = || copy(&shop, &["--json", "data", "one", &on_each(&shop, "")]);
+    let (copied, summary) = events(&again(), "copied");
+    assert_eq!((&copied[0]["hosts"], &copied[0]["files"]), (&4.into(), &4.into()));
+    assert_eq!((&summary["delivered_bytes"], &summary["had_bytes"]), (&(4 * 41).into(), &0.into()));
+
+    let (_, summary) = events(&again(), "copied");
+    assert_eq!((&summary["delivered_bytes"], &summary["had_bytes"]), (&0.into(), &(4 * 41).into()));
+    let ran = copy(&shop, &["one", &on_each(&shop, "")]);
+    assert_eq!(ran.out, "one: 1 file, 15 B, on 4 hosts: nothing had to be sent\n");
+
+    shop.write("n2/one", "THE same length");
+    set_mode(&shop.path("n3/one"), 0o600);
+    let (copied, summary) = events(&again(), "copied");
+    assert_eq!((&copied[1]["delivered_bytes"], &copied[1]["had_bytes"]), (&30.into(), &30.into()));
+    assert_eq!(summary["exit_status"], 0);
+    assert_eq!(shop.read("n2/one"), b"the same length");
+    assert_eq!(mode(&shop.path("n3/one")), mode(&shop.path("one")));
+}
+
+#[test]
+fn a_directory_that_is_there_keeps_what_else_it_has() {
+    let shop = with_data();
+    copy(&shop, &["data", &on_each(&shop, "")]);
+    shop.write("n1/data/own", "own");
+    shop.write("data/numbers", "4\n");
+    fs::write(shop.path("data/later"), "later").expect("room");
+    let ran = copy(&shop, &["data", &on_each(&shop, "")]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_eq!(shop.read("n1/data/own"), b"own");
+    for host in hosts() {
+        assert_eq!(shop.read(&format!("{host}/data/numbers")), b"4\n");
+        assert_eq!(shop.read(&format!("{host}/data/later")), b"later");
+        assert_eq!(mode(&shop.path(host).join("data/bin")), 0o555);
+    }
+    assert!(temporary_names(&shop.path("")).is_empty());
+}
+
+#[test]
+fn a_file_gets_the_name_it_is_given_or_goes_into_a_directory_that_is_there() {
+    let shop = Workshop::new();
+    shop.write("one", "1");
+    fs::create_dir_all(shop.path("n2/there")).expect("room");
+    assert_eq!(copy(&shop, &["one", &on_each(&shop, "there")]).status, 0);
+    assert_eq!((shop.read("n1/there"), shop.read("n2/there/one")), (b"1".to_vec(), b"1".to_vec()));
+    shop.write("none", "");
+    let ran = copy(&shop, &["none", &on_each(&shop, "new")]);
+    assert_eq!(ran.out, "none: 1 file, 0 B, on 4 hosts: complete\n");
+    assert_eq!(shop.read("n3/new"), b"");
+}
+
+#[test]
+fn a_host_that_cannot_store_is_named_with_cause_and_remedy_and_the_others_get_it() {
+    let shop = Workshop::new();
+    shop.write("one", "1");
+    shop.write("n2", "in the way");
+    fs::create_dir_all(shop.path("n3/one")).expect("room");
+    let ran = copy(&shop, &["one", &on_each(&shop, "")]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.out, "one: 1 file, 1 B, on 2 of 4 hosts: 2 B delivered\n");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    let of = |host: &str| lines.iter().find(|line| line.contains(&format!("host {host}: "))).expect("a line");
+    assert!(of("n2").contains("n2 cannot be written: ") && of("n2").contains("look with: banyan run -w n2 -- ls -la "));
+    assert!(of("n3").contains("n3/one exists and is a directory, which is never replaced; remove it first"));
+    assert_eq!((shop.read("n1/one"), shop.read("n4/one")), (b"1".to_vec(), b"1".to_vec()));
+
+    let ran = copy(&shop, &["--json", "one", &on_each(&shop, "")]);
+    let (problems, summary) = events(&ran, "problem");
+    assert_eq!(problems.len(), 2);
+    assert!(problems.iter().all(|problem| problem["kind"] == "Staging" && problem["remedy"] != ""));
+    assert_eq!(summary["failed_hosts"], serde_json::json!(["n2", "n3"]));
+}
+
+#[test]
+fn a_file_in_the_way_of_a_directory_is_named() {
+    let shop = with_data();
+    fs::create_dir_all(shop.path("n1/data")).expect("room");
+    shop.write("n1/data/bin", "in the way");
+    let ran = copy(&shop, &["data", &on_each(&shop, "")]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("n1/data/bin exists and is no directory; remove it first"), "{}", ran.err);
+    assert!(temporary_names(&shop.path("")).is_empty());
+}
+
+#[test]
+fn no_link_of_a_host_is_followed_below_the_destination() {
+    let shop = with_data();
+    fs::create_dir_all(shop.path("n1/data")).expect("room");
+    fs::create_dir(shop.path("elsewhere")).expect("room");
+    symlink(shop.path("elsewhere"), shop.path("n1/data/bin")).expect("room");
+    let ran = copy(&shop, &["data", &on_each(&shop, "")]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(names_below(&shop.path("elsewhere")).is_empty());
+}
+
+#[test]
+fn what_cannot_be_copied_is_known_before_anything_is() {
+    let shop = with_data();
+    symlink("/etc/passwd", shop.path("data/none/out")).expect("room");
+    let ran = copy(&shop, &["data", &on_each(&shop, "")]);
+    assert_eq!((ran.status, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("data/none/out cannot be staged: it is a symbolic link to /etc/passwd"), "{}", ran.err);
+    assert!(!shop.path("n1").exists());
+    let ran = copy(&shop, &["no-such-file", &on_each(&shop, "")]);
+    assert!(ran.status == 1 && ran.err.contains("no-such-file cannot be read: No such file"), "{}", ran.err);
+}
+
+#[test]
+fn many_files_go_in_parts_and_only_parts_that_lack_something_are_sent_again() {
+    let shop = Workshop::new();
+    for directory in 0..12 {
+        let directory = shop.path(&format!("many/d{directory}/deep"));
+        fs::create_dir_all(&directory).expect("room");
+        (0..100).for_each(|file| fs::write(directory.join(format!("f{file}")), format!("{file:04}")).expect("room"));
+    }
+    let first = copy(&shop, &["--json", "many", &on_each(&shop, "")]);
+    let (copied, _) = events(&first, "copied");
+    assert_eq!((&copied[0]["files"], &copied[0]["delivered_bytes"]), (&1200.into(), &(4 * 4800).into()));
+    fs::remove_file(shop.path("n4/many/d7/deep/f3")).expect("it was copied");
+    let second = copy(&shop, &["--json", "many", &on_each(&shop, "")]);
+    let (copied, _) = events(&second, "copied");
+    let (delivered, had) = (copied[0]["delivered_bytes"].as_u64(), copied[0]["had_bytes"].as_u64());
+    let sum = delivered.zip(had).map(|(delivered, had)| delivered + had);
+    assert_eq!(sum, Some(4 * 4800));
+    assert!(delivered.is_some_and(|delivered| (4..=4096).contains(&delivered)), "{delivered:?}");
+    for host in hosts() {
+        assert_eq!(names_below(&shop.path(host)).len(), 1 + 12 * 102, "{host}");
+    }
+}
+
+#[test]
+fn a_copy_that_is_killed_leaves_no_half_file() {
+    let shop = Workshop::new();
+    let long = fs::File::create(shop.path("long")).expect("room");
+    long.set_len(300 << 20).expect("it takes no room");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "long", &on_each(&shop, "")]);
+    let mut child = command.current_dir(shop.path("")).stdout(Stdio::null()).spawn().expect("the command was built");
+    let wait_until = |what: &str, holds: &dyn Fn() -> bool| {
+        let end = Instant::now() + DEADLINE;
+        while !holds() {
+            assert!(Instant::now() < end, "waited in vain until {what}");
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    };
+    wait_until("data comes", &|| !temporary_names(&shop.path("")).is_empty());
+    child.kill().expect("it runs");
+    child.wait().expect("it was killed");
+    wait_until("nothing is left", &|| temporary_names(&shop.path("")).is_empty());
+    assert!(hosts().iter().all(|host| !shop.path(host).join("long").exists()));
+}
+
+#[test]
+fn wrong_usage_ends_with_status_2() {
+    let shop = with_data();
+    shop.write("data/data", "");
+    for (arguments, says) in [
+        (&["data"][..], "DEST"),
+        (&["data", "data/data", "there/"], "two of the files are called data"),
+        (&["data", "../there"], "a destination is written without .."),
+        (&["--gather", "/a/x", "/b/x", "there"], "two of the files are called x"),
+        (&["--gather", "/a/../x", "there"], "written without .."),
+        (&["--gather", "/", "there"], "has no name"),
+        (&["--fanout", "0", "data", "there"], "--fanout"),
+    ] {
+        let ran = shop.run(&[&["copy"], arguments].concat());
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(says), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn hosts_out_of_reach_and_limits_of_time_have_statuses_of_their_own() {
+    let shop = with_data();
+    let nowhere = ["copy", "-w", "n1", "--launcher", "command:false {hosts} {agent}", "--host-timeout", "2s", "--json"];
+    let ran = shop.run(&[&nowhere[..], &["data", "there"]].concat());
+    let (_, summary) = events(&ran, "summary");
+    assert_eq!((ran.status, &summary["problems"][0]["host"]), (3, &"n1".into()));
+    let ran = copy(&shop, &["--timeout", "1ms", "data", &on_each(&shop, "")]);
+    assert_eq!(ran.status, 4, "{}", ran.err);
+}
+
+/// With a file and a directory at each host.
+fn with_files_of_hosts() -> Workshop {
+    let shop = Workshop::new();
+    for host in hosts() {
+        fs::create_dir_all(shop.path(host).join("log/old")).expect("room");
+        shop.write(&format!("{host}/name"), host);
+        shop.write(&format!("{host}/log/old/day"), vec![b'\n'; 200_000]);
+        symlink("old/day", shop.path(host).join("log/today")).expect("room");
+        set_mode(&shop.path(host).join("log/old/day"), 0o640);
+    }
+    shop
+}
+
+#[test]
+fn files_of_hosts_are_gathered_into_a_directory_for_each_and_only_once() {
+    let shop = with_files_of_hosts();
+    let again = || copy(&shop, &["--gather", &on_each(&shop, "name"), &on_each(&shop, "log"), "all"]);
+    let ran = again();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out, "n[1-4]: 3 files, 200.0 kB each: 200.0 kB came\n");
+    for host in hosts() {
+        assert_eq!(shop.read(&format!("all/{host}/name")), host.as_bytes());
+        assert_eq!(shop.read(&format!("all/{host}/log/old/day")), vec![b'\n'; 200_000]);
+        assert_eq!(mode(&shop.path("all").join(host).join("log/old/day")), 0o640);
+        assert_eq!(fs::read_link(shop.path("all").join(host).join("log/today")).expect("a link"), Path::new("old/day"));
+    }
+    assert_eq!(again().out, "n[1-4]: 3 files, 200.0 kB each: nothing had to be sent\n");
+
+    shop.write("all/n3/name", "N3");
+    let ran = copy(&shop, &["--json", "--gather", &on_each(&shop, "name"), "all"]);
+    let (gathered, summary) = events(&ran, "gathered");
+    assert_eq!((gathered.len(), &gathered[2]["host"], &gathered[2]["delivered_bytes"]), (4, &"n3".into(), &2.into()));
+    assert_eq!((&summary["delivered_bytes"], &summary["had_bytes"]), (&2.into(), &6.into()));
+    assert_eq!(shop.read("all/n3/name"), b"n3");
+    assert!(temporary_names(&shop.path("all")).is_empty());
+}
+
+#[test]
+fn a_host_without_the_file_is_named_and_the_others_are_gathered() {
+    let shop = with_files_of_hosts();
+    fs::remove_file(shop.path("n2/name")).expect("it was written");
+    fs::create_dir_all(shop.path("all/n4/name")).expect("room");
+    let ran = copy(&shop, &["--gather", &on_each(&shop, "name"), &on_each(&shop, "log"), "all"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("host n2: ") && ran.err.contains("n2/name cannot be read: No such file"), "{}", ran.err);
+    assert!(ran.err.contains("host n4: ") && ran.err.contains("all/n4/name exists and is a directory"), "{}", ran.err);
+    assert_eq!(shop.read("all/n1/name"), b"n1");
+    assert_eq!(shop.read("all/n2/log/today").len(), 200_000, "its other files came");
+}
