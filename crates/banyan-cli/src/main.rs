@@ -24,6 +24,7 @@ mod screen;
 mod sim;
 mod speech;
 mod status;
+mod top;
 mod topo;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ use failure::Outcome;
 Examples:
   banyan demo                            what records can do, in a second
   banyan run -w node[1-8] -- uptime      a command on many hosts
+  banyan top -w node[1-8]                how they are doing, live
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
@@ -60,6 +62,7 @@ enum Verb {
     /// See in a second what records can do: three machines, one receiver, no agreement beforehand
     Demo(demo::Demo),
     Run(run::Run),
+    Top(top::Top),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
     banyan_tree::become_agent_if_asked();
     banyan_bench::tree::become_process_if_asked();
+    top::become_member_if_asked();
     let Banyan { speech, verb } = Banyan::parse();
     let outcome = speech.begin().and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
@@ -91,6 +95,7 @@ impl Verb {
         match self {
             Verb::Demo(demo) => demo.run(),
             Verb::Run(run) => run.run(),
+            Verb::Top(top) => top.run(),
             Verb::Records(records) => records.run(),
             Verb::Topo(topo) => topo.run(),
             Verb::Bench(bench) => bench.run(),
