@@ -36,7 +36,7 @@ impl Cost {
     /// The share of a core that was used in the seconds since it was last asked, in percent, and bytes of memory. What
     /// processes share is counted once.
     pub(super) fn since(&mut self, seconds: f64) -> (Option<f64>, Option<f64>) {
-        let now = self.ids.iter().map(|id| worked(*id)).sum();
+        let now: u64 = self.ids.iter().map(|id| worked(*id)).sum();
         let worked = now.max(self.nanoseconds) - self.nanoseconds;
         self.nanoseconds = now;
         if self.ticks.is_multiple_of(MEMORY_EVERY) {

@@ -102,7 +102,10 @@ Inter-|   Receive                                                |  Transmit
     fn the_texts_of_a_kernel_are_read() {
         assert_eq!(processor(STAT), Some(Processor { busy: 947, all: 1997, runnable: Some(3) }));
         assert_eq!(memory("MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable:    250 kB\n"), Some(75.0));
-        assert_eq!(pressure("some avg10=95.60 avg60=95.24 avg300=93.24 total=1\nfull avg10=1.00 total=0\n"), Some(95.6));
+        assert_eq!(
+            pressure("some avg10=95.60 avg60=95.24 avg300=93.24 total=1\nfull avg10=1.00 total=0\n"),
+            Some(95.6)
+        );
         assert_eq!(network(NET), Bytes { taken: 777_177, given: 4199 });
         assert_eq!(disk(DISKS, |name| name == "vda"), Bytes { taken: 2000 * 512, given: 4000 * 512 });
     }

@@ -103,8 +103,7 @@ impl Top {
             warn(problem);
         }
         watch.list(view.wanted())?;
-        let mut model =
-            Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
+        let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
         // From here on rates are known: everyone has taken a first look.
         self.look(&mut watch, &mut model, deadline)?;
         if is_live {
@@ -113,7 +112,9 @@ impl Top {
         }
         loop {
             let next = Instant::now() + self.interval;
-            std::thread::sleep(deadline.map_or(next, |deadline| next.min(deadline)).saturating_duration_since(Instant::now()));
+            std::thread::sleep(
+                deadline.map_or(next, |deadline| next.min(deadline)).saturating_duration_since(Instant::now()),
+            );
             self.look(&mut watch, &mut model, deadline)?;
             let mut out = output::stdout();
             if self.json {

@@ -17,8 +17,8 @@ const HEAT: [u8; 8] = [28, 34, 70, 106, 178, 208, 202, 196];
 const MAX_STRIP_LINES: usize = 4;
 
 /// Columns of numbers and of names. Names that are longer are cut in tables, and told in full in JSON.
-const NUMBER_WIDTH: usize = 9;
-const NAME_WIDTH: usize = 24;
+const NUMBER_WIDTH: usize = 10;
+const NAME_WIDTH: usize = 20;
 
 const TITLE: Style = Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD);
 const FAINT: Style = Style::new().fg(Color::DarkGray);
@@ -34,7 +34,7 @@ pub(super) fn head(model: &Model, view: &View, width: usize) -> Vec<Line<'static
 
 /// The summary of every number over all hosts.
 pub(super) fn summary(model: &Model) -> Vec<Line<'static>> {
-    let heading = format!("{:<10}{:>9}{:>9}{:>9}{:>9}  {:<12}stand out", "", "min", "median", "p99", "max", "on");
+    let heading = format!("{:<10}{:>10}{:>10}{:>10}{:>10}  {:<20}stand out", "", "min", "median", "p99", "max", "on");
     let lines = METRICS.iter().zip(&model.tick.summaries).map(|(metric, summary)| of_metric(model, *metric, summary));
     let mut lines: Vec<Line<'_>> = std::iter::once(Line::styled(heading, TITLE)).chain(lines).collect();
     lines.push(Line::default());
@@ -71,10 +71,8 @@ fn title(model: &Model, view: &View) -> Line<'static> {
         None => format!("by {:?}", view.by).to_lowercase(),
     };
     let hosts = if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") };
-    let mut spans = vec![
-        Span::styled("banyan top", TITLE),
-        Span::raw(format!("  {hosts}  {what}  every {} s", model.interval)),
-    ];
+    let mut spans =
+        vec![Span::styled("banyan top", TITLE), Span::raw(format!("  {hosts}  {what}  every {} s", model.interval))];
     if !view.filter.is_empty() {
         spans.push(Span::styled(format!("  only {:?}", view.filter), WARNING));
     }
@@ -102,7 +100,7 @@ fn strip(model: &Model, view: &View, width: usize) -> Vec<Line<'static>> {
     let chosen = METRICS.iter().position(|metric| metric.name == view.sort && metric.heat(0.0).is_some());
     let at = chosen.unwrap_or(0);
     let metric = METRICS[at];
-    let room = width.saturating_sub(NUMBER_WIDTH + 1).max(1);
+    let room = width.saturating_sub(NUMBER_WIDTH).max(1);
     let heats: Vec<Option<f64>> =
         model.tick.hosts.iter().map(|host| host.values[at].and_then(|value| metric.heat(value))).collect();
     let each = heats.len().div_ceil(room * MAX_STRIP_LINES).max(1);
@@ -110,7 +108,7 @@ fn strip(model: &Model, view: &View, width: usize) -> Vec<Line<'static>> {
     let name = if each > 1 { format!("{}/{each}", metric.title) } else { metric.title.to_owned() };
     let line = |(number, cells): (usize, &[Span<'static>])| {
         let label = if number == 0 { name.as_str() } else { "" };
-        let mut spans = vec![Span::raw(format!("{label:<NUMBER_WIDTH$} "))];
+        let mut spans = vec![Span::raw(format!("{label:<NUMBER_WIDTH$}"))];
         spans.extend(cells.iter().cloned());
         Line::from(spans)
     };
@@ -139,10 +137,10 @@ fn of_metric(model: &Model, metric: Metric, summary: &Summary) -> Line<'static> 
     let mut spans = vec![Span::raw(format!("{:<10}", metric.title))];
     for number in numbers {
         let style = number.and_then(|number| metric.heat(number)).map_or_else(Style::default, heat_style);
-        spans.push(Span::styled(format!("{:>9}", show(number)), style));
+        spans.push(Span::styled(format!("{:>NUMBER_WIDTH$}", show(number)), style));
     }
     let on = summary.max.map_or("", |of| model.name(of.rank));
-    spans.push(Span::raw(format!("  {:<12}", cut(on, 11))));
+    spans.push(Span::raw(format!("  {:<NAME_WIDTH$}", cut(on, NAME_WIDTH - 1))));
     let median = summary.median.unwrap_or_default();
     let outliers = summary.top.iter().filter(|of| metric.stands_out(of.value, median));
     let outliers: Vec<String> =

@@ -38,7 +38,7 @@ pub(super) fn job(cgroup: &str) -> Option<String> {
         let number = part.strip_prefix("job_")?;
         (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("slurm {number}"))
     });
-    let of_systemd = || parts().filter(|part| part.ends_with(".service") || part.ends_with(".scope")).last();
+    let of_systemd = || parts().rfind(|part| part.ends_with(".service") || part.ends_with(".scope"));
     of_slurm.or_else(|| of_systemd().map(str::to_owned))
 }
 

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use banyan_ndr::Record;
 
-use super::counters::{self, Bytes, Processor};
 use super::cost::Cost;
+use super::counters::{self, Bytes, Processor};
 
 /// How a host is doing. What its kernel does not tell is missing.
 #[derive(Debug, Clone, Default, Record)]
@@ -68,9 +68,7 @@ impl Sampler {
         let last = std::mem::replace(&mut self.last, now);
         let now = &self.last;
         let seconds = now.at.duration_since(last.at).as_secs_f64();
-        let rate = |after: u64, before: u64| {
-            (seconds > 0.0).then(|| after.saturating_sub(before) as f64 / seconds)
-        };
+        let rate = |after: u64, before: u64| (seconds > 0.0).then(|| after.saturating_sub(before) as f64 / seconds);
         let (own_cpu, own_memory) = self.cost.since(seconds);
         Sample {
             cpu: busy(last.processor, now.processor),

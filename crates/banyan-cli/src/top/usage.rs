@@ -59,7 +59,10 @@ impl Ask {
 
     /// A front-end of another release may ask for what is not known here: it gets processes.
     fn kind(self) -> Kind {
-        [Kind::Process, Kind::User, Kind::Job].into_iter().find(|kind| *kind as u32 == self.kind).unwrap_or(Kind::Process)
+        [Kind::Process, Kind::User, Kind::Job]
+            .into_iter()
+            .find(|kind| *kind as u32 == self.kind)
+            .unwrap_or(Kind::Process)
     }
 }
 

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use banyan_boot::{Launcher, Output, Problem, ProcessDistribution, Stdio};
 use banyan_ndr::{Decoder, DynRecord, Limits};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave};
+use banyan_tree::{
+    Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave,
+};
 
 use super::cost::worked;
 use super::member::{LIST, ROLE, SAMPLE};
@@ -159,8 +161,7 @@ impl Watch {
 
     /// What the front-end has cost since it was last asked.
     pub(super) fn cost(&mut self) -> Result<FrontCost, Failure> {
-        let now =
-            Meter { at: Instant::now(), worked: worked(std::process::id()), bytes: bytes(&self.network)? };
+        let now = Meter { at: Instant::now(), worked: worked(std::process::id()), bytes: bytes(&self.network)? };
         let last = std::mem::replace(&mut self.meter, now);
         let now = &self.meter;
         let seconds = now.at.duration_since(last.at).as_secs_f64().max(f64::EPSILON);
@@ -191,7 +192,8 @@ impl AsFd for Watch {
 
 /// What all hosts tell: one line a process, or one for all of a user or job.
 fn merge(listings: Vec<(u32, Listing)>, kind: Kind) -> Vec<Used> {
-    let each = listings.into_iter().flat_map(|(rank, listing)| listing.usages.into_iter().map(move |usage| (rank, usage)));
+    let each =
+        listings.into_iter().flat_map(|(rank, listing)| listing.usages.into_iter().map(move |usage| (rank, usage)));
     if kind == Kind::Process {
         return each.map(|(rank, usage)| Used { usage, on: vec![rank] }).collect();
     }
@@ -241,9 +243,8 @@ mod tests {
     use super::*;
 
     fn listing(names: &[(&str, f64)]) -> Listing {
-        let usage = |(name, cpu): &(&str, f64)| {
-            Usage { name: (*name).into(), cpu: *cpu, processes: 1, ..Usage::default() }
-        };
+        let usage =
+            |(name, cpu): &(&str, f64)| Usage { name: (*name).into(), cpu: *cpu, processes: 1, ..Usage::default() };
         Listing { usages: names.iter().map(usage).collect() }
     }
 

@@ -57,7 +57,7 @@ fn one_look_is_one_object_with_every_number_of_every_host() {
         let (min, max) = (number(&summary["min"]["value"]), number(&summary["max"]["value"]));
         assert_eq!(min, values.iter().copied().fold(f64::INFINITY, f64::min), "{name}");
         assert_eq!(max, values.iter().copied().fold(f64::NEG_INFINITY, f64::max), "{name}");
-        let within = |value: f64| (min * 0.989..=max * 1.011).contains(&value);
+        let within = |value: f64| (min..=max).contains(&value);
         assert!(within(number(&summary["median"])) && within(number(&summary["p99"])), "{name}: {summary}");
         let top = summary["top"].as_array().expect("the largest");
         assert_eq!((top.len(), &top[0]), (3, &summary["max"]), "{name}");
@@ -65,8 +65,7 @@ fn one_look_is_one_object_with_every_number_of_every_host() {
     }
     let cpu = |row: &Value| row["cpu"].as_f64().expect("a number");
     assert!(rows.windows(2).all(|pair| cpu(&pair[0]) >= cpu(&pair[1])), "sorted by what cores do: {rows:?}");
-    for name in
-        ["host_cpu_percent_max", "host_memory_bytes_max", "front_end_cpu_percent", "front_end_bytes_per_second"]
+    for name in ["host_cpu_percent_max", "host_memory_bytes_max", "front_end_cpu_percent", "front_end_bytes_per_second"]
     {
         assert!(object["cost"][name].as_f64().is_some_and(|cost| cost > 0.0), "{name}: {}", object["cost"]);
     }
