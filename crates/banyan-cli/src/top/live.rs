@@ -102,7 +102,8 @@ impl Live<'_> {
         if self.waiting || self.view.paused || now < self.due {
             return Ok(());
         }
-        if self.ticks.is_multiple_of(COST_EVERY) && self.ticks > 0 {
+        // Soon after the beginning, too: until then nothing is known.
+        if self.ticks == 1 || self.ticks > 0 && self.ticks.is_multiple_of(COST_EVERY) {
             self.model.cost = self.watch.cost()?;
         }
         self.ticks += 1;

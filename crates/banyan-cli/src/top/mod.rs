@@ -31,7 +31,7 @@ use crate::speech::paints;
 use crate::status;
 pub(crate) use member::become_member_if_asked;
 use view::{By, Model, View};
-use watch::Watch;
+use watch::{FrontCost, Watch};
 
 /// How long hosts may take to answer for the first time, if no time limit is given.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,44 +89,61 @@ impl Top {
         if is_live && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
             return Err(Failure::usage("the live view needs a terminal; elsewhere use --once or --json"));
         }
-        let view = View { sort: self.sort.clone(), filter: self.filter.clone(), ..View::new(self.by) };
-        let columns = view.columns();
-        if !columns.iter().any(|column| column.key == view.sort) {
-            let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
-            return Err(Failure::usage(format!("--sort {}: there are {}", self.sort, keys.join(", "))));
-        }
-        let begin = Instant::now();
-        let deadline = self.hosts.deadline(begin)?;
+        let view = self.view()?;
+        let deadline = self.hosts.deadline(Instant::now())?;
         let colors = paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut watch = Watch::start(&self.hosts, self.act)?;
-        for problem in &watch.missing {
-            warn(problem);
-        }
+        watch.missing.iter().for_each(warn);
         watch.list(view.wanted())?;
         let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
         // From here on rates are known: everyone has taken a first look.
         self.look(&mut watch, &mut model, deadline)?;
+        // What it cost to come so far is not what it costs to go on.
+        model.cost = FrontCost::default();
         if is_live {
             live::show(&mut watch, model, view, colors, deadline)?;
             return Ok(ExitCode::SUCCESS);
         }
         loop {
-            let next = Instant::now() + self.interval;
-            std::thread::sleep(
-                deadline.map_or(next, |deadline| next.min(deadline)).saturating_duration_since(Instant::now()),
-            );
+            self.pause(deadline)?;
             self.look(&mut watch, &mut model, deadline)?;
-            let mut out = output::stdout();
-            if self.json {
-                writeln!(out, "{}", report::to_json(&model, &view))?;
-            } else {
-                report::write(&mut out, &model, &view, colors)?;
-            }
-            out.flush()?;
+            self.print(&model, &view, colors)?;
             if self.once {
                 return Ok(ExitCode::from(if model.silent.is_empty() { 0 } else { status::UNREACHABLE }));
             }
         }
+    }
+
+    /// How it is looked at, if there is such a column.
+    fn view(&self) -> Result<View, Failure> {
+        let view = View { sort: self.sort.clone(), filter: self.filter.clone(), ..View::new(self.by) };
+        let keys: Vec<&str> = view.columns().iter().map(|column| column.key).collect();
+        if keys.contains(&self.sort.as_str()) {
+            return Ok(view);
+        }
+        Err(Failure::usage(format!("--sort {}: there are {}", self.sort, keys.join(", "))))
+    }
+
+    /// Until the next look, if there is one before the deadline.
+    fn pause(&self, deadline: Option<Instant>) -> Result<(), Failure> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        std::thread::sleep(left.map_or(self.interval, |left| left.min(self.interval)));
+        match left {
+            Some(left) if left <= self.interval => {
+                Err(Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn print(&self, model: &Model, view: &View, colors: bool) -> Result<(), Failure> {
+        let mut out = output::stdout();
+        if self.json {
+            writeln!(out, "{}", report::to_json(model, view))?;
+        } else {
+            report::write(&mut out, model, view, colors)?;
+        }
+        Ok(out.flush()?)
     }
 
     /// Asks everyone and waits for the answer.

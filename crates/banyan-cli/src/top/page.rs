@@ -5,7 +5,7 @@ use ratatui_core::text::{Line, Span};
 
 use super::metric::{METRICS, Metric, bytes};
 use super::tick::{Of, Summary};
-use super::view::{Cell, Column, Model, Row, Table, View};
+use super::view::{Cell, Column, Model, NAME_WIDTH, NUMBER_WIDTH, Row, Table, View};
 
 /// A cell of the strip, from cold to hot.
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -15,10 +15,6 @@ const HEAT: [u8; 8] = [28, 34, 70, 106, 178, 208, 202, 196];
 
 /// Lines of the strip: with more hosts than it has room for, a cell is the hottest of several.
 const MAX_STRIP_LINES: usize = 4;
-
-/// Columns of numbers and of names. Names that are longer are cut in tables, and told in full in JSON.
-const NUMBER_WIDTH: usize = 10;
-const NAME_WIDTH: usize = 20;
 
 const TITLE: Style = Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD);
 const FAINT: Style = Style::new().fg(Color::DarkGray);
@@ -50,7 +46,7 @@ pub(super) fn heading(table: &Table, view: &View) -> Line<'static> {
             (true, false) => "▼",
             (true, true) => "▲",
         };
-        Span::styled(fill(&format!("{}{arrow}", column.title), column.is_text), TITLE)
+        Span::styled(fill(&format!("{}{arrow}", column.title), *column), TITLE)
     };
     Line::from(table.columns.iter().enumerate().map(title).collect::<Vec<_>>())
 }
@@ -59,7 +55,7 @@ pub(super) fn heading(table: &Table, view: &View) -> Line<'static> {
 pub(super) fn row(table: &Table, row: &Row) -> Line<'static> {
     let cell = |(column, cell): (&Column, &Cell)| {
         let style = cell.heat.map_or_else(Style::default, heat_style);
-        Span::styled(fill(&cell.text, column.is_text), style)
+        Span::styled(fill(&cell.text, *column), style)
     };
     Line::from(table.columns.iter().zip(&row.cells).map(cell).collect::<Vec<_>>())
 }
@@ -150,8 +146,9 @@ fn of_metric(model: &Model, metric: Metric, summary: &Summary) -> Line<'static> 
 }
 
 /// A text in a column: names to the left, numbers to the right.
-fn fill(text: &str, is_text: bool) -> String {
-    if is_text { format!("{:<NAME_WIDTH$}", cut(text, NAME_WIDTH - 1)) } else { format!("{text:>NUMBER_WIDTH$}") }
+fn fill(text: &str, column: Column) -> String {
+    let width = column.width;
+    if column.is_text { format!("{:<width$}", cut(text, width - 1)) } else { format!("{text:>width$}") }
 }
 
 /// The beginning of a text that is too long.

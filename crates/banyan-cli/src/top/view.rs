@@ -8,6 +8,10 @@ use super::usage::Kind;
 use super::watch::{FrontCost, Used};
 use crate::screen::harmless;
 
+/// Columns of numbers and of names.
+pub(super) const NUMBER_WIDTH: usize = 10;
+pub(super) const NAME_WIDTH: usize = 20;
+
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum By {
@@ -60,12 +64,15 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
 }
 
-/// A column: its key in JSON and for sorting, its title, and whether it holds text.
+/// A column. Those of text stand first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column {
+    /// In JSON, and for sorting.
     pub(super) key: &'static str,
     pub(super) title: &'static str,
     pub(super) is_text: bool,
+    /// Letters that it takes in tables. Longer names are cut there, and told in full in JSON.
+    pub(super) width: usize,
 }
 
 /// A row.
@@ -112,23 +119,23 @@ impl View {
 
     /// The columns there are.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let text = |key, title| Column { key, title, is_text: true };
-        let number = |key, title| Column { key, title, is_text: false };
+        let text = |key, title, width| Column { key, title, is_text: true, width };
+        let number = |key, title| Column { key, title, is_text: false, width: NUMBER_WIDTH };
         match self.wanted() {
             None => {
                 let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title));
-                std::iter::once(text("host", "host")).chain(numbers).collect()
+                std::iter::once(text("host", "host", NAME_WIDTH)).chain(numbers).collect()
             }
             Some((Kind::Process, _)) => vec![
-                text("name", "process"),
+                text("name", "process", NAME_WIDTH),
+                text("user", "user", NAME_WIDTH),
+                text("host", "host", NAME_WIDTH),
                 number("pid", "id"),
-                text("user", "user"),
-                text("host", "host"),
                 number("cpu", "CPU"),
                 number("memory", "memory"),
             ],
             Some((kind, _)) => vec![
-                text("name", if kind == Kind::User { "user" } else { "job" }),
+                text("name", if kind == Kind::User { "user" } else { "job" }, 2 * NAME_WIDTH),
                 number("processes", "processes"),
                 number("hosts", "hosts"),
                 number("cpu", "CPU"),
@@ -196,7 +203,7 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
     let cells = match kind {
         Kind::Process => {
             let host = on.first().map_or("", |rank| model.name(*rank));
-            vec![name, whole(usage.id.into()), text(&usage.user), text(host), cpu, memory]
+            vec![name, text(&usage.user), text(host), whole(usage.id.into()), cpu, memory]
         }
         Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
@@ -286,7 +293,7 @@ pub(super) mod tests {
         assert_eq!(view.wanted(), Some((Kind::Process, Some(1))));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(texts, ["solver", "17", "ana", "n2", "99.0%", "2.5 MB"]);
+        assert_eq!(texts, ["solver", "ana", "n2", "17", "99.0%", "2.5 MB"]);
         assert_eq!(table.rows[1].cells[0].text, "\\u{1b}[2J");
     }
 

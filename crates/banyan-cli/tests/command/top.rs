@@ -143,6 +143,12 @@ fn a_host_that_cannot_be_reached_has_a_status_of_its_own() {
     assert!(ran.status == 3 && ran.err.contains("n1") && ran.out.is_empty(), "{} {}", ran.status, ran.err);
 }
 
+#[test]
+fn a_time_limit_has_a_status_of_its_own() {
+    let ran = Workshop::new().run(&["top", "-n", "1", "--json", "--interval", "60s", "--timeout", "50ms"]);
+    assert!(ran.status == 4 && ran.out.is_empty(), "{} {} {}", ran.status, ran.out, ran.err);
+}
+
 fn top(arguments: &[&str]) -> PseudoTerminal {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
     command.arg("top").args(arguments).env("TERM", "xterm-256color").env_remove("NO_COLOR");
