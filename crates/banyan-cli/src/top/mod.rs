@@ -36,6 +36,11 @@ use watch::{FrontCost, Watch};
 /// How long hosts may take to answer for the first time, if no time limit is given.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a tick waits for hosts that are behind the first: one that hangs must not hold up the others for long, …
+const BEHIND: Duration = Duration::from_secs(2);
+/// … but when there is only one look, everyone should be in it.
+const BEHIND_ONCE: Duration = Duration::from_secs(10);
+
 /// Asking more often would show little but its own cost.
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -92,7 +97,7 @@ impl Top {
         let view = self.view()?;
         let deadline = self.hosts.deadline(Instant::now())?;
         let colors = paints(&std::io::stdout(), Config::get()?.defaults.color);
-        let mut watch = Watch::start(&self.hosts, self.act)?;
+        let mut watch = Watch::start(&self.hosts, self.act, self.patience())?;
         watch.missing.iter().for_each(warn);
         watch.list(view.wanted())?;
         let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
@@ -112,6 +117,10 @@ impl Top {
                 return Ok(ExitCode::from(if model.silent.is_empty() { 0 } else { status::UNREACHABLE }));
             }
         }
+    }
+
+    fn patience(&self) -> Duration {
+        if self.once { BEHIND_ONCE } else { BEHIND.max(self.interval) }
     }
 
     /// How it is looked at, if there is such a column.

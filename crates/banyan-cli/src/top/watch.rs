@@ -23,9 +23,6 @@ use crate::status;
 /// The program of the agent itself, as a process that it starts sees it.
 const AGENT: &str = "/proc/self/exe";
 
-/// How long a tick waits for hosts that are behind the first.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 /// What is asked of one host, and of each when all are asked for single processes.
 const MOST_OF_ONE: u32 = 500;
 const MOST_OF_EACH: u32 = 50;
@@ -69,14 +66,17 @@ pub(super) struct Watch {
     pub(super) missing: Vec<Problem>,
     samples: Stream,
     lister: Option<Lister>,
+    /// How long a tick waits for hosts that are behind the first.
+    patience: Duration,
     decoder: Decoder,
     meter: Meter,
     network: Network,
 }
 
 impl Watch {
-    /// Starts a member on each host; without named ones, `act` hosts that this machine acts out.
-    pub(super) fn start(choice: &HostChoice, act: Option<u32>) -> Result<Watch, Failure> {
+    /// Starts a member on each host; without named ones, `act` hosts that this machine acts out. A tick waits with
+    /// `patience` for hosts that are behind the first.
+    pub(super) fn start(choice: &HostChoice, act: Option<u32>, patience: Duration) -> Result<Watch, Failure> {
         let mut session = choice.options()?;
         let names: Vec<String> = match act {
             Some(_) if choice.named.names_some() => {
@@ -97,9 +97,9 @@ impl Watch {
         let network = network.map_err(failure)?;
         let hosts = network.session().hosts().map(str::to_owned).collect();
         let missing = network.session().missing().to_vec();
-        let samples = open(&network, &network.everyone(), StreamOptions::reduce(&tick::reduction()))?;
+        let samples = open(&network, &network.everyone(), StreamOptions::reduce(&tick::reduction()), patience)?;
         let meter = Meter { at: Instant::now(), worked: worked(std::process::id()), bytes: bytes(&network)? };
-        Ok(Watch { hosts, missing, samples, lister: None, decoder: Decoder::new(), meter, network })
+        Ok(Watch { hosts, missing, samples, lister: None, patience, decoder: Decoder::new(), meter, network })
     }
 
     /// From the next tick on asks who uses all hosts, or this one; or nobody.
@@ -108,7 +108,8 @@ impl Watch {
         let Some((kind, host)) = wanted else { return Ok(()) };
         let members = self.network.those(|rank, _| host.is_none_or(|host| host == rank));
         let most = if host.is_none() && kind == Kind::Process { MOST_OF_EACH } else { MOST_OF_ONE };
-        self.lister = Some(Lister { stream: open(&self.network, &members, StreamOptions::collect())?, kind, most });
+        let stream = open(&self.network, &members, StreamOptions::collect(), self.patience)?;
+        self.lister = Some(Lister { stream, kind, most });
         Ok(())
     }
 
@@ -206,8 +207,13 @@ fn merge(listings: Vec<(u32, Listing)>, kind: Kind) -> Vec<Used> {
     usages.into_iter().map(|usage| Used { on: on.remove(&usage.name).unwrap_or_default(), usage }).collect()
 }
 
-fn open(network: &Network, members: &Communicator, options: StreamOptions) -> Result<Stream, Failure> {
-    network.open(members, options.synchronised(Synchronisation::Timeout(PATIENCE))).map_err(failure)
+fn open(
+    network: &Network,
+    members: &Communicator,
+    options: StreamOptions,
+    patience: Duration,
+) -> Result<Stream, Failure> {
+    network.open(members, options.synchronised(Synchronisation::Timeout(patience))).map_err(failure)
 }
 
 fn read(wave: &Wave) -> Result<Tick, Failure> {
