@@ -188,4 +188,40 @@ mod tests {
         painter.draw(places.iter().zip(&cells).map(|((x, y), cell)| (*x, *y, cell))).expect("it is only gathered");
         assert_eq!(painter.gathered, "\x1b[1;5H\x1b[0mab\x1b[2;6H\x1b[0;36mc\x1b[0m");
     }
+
+    #[test]
+    #[ignore = "a part of the test below, which runs it in a terminal"]
+    fn panics_while_the_terminal_is_taken() {
+        let _taken = Taken::take().expect("a terminal");
+        panic!("on purpose");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_is_told() {
+        use rustix::fs::{Mode, OFlags};
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+        let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+        grantpt(&near).and_then(|()| unlockpt(&near)).expect("it is ours");
+        let name = ptsname(&near, Vec::new()).expect("it has a name");
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let far = rustix::fs::open(name, flags, Mode::empty()).expect("its other side");
+        let before = tcgetattr(&far).expect("settings");
+        let side = || far.try_clone().expect("a descriptor");
+        let test = "top::terminal::tests::panics_while_the_terminal_is_taken";
+        let mut program = std::process::Command::new(std::env::current_exe().expect("this program"));
+        program.args([test, "--exact", "--ignored", "--nocapture"]).env("RUST_BACKTRACE", "0");
+        let status = program.stdin(side()).stdout(side()).stderr(side()).status().expect("it runs");
+        assert!(!status.success());
+        assert_eq!(tcgetattr(&far).expect("settings").local_modes, before.local_modes);
+        // The command keeps descriptors of the other side, and would be waited for.
+        drop((far, program));
+        let (mut shown, mut near) = (Vec::new(), std::fs::File::from(near));
+        // A terminal whose other side is closed ends with an error.
+        let _ = io::Read::read_to_end(&mut near, &mut shown);
+        let shown = String::from_utf8_lossy(&shown);
+        let (taken, told) = (shown.find(ENTER), shown.find("on purpose"));
+        let given_back = shown.find(LEAVE);
+        assert!(taken.is_some() && taken < given_back && given_back < told, "{shown:?}");
+    }
 }
