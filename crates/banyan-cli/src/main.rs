@@ -26,6 +26,7 @@ mod sim;
 mod speech;
 mod stack;
 mod status;
+mod top;
 mod topo;
 
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ Examples:
   banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
   banyan doctor -w node[1-8]             what would not work there, and how to repair it
   banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
+  banyan top -w node[1-8]                how they are doing, live
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        the tree that would carry them
   banyan bench records --quick           what they cost on this machine"
@@ -66,6 +68,7 @@ enum Verb {
     Run(run::Run),
     Stack(stack::Stack),
     Copy(copy::Copy),
+    Top(top::Top),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     #[command(subcommand)]
     Records(records::Records),
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
     banyan_tree::become_agent_if_asked_with(stack::filters);
     banyan_bench::tree::become_process_if_asked();
     demo::become_member_if_asked();
+    top::become_member_if_asked();
     let Banyan { speech, verb } = Banyan::parse();
     let outcome = speech.begin().and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
@@ -100,6 +104,7 @@ impl Verb {
             Verb::Run(run) => run.run(),
             Verb::Stack(stack) => stack.run(),
             Verb::Copy(copy) => copy.run(),
+            Verb::Top(top) => top.run(),
             Verb::Records(records) => records.run(),
             Verb::Topo(topo) => topo.run(),
             Verb::Bench(bench) => bench.run(),

@@ -1,0 +1,193 @@
+//! The live view: one loop that waits for hosts, keys and signals at once, and draws.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ratatui_core::terminal::Terminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+
+use super::keys::{Keyboard, Next, press};
+use super::screen;
+use super::terminal::{Painter, Taken};
+use super::view::{Model, View};
+use super::watch::Watch;
+use crate::failure::Failure;
+
+/// How long the rest of a key's sequence may take, over ssh too.
+const SEQUENCE: Duration = Duration::from_millis(60);
+
+/// The cost of the front-end is asked for once in so many ticks: asking costs, too.
+const COST_EVERY: u64 = 5;
+
+/// Signals that end the view, or change the size of the terminal.
+struct Signals {
+    bell: UnixStream,
+    ended: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn watch() -> io::Result<Signals> {
+        let (bell, rings) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        let ended = Arc::new(AtomicBool::new(false));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&ended))?;
+        }
+        for signal in [SIGHUP, SIGINT, SIGTERM, SIGWINCH] {
+            signal_hook::low_level::pipe::register(signal, rings.try_clone()?)?;
+        }
+        Ok(Signals { bell, ended })
+    }
+
+    /// Takes the rings; whether the view is to end.
+    fn end(&mut self) -> bool {
+        let mut rings = [0; 64];
+        while matches!(self.bell.read(&mut rings), Ok(count) if count > 0) {}
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+/// The view while it is shown.
+struct Live<'w> {
+    watch: &'w mut Watch,
+    model: Model,
+    view: View,
+    keyboard: Keyboard,
+    /// When the last key was pressed.
+    pressed: Instant,
+    /// When to ask the hosts again.
+    due: Instant,
+    /// Asked, and not answered.
+    waiting: bool,
+    ticks: u64,
+}
+
+/// Shows the hosts until someone has seen enough, or the deadline.
+pub(super) fn show(
+    watch: &mut Watch,
+    model: Model,
+    view: View,
+    colors: bool,
+    deadline: Option<Instant>,
+) -> Result<(), Failure> {
+    let refused = |error: io::Error| Failure::system("the terminal", &error);
+    let mut signals = Signals::watch().map_err(refused)?;
+    let _taken = Taken::take().map_err(refused)?;
+    let mut terminal = Terminal::new(Painter::new(colors)).map_err(refused)?;
+    let (keyboard, now) = (Keyboard::default(), Instant::now());
+    let mut live = Live { watch, model, view, keyboard, pressed: now, due: now, waiting: false, ticks: 0 };
+    loop {
+        live.ask_if_due()?;
+        live.take()?;
+        let table = live.view.table(&live.model);
+        terminal.draw(|frame| screen::draw(frame, &live.model, &live.view, &table)).map_err(refused)?;
+        let has_keys = live.wait(&signals, deadline).map_err(refused)?;
+        if signals.end() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(());
+        }
+        if live.hear(has_keys).map_err(refused)? == Next::Quit {
+            return Ok(());
+        }
+    }
+}
+
+impl Live<'_> {
+    fn ask_if_due(&mut self) -> Result<(), Failure> {
+        let now = Instant::now();
+        if self.waiting || self.view.paused || now < self.due {
+            return Ok(());
+        }
+        // Soon after the beginning, too: until then nothing is known.
+        if self.ticks == 1 || self.ticks > 0 && self.ticks.is_multiple_of(COST_EVERY) {
+            self.model.cost = self.watch.cost()?;
+        }
+        self.ticks += 1;
+        self.watch.ask()?;
+        self.waiting = true;
+        // A tick that is late does not make the next ones come faster.
+        self.due = (self.due + self.interval()).max(now);
+        Ok(())
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_secs_f64(self.model.interval)
+    }
+
+    /// Takes everything that has come.
+    fn take(&mut self) -> Result<(), Failure> {
+        while let Some(tick) = self.watch.tick()? {
+            self.model.silent = self.watch.silent(&tick);
+            self.model.tick = tick;
+            self.waiting = false;
+        }
+        while let Some(used) = self.watch.listing()? {
+            self.model.used = used;
+        }
+        Ok(())
+    }
+
+    /// Until something happens; whether keys were pressed.
+    fn wait(&self, signals: &Signals, deadline: Option<Instant>) -> io::Result<bool> {
+        let now = Instant::now();
+        // With a question open the next look is at the network; with a pause there is nothing to wait for.
+        let mut until = if self.waiting || self.view.paused { now + self.interval() } else { self.due };
+        if self.keyboard.is_waiting() {
+            until = until.min(self.pressed + SEQUENCE);
+        }
+        let until = deadline.map_or(until, |deadline| until.min(deadline));
+        let left = Timespec::try_from(until.saturating_duration_since(now)).map_err(io::Error::other)?;
+        let stdin = io::stdin();
+        let mut ready = [
+            PollFd::new(&stdin, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.watch.as_fd(), PollFlags::IN),
+            PollFd::new(&signals.bell, PollFlags::IN),
+        ];
+        match poll(&mut ready, Some(&left)) {
+            Ok(_) => Ok(!ready[0].revents().is_empty()),
+            // A signal: its ring is heard next.
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Does what keys say.
+    fn hear(&mut self, has_keys: bool) -> io::Result<Next> {
+        let keys = if has_keys {
+            self.pressed = Instant::now();
+            let mut bytes = [0; 256];
+            match rustix::io::read(io::stdin(), &mut bytes)? {
+                // The terminal is gone.
+                0 => return Ok(Next::Quit),
+                count => self.keyboard.feed(&bytes[..count]),
+            }
+        } else if self.pressed.elapsed() >= SEQUENCE {
+            self.keyboard.give_up().into_iter().collect()
+        } else {
+            Vec::new()
+        };
+        for key in keys {
+            let wanted = self.view.wanted();
+            let rows: Vec<Option<u32>> = self.view.table(&self.model).rows.iter().map(|row| row.rank).collect();
+            if press(&mut self.view, key, &rows) == Next::Quit {
+                return Ok(Next::Quit);
+            }
+            if self.view.wanted() != wanted {
+                self.look_elsewhere()?;
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    /// Other rows are wanted: what was told of the old ones is no answer.
+    fn look_elsewhere(&mut self) -> io::Result<()> {
+        self.model.used.clear();
+        self.watch.list(self.view.wanted()).map_err(|failure| io::Error::other(failure.message().to_owned()))?;
+        self.due = Instant::now();
+        Ok(())
+    }
+}

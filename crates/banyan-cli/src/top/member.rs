@@ -1,0 +1,41 @@
+//! The part of `banyan top` on a host: answers when it is asked, and does nothing in between.
+
+use std::process::exit;
+
+use banyan_tree::{BackEnd, TreeError};
+
+use super::sample::Sampler;
+use super::usage::Processes;
+
+/// The first argument of a member.
+pub(super) const ROLE: &str = "top-member";
+
+/// Tag: tell how the host is doing.
+pub(super) const SAMPLE: u32 = 1;
+/// Tag: tell who uses it; comes with an [`Ask`](super::usage::Ask).
+pub(super) const LIST: u32 = 2;
+
+/// Never returns in a process that an agent has started as member of `banyan top`.
+pub(crate) fn become_member_if_asked() {
+    if std::env::args().nth(1).as_deref() == Some(ROLE) {
+        // The end of the network is the end of a member; what else goes wrong, the front-end says.
+        exit(i32::from(!matches!(take_part(), Err(TreeError::Ended))));
+    }
+}
+
+fn take_part() -> Result<(), TreeError> {
+    let (mut sampler, mut processes) = (Sampler::new(), Processes::new());
+    let mut back_end = BackEnd::join()?;
+    loop {
+        let incoming = back_end.recv(None)?;
+        match incoming.tag {
+            SAMPLE => back_end.send(incoming.stream, &sampler.sample())?,
+            LIST => {
+                let ask = back_end.read(&incoming)?;
+                back_end.send(incoming.stream, &processes.list(ask))?;
+            }
+            // Of a later release: it is not answered.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `banyan top`: how the hosts are doing and who uses them, live or once.
+
+mod cost;
+mod counters;
+mod keys;
+mod live;
+mod member;
+mod metric;
+mod page;
+mod process;
+mod report;
+mod sample;
+mod screen;
+mod terminal;
+mod tick;
+mod usage;
+mod view;
+mod watch;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::config::Config;
+use crate::failure::{Failure, Outcome, warn};
+use crate::hosts::{HostChoice, time};
+use crate::output;
+use crate::speech::paints;
+use crate::status;
+pub(crate) use member::become_member_if_asked;
+use view::{By, Model, View};
+use watch::{FrontCost, Watch};
+
+/// How long hosts may take to answer for the first time, if no time limit is given.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a tick waits for hosts that are behind the first: one that hangs must not hold up the others for long, …
+const BEHIND: Duration = Duration::from_secs(2);
+/// … but when there is only one look, everyone should be in it.
+const BEHIND_ONCE: Duration = Duration::from_secs(10);
+
+/// Asking more often would show little but its own cost.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// Watch hosts and who uses them: processors, memory, pressure, network, disks
+///
+/// A member on each host reads /proc when it is asked; what they tell is reduced on its way here: least, median, 99th
+/// percentile and most, the hosts that stand out, and a strip with one cell for each host, the higher and redder the
+/// hotter. Rows are hosts; enter looks into one and shows its processes. What all this costs stands on the second line.
+#[derive(Args)]
+#[command(after_help = "\
+Keys: q quits, arrows choose a row and the column to sort by, enter looks into a host, esc comes back, r reverses,
+/ filters by name, b changes what a row is, p pauses.
+
+Exit status: 0 all well; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
+
+Examples:
+  banyan top
+  banyan top -w node[1-128]
+  banyan top -w @all --by job --sort memory
+  banyan top --once
+  banyan top -w node[1-128] --once --json | jq '.summary.cpu.max'")]
+pub(crate) struct Top {
+    #[command(flatten)]
+    hosts: HostChoice,
+    /// Act out so many hosts on this machine, to try it
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    act: Option<u32>,
+    /// What a row is
+    #[arg(long, value_name = "WHAT", default_value = "host")]
+    by: By,
+    /// The column to sort by, such as memory, disk_write, host or name
+    #[arg(long, value_name = "COLUMN", default_value = "cpu")]
+    sort: String,
+    /// Only rows with this in a name
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    filter: String,
+    /// How often to look
+    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
+    interval: Duration,
+    /// Look once, print it and end
+    #[arg(long)]
+    once: bool,
+    /// One JSON object for each look
+    #[arg(long)]
+    json: bool,
+}
+
+impl Top {
+    pub(crate) fn run(self) -> Outcome {
+        let is_live = !self.once && !self.json;
+        if is_live && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+            return Err(Failure::usage("the live view needs a terminal; elsewhere use --once or --json"));
+        }
+        let view = self.view()?;
+        let deadline = self.hosts.deadline(Instant::now())?;
+        let colors = paints(&std::io::stdout(), Config::get()?.defaults.color);
+        let mut watch = Watch::start(&self.hosts, self.act, self.patience())?;
+        watch.missing.iter().for_each(warn);
+        watch.list(view.wanted())?;
+        let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
+        // From here on rates are known: everyone has taken a first look.
+        self.look(&mut watch, &mut model, deadline)?;
+        // What it cost to come so far is not what it costs to go on.
+        model.cost = FrontCost::default();
+        if is_live {
+            live::show(&mut watch, model, view, colors, deadline)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        loop {
+            self.pause(deadline)?;
+            self.look(&mut watch, &mut model, deadline)?;
+            self.print(&model, &view, colors)?;
+            if self.once {
+                return Ok(ExitCode::from(if model.silent.is_empty() { 0 } else { status::UNREACHABLE }));
+            }
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        if self.once { BEHIND_ONCE } else { BEHIND.max(self.interval) }
+    }
+
+    /// How it is looked at, if there is such a column.
+    fn view(&self) -> Result<View, Failure> {
+        let view = View { sort: self.sort.clone(), filter: self.filter.clone(), ..View::new(self.by) };
+        let keys: Vec<&str> = view.columns().iter().map(|column| column.key).collect();
+        if keys.contains(&self.sort.as_str()) {
+            return Ok(view);
+        }
+        Err(Failure::usage(format!("--sort {}: there are {}", self.sort, keys.join(", "))))
+    }
+
+    /// Until the next look, if there is one before the deadline.
+    fn pause(&self, deadline: Option<Instant>) -> Result<(), Failure> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        std::thread::sleep(left.map_or(self.interval, |left| left.min(self.interval)));
+        match left {
+            Some(left) if left <= self.interval => {
+                Err(Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn print(&self, model: &Model, view: &View, colors: bool) -> Result<(), Failure> {
+        let mut out = output::stdout();
+        if self.json {
+            writeln!(out, "{}", report::to_json(model, view))?;
+        } else {
+            report::write(&mut out, model, view, colors)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Asks everyone and waits for the answer.
+    fn look(&self, watch: &mut Watch, model: &mut Model, deadline: Option<Instant>) -> Result<(), Failure> {
+        let deadline = Some(deadline.unwrap_or_else(|| Instant::now() + PATIENCE));
+        watch.ask()?;
+        model.tick = watch.wait_for_tick(deadline)?;
+        model.silent = watch.silent(&model.tick);
+        model.used = watch.wait_for_listing(deadline)?.unwrap_or_default();
+        model.cost = watch.cost()?;
+        Ok(())
+    }
+}
+
+/// How often to look.
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = time(text)?;
+    if interval < SHORTEST {
+        return Err(format!("more often than every {SHORTEST:?} would show little but its own cost"));
+    }
+    Ok(interval)
+}

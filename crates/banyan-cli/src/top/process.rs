@@ -1,0 +1,106 @@
+//! One process, read out of the texts of `/proc`.
+
+/// What `/proc/ID/stat` tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stat {
+    pub(super) name: String,
+    pub(super) parent: u32,
+    /// The process that leads its session.
+    pub(super) session: u32,
+    /// Processor time so far, in ticks.
+    pub(super) ticks: u64,
+    /// When it was started, in ticks since the machine was: tells it from a later one of the same id.
+    pub(super) started: u64,
+    /// Pages in memory.
+    pub(super) pages: u64,
+}
+
+impl Stat {
+    /// Nothing if the text is not as the kernel writes it.
+    pub(super) fn read(text: &str) -> Option<Stat> {
+        // The name stands in parentheses and may hold anything, also parentheses and line ends.
+        let (before, after) = text.rsplit_once(')')?;
+        let name = before.split_once('(')?.1.to_owned();
+        let mut words = after.split_whitespace();
+        let mut number = |skipped: usize| words.nth(skipped)?.parse::<u64>().ok();
+        let parent = number(1)?.try_into().ok()?;
+        let session = number(1)?.try_into().ok()?;
+        let (user, system) = (number(7)?, number(0)?);
+        let (started, pages) = (number(6)?, number(1)?);
+        Some(Stat { name, parent, session, ticks: user.saturating_add(system), started, pages })
+    }
+}
+
+/// The job that a control group belongs to: of Slurm, or the unit of systemd. Nothing for processes that are in none.
+pub(super) fn job(cgroup: &str) -> Option<String> {
+    let parts = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2)).flat_map(|path| path.split('/'));
+    let of_slurm = parts().find_map(|part| {
+        let number = part.strip_prefix("job_")?;
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("slurm {number}"))
+    });
+    let of_systemd = || parts().rfind(|part| part.ends_with(".service") || part.ends_with(".scope"));
+    of_slurm.or_else(|| of_systemd().map(str::to_owned))
+}
+
+/// The name of a user in the text of `/etc/passwd`.
+pub(super) fn user(passwd: &str, id: u32) -> Option<&str> {
+    passwd.lines().find_map(|line| {
+        let mut parts = line.split(':');
+        let name = parts.next()?;
+        (parts.nth(1)?.parse() == Ok(id)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CAT: &str = "19205 (cat) R 19186 19186 28560 0 -1 4194304 102 0 0 0 7 5 0 0 20 0 1 0 5362468 3133440 383 \
+                       18446744073709551615 94034191831040 94034191850921 140723324601328 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n";
+
+    #[test]
+    fn a_process_is_read() {
+        let cat = Stat::read(CAT).expect("it is as the kernel writes it");
+        let Stat { name, parent, session, ticks, started, pages } = cat;
+        assert_eq!((name.as_str(), parent, session, ticks, started, pages), ("cat", 19186, 28560, 12, 5_362_468, 383));
+    }
+
+    #[test]
+    fn names_may_look_like_the_rest() {
+        let stat = Stat::read(&CAT.replace("(cat)", "(a) R 1 (b)\n)")).expect("it is as the kernel writes it");
+        assert_eq!((stat.name.as_str(), stat.parent), ("a) R 1 (b)\n", 19186));
+    }
+
+    #[test]
+    fn half_a_text_is_nothing() {
+        let before_the_pages = CAT.find("383 ").expect("they are there");
+        assert!((0..=before_the_pages).all(|end| Stat::read(&CAT[..end]).is_none()));
+        assert_eq!(Stat::read(")("), None);
+    }
+
+    #[test]
+    fn jobs_are_those_of_slurm_or_units_of_systemd() {
+        assert_eq!(job("0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n").as_deref(), Some("slurm 42"));
+        assert_eq!(job("4:memory:/slurm/uid_0/job_7/step_batch\n0::/\n").as_deref(), Some("slurm 7"));
+        assert_eq!(job("0::/user.slice/user-0.slice/session-3.scope\n").as_deref(), Some("session-3.scope"));
+        assert_eq!(job("0::/\n"), None);
+        assert_eq!(job("0::/job_x/job_\n"), None);
+    }
+
+    #[test]
+    fn users_have_names() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\n# a comment\nana:x:1000:1000::/home/ana:/bin/sh\n";
+        assert_eq!((user(passwd, 0), user(passwd, 1000), user(passwd, 5)), (Some("root"), Some("ana"), None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_does_harm(text in "[()a-z0-9 :/_.\n-]{0,200}") {
+            Stat::read(&text);
+            job(&text);
+            user(&text, 0);
+        }
+    }
+}

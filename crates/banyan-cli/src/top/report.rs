@@ -1,0 +1,126 @@
+//! One tick for a pipe: lines as on the screen, or an object.
+
+use std::io::{self, Write};
+
+use ratatui_core::text::Line;
+use serde_json::{Map, Value, json};
+
+use super::metric::{METRICS, Unit};
+use super::page;
+use super::terminal;
+use super::tick::{Of, Summary};
+use super::view::{Cell, Column, Model, Table, View};
+
+/// The width of a page where nobody knows one.
+const WIDTH: usize = 100;
+
+/// Writes the page, with all rows.
+pub(super) fn write(out: &mut impl Write, model: &Model, view: &View, colors: bool) -> io::Result<()> {
+    let table = view.table(model);
+    let mut lines = page::head(model, view, WIDTH);
+    lines.extend(page::summary(model));
+    lines.push(page::heading(&table, view));
+    lines.extend(table.rows.iter().map(|row| page::row(&table, row)));
+    lines.iter().try_for_each(|line| write_line(out, line, colors))
+}
+
+fn write_line(out: &mut impl Write, line: &Line<'_>, colors: bool) -> io::Result<()> {
+    if !colors {
+        return writeln!(out, "{}", line.to_string().trim_end());
+    }
+    for span in &line.spans {
+        write!(out, "{}{}", terminal::attributes(line.style.patch(span.style)), span.content)?;
+    }
+    writeln!(out, "{}", terminal::PLAIN)
+}
+
+/// The object: `docs/command-top.md` describes it.
+pub(super) fn to_json(model: &Model, view: &View) -> Value {
+    let table = view.table(model);
+    let summaries = METRICS.iter().zip(&model.tick.summaries);
+    let summaries: Map<String, Value> = summaries
+        .map(|(metric, summary)| (metric.name.to_owned(), summary_to_json(model, metric.unit, summary)))
+        .collect();
+    json!({
+        "event": "tick",
+        "interval_seconds": model.interval,
+        "by": format!("{:?}", view.by).to_lowercase(),
+        "hosts": model.tick.hosts.len(),
+        "silent": model.silent,
+        "summary": summaries,
+        "rows": rows(&table),
+        "cost": {
+            "host_cpu_percent_max": model.tick.own_cpu,
+            "host_memory_bytes_max": model.tick.own_memory,
+            "front_end_cpu_percent": model.cost.cpu,
+            "front_end_bytes_per_second": model.cost.bytes,
+        },
+    })
+}
+
+fn summary_to_json(model: &Model, unit: Unit, summary: &Summary) -> Value {
+    let unit = match unit {
+        Unit::Percent => "%",
+        Unit::Tasks => "tasks",
+        Unit::BytesPerSecond => "B/s",
+    };
+    let of = |of: &Of| json!({ "host": model.name(of.rank), "value": of.value });
+    json!({
+        "unit": unit,
+        "min": summary.min.as_ref().map(of),
+        "median": summary.median,
+        "p99": summary.p99,
+        "max": summary.max.as_ref().map(of),
+        "top": summary.top.iter().map(of).collect::<Vec<_>>(),
+    })
+}
+
+/// One object a row, with the keys of the columns.
+fn rows(table: &Table) -> Vec<Value> {
+    let cell = |(column, cell): (&Column, &Cell)| {
+        let value = if column.is_text { json!(cell.text) } else { json!(cell.number) };
+        (column.key.to_owned(), value)
+    };
+    table.rows.iter().map(|row| Value::Object(table.columns.iter().zip(&row.cells).map(cell).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::By;
+    use super::super::view::tests::model;
+    use super::*;
+
+    #[test]
+    fn the_page_in_a_pipe() {
+        let mut out = Vec::new();
+        write(&mut out, &model(), &View::new(By::Host), false).expect("a buffer takes everything");
+        let shown = String::from_utf8(out).expect("text");
+        assert_eq!(shown, include_str!("golden/page.txt"), "\n{shown}");
+    }
+
+    #[test]
+    fn colours_are_only_around_what_is_shown() {
+        let (mut plain, mut painted) = (Vec::new(), Vec::new());
+        write(&mut plain, &model(), &View::new(By::Host), false).expect("room");
+        write(&mut painted, &model(), &View::new(By::Host), true).expect("room");
+        let painted = String::from_utf8(painted).expect("text");
+        assert!(painted.contains("\x1b["));
+        let mut stripped = String::new();
+        for (number, piece) in painted.split("\x1b[").enumerate() {
+            stripped += if number == 0 { piece } else { piece.split_once('m').expect("an attribute").1 };
+        }
+        let stripped: String = stripped.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert_eq!(stripped.as_bytes(), plain);
+    }
+
+    #[test]
+    fn the_object_has_summaries_rows_and_the_cost() {
+        let object = to_json(&model(), &View::new(By::Host));
+        assert_eq!(object["summary"]["cpu"]["max"], json!({ "host": "n2", "value": 97.0 }));
+        assert_eq!(object["summary"]["pressure_io"]["max"], Value::Null);
+        assert_eq!(object["rows"][0]["host"], "n2");
+        assert_eq!((&object["rows"][0]["cpu"], &object["rows"][0]["pressure_io"]), (&json!(97.0), &Value::Null));
+        assert_eq!((&object["silent"], &object["hosts"]), (&json!(["n3"]), &json!(3)));
+        assert_eq!(object["cost"]["front_end_bytes_per_second"], 3400.0);
+    }
+}

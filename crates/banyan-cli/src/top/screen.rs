@@ -1,0 +1,101 @@
+//! The live screen: the page fitted into a terminal of any size, and the line that says which keys there are.
+
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::Line;
+
+use super::page;
+use super::view::{Model, Table, View};
+
+/// The table has at least so many lines before there is a summary above it.
+const MIN_TABLE: usize = 6;
+
+const KEYS: &str = "q quit  ↑↓ choose  enter look into  esc back  ←→ sort  r reverse  / filter  b by  p pause";
+
+/// Draws everything.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, view: &View, table: &Table) {
+    let area = frame.area();
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    let mut lines = page::head(model, view, width);
+    let summary = page::summary(model);
+    if lines.len() + summary.len() + MIN_TABLE <= height {
+        lines.extend(summary);
+    }
+    lines.push(page::heading(table, view));
+    // The last line is for keys.
+    let room = height.saturating_sub(lines.len() + 1);
+    lines.extend(visible(table, view, room));
+    lines.truncate(height.saturating_sub(1));
+    for (y, line) in (area.top()..).zip(lines) {
+        frame.render_widget(line, Rect { y, height: 1, ..area });
+    }
+    if area.height > 0 {
+        frame.render_widget(footer(view), Rect { y: area.bottom() - 1, height: 1, ..area });
+    }
+}
+
+/// The rows around the chosen one.
+fn visible(table: &Table, view: &View, room: usize) -> Vec<Line<'static>> {
+    let selected = view.selected.min(table.rows.len().saturating_sub(1));
+    let first = (selected + 1).saturating_sub(room);
+    let rows = table.rows.iter().enumerate().skip(first).take(room);
+    let line = |(number, row)| {
+        let line = page::row(table, row);
+        if number == selected { line.style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }
+    };
+    rows.map(line).collect()
+}
+
+fn footer(view: &View) -> Line<'static> {
+    if view.typing {
+        return Line::raw(format!("only names with: {}_   (enter: keep, esc: all)", view.filter));
+    }
+    Line::styled(KEYS, Style::new().fg(Color::DarkGray))
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui_core::backend::TestBackend;
+    use ratatui_core::terminal::Terminal;
+
+    use super::super::view::By;
+    use super::super::view::tests::model;
+    use super::*;
+
+    fn shown(view: &View, width: u16, height: u16) -> String {
+        let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+        let model = model();
+        let table = view.table(&model);
+        let Ok(_) = terminal.draw(|frame| draw(frame, &model, view, &table));
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn the_screen_of_a_terminal() {
+        let shown = shown(&View { selected: 1, ..View::new(By::Host) }, 120, 24);
+        assert_eq!(shown, include_str!("golden/screen.txt"), "\n{shown}");
+    }
+
+    #[test]
+    fn a_low_terminal_has_the_table_and_no_summary() {
+        let shown = shown(&View::new(By::Host), 80, 9);
+        assert!(!shown.contains("median") && shown.contains("n4"), "{shown}");
+    }
+
+    #[test]
+    fn the_chosen_row_is_always_visible() {
+        // Room for one row.
+        let shown = shown(&View { selected: 2, ..View::new(By::Host) }, 80, 7);
+        assert!(shown.contains("\"n4 ") && !shown.contains("\"n2 "), "{shown}");
+    }
+
+    #[test]
+    fn every_size_can_be_drawn() {
+        for width in [1, 7, 40] {
+            for height in 1..30 {
+                shown(&View { typing: true, ..View::new(By::Process) }, width, height);
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Who uses a host: its processes, or all processes of a user or job together, the greediest first.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::Instant;
+
+use banyan_ndr::Record;
+
+use super::process::{self, Stat};
+
+/// Ticks of a second in `/proc`, the same on every Linux that people use.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// The longest name that is sent: control groups may have longer ones.
+const MAX_NAME: usize = 64;
+
+/// By what processes are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Process,
+    User,
+    Job,
+}
+
+/// What the front-end asks for.
+#[derive(Debug, Clone, Copy, Record)]
+pub(super) struct Ask {
+    kind: u32,
+    /// How many at most.
+    most: u32,
+}
+
+/// What a process uses, or all of a user or job.
+#[derive(Debug, Clone, Default, PartialEq, Record)]
+pub(super) struct Usage {
+    pub(super) name: String,
+    /// Of a process; 0 of several.
+    pub(super) id: u32,
+    /// Of a process; empty of several.
+    pub(super) user: String,
+    #[record(unit = "%", gauge, description = "share of a core")]
+    pub(super) cpu: f64,
+    #[record(unit = "B", gauge, description = "in memory; what processes share counts for each")]
+    pub(super) memory: f64,
+    pub(super) processes: u64,
+}
+
+/// What a host answers.
+#[derive(Debug, Clone, Default, Record)]
+pub(super) struct Listing {
+    pub(super) usages: Vec<Usage>,
+}
+
+impl Ask {
+    pub(super) fn new(kind: Kind, most: u32) -> Ask {
+        Ask { kind: kind as u32, most }
+    }
+
+    /// A front-end of another release may ask for what is not known here: it gets processes.
+    fn kind(self) -> Kind {
+        [Kind::Process, Kind::User, Kind::Job]
+            .into_iter()
+            .find(|kind| *kind as u32 == self.kind)
+            .unwrap_or(Kind::Process)
+    }
+}
+
+/// Looks at all processes again and again.
+#[derive(Default)]
+pub(super) struct Processes {
+    /// Ticks of each process when it was last looked at, and when it was started.
+    last: HashMap<u32, (u64, u64)>,
+    at: Option<Instant>,
+    passwd: Option<String>,
+}
+
+impl Processes {
+    /// The usages since the last look; at the first look nobody has used a core.
+    pub(super) fn list(&mut self, ask: Ask) -> Listing {
+        let now = Instant::now();
+        let seconds = self.at.replace(now).map_or(0.0, |at| now.duration_since(at).as_secs_f64());
+        let stats = stats();
+        let leaders: HashMap<u32, String> = match ask.kind() {
+            Kind::Job => stats.iter().map(|(id, stat)| (*id, stat.name.clone())).collect(),
+            _ => HashMap::new(),
+        };
+        let usages = stats.iter().map(|(id, stat)| {
+            let ticks = match self.last.get(id) {
+                Some((before, started)) if *started == stat.started => stat.ticks.saturating_sub(*before),
+                _ => 0,
+            };
+            let cpu = if seconds > 0.0 { 100.0 * ticks as f64 / TICKS_A_SECOND / seconds } else { 0.0 };
+            self.usage(*id, stat, cpu, ask.kind(), &leaders)
+        });
+        let usages: Vec<Usage> = usages.collect();
+        self.last = stats.into_iter().map(|(id, stat)| (id, (stat.ticks, stat.started))).collect();
+        Listing { usages: greediest(together(usages, ask.kind()), ask.most as usize) }
+    }
+
+    fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind, leaders: &HashMap<u32, String>) -> Usage {
+        let memory = stat.pages as f64 * rustix::param::page_size() as f64;
+        let usage = Usage { cpu, memory, processes: 1, ..Usage::default() };
+        match kind {
+            Kind::Process => Usage { name: short(&stat.name), id, user: self.user(id), ..usage },
+            Kind::User => Usage { name: self.user(id), ..usage },
+            Kind::Job => Usage { name: short(&job(id, stat, leaders)), ..usage },
+        }
+    }
+
+    /// The name of a process's user, or the number of one that has no name here.
+    fn user(&self, id: u32) -> String {
+        let Ok(metadata) = fs::metadata(format!("/proc/{id}")) else { return String::new() };
+        let name = self.passwd.as_deref().and_then(|passwd| process::user(passwd, metadata.uid()));
+        name.map_or_else(|| metadata.uid().to_string(), short)
+    }
+
+    /// With the names of users.
+    pub(super) fn new() -> Processes {
+        Processes { passwd: fs::read_to_string("/etc/passwd").ok(), ..Processes::default() }
+    }
+}
+
+/// Every process but those of the kernel itself, which have no memory of their own.
+fn stats() -> Vec<(u32, Stat)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let stat = |id: u32| {
+        let text = fs::read(format!("/proc/{id}/stat")).ok()?;
+        Some((id, Stat::read(&String::from_utf8_lossy(&text))?))
+    };
+    ids.filter_map(stat).filter(|(_, stat)| stat.pages > 0).collect()
+}
+
+/// Where nobody has put processes into groups, those of one session belong together.
+fn job(id: u32, stat: &Stat, leaders: &HashMap<u32, String>) -> String {
+    let cgroup = fs::read_to_string(format!("/proc/{id}/cgroup")).unwrap_or_default();
+    process::job(&cgroup).unwrap_or_else(|| match leaders.get(&stat.session) {
+        Some(name) => format!("session {} ({name})", stat.session),
+        None => format!("session {}", stat.session),
+    })
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(MAX_NAME).collect()
+}
+
+/// One usage for all of a name, unless they are of single processes.
+pub(super) fn together(usages: Vec<Usage>, kind: Kind) -> Vec<Usage> {
+    if kind == Kind::Process {
+        return usages;
+    }
+    let mut by_name: HashMap<String, Usage> = HashMap::new();
+    for usage in usages {
+        let sum = by_name.entry(usage.name.clone()).or_insert_with(|| Usage { name: usage.name, ..Usage::default() });
+        sum.cpu += usage.cpu;
+        sum.memory += usage.memory;
+        sum.processes += usage.processes;
+    }
+    by_name.into_values().collect()
+}
+
+/// Those who use most, by core and then by memory.
+fn greediest(mut usages: Vec<Usage>, most: usize) -> Vec<Usage> {
+    let by_greed = |a: &Usage, b: &Usage| b.cpu.total_cmp(&a.cpu).then(b.memory.total_cmp(&a.memory));
+    usages.sort_unstable_by(by_greed);
+    usages.truncate(most);
+    usages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(name: &str, cpu: f64, memory: f64) -> Usage {
+        Usage { name: name.into(), cpu, memory, processes: 1, ..Usage::default() }
+    }
+
+    #[test]
+    fn usages_of_one_name_are_one() {
+        let usages = vec![usage("ana", 10.0, 5.0), usage("ben", 1.0, 1.0), usage("ana", 20.0, 6.0)];
+        assert_eq!(together(usages.clone(), Kind::Process).len(), 3);
+        let sums = greediest(together(usages, Kind::User), 10);
+        assert_eq!(sums[0], Usage { processes: 2, ..usage("ana", 30.0, 11.0) });
+        assert_eq!(sums[1], usage("ben", 1.0, 1.0));
+    }
+
+    #[test]
+    fn the_greediest_are_sent() {
+        let usages = vec![usage("a", 0.0, 1.0), usage("b", 5.0, 0.0), usage("c", 0.0, 9.0)];
+        let names: Vec<String> = greediest(usages, 2).into_iter().map(|usage| usage.name).collect();
+        assert_eq!(names, ["b", "c"]);
+    }
+
+    #[test]
+    fn this_process_is_among_those_of_this_machine() {
+        let listing = Processes::new().list(Ask::new(Kind::Process, u32::MAX));
+        let own = listing.usages.iter().find(|usage| usage.id == std::process::id()).expect("it is there");
+        assert!(own.memory > 0.0 && own.cpu == 0.0 && !own.user.is_empty(), "{own:?}");
+        let users = Processes::new().list(Ask::new(Kind::User, u32::MAX));
+        assert!(users.usages.iter().any(|usage| usage.name == own.user && usage.processes > 0));
+        let jobs = Processes::new().list(Ask::new(Kind::Job, 1));
+        assert_eq!(jobs.usages.len(), 1);
+    }
+}

@@ -1,0 +1,307 @@
+//! What is looked at, and how: a pure function from what the hosts tell to the rows of a table.
+
+use std::cmp::Ordering;
+
+use super::metric::{METRICS, bytes};
+use super::tick::Tick;
+use super::usage::Kind;
+use super::watch::{FrontCost, Used};
+use crate::screen::harmless;
+
+/// Columns of numbers and of names.
+pub(super) const NUMBER_WIDTH: usize = 10;
+pub(super) const NAME_WIDTH: usize = 20;
+
+/// What a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum By {
+    /// A host
+    Host,
+    /// A job of Slurm, a unit of systemd, or a session, over all hosts
+    Job,
+    /// A user, over all hosts
+    User,
+    /// A process
+    Process,
+}
+
+/// What there is to look at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Model {
+    /// The name of each host, by rank.
+    pub(super) hosts: Vec<String>,
+    /// Hosts that tell nothing.
+    pub(super) silent: Vec<String>,
+    pub(super) tick: Tick,
+    /// Who uses the hosts, if that was asked.
+    pub(super) used: Vec<Used>,
+    pub(super) cost: FrontCost,
+    pub(super) interval: f64,
+}
+
+/// How it is looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct View {
+    pub(super) by: By,
+    /// The key of a column.
+    pub(super) sort: String,
+    pub(super) reversed: bool,
+    /// Only rows with this in a name.
+    pub(super) filter: String,
+    /// The filter is being typed.
+    pub(super) typing: bool,
+    /// The row that the cursor is on.
+    pub(super) selected: usize,
+    /// The host whose processes are shown.
+    pub(super) drilled: Option<u32>,
+    pub(super) paused: bool,
+}
+
+/// The rows that are looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Table {
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A column. Those of text stand first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Column {
+    /// In JSON, and for sorting.
+    pub(super) key: &'static str,
+    pub(super) title: &'static str,
+    pub(super) is_text: bool,
+    /// Letters that it takes in tables. Longer names are cut there, and told in full in JSON.
+    pub(super) width: usize,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    /// The host that can be looked into.
+    pub(super) rank: Option<u32>,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// A cell: the number that is sorted by, and what is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    pub(super) number: Option<f64>,
+    pub(super) text: String,
+    /// From 0 to 1, where that is known.
+    pub(super) heat: Option<f64>,
+}
+
+impl View {
+    pub(super) fn new(by: By) -> View {
+        View {
+            by,
+            sort: "cpu".into(),
+            reversed: false,
+            filter: String::new(),
+            typing: false,
+            selected: 0,
+            drilled: None,
+            paused: false,
+        }
+    }
+
+    /// What has to be asked of hosts beside samples: of all, or of one.
+    pub(super) fn wanted(&self) -> Option<(Kind, Option<u32>)> {
+        match (self.drilled, self.by) {
+            (Some(rank), _) => Some((Kind::Process, Some(rank))),
+            (None, By::Host) => None,
+            (None, By::Job) => Some((Kind::Job, None)),
+            (None, By::User) => Some((Kind::User, None)),
+            (None, By::Process) => Some((Kind::Process, None)),
+        }
+    }
+
+    /// The columns there are.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let text = |key, title, width| Column { key, title, is_text: true, width };
+        let number = |key, title| Column { key, title, is_text: false, width: NUMBER_WIDTH };
+        match self.wanted() {
+            None => {
+                let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title));
+                std::iter::once(text("host", "host", NAME_WIDTH)).chain(numbers).collect()
+            }
+            Some((Kind::Process, _)) => vec![
+                text("name", "process", NAME_WIDTH),
+                text("user", "user", NAME_WIDTH),
+                text("host", "host", NAME_WIDTH),
+                number("pid", "id"),
+                number("cpu", "CPU"),
+                number("memory", "memory"),
+            ],
+            Some((kind, _)) => vec![
+                text("name", if kind == Kind::User { "user" } else { "job" }, 2 * NAME_WIDTH),
+                number("processes", "processes"),
+                number("hosts", "hosts"),
+                number("cpu", "CPU"),
+                number("memory", "memory"),
+            ],
+        }
+    }
+
+    /// The place of the column that rows are sorted by: where there is none of that name, by the use of cores.
+    pub(super) fn sorted_by(&self) -> usize {
+        let columns = self.columns();
+        let place = |key: &str| columns.iter().position(|column| column.key == key);
+        place(&self.sort).or_else(|| place("cpu")).unwrap_or(0)
+    }
+
+    /// The rows, filtered and sorted.
+    pub(super) fn table(&self, model: &Model) -> Table {
+        let columns = self.columns();
+        let mut rows: Vec<Row> = match self.wanted() {
+            None => model.tick.hosts.iter().map(|host| host_row(model, host.rank, &host.values)).collect(),
+            Some((kind, _)) => model.used.iter().map(|used| used_row(model, used, kind)).collect(),
+        };
+        let wanted = self.filter.to_lowercase();
+        let named = |row: &Row| {
+            let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.is_text);
+            texts.any(|(_, cell)| cell.text.to_lowercase().contains(&wanted))
+        };
+        rows.retain(|row| wanted.is_empty() || named(row));
+        let at = self.sorted_by();
+        let is_text = columns.get(at).is_some_and(|column| column.is_text);
+        rows.sort_by(|a, b| {
+            let order = compare(&a.cells[at], &b.cells[at], is_text);
+            if self.reversed { order.reverse() } else { order }
+        });
+        Table { columns, rows }
+    }
+}
+
+/// Names from a to z, numbers from large to small, what is missing last.
+fn compare(a: &Cell, b: &Cell, is_text: bool) -> Ordering {
+    match (a.number, b.number) {
+        _ if is_text => a.text.cmp(&b.text),
+        (Some(a), Some(b)) => b.total_cmp(&a),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+fn host_row(model: &Model, rank: u32, values: &[Option<f64>]) -> Row {
+    let cell = |(metric, value): (&super::metric::Metric, &Option<f64>)| Cell {
+        number: *value,
+        text: value.map_or_else(|| "-".into(), |value| metric.show(value)),
+        heat: value.and_then(|value| metric.heat(value)),
+    };
+    let cells = std::iter::once(text(model.name(rank))).chain(METRICS.iter().zip(values).map(cell));
+    Row { rank: Some(rank), cells: cells.collect() }
+}
+
+fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
+    let Used { usage, on } = used;
+    let number = |number: f64, text: String| Cell { number: Some(number), text, heat: None };
+    let whole = |number: u64| Cell { number: Some(number as f64), text: number.to_string(), heat: None };
+    let cpu = number(usage.cpu, format!("{:.1}%", usage.cpu));
+    let memory = number(usage.memory, bytes(usage.memory));
+    let name = text(&usage.name);
+    let cells = match kind {
+        Kind::Process => {
+            let host = on.first().map_or("", |rank| model.name(*rank));
+            vec![name, text(&usage.user), text(host), whole(usage.id.into()), cpu, memory]
+        }
+        Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
+    };
+    Row { rank: None, cells }
+}
+
+/// Names come from strangers.
+fn text(name: &str) -> Cell {
+    Cell { number: None, text: harmless(name.as_bytes()), heat: None }
+}
+
+impl Model {
+    /// The name of a host.
+    pub(super) fn name(&self, rank: u32) -> &str {
+        self.hosts.get(rank as usize).map_or("?", String::as_str)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::tick::{Host, Of, Summary};
+    use super::super::usage::Usage;
+    use super::*;
+
+    /// Four hosts of which one is hot and one is silent.
+    pub(in super::super) fn model() -> Model {
+        let values = |cpu: f64, written: f64| {
+            let mut values = [Some(1.0); METRICS.len()];
+            (values[0], values[9], values[5]) = (Some(cpu), Some(written), None);
+            values
+        };
+        let hosts = vec![
+            Host { rank: 0, values: values(12.5, 4e6) },
+            Host { rank: 1, values: values(97.0, 2e3) },
+            Host { rank: 3, values: values(3.0, 0.0) },
+        ];
+        let of = |value, rank| Of { value, rank };
+        let cpu = Summary {
+            min: Some(of(3.0, 3)),
+            median: Some(12.4),
+            p99: Some(96.0),
+            max: Some(of(97.0, 1)),
+            top: vec![of(97.0, 1), of(12.5, 0), of(3.0, 3)],
+        };
+        let mut summaries = vec![Summary::default(); METRICS.len()];
+        summaries[0] = cpu;
+        let tick = Tick { summaries, hosts, own_cpu: Some(0.25), own_memory: Some(6.3e6) };
+        let usage = |name: &str, id, cpu| Used {
+            usage: Usage { name: name.into(), id, user: "ana".into(), cpu, memory: 2.5e6, processes: 1 },
+            on: vec![1],
+        };
+        Model {
+            hosts: ["n1", "n2", "n3", "n4"].map(String::from).to_vec(),
+            silent: vec!["n3".into()],
+            tick,
+            used: vec![usage("solver", 17, 99.0), usage("\x1b[2J", 18, 0.0)],
+            cost: FrontCost { cpu: 0.5, bytes: 3400.0 },
+            interval: 1.0,
+        }
+    }
+
+    fn names(view: &View) -> Vec<String> {
+        view.table(&model()).rows.into_iter().map(|row| row.cells[0].text.clone()).collect()
+    }
+
+    #[test]
+    fn rows_are_sorted_by_any_column_and_missing_numbers_are_last() {
+        let by = |sort: &str, reversed| names(&View { sort: sort.into(), reversed, ..View::new(By::Host) });
+        assert_eq!(by("cpu", false), ["n2", "n1", "n4"]);
+        assert_eq!(by("cpu", true), ["n4", "n1", "n2"]);
+        assert_eq!(by("host", false), ["n1", "n2", "n4"]);
+        assert_eq!(by("disk_write", false), ["n1", "n2", "n4"]);
+        // There is no such column here, and nobody has this number.
+        assert_eq!((by("pid", false), by("pressure_io", false)), (by("cpu", false), by("host", false)));
+    }
+
+    #[test]
+    fn the_filter_keeps_rows_that_have_it_in_a_name() {
+        let with = |filter: &str| names(&View { filter: filter.into(), ..View::new(By::Host) });
+        assert_eq!(with("N2"), ["n2"]);
+        assert_eq!(with("97"), [""; 0], "numbers are no names");
+    }
+
+    #[test]
+    fn a_host_is_looked_into_by_its_processes_and_their_names_do_no_harm() {
+        let view = View { drilled: Some(1), ..View::new(By::Host) };
+        assert_eq!(view.wanted(), Some((Kind::Process, Some(1))));
+        let table = view.table(&model());
+        let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["solver", "ana", "n2", "17", "99.0%", "2.5 MB"]);
+        assert_eq!(table.rows[1].cells[0].text, "\\u{1b}[2J");
+    }
+
+    #[test]
+    fn every_row_has_a_cell_for_every_column() {
+        for by in [By::Host, By::Job, By::User, By::Process] {
+            let table = View::new(by).table(&model());
+            assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{by:?}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The front-end: starts a member on every host, asks all of them, and takes what comes of it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use banyan_boot::{Launcher, Output, Problem, ProcessDistribution, Stdio};
+use banyan_ndr::{Decoder, DynRecord, Limits};
+use banyan_tree::reduce::Collected;
+use banyan_tree::{
+    Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave,
+};
+
+use super::cost::worked;
+use super::member::{LIST, ROLE, SAMPLE};
+use super::tick::{self, Tick};
+use super::usage::{Ask, Kind, Listing, Usage, together};
+use crate::failure::Failure;
+use crate::hosts::{HostChoice, launch_status};
+use crate::status;
+
+/// The program of the agent itself, as a process that it starts sees it.
+const AGENT: &str = "/proc/self/exe";
+
+/// What is asked of one host, and of each when all are asked for single processes.
+const MOST_OF_ONE: u32 = 500;
+const MOST_OF_EACH: u32 = 50;
+
+/// What someone uses, and where.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Used {
+    pub(super) usage: Usage,
+    /// The hosts, by rank.
+    pub(super) on: Vec<u32>,
+}
+
+/// What the front-end itself costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct FrontCost {
+    /// Percent of a core.
+    pub(super) cpu: f64,
+    /// Bytes that come and go, in a second.
+    pub(super) bytes: f64,
+}
+
+/// A stream of listings.
+struct Lister {
+    stream: Stream,
+    kind: Kind,
+    most: u32,
+}
+
+/// Work and traffic when they were last looked at.
+struct Meter {
+    at: Instant,
+    worked: u64,
+    bytes: u64,
+}
+
+/// All hosts, watched.
+pub(super) struct Watch {
+    /// The name of each host, by rank.
+    pub(super) hosts: Vec<String>,
+    /// Hosts that could not be reached.
+    pub(super) missing: Vec<Problem>,
+    samples: Stream,
+    lister: Option<Lister>,
+    /// How long a tick waits for hosts that are behind the first.
+    patience: Duration,
+    decoder: Decoder,
+    meter: Meter,
+    network: Network,
+}
+
+impl Watch {
+    /// Starts a member on each host; without named ones, `act` hosts that this machine acts out. A tick waits with
+    /// `patience` for hosts that are behind the first.
+    pub(super) fn start(choice: &HostChoice, act: Option<u32>, patience: Duration) -> Result<Watch, Failure> {
+        let mut session = choice.options()?;
+        let names: Vec<String> = match act {
+            Some(_) if choice.named.names_some() => {
+                return Err(Failure::usage("-n acts out hosts on this machine; leave it out where hosts are named"));
+            }
+            Some(number) => {
+                session.launcher = Launcher::Local;
+                (1..=number).map(|number| format!("local{number}")).collect()
+            }
+            None => choice.hosts()?.iter().map(str::to_owned).collect(),
+        };
+        let members = ProcessDistribution::new(AGENT, [ROLE]);
+        let members = members.stdio(Stdio { output: Output::Discard, ..Stdio::default() });
+        let members = names.into_iter().fold(members, |members, host| members.on(host, 1));
+        // The time that everything may take is this command's own business: the session need not end by itself.
+        session.deadline = None;
+        let network = Network::launch(&members, &NetworkOptions { session, ..NetworkOptions::default() });
+        let network = network.map_err(failure)?;
+        let hosts = network.session().hosts().map(str::to_owned).collect();
+        let missing = network.session().missing().to_vec();
+        let samples = open(&network, &network.everyone(), StreamOptions::reduce(&tick::reduction()), patience)?;
+        let meter = Meter { at: Instant::now(), worked: worked(std::process::id()), bytes: bytes(&network)? };
+        Ok(Watch { hosts, missing, samples, lister: None, patience, decoder: Decoder::new(), meter, network })
+    }
+
+    /// From the next tick on asks who uses all hosts, or this one; or nobody.
+    pub(super) fn list(&mut self, wanted: Option<(Kind, Option<u32>)>) -> Result<(), Failure> {
+        self.lister = None;
+        let Some((kind, host)) = wanted else { return Ok(()) };
+        let members = self.network.those(|rank, _| host.is_none_or(|host| host == rank));
+        let most = if host.is_none() && kind == Kind::Process { MOST_OF_EACH } else { MOST_OF_ONE };
+        let stream = open(&self.network, &members, StreamOptions::collect(), self.patience)?;
+        self.lister = Some(Lister { stream, kind, most });
+        Ok(())
+    }
+
+    /// Asks everyone.
+    pub(super) fn ask(&self) -> Result<(), Failure> {
+        self.samples.send(SAMPLE, &Ask::new(Kind::Process, 0)).map_err(failure)?;
+        match &self.lister {
+            Some(Lister { stream, kind, most }) => stream.send(LIST, &Ask::new(*kind, *most)).map_err(failure),
+            None => Ok(()),
+        }
+    }
+
+    /// The tick that has come, if one has.
+    pub(super) fn tick(&self) -> Result<Option<Tick>, Failure> {
+        self.samples.try_recv().map_err(failure)?.map(|wave| read(&wave)).transpose()
+    }
+
+    /// Waits for a tick.
+    pub(super) fn wait_for_tick(&self, deadline: Option<Instant>) -> Result<Tick, Failure> {
+        read(&self.samples.recv(deadline).map_err(failure)?)
+    }
+
+    /// The listing that has come, if one has.
+    pub(super) fn listing(&mut self) -> Result<Option<Vec<Used>>, Failure> {
+        let Some(lister) = &self.lister else { return Ok(None) };
+        let wave = lister.stream.try_recv().map_err(failure)?;
+        let kind = lister.kind;
+        wave.map(|wave| self.used(&wave, kind)).transpose()
+    }
+
+    /// Waits for a listing; nothing if none was asked for.
+    pub(super) fn wait_for_listing(&mut self, deadline: Option<Instant>) -> Result<Option<Vec<Used>>, Failure> {
+        let Some(lister) = &self.lister else { return Ok(None) };
+        let wave = lister.stream.recv(deadline).map_err(failure)?;
+        let kind = lister.kind;
+        self.used(&wave, kind).map(Some)
+    }
+
+    fn used(&mut self, wave: &Wave, kind: Kind) -> Result<Vec<Used>, Failure> {
+        let Some(format) = wave.format() else { return Ok(Vec::new()) };
+        let collected = Collected::read(&format, wave.body(), &Limits::default()).map_err(strange)?;
+        let mut listings = Vec::new();
+        for record in collected {
+            let id = self.decoder.learn(&record.format).map_err(strange)?;
+            let listing: Listing = self.decoder.decode(id, &record.body).map_err(strange)?;
+            listings.push((record.rank, listing));
+        }
+        Ok(merge(listings, kind))
+    }
+
+    /// What the front-end has cost since it was last asked.
+    pub(super) fn cost(&mut self) -> Result<FrontCost, Failure> {
+        let now = Meter { at: Instant::now(), worked: worked(std::process::id()), bytes: bytes(&self.network)? };
+        let last = std::mem::replace(&mut self.meter, now);
+        let now = &self.meter;
+        let seconds = now.at.duration_since(last.at).as_secs_f64().max(f64::EPSILON);
+        Ok(FrontCost {
+            cpu: now.worked.saturating_sub(last.worked) as f64 / 1e7 / seconds,
+            bytes: now.bytes.saturating_sub(last.bytes) as f64 / seconds,
+        })
+    }
+
+    /// The hosts that are not in a tick.
+    pub(super) fn silent(&self, tick: &Tick) -> Vec<String> {
+        let spoke = |rank: u32| tick.hosts.binary_search_by_key(&rank, |host| host.rank).is_ok();
+        let unreached = self.missing.iter().map(|problem| problem.host.clone());
+        let silent = (0u32..).zip(&self.hosts).filter(|(rank, _)| !spoke(*rank)).map(|(_, host)| host.clone());
+        let mut silent: Vec<String> = silent.chain(unreached).collect();
+        silent.sort();
+        silent.dedup();
+        silent
+    }
+}
+
+impl AsFd for Watch {
+    /// Ready to read when there may be a tick or a listing.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.network.as_fd()
+    }
+}
+
+/// What all hosts tell: one line a process, or one for all of a user or job.
+fn merge(listings: Vec<(u32, Listing)>, kind: Kind) -> Vec<Used> {
+    let each =
+        listings.into_iter().flat_map(|(rank, listing)| listing.usages.into_iter().map(move |usage| (rank, usage)));
+    if kind == Kind::Process {
+        return each.map(|(rank, usage)| Used { usage, on: vec![rank] }).collect();
+    }
+    let each: Vec<(u32, Usage)> = each.collect();
+    let mut on: HashMap<String, Vec<u32>> = HashMap::new();
+    for (rank, usage) in &each {
+        on.entry(usage.name.clone()).or_default().push(*rank);
+    }
+    let usages = together(each.into_iter().map(|(_, usage)| usage).collect(), kind);
+    usages.into_iter().map(|usage| Used { on: on.remove(&usage.name).unwrap_or_default(), usage }).collect()
+}
+
+fn open(
+    network: &Network,
+    members: &Communicator,
+    options: StreamOptions,
+    patience: Duration,
+) -> Result<Stream, Failure> {
+    network.open(members, options.synchronised(Synchronisation::Timeout(patience))).map_err(failure)
+}
+
+fn read(wave: &Wave) -> Result<Tick, Failure> {
+    let Some(format) = wave.format() else { return Ok(Tick::default()) };
+    let record = DynRecord::from_body(&format, wave.body(), &Limits::default()).map_err(strange)?;
+    Ok(Tick::read(&record, wave.members()))
+}
+
+/// Bytes over the links of the front-end so far. Its own figures are there at once; nobody is waited for.
+fn bytes(network: &Network) -> Result<u64, Failure> {
+    let figures = network.figures(Instant::now()).map_err(failure)?;
+    let links = figures.get(&NodeId::ROOT).map(|figures| figures.links).unwrap_or_default();
+    Ok(links.bytes_sent.saturating_add(links.bytes_received))
+}
+
+fn strange(error: impl fmt::Display) -> Failure {
+    Failure::new(format!("what came from the hosts cannot be read: {error}; do all have the same release?"))
+}
+
+fn failure(error: TreeError) -> Failure {
+    match error {
+        TreeError::Launch(error) => Failure::with_status(&error, launch_status(&error)),
+        TreeError::TimedOut => Failure::with_status(
+            "no host has answered in time; give it longer with --timeout, or look with: banyan doctor -w HOSTS",
+            status::TIME_LIMIT,
+        ),
+        error => Failure::with_status(error, status::UNREACHABLE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing(names: &[(&str, f64)]) -> Listing {
+        let usage =
+            |(name, cpu): &(&str, f64)| Usage { name: (*name).into(), cpu: *cpu, processes: 1, ..Usage::default() };
+        Listing { usages: names.iter().map(usage).collect() }
+    }
+
+    #[test]
+    fn users_of_several_hosts_are_one_and_processes_are_not() {
+        let hosts = || vec![(0, listing(&[("ana", 1.0), ("ben", 2.0)])), (3, listing(&[("ana", 4.0)]))];
+        let mut users = merge(hosts(), Kind::User);
+        users.sort_by(|a, b| a.usage.name.cmp(&b.usage.name));
+        let seen: Vec<_> = users.iter().map(|used| (used.usage.name.as_str(), used.usage.cpu, &used.on[..])).collect();
+        assert_eq!(seen, [("ana", 5.0, &[0, 3][..]), ("ben", 2.0, &[0][..])]);
+        assert_eq!(merge(hosts(), Kind::Process).len(), 3);
+    }
+}

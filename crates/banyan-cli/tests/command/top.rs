@@ -1,0 +1,210 @@
+//! `top`: what real members tell of this machine, as a page, as objects and in a terminal.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::pseudo_terminal::PseudoTerminal;
+use crate::workshop::{Workshop, json_lines};
+
+const METRICS: [(&str, &str); 10] = [
+    ("cpu", "%"),
+    ("memory", "%"),
+    ("run_queue", "tasks"),
+    ("pressure_cpu", "%"),
+    ("pressure_memory", "%"),
+    ("pressure_io", "%"),
+    ("network_in", "B/s"),
+    ("network_out", "B/s"),
+    ("disk_read", "B/s"),
+    ("disk_write", "B/s"),
+];
+
+/// Numbers become N and spaces one, so that pages of different moments are the same.
+fn without_numbers(text: &str) -> String {
+    let is_number = |word: &str| {
+        let digits = word.trim_end_matches(['%', ',', ';']).trim_end_matches("/s");
+        digits.parse::<f64>().is_ok() || digits == "-"
+    };
+    let is_unit = |word: &str| ["B", "kB", "MB", "GB", "B/s", "kB/s", "MB/s"].contains(&word);
+    let line = |line: &str| {
+        let words = line.split_whitespace().filter(|word| !is_unit(word));
+        words.map(|word| if is_number(word) { "N" } else { word }).collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(|text| line(text) + "\n").collect()
+}
+
+#[test]
+fn one_look_is_one_object_with_every_number_of_every_host() {
+    let out = Workshop::new().well(&["top", "-n", "3", "--once", "--json", "--interval", "200ms"]);
+    let [object] = &json_lines(&out)[..] else { panic!("one object: {out}") };
+    assert_eq!((&object["event"], &object["by"], &object["hosts"]), (&"tick".into(), &"host".into(), &3.into()));
+    assert_eq!((&object["interval_seconds"], &object["silent"]), (&0.2.into(), &Value::Array(Vec::new())));
+    let rows = object["rows"].as_array().expect("rows");
+    let mut hosts: Vec<&str> = rows.iter().map(|row| row["host"].as_str().expect("a name")).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, ["local1", "local2", "local3"]);
+    for (name, unit) in METRICS {
+        let summary = &object["summary"][name];
+        assert_eq!(summary["unit"], unit, "{name}");
+        let values: Vec<f64> = rows.iter().filter_map(|row| row[name].as_f64()).collect();
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{name}: {object}"));
+        // Some kernels do not count pressure; everything else is told by all.
+        if values.is_empty() && name.starts_with("pressure") {
+            continue;
+        }
+        assert_eq!(values.len(), 3, "{name}: {object}");
+        let (min, max) = (number(&summary["min"]["value"]), number(&summary["max"]["value"]));
+        assert_eq!(min, values.iter().copied().fold(f64::INFINITY, f64::min), "{name}");
+        assert_eq!(max, values.iter().copied().fold(f64::NEG_INFINITY, f64::max), "{name}");
+        let within = |value: f64| (min..=max).contains(&value);
+        assert!(within(number(&summary["median"])) && within(number(&summary["p99"])), "{name}: {summary}");
+        let top = summary["top"].as_array().expect("the largest");
+        assert_eq!((top.len(), &top[0]), (3, &summary["max"]), "{name}");
+        assert!(unit != "%" || values.iter().all(|value| (0.0..=100.0).contains(value)), "{name}: {values:?}");
+    }
+    let cpu = |row: &Value| row["cpu"].as_f64().expect("a number");
+    assert!(rows.windows(2).all(|pair| cpu(&pair[0]) >= cpu(&pair[1])), "sorted by what cores do: {rows:?}");
+    for name in ["host_cpu_percent_max", "host_memory_bytes_max", "front_end_cpu_percent", "front_end_bytes_per_second"]
+    {
+        assert!(object["cost"][name].as_f64().is_some_and(|cost| cost > 0.0), "{name}: {}", object["cost"]);
+    }
+}
+
+#[test]
+fn one_look_is_a_page() {
+    let out = Workshop::new().well(&["top", "-n", "2", "--once", "--sort", "host", "--interval", "200ms"]);
+    let shown = without_numbers(&out);
+    let (head, rest) = shown.split_once("\n\n").expect("an empty line below the strip");
+    let head: Vec<&str> = head.lines().collect();
+    assert_eq!(head[0], "banyan top N hosts by host every N s");
+    assert_eq!(head[1], "cost: N % of a core and N a host at most; here N % and N");
+    assert!(head[2].starts_with("CPU ") && head[2].chars().skip(4).count() == 2, "{}", head[2]);
+    let (summary, table) = rest.split_once("\n\n").expect("an empty line below the summary");
+    let titles: Vec<&str> = summary.lines().filter_map(|line| line.split(" N").next()).collect();
+    assert_eq!(titles[0], "min median p99 max on stand out");
+    assert_eq!(
+        titles[1..],
+        ["CPU", "memory", "runnable", "wait:cpu", "wait:mem", "wait:io", "net in", "net out", "disk rd", "disk wr"]
+    );
+    assert_eq!(
+        table,
+        "host▼ CPU memory runnable wait:cpu wait:mem wait:io net in net out disk rd disk wr\n\
+         local1 N N N N N N N N N N\nlocal2 N N N N N N N N N N\n"
+    );
+}
+
+#[test]
+fn processes_users_and_jobs_are_told_of_all_hosts_together() {
+    let shop = Workshop::new();
+    let look = |by: &str| {
+        let out = shop.well(&["top", "-n", "2", "--once", "--json", "--interval", "200ms", "--by", by]);
+        json_lines(&out).remove(0)
+    };
+    let users = look("user");
+    // Both hosts are this machine, so everyone is on both.
+    for row in users["rows"].as_array().expect("rows") {
+        assert!(row["name"].is_string() && row["cpu"].as_f64() >= Some(0.0) && row["memory"].as_f64() > Some(0.0));
+        assert!(row["processes"].as_f64() >= row["hosts"].as_f64(), "{row}");
+    }
+    assert_eq!(users["rows"][0]["hosts"], 2.0);
+    let jobs = look("job");
+    assert!(!jobs["rows"].as_array().expect("rows").is_empty());
+    let processes = look("process");
+    let rows = processes["rows"].as_array().expect("rows");
+    assert!(rows.iter().all(|row| row["pid"].as_f64() >= Some(1.0) && row["user"].is_string()), "{rows:?}");
+    assert!(rows.iter().any(|row| row["host"] == "local1") && rows.iter().any(|row| row["host"] == "local2"));
+}
+
+#[test]
+fn objects_come_until_the_reader_has_seen_enough() {
+    let ran = Workshop::new().shell("banyan top -n 1 --json --interval 100ms | head -n 3");
+    assert_eq!((ran.json().len(), ran.err.as_str()), (3, ""));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let shop = Workshop::new();
+    for (arguments, says) in [
+        (&["top"][..], "the live view needs a terminal; elsewhere use --once or --json"),
+        (&["top", "--once", "--sort", "pid"], "--sort pid: there are host, cpu, memory, run_queue"),
+        (&["top", "--once", "-n", "2", "-w", "n1"], "-n acts out hosts on this machine"),
+        (&["top", "--once", "--interval", "1ms"], "would show little but its own cost"),
+    ] {
+        let ran = shop.run(arguments);
+        assert!(ran.status == 2 && ran.err.contains(says), "{arguments:?}: {} {}", ran.status, ran.err);
+    }
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_has_a_status_of_its_own() {
+    let launcher = "command:false {hosts} {agent}";
+    let ran = Workshop::new().run(&["top", "-w", "n1", "--launcher", launcher, "--once", "--host-timeout", "2s"]);
+    assert!(ran.status == 3 && ran.err.contains("n1") && ran.out.is_empty(), "{} {}", ran.status, ran.err);
+}
+
+#[test]
+fn a_time_limit_has_a_status_of_its_own() {
+    let ran = Workshop::new().run(&["top", "-n", "1", "--json", "--interval", "60s", "--timeout", "50ms"]);
+    assert!(ran.status == 4 && ran.out.is_empty(), "{} {} {}", ran.status, ran.out, ran.err);
+}
+
+fn top(arguments: &[&str]) -> PseudoTerminal {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.arg("top").args(arguments).env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    command.env("BANYAN_CONFIG", "/nowhere");
+    PseudoTerminal::start(&mut command, 120, 30)
+}
+
+/// It ended well, and left the terminal as it was: the page of before, a cursor, and settings.
+fn has_ended(terminal: PseudoTerminal) {
+    let (status, restored, bytes) = terminal.end();
+    assert!(status.success() && restored, "{status}, settings restored: {restored}");
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.ends_with("\x1b[0m\x1b[?25h\x1b[?1049l"), "{:?}", &text[text.len().saturating_sub(200)..]);
+}
+
+#[test]
+fn the_live_view_shows_hosts_looks_into_one_and_gives_the_terminal_back() {
+    let mut terminal = top(&["-n", "2", "--sort", "host", "--interval", "200ms"]);
+    let screen = terminal.wait("both hosts", |screen| {
+        screen[0].starts_with("banyan top  2 hosts  by host  every 0.2 s")
+            && screen.iter().any(|line| line.starts_with("local2"))
+    });
+    assert!(screen[1].starts_with("cost: "), "{}", screen.join("\n"));
+    assert!(screen[29].starts_with("q quit"), "{}", screen.join("\n"));
+    terminal.press("\x1b[B\r");
+    terminal.wait("processes", |screen| {
+        screen[0].contains("processes of local2") && screen.iter().any(|line| line.contains("banyan"))
+    });
+    terminal.press("/no such process\r");
+    terminal.wait("the filter", |screen| {
+        screen[0].contains("only \"no such process\"") && !screen[16..].iter().any(|line| line.contains("banyan"))
+    });
+    terminal.press("\x1b");
+    terminal.wait_for("by host");
+    terminal.press("bb");
+    terminal.wait_for("by user");
+    terminal.press("q");
+    has_ended(terminal);
+}
+
+#[test]
+fn the_live_view_follows_the_size_of_the_terminal() {
+    let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
+    terminal.wait_for("median");
+    terminal.resize(60, 10);
+    terminal.wait("a smaller screen", |screen| {
+        screen[9].starts_with("q quit") && !screen.iter().any(|line| line.contains("median"))
+    });
+    terminal.press("\x03");
+    has_ended(terminal);
+}
+
+#[test]
+fn a_signal_ends_the_live_view_as_well_as_a_key() {
+    let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
+    terminal.wait_for("median");
+    terminal.signal("TERM");
+    has_ended(terminal);
+}
