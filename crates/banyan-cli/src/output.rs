@@ -9,29 +9,47 @@ use crate::failure::Failure;
 /// Results gathered before they are handed to the system.
 const BUFFER: usize = 1 << 16;
 
-/// Standard output. When whoever reads it has gone away, the command ends there and then, quietly and well: the reader
-/// has seen enough.
-pub(crate) struct Stdout(io::StdoutLock<'static>);
+/// Standard output. When whoever reads it has gone away, a command that only shows something ends there and then, quietly
+/// and well: the reader has seen enough. One that does something goes on.
+pub(crate) struct Stdout {
+    out: io::StdoutLock<'static>,
+    ends: bool,
+}
 
-/// Buffered standard output.
+/// Buffered standard output of a command that shows something.
 pub(crate) fn stdout() -> BufWriter<Stdout> {
-    BufWriter::with_capacity(BUFFER, Stdout(io::stdout().lock()))
+    BufWriter::with_capacity(BUFFER, Stdout { out: io::stdout().lock(), ends: true })
+}
+
+/// Buffered standard output of a command whose work does not end with its reader.
+pub(crate) fn stdout_of_work() -> BufWriter<Stdout> {
+    BufWriter::with_capacity(BUFFER, Stdout { out: io::stdout().lock(), ends: false })
 }
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        quiet(self.0.write(bytes))
+        match self.out.write(bytes) {
+            Err(error) if self.has_no_reader(&error) => Ok(bytes.len()),
+            other => other,
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        quiet(self.0.flush())
+        match self.out.flush() {
+            Err(error) if self.has_no_reader(&error) => Ok(()),
+            other => other,
+        }
     }
 }
 
-fn quiet<T>(result: io::Result<T>) -> io::Result<T> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        other => other,
+impl Stdout {
+    /// Whether the reader has gone away and the work goes on all the same.
+    fn has_no_reader(&self, error: &io::Error) -> bool {
+        let gone = error.kind() == io::ErrorKind::BrokenPipe;
+        if gone && self.ends {
+            std::process::exit(0);
+        }
+        gone
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
+use crate::screen::harmless;
 
 /// Under which options of every verb stand in its help.
 const HEADING: &str = "Options of every verb";
@@ -92,7 +93,6 @@ pub(crate) fn complain(message: impl fmt::Display) {
     say(Weight::Error, &message);
 }
 
-#[expect(clippy::print_stderr, reason = "this is where the command speaks to its user")]
 fn say(weight: Weight, message: &dyn fmt::Display) {
     let manner = MANNER.get();
     let (quiet, verbose) = manner.map_or((false, false), |manner| (manner.quiet, manner.verbose));
@@ -101,8 +101,12 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
         Weight::Warning => !quiet,
         Weight::Error => true,
     };
+    // Some of it is what hosts said. And nobody may be there to read it, which is no reason to end.
+    let message = message.to_string();
+    let lines: Vec<String> = message.split('\n').map(|line| harmless(line.as_bytes())).collect();
+    let message = lines.join("\n");
     if shown {
-        eprintln!("banyan: {message}");
+        let _ = writeln!(std::io::stderr(), "banyan: {message}");
     }
     if let Some(log) = manner.and_then(|manner| manner.log.as_ref()) {
         let name = match weight {

@@ -105,8 +105,11 @@ impl Choice {
             Choice::Matching(regex) => {
                 let own = ancestors(std::process::id());
                 let others = all()?.into_iter().filter(|pid| !own.contains(pid));
-                let matching = others.map(found).filter(|it| !it.command.is_empty() && regex.is_match(&it.command));
-                ranked_if_any(matching.collect())
+                let matching = others.filter(|pid| {
+                    let command = command(*pid);
+                    !command.is_empty() && regex.is_match(&command)
+                });
+                ranked_if_any(matching.map(found).collect())
             }
             Choice::SlurmJob(job) => {
                 let of_job = |pid: &u32| SLURM_JOBS.iter().any(|name| variable(*pid, name).as_ref() == Some(job));
@@ -147,14 +150,14 @@ fn all() -> Result<Vec<u32>, FindError> {
 
 fn found(pid: u32) -> Found {
     let rank = RANKS.iter().find_map(|name| variable(pid, name)?.parse().ok());
-    Found { pid, rank, command: command(pid) }
+    Found { pid, rank, command: command(pid).chars().take(MAX_COMMAND).collect() }
 }
 
 /// The command line, words divided by blanks.
 fn command(pid: u32) -> String {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    text.trim_end_matches('\0').replace('\0', " ").chars().take(MAX_COMMAND).collect()
+    text.trim_end_matches('\0').replace('\0', " ")
 }
 
 /// A variable of the environment a process was started with.

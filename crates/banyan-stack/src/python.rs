@@ -57,7 +57,9 @@ fn of_process(pid: u32, options: &SamplerOptions) -> Stacks {
         return Err(format!("{PY_SPY} could not read the stacks of Python: {last}"));
     }
     let threads: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{PY_SPY}: {error}"))?;
-    Ok(Some(parse(&threads, options)))
+    let stacks = parse(&threads, options);
+    // An interpreter that begins or ends has none; its own functions tell more than nothing.
+    Ok((!stacks.is_empty()).then_some(stacks))
 }
 
 /// Whether an interpreter is mapped into the process: as its program, or as a library.

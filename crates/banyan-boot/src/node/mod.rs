@@ -46,6 +46,7 @@ use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::shape;
+use crate::staging::place::Placed;
 use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
@@ -161,6 +162,8 @@ pub(crate) struct Node {
     ending: Option<Ending>,
     /// What is being staged.
     staging: Option<Staging>,
+    /// Where the parcels of the last source went.
+    placed: Placed,
     /// Where members attach, while some are awaited.
     door: Option<Door>,
     /// Processes that wanted to attach and could not.
@@ -238,6 +241,7 @@ impl Node {
             full: Vec::new(),
             ending: None,
             staging: None,
+            placed: Placed::default(),
             door: None,
             sent_away: 0,
             detached: false,

@@ -1,5 +1,7 @@
 //! Staging at a node: the question who lacks it on its way down, answers on their way up, and pieces in between.
 
+use std::collections::BTreeSet;
+
 use banyan_link::{Frame, Interest};
 use bytes::Bytes;
 
@@ -105,8 +107,9 @@ impl Node {
     }
 
     fn start_writer(&mut self, offer: &Offer) {
-        let started = Writer::start(offer.clone(), self.assignment.terms.cache.clone(), self.host.to_string())
-            .and_then(|writer| {
+        let offer = self.placed.settle(offer.clone(), &self.host);
+        let started =
+            Writer::start(offer, self.assignment.terms.cache.clone(), self.host.to_string()).and_then(|writer| {
                 self.poller.register(writer.bell(), Token::Staging.number(), Interest::READ)?;
                 Ok(writer)
             });
@@ -196,8 +199,11 @@ impl Node {
         let part = &mut staging.children[index];
         if part.end.is_none() {
             part.settle(Tally { failed: agents, ..Tally::default() });
-            let host = self.agents[index].host.clone();
-            self.staging_problem(host, format!("nothing was staged there or below it: {why}"));
+            let below = &self.assignment.agents[self.agents[index].subtree.clone()];
+            let hosts: BTreeSet<String> = below.iter().map(|agent| agent.host.clone()).collect();
+            for host in hosts {
+                self.staging_problem(host, format!("nothing was staged there: {why}"));
+            }
             self.stage_progress();
         }
     }

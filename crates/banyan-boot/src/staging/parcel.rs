@@ -152,6 +152,7 @@ pub(super) fn names_of(text: &[u8]) -> Option<Vec<PathBuf>> {
     let names: Vec<PathBuf> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
     let (top, rest) = names.split_first()?;
     let sound = top.as_os_str().is_empty() && rest.iter().all(|name| is_sound_name(name));
+    let sound = sound && rest.iter().collect::<HashSet<_>>().len() == rest.len();
     (sound && names.len() <= MOST_NAMES).then_some(names)
 }
 

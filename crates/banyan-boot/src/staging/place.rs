@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::Offer;
+
 /// How paths into the cache begin, in the same words on every host.
 pub(crate) const CACHE_PREFIX: &str = "@cache";
 
@@ -27,6 +29,26 @@ pub(crate) fn for_host(path: &[u8], host: &str) -> PathBuf {
     match std::str::from_utf8(path) {
         Ok(text) => text.replace(HOST_PLACE, host).into(),
         Err(_) => OsStr::from_bytes(path).into(),
+    }
+}
+
+/// Whether the parcels of one source go under the name that was given, or into a directory of that name: chosen by the
+/// first of them, because after it there is a directory in any case.
+#[derive(Debug, Default)]
+pub(crate) struct Placed(Option<(Vec<u8>, Vec<u8>, bool)>);
+
+impl Placed {
+    /// The offer with that choice made.
+    pub(crate) fn settle(&mut self, mut offer: Offer, host: &str) -> Offer {
+        let (Some(path), Some(name)) = (&offer.path, &offer.name) else { return offer };
+        let same = self.0.as_ref().filter(|(of, under, _)| of == path && under == name);
+        let is_directory = || destination(&for_host(path, host)).is_ok_and(|path| path.is_dir());
+        let into = same.map_or_else(is_directory, |(.., into)| *into);
+        self.0 = Some((path.clone(), name.clone(), into));
+        if !into {
+            offer.name = None;
+        }
+        offer
     }
 }
 

@@ -105,7 +105,7 @@ impl Inbox {
             Some(store) => self.state = State::Content { store: Box::new(store), left: offer.length, offer },
             None => {
                 self.count(&offer);
-                self.amount.had += offer.bytes;
+                self.amount.had = self.amount.had.saturating_add(offer.bytes);
             }
         }
         Ok(Say::Answer(wanted))
@@ -128,7 +128,7 @@ impl Inbox {
         }
         store.finish()?;
         self.count(&offer);
-        self.amount.delivered += offer.bytes;
+        self.amount.delivered = self.amount.delivered.saturating_add(offer.bytes);
         self.state = State::Line(Vec::new());
         Ok(rest)
     }

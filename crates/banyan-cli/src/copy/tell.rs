@@ -47,8 +47,8 @@ pub(super) struct Amount {
 
 impl Amount {
     pub(super) fn add(&mut self, other: Amount) {
-        self.delivered += other.delivered;
-        self.had += other.had;
+        self.delivered = self.delivered.saturating_add(other.delivered);
+        self.had = self.had.saturating_add(other.had);
     }
 }
 
@@ -56,7 +56,7 @@ impl Tell {
     pub(super) fn new(json: bool, begin: Instant) -> Tell {
         Tell {
             json,
-            out: output::stdout(),
+            out: output::stdout_of_work(),
             bar: Progress::new(),
             begin,
             hosts: 0,

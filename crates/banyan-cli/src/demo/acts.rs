@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_stack::{Report, SamplerOptions, Target, take};
+use banyan_stack::{Frame, Report, SamplerOptions, Target, take};
 use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
 
-use super::member::{CELLS, GO_ON, LOST, RESIDUALS, ROLE, STEP, Times, WHO};
+use super::member::{CELLS, GO_ON, LOST, RESIDUALS, ROLE, STEP, Times, WAITING, WHO};
 use crate::failure::Failure;
 
 /// The tree: agents, and members below each.
@@ -159,9 +159,8 @@ impl Stage {
             let begin = Instant::now();
             let report = take(&targets, &SamplerOptions::default())?;
             looks += 1;
-            // Two classes: all have come to where they wait. Where stacks cannot be read there is one.
             let classes = report.tree.classes();
-            if classes.len() <= 2 || looks == LOOKS {
+            if has_settled(&report) || looks == LOOKS {
                 let suspects = classes.first().map(|class| class.ranks.clone()).unwrap_or_default();
                 break Hung { took: begin.elapsed(), suspects, report };
             }
@@ -228,6 +227,12 @@ impl Stage {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// Whether everyone whose stack can be read has come to where it waits.
+fn has_settled(report: &Report) -> bool {
+    let waits = |frame: &&Frame| WAITING.iter().any(|name| frame.function.contains(name));
+    report.tree.stacks().iter().all(|(stack, _)| stack.iter().any(waits))
 }
 
 fn kill(process: u32) -> io::Result<()> {

@@ -23,6 +23,9 @@ pub(super) const GO_ON: u32 = 3;
 /// Tag: send so many residuals.
 pub(super) const RESIDUALS: u32 = 4;
 
+/// The functions in which members wait while the job hangs.
+pub(super) const WAITING: [&str; 2] = ["wait_for_lost_message", "wait_for_neighbour"];
+
 /// How often to do something.
 #[derive(Record)]
 pub(super) struct Times {

@@ -6,6 +6,7 @@ use banyan_boot::HostSet;
 
 use super::finding::{Finding, Level};
 use crate::paint::{Paint, Style};
+use crate::screen::harmless;
 
 /// Different states of one thing that are shown; more are counted.
 const SHOWN: usize = 3;
@@ -52,10 +53,11 @@ fn write_group(out: &mut impl Write, group: &Group<'_>, paint: Paint) -> io::Res
         states += &format!("; and {} others", group.states.len() - SHOWN);
     }
     let level = paint.text(style, format_args!("{level:<8}"));
-    writeln!(out, "{level} {hosts}: {name}: {states}")?;
+    // Hosts have said some of it.
+    writeln!(out, "{level} {hosts}: {name}: {}", harmless(states.as_bytes()))?;
     for (what, text) in [("cause", cause), ("remedy", remedy)] {
         if !text.is_empty() {
-            writeln!(out, "         {what}: {text}")?;
+            writeln!(out, "         {what}: {}", harmless(text.as_bytes()))?;
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wav
 use super::Stack;
 use super::merge::{STACKS, filters};
 use super::message::{self, FIND, Order, TAKE, Text};
+use crate::ask::ask;
 use crate::failure::{Failure, warn};
 use crate::hosts::launch_status;
 use crate::status;
@@ -23,6 +24,9 @@ const SAME_PROGRAM: &str = "/proc/self/exe";
 
 /// How long all may take, unless the user says something else.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Slurm's controller may be busy, but not for ever.
+const SLURM_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often to see whether anybody is left while waiting.
 const LOOK_AROUND: Duration = Duration::from_millis(200);
@@ -51,26 +55,38 @@ impl Stack {
 
 /// The hosts of a job, unless there is no Slurm here or it knows of none: then this machine is meant.
 fn hosts_of_job(job: &str) -> Result<Option<HostSet>, Failure> {
-    let asked = Command::new("squeue").args(["--noheader", "--format=%N", "--jobs", job]).output();
-    let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    if !is_slurm_here() {
+        return Ok(None);
+    }
+    let mut squeue = Command::new("squeue");
+    let answer = ask(squeue.args(["--noheader", "--format=%N", "--jobs", job]), SLURM_PATIENCE);
+    let text = answer
+        .map_err(|why| Failure::new(format!("the hosts of job {job} are not known: {why}; name them with -w")))?;
+    let text = text.trim();
     let here = std::fs::read_to_string(HOST_NAME).unwrap_or_default();
     if text.is_empty() || text == here.trim() {
         return Ok(None);
     }
-    HostSet::parse(&text).map(Some).map_err(|error| Failure::new(format!("the hosts of job {job}: {error}")))
+    HostSet::parse(text).map(Some).map_err(|error| Failure::new(format!("the hosts of job {job}: {error}")))
+}
+
+fn is_slurm_here() -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|part| part.join("squeue").is_file()))
 }
 
 /// Looks on these hosts. Gives what was found, and the exit status that the hosts deserve.
-pub(super) fn ask(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failure> {
+pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failure> {
     let begin = Instant::now();
-    let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(PATIENCE));
-    let names: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
+    let patience = PATIENCE.saturating_add(stack.every.saturating_mul(stack.samples));
+    let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(patience));
     let members = ProcessDistribution::new(SAME_PROGRAM, ["stack", "--member"]);
-    let members = names.iter().fold(members, |members, host| members.on(host, 1));
+    let members = hosts.iter().fold(members, |members, host| members.on(host, 1));
     let given = stack.hosts.options()?;
-    let session = SessionOptions { deadline: given.deadline.or(Some(PATIENCE)), ..given };
+    let session = SessionOptions { deadline: given.deadline.or(Some(patience)), ..given };
     let options = NetworkOptions { session, filters, ..NetworkOptions::default() };
     let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;
+    // Without those that could not be reached.
+    let names: Vec<String> = network.session().hosts().map(str::to_owned).collect();
     let found = find(stack, &network, deadline)?;
     let orders = orders(stack, &names, found)?;
     let stream =
@@ -81,7 +97,7 @@ pub(super) fn ask(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failur
     let wave = next_wave(&network, &stream, deadline)?;
     let Text { text } = wave.read().map_err(|error| failure(&error))?;
     let report = Report::from_json(text.as_bytes()).map_err(Failure::new)?;
-    Ok((report, missing(&wave, &names)))
+    Ok((report, missing(&network, &wave, &names)))
 }
 
 /// The processes of each member's host, by member.
@@ -146,15 +162,16 @@ fn orders(stack: &Stack, names: &[String], answers: Vec<(u32, Vec<Found>)>) -> R
     Ok(orders)
 }
 
-/// Says which hosts are not in a wave.
-fn missing(wave: &Wave, names: &[String]) -> u8 {
-    let lost: Vec<&str> =
-        wave.missing().iter().filter_map(|member| names.get(member as usize)).map(String::as_str).collect();
-    if lost.is_empty() {
-        return 0;
+/// Says which hosts are not in a wave, or could not be reached at all.
+fn missing(network: &Network, wave: &Wave, names: &[String]) -> u8 {
+    let silent = network.everyone().members().difference(wave.members());
+    let silent: Vec<&str> = silent.iter().filter_map(|member| names.get(member as usize)).map(String::as_str).collect();
+    if !silent.is_empty() {
+        warn(format!("nothing came from {}; its processes are not in what follows", silent.join(", ")));
     }
-    warn(format!("nothing came from {}; its processes are not in what follows", lost.join(", ")));
-    status::UNREACHABLE
+    let unreached = network.session().missing();
+    unreached.iter().for_each(warn);
+    if silent.is_empty() && unreached.is_empty() { 0 } else { status::UNREACHABLE }
 }
 
 fn failure(error: &TreeError) -> Failure {

@@ -99,7 +99,7 @@ impl Stack {
             return member::run();
         }
         let (report, lost) = match self.hosts_to_ask()? {
-            Some(hosts) => hosts::ask(&self, &hosts)?,
+            Some(hosts) => hosts::look(&self, &hosts)?,
             None => (self.look_here()?, 0),
         };
         self.show(&report)?;

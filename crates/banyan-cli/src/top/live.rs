@@ -17,9 +17,13 @@ use super::terminal::{Painter, Taken};
 use super::view::{Model, View};
 use super::watch::Watch;
 use crate::failure::Failure;
+use crate::status;
 
 /// How long the rest of a key's sequence may take, over ssh too.
 const SEQUENCE: Duration = Duration::from_millis(60);
+
+/// After so long without any answer everyone counts as silent.
+const SILENT_AFTER: Duration = Duration::from_secs(3);
 
 /// The cost of the front-end is asked for once in so many ticks: asking costs, too.
 const COST_EVERY: u64 = 5;
@@ -64,34 +68,36 @@ struct Live<'w> {
     due: Instant,
     /// Asked, and not answered.
     waiting: bool,
+    /// When they were asked.
+    asked: Instant,
     ticks: u64,
 }
 
-/// Shows the hosts until someone has seen enough, or the deadline.
+/// Shows the hosts until someone has seen enough, or the deadline. Gives the exit status.
 pub(super) fn show(
     watch: &mut Watch,
     model: Model,
     view: View,
     colors: bool,
     deadline: Option<Instant>,
-) -> Result<(), Failure> {
+) -> Result<u8, Failure> {
     let refused = |error: io::Error| Failure::system("the terminal", &error);
     let mut signals = Signals::watch().map_err(refused)?;
     let _taken = Taken::take().map_err(refused)?;
     let mut terminal = Terminal::new(Painter::new(colors)).map_err(refused)?;
     let (keyboard, now) = (Keyboard::default(), Instant::now());
-    let mut live = Live { watch, model, view, keyboard, pressed: now, due: now, waiting: false, ticks: 0 };
+    let mut live = Live { watch, model, view, keyboard, pressed: now, due: now, waiting: false, asked: now, ticks: 0 };
     loop {
         live.ask_if_due()?;
         live.take()?;
         let table = live.view.table(&live.model);
         terminal.draw(|frame| screen::draw(frame, &live.model, &live.view, &table)).map_err(refused)?;
         let has_keys = live.wait(&signals, deadline).map_err(refused)?;
-        if signals.end() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(());
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(status::TIME_LIMIT);
         }
-        if live.hear(has_keys).map_err(refused)? == Next::Quit {
-            return Ok(());
+        if signals.end() || live.hear(has_keys).map_err(refused)? == Next::Quit {
+            return Ok(if live.model.silent.is_empty() { 0 } else { status::UNREACHABLE });
         }
     }
 }
@@ -109,6 +115,7 @@ impl Live<'_> {
         self.ticks += 1;
         self.watch.ask()?;
         self.waiting = true;
+        self.asked = now;
         // A tick that is late does not make the next ones come faster.
         self.due = (self.due + self.interval()).max(now);
         Ok(())
@@ -124,6 +131,10 @@ impl Live<'_> {
             self.model.silent = self.watch.silent(&tick);
             self.model.tick = tick;
             self.waiting = false;
+        }
+        // When nobody is left there is no tick that could tell.
+        if self.waiting && self.asked.elapsed() > SILENT_AFTER.max(self.interval()) {
+            self.model.silent.clone_from(&self.watch.hosts);
         }
         while let Some(used) = self.watch.listing()? {
             self.model.used = used;

@@ -106,8 +106,7 @@ impl Top {
         // What it cost to come so far is not what it costs to go on.
         model.cost = FrontCost::default();
         if is_live {
-            live::show(&mut watch, model, view, colors, deadline)?;
-            return Ok(ExitCode::SUCCESS);
+            return live::show(&mut watch, model, view, colors, deadline).map(ExitCode::from);
         }
         loop {
             self.pause(deadline)?;

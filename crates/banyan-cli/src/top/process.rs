@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn users_have_names() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\n# a comment\nana:x:1000:1000::/home/ana:/bin/sh\n";
+        let passwd = "root:x:0:0:root:/:/bin/sh\n# a comment\nana:x:1000:1000::/:/bin/sh\n";
         assert_eq!((user(passwd, 0), user(passwd, 1000), user(passwd, 5)), (Some("root"), Some("ana"), None));
     }
 

@@ -228,6 +228,18 @@ fn many_files_go_in_parts_and_only_parts_that_lack_something_are_sent_again() {
 }
 
 #[test]
+fn all_parts_of_a_directory_go_under_the_same_new_name() {
+    let shop = Workshop::new();
+    fs::create_dir(shop.path("many")).expect("room");
+    (0..1500).for_each(|file| fs::write(shop.path(&format!("many/f{file}")), "x").expect("room"));
+    let (copied, _) = events(&copy(&shop, &["--json", "many", &on_each(&shop, "new")]), "copied");
+    assert_eq!(copied[0]["files"], 1500);
+    for host in hosts() {
+        assert_eq!(names_below(&shop.path(host).join("new")).len(), 1500, "{host}");
+    }
+}
+
+#[test]
 fn a_copy_that_is_killed_leaves_no_half_file() {
     let shop = Workshop::new();
     let long = fs::File::create(shop.path("long")).expect("room");

@@ -55,6 +55,9 @@ const ROOM: usize = 1 << 17;
 /// Threads of a process that are looked at, at most.
 const MAX_THREADS: usize = 4096;
 
+/// The process that all threads of the kernel come from.
+const KERNEL: u32 = 2;
+
 /// Why a process, or a thread of it, was not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -162,10 +165,8 @@ impl Tracer {
 
     fn process(&mut self, process: u32, all_threads: bool) -> Outcome {
         let status = Status::read(process).map_err(|error| why_not(process, &error))?;
-        match status.state {
-            State::Zombie | State::Dead => return Err(Unreadable::Zombie),
-            _ if status.is_kernel => return Err(Unreadable::Kernel(process)),
-            _ => {}
+        if let Some(why) = without_memory(process, &status) {
+            return Err(why);
         }
         let maps = Maps::read(process).map_err(|error| why_not(process, &error))?;
         let threads = if all_threads { threads_of(process) } else { vec![process] };
@@ -203,7 +204,11 @@ impl Tracer {
             let now = Instant::now();
             match kernel::look(thread).map_err(|error| why_not(thread, &error))? {
                 Sight::Stopped { signal } => return Ok((signal, ran)),
-                Sight::Ended => return Err(Unreadable::Gone),
+                Sight::Ended => {
+                    // It stays with this thread as long as that lives, and its parent waits for it.
+                    self.gave_up = true;
+                    return Err(Unreadable::Gone);
+                }
                 Sight::Running => {}
             }
             ran = now;
@@ -277,9 +282,19 @@ fn why_not(thread: u32, error: &io::Error) -> Unreadable {
     }
     match Status::read(thread) {
         Err(_) => Unreadable::Gone,
-        Ok(status) if matches!(status.state, State::Zombie | State::Dead) => Unreadable::Zombie,
-        Ok(status) if status.is_kernel => Unreadable::Kernel(thread),
         Ok(status) if status.tracer != 0 => Unreadable::Traced(status.tracer),
-        Ok(status) => Unreadable::Forbidden(Refusal::of(&status)),
+        Ok(status) => without_memory(thread, &status).unwrap_or_else(|| Unreadable::Forbidden(Refusal::of(&status))),
+    }
+}
+
+/// Why a process has no stack to look at, if it has none.
+fn without_memory(process: u32, status: &Status) -> Option<Unreadable> {
+    let is_of_kernel = process == KERNEL || status.parent == KERNEL;
+    match status.state {
+        State::Zombie | State::Dead => Some(Unreadable::Zombie),
+        _ if status.is_kernel && is_of_kernel => Some(Unreadable::Kernel(process)),
+        // On its way to be a zombie.
+        _ if status.is_kernel => Some(Unreadable::Zombie),
+        _ => None,
     }
 }

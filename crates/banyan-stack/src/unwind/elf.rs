@@ -11,11 +11,14 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadCache, ReadRef};
 
-use super::symbols::{Symbols, SymbolsBuilder};
+use super::symbols::{MAX_NAME, Symbols, SymbolsBuilder};
 
 /// A section that is read whole is at most this long; what is longer is as if it were not there. The unwinding tables of
 /// the largest browsers have a tenth of this.
 const MAX_SECTION: u64 = 1 << 30;
+
+/// Sections of a file; those of compilers have dozens.
+const MAX_SECTIONS: u32 = 1 << 16;
 
 type Header = FileHeader64<Endianness>;
 
@@ -138,6 +141,9 @@ type Opened<'d, R> = (&'d Header, Endianness, SectionTable<'d, Header, R>);
 fn open<'d, R: ReadRef<'d>>(data: R) -> Option<Opened<'d, R>> {
     let header = Header::parse(data).ok()?;
     let endian = header.endian().ok()?;
+    if header.shnum(endian, data).ok()? > MAX_SECTIONS {
+        return None;
+    }
     let sections = header.sections(endian, data).ok()?;
     Some((header, endian, sections))
 }
@@ -171,6 +177,9 @@ fn add_symbols<'d, R: ReadRef<'d>>(data: R, builder: &mut SymbolsBuilder) -> Opt
     use object::read::elf::Sym;
     let (_, endian, sections) = open(data)?;
     for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
+        if sections.iter().any(|section| section.sh_type(endian) == kind && section.sh_size(endian) > MAX_SECTION) {
+            continue;
+        }
         let Ok(table) = sections.symbols(endian, data, kind) else { continue };
         if table.is_empty() {
             continue;
@@ -187,7 +196,8 @@ fn add_symbols<'d, R: ReadRef<'d>>(data: R, builder: &mut SymbolsBuilder) -> Opt
                 continue;
             }
             let tail = strings.get(symbol.st_name(endian) as usize..).unwrap_or_default();
-            let name = tail.split(|byte| *byte == 0).next().unwrap_or_default();
+            // Longer ones are cut anyway, and some tables have no end.
+            let name = tail.get(..MAX_NAME).unwrap_or(tail).split(|byte| *byte == 0).next().unwrap_or_default();
             let is_local = symbol.st_bind() == elf::STB_LOCAL;
             let is_typed = symbol.st_type() != elf::STT_NOTYPE;
             builder.add(symbol.st_value(endian), symbol.st_size(endian), name, is_local, is_typed);

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
@@ -182,24 +183,33 @@ impl Module {
         let text: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         let (first, rest) = text.split_at_checked(2)?;
         let path = format!("{}{STRIPPED}/{first}/{rest}.debug", self.root.display());
-        File::open(path).ok().map(Elf::open)
+        open_regular(path).ok().map(Elf::open)
     }
 }
 
 /// Opens the file of a range of memory: by its name as the process sees it, or if it is gone or was replaced, by what
 /// the kernel keeps of it.
 fn open(process: u32, map: &Map) -> io::Result<File> {
-    let named = File::open(format!("/proc/{process}/root{}", map.path));
+    let named = open_regular(format!("/proc/{process}/root{}", map.path));
     if let Some(file) = named.ok().filter(|file| is_it(file, map)) {
         return Ok(file);
     }
-    let kept = File::open(format!("/proc/{process}/map_files/{:x}-{:x}", map.start, map.end));
+    let kept = open_regular(format!("/proc/{process}/map_files/{:x}-{:x}", map.start, map.end));
     kept.or_else(|_| {
         let program = format!("/proc/{process}/exe");
         let is_program = fs::read_link(&program).is_ok_and(|path| path.as_os_str() == map.path.as_str());
-        let file = if is_program { File::open(program)? } else { return Err(io::ErrorKind::NotFound.into()) };
+        let file = if is_program { open_regular(program)? } else { return Err(io::ErrorKind::NotFound.into()) };
         if is_it(&file, map) { Ok(file) } else { Err(io::ErrorKind::NotFound.into()) }
     })
+}
+
+/// Opens a file, but nothing else: a pipe would wait for its writer, a device might do something.
+fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
+    let place = fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+    if !place.metadata()?.is_file() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    File::open(format!("/proc/self/fd/{}", place.as_raw_fd()))
 }
 
 /// By inode alone: file systems that lie on others tell different devices in different places.

@@ -3,7 +3,10 @@
 use super::name::demangled;
 
 /// Names longer than this are cut: they are shown to people.
-const MAX_NAME: usize = 4096;
+pub(super) const MAX_NAME: usize = 4096;
+
+/// Bytes of all names of a file. The largest programs have a tenth of that.
+const MAX_NAMES: usize = 1 << 28;
 
 /// Functions by address.
 #[derive(Debug, Default)]
@@ -39,6 +42,9 @@ impl SymbolsBuilder {
         }
         let name = &name[..name.len().min(MAX_NAME)];
         let Ok(at) = u32::try_from(self.symbols.names.len()) else { return };
+        if self.symbols.names.len() > MAX_NAMES {
+            return;
+        }
         self.symbols.names.extend_from_slice(name);
         let end = start.saturating_add(size);
         self.symbols.functions.push(Function { start, end, name: (at, name.len() as u32) });

@@ -149,6 +149,7 @@ impl Node {
         let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
+            self.count_again(&members);
         }
         self.complete(&mut resumes, &[], &members);
         self.is_below_changed = true;

@@ -228,6 +228,8 @@ impl Log {
         if is_scattered(packet) {
             let known = &mut self.packets[(sequence - self.start) as usize];
             self.bytes = self.bytes - known.size() + packet.size();
+            // A filter may have failed on it the first time.
+            self.scattered += usize::from(!is_scattered(known));
             known.clone_from(packet);
             self.repeated.insert(sequence);
         }

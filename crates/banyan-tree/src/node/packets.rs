@@ -104,11 +104,11 @@ impl Node {
             return Err(SendError::Full);
         }
         let sequence = known.log.next();
-        self.await_newcomers(stream);
         let packet = self.descend(stream, sequence, packet);
         if let Packet::Failed { cause, .. } = packet {
             return Err(TransformationError(cause.to_string()).into());
         }
+        self.await_newcomers(stream);
         let Some(log) = self.log_mut(stream) else { return Err(SendError::NoStream(stream)) };
         log.append(packet);
         self.pump_down(stream);

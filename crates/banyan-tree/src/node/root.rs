@@ -209,11 +209,17 @@ impl Node {
         }
         root.present = root.present.difference(&members);
         root.is_changed = true;
-        for records in self.streams.values_mut().filter_map(|stream| stream.records.as_mut()) {
-            records.begin_again(&members);
-        }
         self.report(Report::Lost(members));
         self.expect();
+    }
+
+    /// At the front-end: whoever these members are now, they number the records of streams without waves from 0.
+    pub(super) fn count_again(&mut self, members: &RankSet) {
+        if self.root.is_some() {
+            for records in self.streams.values_mut().filter_map(|stream| stream.records.as_mut()) {
+                records.begin_again(members);
+            }
+        }
     }
 
     /// At the front-end: the members that are there, or may come back.

@@ -399,6 +399,10 @@ impl Node {
             // It joined late, or was given up: waves before this one are over.
             stream.sent = until;
             stream.is_participating = false;
+            if stream.caution != Caution::None {
+                // Only now does it know where it is.
+                stream.caution = Caution::Unknown;
+            }
         }
         for link in stream.log.children().collect::<Vec<_>>() {
             self.send(link, Message::Acknowledge { stream: id, until });
