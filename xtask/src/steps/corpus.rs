@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::cross::{ARCHITECTURES, Architecture};
-use super::{Job, Tools, cargo};
+use super::{EVERYTHING, Job, Tools, cargo};
 use crate::manifest;
 use crate::report::Problem;
 
@@ -38,7 +38,11 @@ impl Party {
 
     fn corpus(&self, tools: &Tools<'_>) -> Result<Command, Problem> {
         let mut command = match self {
-            Party::Native => cargo(RUN),
+            Party::Native => {
+                // With the features of step `tests`, which has built what it needs.
+                tools.run(cargo(["build", "--example", "corpus"]).args(EVERYTHING))?;
+                return Ok(Command::new(tools.root.join("target/debug/examples/corpus")));
+            }
             Party::NativeWithoutJit => {
                 let mut command = cargo(RUN);
                 command.args(manifest::without_jit(tools.root));
