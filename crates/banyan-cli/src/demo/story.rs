@@ -8,6 +8,8 @@ use banyan_stack::{Frame, Report, StackTree, TextOptions, text};
 use banyan_tree::NodeId;
 use serde_json::{Value, json};
 
+use crate::paint::{Paint, Style};
+
 use super::acts::{Grown, Healed, Hung, Reduced, Tree};
 
 /// What was done, as commands.
@@ -24,22 +26,22 @@ const COMMANDS: [(&str, &str); 6] = [
 const MODULE: &str = "demo::member::";
 
 pub(super) struct Story {
-    color: bool,
+    paint: Paint,
     acts: u32,
 }
 
 impl Story {
     pub(super) fn new(color: bool) -> Story {
-        Story { color, acts: 0 }
-    }
-
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+        Story { paint: Paint(color), acts: 0 }
     }
 
     fn heading(&mut self, text: &str) -> String {
         self.acts += 1;
-        format!("\n{} {}\n\n", self.paint("1;32", &format!("{}.", self.acts)), self.paint("1", text))
+        format!(
+            "\n{} {}\n\n",
+            self.paint.text(Style::Good, format!("{}.", self.acts)),
+            self.paint.text(Style::Title, text)
+        )
     }
 
     pub(super) fn opening(&self) -> String {
@@ -56,11 +58,11 @@ impl Story {
     pub(super) fn hung(&mut self, hung: &Hung) -> String {
         let title = format!("They run a job, and it hangs. All their stacks as one, in {}", shown(hung.took));
         let mut story = self.heading(&title);
-        let options = TextOptions { color: self.color, times: true };
+        let options = TextOptions { color: self.paint.0, times: true };
         for line in text(&of_the_job(&hung.report), options).lines() {
             let _ = writeln!(story, "{}", if line.is_empty() { String::new() } else { format!("   {line}") });
         }
-        let who = self.paint("1;33", &format!("rank {}", hung.suspects));
+        let who = self.paint.text(Style::Warning, format!("rank {}", hung.suspects));
         let _ = writeln!(story, "\n   The one to look at is {who}: everybody else waits for it.");
         story
     }
@@ -89,7 +91,7 @@ impl Story {
         let _ = writeln!(
             story,
             "   ranks {} lost their agent and found others:\n",
-            self.paint("1;33", &healed.orphans.to_string())
+            self.paint.text(Style::Warning, &healed.orphans)
         );
         story += &self.tree(&healed.tree, &healed.orphans);
         let sign = if healed.emitted == healed.delivered { "=" } else { "≠" };
@@ -98,9 +100,9 @@ impl Story {
             "\n   {} waves, none lost, none twice, everyone in each; the longest pause was {}\n   {}",
             grouped(healed.waves),
             shown(healed.pause),
-            self.paint(
-                "1;32",
-                &format!("{} records emitted {sign} {} delivered", grouped(healed.emitted), grouped(healed.delivered))
+            self.paint.text(
+                Style::Good,
+                format!("{} records emitted {sign} {} delivered", grouped(healed.emitted), grouped(healed.delivered))
             ),
         );
         story
@@ -113,7 +115,12 @@ impl Story {
         };
         let mut story = self.heading(&title);
         for (command, what) in COMMANDS {
-            let _ = writeln!(story, "   {}{}  {what}", self.paint("1", command), " ".repeat(40 - command.len()));
+            let _ = writeln!(
+                story,
+                "   {}{}  {what}",
+                self.paint.text(Style::Label, command),
+                " ".repeat(40 - command.len())
+            );
         }
         story
     }
@@ -128,7 +135,7 @@ impl Story {
             let old = ranks.difference(marked).to_string();
             let new = ranks.intersection(marked).to_string();
             let comma = if old.is_empty() || new.is_empty() { "" } else { " and " };
-            let new = if new.is_empty() { new } else { self.paint("1;33", &new) };
+            let new = if new.is_empty() { new } else { self.paint.text(Style::Warning, &new) };
             let _ = writeln!(story, "   {branch} {name:<8} ranks {old}{comma}{new}");
         }
         story

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::status;
 pub(crate) use groups::check as check_groups;
 pub(crate) use named::NamedHosts;
+pub(crate) use slurm::nodes_of_job;
 
 /// The variable with the hosts of a Slurm allocation.
 const ALLOCATION: &str = "SLURM_JOB_NODELIST";

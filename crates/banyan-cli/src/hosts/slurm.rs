@@ -27,12 +27,16 @@ pub(super) fn partition(name: &str) -> Result<Definition, String> {
 
 /// The nodes of a job.
 pub(super) fn job(id: &str) -> Result<Definition, String> {
-    let mut squeue = Command::new("squeue");
-    let hosts = nodes(squeue.args(["--noheader", "--format=%N", &format!("--jobs={id}")]))?;
+    let hosts = nodes_of_job(id)?;
     if hosts.is_empty() {
         return Err(format!("Slurm has no nodes for a job {id}; look at: squeue"));
     }
     Ok(Definition { hosts, place: String::new(), source: None })
+}
+
+/// The nodes of a job as a set of hosts; empty if it has none.
+pub(crate) fn nodes_of_job(id: &str) -> Result<String, String> {
+    nodes(Command::new("squeue").args(["--noheader", "--format=%N", &format!("--jobs={id}")]))
 }
 
 /// One node list a line.

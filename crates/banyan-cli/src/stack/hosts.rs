@@ -2,7 +2,6 @@
 //!
 //! First all hosts say which processes they have, so that each gets a rank of its own; then all look at once.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
@@ -14,9 +13,8 @@ use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wav
 use super::Stack;
 use super::merge::{STACKS, filters};
 use super::message::{self, FIND, Order, TAKE, Text};
-use crate::ask::ask;
 use crate::failure::{Failure, warn};
-use crate::hosts::launch_status;
+use crate::hosts::{launch_status, nodes_of_job};
 use crate::status;
 
 /// The program on every host: whatever the agent there is.
@@ -24,9 +22,6 @@ const SAME_PROGRAM: &str = "/proc/self/exe";
 
 /// How long all may take, unless the user says something else.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Slurm's controller may be busy, but not for ever.
-const SLURM_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often to see whether anybody is left while waiting.
 const LOOK_AROUND: Duration = Duration::from_millis(200);
@@ -58,8 +53,7 @@ fn hosts_of_job(job: &str) -> Result<Option<HostSet>, Failure> {
     if !is_slurm_here() {
         return Ok(None);
     }
-    let mut squeue = Command::new("squeue");
-    let answer = ask(squeue.args(["--noheader", "--format=%N", "--jobs", job]), SLURM_PATIENCE);
+    let answer = nodes_of_job(job);
     let text = answer
         .map_err(|why| Failure::new(format!("the hosts of job {job} are not known: {why}; name them with -w")))?;
     let text = text.trim();
