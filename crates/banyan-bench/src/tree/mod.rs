@@ -39,6 +39,10 @@ pub const QUICK_SHAPES: [&str; 2] = ["1x16", "4x16"];
 /// Waves are first measured by so many: with few the time is that of their way, not of their number.
 const WAVES: u64 = 1000;
 
+/// Arrays that every member sends or gets first: more than may be under way at once, so that all memory for them is there
+/// when the measurement begins. Pages that are touched for the first time cost more than all the rest.
+const ARRAYS: u64 = 8;
+
 /// Waves flow for about so long while an agent is killed: longer than any pause that there should be. There are also many
 /// times more of them than can be under way when that happens.
 const RECOVERY: Duration = Duration::from_millis(1500);
@@ -119,8 +123,8 @@ fn measure(plan: &TreePlan, shape: &Shape, system: System, samples: &mut Samples
             Op::Instantiate => took.as_secs_f64() * 1e3,
             Op::RoundTrip => 1e6 * fill(within, 1, |count| Ok(median_of(tree.round_trips(count)?) * count as u32))?,
             Op::Waves => 1.0 / fill(within, WAVES, |count| tree.waves(count))?,
-            Op::ArraySum => bytes / 1e9 / fill(within, 1, |count| tree.array_sums(count))?,
-            Op::Broadcast => bytes / 1e9 / fill(within, 1, |count| tree.broadcasts(count))?,
+            Op::ArraySum => bytes / 1e9 / fill(within, ARRAYS, |count| tree.array_sums(count))?,
+            Op::Broadcast => bytes / 1e9 / fill(within, ARRAYS, |count| tree.broadcasts(count))?,
             // These want a tree that nobody has used, or leave one that nobody can.
             Op::Recovery | Op::Memory => continue,
         };
