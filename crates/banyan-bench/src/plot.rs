@@ -39,9 +39,15 @@ const COLOURS: [&str; 10] =
 
 /// Draws the lines. The legend has their order at the right end, from above.
 pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
+    svg_with_intervals(axes, series, &[])
+}
+
+/// Draws the lines, and for each of them intervals (x, low, high), as far as there are any.
+pub fn svg_with_intervals(axes: Axes<'_>, series: &[Series], intervals: &[Vec<(f64, f64, f64)>]) -> String {
     let points = || series.iter().flat_map(|series| series.points.iter().copied());
     let x = Scale::close(points().map(|(x, _)| x), LEFT, RIGHT);
-    let y = Scale::decades_around(points().map(|(_, y)| y), BOTTOM, TOP);
+    let ends = || intervals.iter().flatten().flat_map(|(_, low, high)| [*low, *high]);
+    let y = Scale::decades_around(points().map(|(_, y)| y).chain(ends()), BOTTOM, TOP);
     let mut out = head(axes, series);
     for decade in x.decades() {
         let at = x.place(decade);
@@ -59,6 +65,9 @@ pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
     for (place, index) in order.into_iter().enumerate() {
         let pen = Pen { colour: COLOURS[index % COLOURS.len()], dashed: index >= COLOURS.len() };
         draw(&mut out, &series[index], pen, (&x, &y));
+        for interval in intervals.get(index).into_iter().flatten() {
+            whisker(&mut out, *interval, pen, (&x, &y));
+        }
         legend(&mut out, &series[index].name, pen, place);
     }
     out + "</svg>\n"
@@ -131,6 +140,13 @@ fn draw(out: &mut String, series: &Series, pen: Pen, (x, y): (&Scale, &Scale)) {
         let (cx, cy) = (x.place(*px), y.place(*py));
         let _ = writeln!(out, r#"<circle fill="{}" cx="{cx:.1}" cy="{cy:.1}" r="3.5"/>"#, pen.colour);
     }
+}
+
+fn whisker(out: &mut String, (at, low, high): (f64, f64, f64), pen: Pen, (x, y): (&Scale, &Scale)) {
+    let (at, low, high) = (x.place(at), y.place(low), y.place(high));
+    let (left, right) = (at - 4.0, at + 4.0);
+    let path = format!("M{left:.1} {low:.1}H{right:.1}M{at:.1} {low:.1}V{high:.1}M{left:.1} {high:.1}H{right:.1}");
+    let _ = writeln!(out, r#"<path fill="none" stroke="{}" stroke-width="1.5" d="{path}"/>"#, pen.colour);
 }
 
 fn legend(out: &mut String, name: &str, pen: Pen, place: usize) {

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::Summary;
-use crate::plot::{Axes, Series, svg};
+use crate::plot::{Axes, Series, svg_with_intervals};
 
 /// Values that lie further apart than this are drawn on a logarithmic axis; others from zero.
 const FAR: f64 = 12.0;
 
 /// Room for one letter of a label, for a line of the picture, and for the axis.
-const LETTER: f64 = 7.0;
+const LETTER: f64 = 8.2;
 const LINE: f64 = 24.0;
 const AXIS: f64 = 520.0;
 const TOP: f64 = 44.0;
@@ -37,36 +37,53 @@ pub(super) fn varied(group: &[&Summary]) -> BTreeSet<String> {
 /// The values of one operation of one bench in one unit.
 pub(super) fn draw(title: &str, group: &[&Summary]) -> String {
     let varied = varied(group);
-    let drawn = lines(group, &varied).map(|(x, series)| {
-        let axes = Axes { title, x: &x, y: &group[0].key.unit };
-        svg(axes, &series)
-    });
-    drawn.unwrap_or_else(|| dots(title, group, &varied))
+    match Lines::of(group, &varied) {
+        Some(lines) => {
+            let axes = Axes { title, x: &lines.x, y: &group[0].key.unit };
+            svg_with_intervals(axes, &lines.series, &lines.intervals)
+        }
+        None => dots(title, group, &varied),
+    }
 }
 
-/// Lines over the parameter with the most numbers, if there are lines: each with two points at least.
-fn lines(group: &[&Summary], varied: &BTreeSet<String>) -> Option<(String, Vec<Series>)> {
-    let number = |summary: &Summary, name: &str| -> Option<f64> {
-        parameters(summary).get(name)?.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite())
-    };
-    let distinct = |name: &str| -> usize {
-        let numbers: Option<BTreeSet<u64>> =
-            group.iter().map(|summary| Some(number(summary, name)?.to_bits())).collect();
-        numbers.map_or(0, |numbers| numbers.len())
-    };
-    let x = varied.iter().max_by_key(|name| distinct(name)).filter(|name| distinct(name) > 1)?;
-    let mut series: Vec<Series> = Vec::new();
-    for summary in group {
-        let name = label(summary, varied, Some(x));
-        let point = (number(summary, x)?, summary.median);
-        match series.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.points.push(point),
-            None => series.push(Series { name, points: vec![point] }),
+/// Lines over the parameter with the most numbers.
+struct Lines {
+    x: String,
+    series: Vec<Series>,
+    /// Of each series: where, from, to.
+    intervals: Vec<Vec<(f64, f64, f64)>>,
+}
+
+impl Lines {
+    /// If there are any: one with two points at least, and all of positive values.
+    fn of(group: &[&Summary], varied: &BTreeSet<String>) -> Option<Lines> {
+        let number = |summary: &Summary, name: &str| -> Option<f64> {
+            parameters(summary).get(name)?.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite())
+        };
+        let distinct = |name: &str| -> usize {
+            let numbers: Option<BTreeSet<u64>> =
+                group.iter().map(|summary| Some(number(summary, name)?.to_bits())).collect();
+            numbers.map_or(0, |numbers| numbers.len())
+        };
+        let x = varied.iter().max_by_key(|name| distinct(name)).filter(|name| distinct(name) > 1)?;
+        let mut lines: BTreeMap<String, Vec<(f64, &Summary)>> = BTreeMap::new();
+        for summary in group {
+            lines.entry(label(summary, varied, Some(x))).or_default().push((number(summary, x)?, summary));
         }
+        let is_positive = group.iter().all(|summary| summary.values.iter().all(|value| *value > 0.0));
+        if !is_positive || lines.values().all(|points| points.len() < 2) {
+            return None;
+        }
+        let mut drawn = Lines { x: x.clone(), series: Vec::new(), intervals: Vec::new() };
+        for (name, mut points) in lines {
+            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            let interval = |(x, summary): &(f64, &Summary)| summary.interval.map(|at| (*x, at.low, at.high));
+            drawn.intervals.push(points.iter().filter_map(interval).collect());
+            let points = points.iter().map(|(x, summary)| (*x, summary.median)).collect();
+            drawn.series.push(Series { name, points });
+        }
+        Some(drawn)
     }
-    series.iter_mut().for_each(|series| series.points.sort_by(|one, other| one.0.total_cmp(&other.0)));
-    let positive = series.iter().flat_map(|series| &series.points).all(|point| point.1 > 0.0);
-    (positive && series.iter().any(|series| series.points.len() > 1)).then(|| (x.clone(), series))
 }
 
 /// The system, and what tells it from others of the same.

@@ -147,8 +147,8 @@ fn section(group: &[&Summary]) -> String {
     } else {
         format!("<p class=\"dim\">With {}.</p>\n", escape(&same.join(" ")))
     };
-    let title = format!("{}, {}", key.op, key.unit);
-    let mut out = format!("<h3>{}</h3>\n{same}<div class=\"wide\">{}</div>\n", escape(&title), draw(&title, group));
+    let picture = draw(&format!("median and interval, {}", key.unit), group);
+    let mut out = format!("<h3>{}</h3>\n{same}<div class=\"wide\">{picture}</div>\n", escape(&key.op));
     let _ = writeln!(
         out,
         "<div class=\"wide\"><table><tr><th>value</th><th class=\"number\">runs</th><th class=\"number\">median, {}</th>\
@@ -244,7 +244,7 @@ fn commands(study: &Study<'_>) -> String {
         let mark = if run.error().is_some() { " <span class=\"bad\">failed</span>" } else { "" };
         let _ = writeln!(
             out,
-            "<tr><td>{}{mark}</td><td>{}</td><td>{}</td><td class=\"number\">{:.1}</td><td class=\"number\">{:.2}, {:.2}</td>\
+            "<tr><td class=\"number\">{}{mark}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.1}</td><td class=\"number\">{:.2}, {:.2}</td>\
              <td><code>{}</code></td></tr>",
             run.run,
             run.repetition,

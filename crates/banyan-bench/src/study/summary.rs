@@ -90,6 +90,8 @@ pub fn amount(value: f64) -> String {
         size if size >= 100.0 => 1,
         size if size >= 10.0 => 2,
         size if size >= 0.1 => 3,
+        size if size >= 0.01 => 4,
+        size if size >= 0.001 => 5,
         _ => return format!("{value:.3e}"),
     };
     format!("{value:.decimals$}")
@@ -112,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn amounts_have_four_digits() {
-        let shown: Vec<String> = [0.0, 0.01234, 1.23456, 12.3456, 123.456, 123_456.7].map(amount).into();
-        assert_eq!(shown, ["0", "1.234e-2", "1.235", "12.35", "123.5", "123457"]);
+    fn amounts_have_three_digits_or_four() {
+        let shown: Vec<String> = [0.0, 0.000_123_4, 0.012_34, 1.23456, 12.3456, 123.456, 123_456.7].map(amount).into();
+        assert_eq!(shown, ["0", "1.234e-4", "0.0123", "1.235", "12.35", "123.5", "123457"]);
     }
 }

@@ -25,6 +25,7 @@ const SIGNALLED: i32 = 128;
 
 /// Does what is left of a study.
 pub(super) fn run(plan: &Plan, schedule: &Schedule, path: &Path, retry: bool, json: bool) -> Outcome {
+    let interruption = Interruption::watch().map_err(|error| Failure::system("signals", &error))?;
     let directory = Directory::open(path, plan, schedule)?;
     let mut done = finished(path, schedule)?;
     if retry {
@@ -32,8 +33,9 @@ pub(super) fn run(plan: &Plan, schedule: &Schedule, path: &Path, retry: bool, js
     }
     let teller = Teller { json, count: schedule.runs.len() };
     teller.begin(plan, path, &done)?;
-    warn_of_another_place(&done);
-    let interruption = Interruption::watch().map_err(|error| Failure::system("signals", &error))?;
+    if done.len() < schedule.runs.len() {
+        warn_of_another_place(&done);
+    }
     let mut signal = None;
     for planned in &schedule.runs {
         if done.contains_key(&planned.number) {
@@ -43,10 +45,10 @@ pub(super) fn run(plan: &Plan, schedule: &Schedule, path: &Path, retry: bool, js
         if signal.is_some() {
             break;
         }
-        match one(planned, plan.deadline, &directory, &interruption, &teller)? {
+        match one(planned, (done.len() + 1, teller.count), plan.deadline, &directory, &interruption)? {
             Ended::Over(run) => {
                 directory.keep(&run)?;
-                teller.run(planned, &run)?;
+                teller.run(planned, &run, done.len() + 1)?;
                 done.insert(planned.number, *run);
             }
             Ended::Interrupted(number) => {
@@ -59,26 +61,25 @@ pub(super) fn run(plan: &Plan, schedule: &Schedule, path: &Path, retry: bool, js
     let results = directory.publish(plan, schedule.runs.len(), &runs)?;
     teller.end(&results, path)?;
     if let Some(signal) = signal {
-        warn(format_args!("interrupted; the same command goes on with run {} of {}", runs.len() + 1, teller.count));
+        warn(format_args!("interrupted with {} of {} runs done; the same command goes on", runs.len(), teller.count));
         return Ok(ExitCode::from((SIGNALLED + signal) as u8));
     }
     Ok(if results.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(status::MEMBER_FAILED) })
 }
 
-/// One run, with a line about it on a terminal.
+/// One run, with a line about it on a terminal: the how-manieth of how many.
 fn one(
     planned: &Planned,
+    (place, count): (usize, usize),
     deadline: Duration,
     directory: &Directory,
     interruption: &Interruption,
-    teller: &Teller,
 ) -> Result<Ended, Failure> {
     let is_watched = std::io::stderr().is_terminal() && !speech::is_quiet();
     let mut progress = Progress::new();
-    let count = teller.count;
     let mut tick = |took: Duration| {
-        let (number, seconds) = (planned.number, took.as_secs());
-        progress.tell(|| format!("run {number} of {count}, {seconds} s: {}", planned.told()));
+        let seconds = took.as_secs();
+        progress.tell(|| format!("{place} of {count}, {seconds} s: {}", planned.told()));
     };
     execute(planned, deadline, directory, interruption, is_watched.then_some(&mut tick))
 }
@@ -120,15 +121,15 @@ impl Teller {
         self.say(event, if speech::is_quiet() { String::new() } else { text })
     }
 
-    fn run(&self, planned: &Planned, run: &Run) -> Result<(), Failure> {
-        let what =
-            format!("run {} of {}: {}, repetition {}", planned.number, self.count, planned.told(), planned.repetition);
+    fn run(&self, planned: &Planned, run: &Run, done: usize) -> Result<(), Failure> {
+        let (count, number, repetition) = (self.count, planned.number, planned.repetition);
+        let what = format!("{done} of {count}: run {number}, {}, repetition {repetition}", planned.told());
         let ended = match run.error() {
             None => format!("{:.1} s", run.seconds),
             Some(error) => format!("failed: {error}"),
         };
         let event = json!({
-            "event": "run", "run": run.run, "of": self.count, "bench": run.bench, "repetition": run.repetition,
+            "event": "run", "run": run.run, "done": done, "runs": self.count, "bench": run.bench, "repetition": run.repetition,
             "parameters": run.parameters, "seconds": run.seconds, "error": run.error(), "command": run.command,
         });
         self.say(event, if speech::is_quiet() { String::new() } else { format!("{what}: {ended}") })

@@ -61,3 +61,48 @@ pub(super) fn told(seconds: f64) -> String {
         seconds => format!("{:.1} h", seconds / 3600.0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use banyan_bench::Environment;
+    use banyan_bench::study::Outcome;
+
+    use super::super::plan::tests::read;
+    use super::super::schedule::Schedule;
+    use super::*;
+
+    fn over(planned: &Planned, seconds: f64, outcome: Outcome) -> (u32, Run) {
+        let run = Run {
+            run: planned.number,
+            bench: planned.bench.clone(),
+            repetition: planned.repetition,
+            parameters: planned.parameters.clone(),
+            command: Vec::new(),
+            began: String::new(),
+            seconds,
+            environment: Environment::observe(),
+            outcome,
+        };
+        (planned.number, run)
+    }
+
+    #[test]
+    fn earlier_runs_say_how_long_the_same_will_take() {
+        let text = "[study]\nrepetitions = 3\n[[bench]]\nbench = \"tree\"\nshape = [\"1x2\", \"2x2\"]\n";
+        let runs = Schedule::of(&read(text).unwrap()).runs;
+        let guessed = estimate(&runs, &BTreeMap::new());
+        assert_eq!((guessed.seconds, guessed.is_measured), (6.0 * 7.0 * 10.0, false));
+        let well = || Outcome::Output(serde_json::Value::Null);
+        let mut finished: BTreeMap<u32, Run> = [over(&runs[0], 2.0, well()), over(&runs[2], 4.0, well())].into();
+        assert!(!estimate(&runs, &finished).is_measured, "nothing is known of 2x2");
+        finished.extend([over(&runs[1], 5.0, well())]);
+        assert_eq!(estimate(&runs, &finished), Estimate { seconds: 3.0 + 5.0 + 5.0, is_measured: true });
+        finished.extend([over(&runs[3], 900.0, Outcome::Error("late".into()))]);
+        assert_eq!(estimate(&runs, &finished).seconds, 3.0 + 5.0, "what failed says nothing");
+    }
+
+    #[test]
+    fn durations_are_told_in_a_fitting_unit() {
+        assert_eq!([12.3, 600.0, 9000.0].map(told), ["12 s", "10 min", "2.5 h"]);
+    }
+}
