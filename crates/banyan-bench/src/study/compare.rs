@@ -172,7 +172,8 @@ impl Comparison {
         } else {
             format!("; of so many, about {:.0} would differ by chance", self.values.len() as f64 * 0.05)
         };
-        format!("{} values: {told}{by_chance}\n", self.values.len())
+        let values = if self.values.len() == 1 { "value" } else { "values" };
+        format!("{} {values}: {told}{by_chance}\n", self.values.len())
     }
 }
 
@@ -233,7 +234,7 @@ pub(super) mod tests {
         assert!(interval.low < ratio && ratio < interval.high && interval.low > 1.1 && interval.high < 1.4, "{line:?}");
         assert_eq!((line.old.median, line.new.median, line.new.runs), (10.1, 12.2, 5));
         let table = comparison.table();
-        assert!(table.contains("slower") && table.ends_with("1 values: 1 slower\n"), "{table}");
+        assert!(table.contains("slower") && table.ends_with("1 value: 1 slower\n"), "{table}");
     }
 
     #[test]

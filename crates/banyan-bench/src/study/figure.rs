@@ -76,12 +76,6 @@ struct Row {
 }
 
 impl Figure {
-    /// The parameters as one text, in the order of their names: `members=64 shape=4x16`.
-    pub fn parameters_text(&self) -> String {
-        let words: Vec<String> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        words.join(" ")
-    }
-
     fn row(&self) -> Row {
         Row {
             study: self.study.clone(),
@@ -89,12 +83,18 @@ impl Figure {
             bench: self.bench.clone(),
             system: self.system.clone(),
             op: self.op.clone(),
-            parameters: self.parameters_text(),
+            parameters: one_text(&self.parameters),
             value: self.value,
             unit: self.unit.clone(),
             repetition: self.repetition,
         }
     }
+}
+
+/// Parameters as one text, in the order of their names: `members=64 shape=4x16`.
+pub(super) fn one_text(parameters: &BTreeMap<String, String>) -> String {
+    let words: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    words.join(" ")
 }
 
 impl Results {

@@ -21,17 +21,13 @@ const BELOW: f64 = 52.0;
 /// Colours by system, as in plots of lines.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// The parameters of a key, split again.
-pub(super) fn parameters(summary: &Summary) -> BTreeMap<&str, &str> {
-    summary.key.parameters.split(' ').filter_map(|word| word.split_once('=')).collect()
-}
-
 /// Parameters that are not the same in all of these.
 pub(super) fn varied(group: &[&Summary]) -> BTreeSet<String> {
-    let all: Vec<BTreeMap<&str, &str>> = group.iter().map(|summary| parameters(summary)).collect();
-    let names: BTreeSet<&str> = all.iter().flat_map(|parameters| parameters.keys().copied()).collect();
-    let is_varied = |name: &&str| all.iter().any(|parameters| parameters.get(name) != all[0].get(name));
-    names.into_iter().filter(is_varied).map(str::to_owned).collect()
+    let all = || group.iter().map(|summary| &summary.key.parameters);
+    let names: BTreeSet<&String> = all().flat_map(BTreeMap::keys).collect();
+    let is_varied =
+        |name: &&String| all().any(|parameters| parameters.get(*name) != group[0].key.parameters.get(*name));
+    names.into_iter().filter(is_varied).cloned().collect()
 }
 
 /// The values of one operation of one bench in one unit.
@@ -58,7 +54,7 @@ impl Lines {
     /// If there are any: one with two points at least, and all of positive values.
     fn of(group: &[&Summary], varied: &BTreeSet<String>) -> Option<Lines> {
         let number = |summary: &Summary, name: &str| -> Option<f64> {
-            parameters(summary).get(name)?.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite())
+            summary.key.parameters.get(name)?.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite())
         };
         let distinct = |name: &str| -> usize {
             let numbers: Option<BTreeSet<u64>> =
@@ -88,8 +84,8 @@ impl Lines {
 
 /// The system, and what tells it from others of the same.
 pub(super) fn label(summary: &Summary, varied: &BTreeSet<String>, without: Option<&str>) -> String {
-    let told = parameters(summary);
-    let told = told.iter().filter(|(name, _)| varied.contains(**name) && Some(**name) != without);
+    let told = summary.key.parameters.iter();
+    let told = told.filter(|(name, _)| varied.contains(*name) && Some(name.as_str()) != without);
     let words: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
     format!("{} {}", summary.key.system, words.join(" ")).trim_end().to_owned()
 }

@@ -4,7 +4,8 @@
 
 use std::fmt::Write as _;
 
-use super::picture::{draw, escape, label, parameters, varied};
+use super::figure::one_text;
+use super::picture::{draw, escape, label, varied};
 use super::run::shell;
 use super::{CONFIDENCE, Interval, Results, Run, Summary, amount, summarize};
 
@@ -137,15 +138,12 @@ fn contents(groups: &[Vec<&Summary>]) -> String {
 fn section(group: &[&Summary]) -> String {
     let key = &group[0].key;
     let varied = varied(group);
-    let same: Vec<String> = parameters(group[0])
-        .iter()
-        .filter(|(name, _)| !varied.contains(**name))
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let mut same = key.parameters.clone();
+    same.retain(|name, _| !varied.contains(name));
     let same = if same.is_empty() {
         String::new()
     } else {
-        format!("<p class=\"dim\">With {}.</p>\n", escape(&same.join(" ")))
+        format!("<p class=\"dim\">With {}.</p>\n", escape(&one_text(&same)))
     };
     let picture = draw(&format!("median and interval, {}", key.unit), group);
     let mut out = format!("<h3>{}</h3>\n{same}<div class=\"wide\">{picture}</div>\n", escape(&key.op));

@@ -142,6 +142,7 @@ fn quoted(word: &str) -> String {
 pub(super) mod tests {
     use serde_json::json;
 
+    use super::super::figure::one_text;
     use super::*;
 
     /// A run of a bench of trees that ended like this.
@@ -198,7 +199,7 @@ pub(super) mod tests {
         for (row, (value, unit, parameters)) in rows {
             let figure = figures_of(row).unwrap().remove(0);
             assert_eq!((figure.value, &*figure.unit), (value, unit));
-            assert_eq!((figure.parameters_text(), figure.run, figure.repetition), (parameters.to_owned(), 7, 2));
+            assert_eq!((one_text(&figure.parameters), figure.run, figure.repetition), (parameters.to_owned(), 7, 2));
         }
     }
 

@@ -1,9 +1,11 @@
 //! The figures of all repetitions of one thing, as a median with its interval.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::Serialize;
 
+use super::figure::one_text;
 use super::{Figure, Interval, median, median_interval};
 
 /// What a figure is a figure of: the same in every repetition, and in every study.
@@ -16,7 +18,7 @@ pub struct Key {
     /// By whom.
     pub system: String,
     /// With what.
-    pub parameters: String,
+    pub parameters: BTreeMap<String, String>,
     /// What is counted.
     pub unit: String,
 }
@@ -42,7 +44,7 @@ impl Key {
             bench: figure.bench.clone(),
             op: figure.op.clone(),
             system: figure.system.clone(),
-            parameters: figure.parameters_text(),
+            parameters: figure.parameters.clone(),
             unit: figure.unit.clone(),
         }
     }
@@ -60,13 +62,13 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {} {}", self.bench, self.op, self.system, self.parameters)
+        write!(f, "{} {} {} {}", self.bench, self.op, self.system, one_text(&self.parameters))
     }
 }
 
 /// The figures by their keys, in the order in which the keys come first.
 pub fn summarize(figures: &[Figure]) -> Vec<Summary> {
-    let mut places = std::collections::HashMap::new();
+    let mut places = HashMap::new();
     let mut groups: Vec<(Key, Vec<f64>)> = Vec::new();
     for figure in figures.iter().filter(|figure| figure.value.is_finite()) {
         let key = Key::of(figure);

@@ -93,8 +93,9 @@ impl Running {
 
     /// Waits for an event of this kind.
     fn wait_for(&mut self, kind: &str) -> Value {
-        let events = self.events.by_ref().map(|line| serde_json::from_str(&line.expect("a line")).expect("an event"));
-        events.filter(|event: &Value| event["event"] == kind).next().unwrap_or_else(|| panic!("no event {kind}"))
+        let mut events =
+            self.events.by_ref().map(|line| serde_json::from_str(&line.expect("a line")).expect("an event"));
+        events.find(|event: &Value| event["event"] == kind).unwrap_or_else(|| panic!("no event {kind}"))
     }
 
     fn signal(&self, signal: Signal) {
@@ -205,6 +206,9 @@ fn a_changed_plan_is_noticed_and_a_directory_of_others_left_alone() {
     assert_eq!(others.status, 2);
     assert!(others.err.contains("has files that are no study's; name another directory with --into"), "{}", others.err);
     assert_eq!(shop.files(), files, "nothing was made");
+    fs::create_dir(shop.path("cut")).expect("room");
+    shop.write("cut/.study.json.unfinished", "");
+    assert_eq!(shop.run(&["bench", "s/plan.toml", "--into", "cut", "-q"]).status, 1, "a study that was hardly begun");
 }
 
 #[test]
@@ -225,8 +229,13 @@ fn a_rehearsal_shows_the_commands_and_makes_nothing() {
 fn what_is_no_plan_is_refused_with_line_and_remedy() {
     let shop = Workshop::new();
     plan(&shop, "", "[[bench]]\nbench = \"tree\"\nshape = [\"1x2\",\n \"4x\"]\n");
+    shop.write("job.toml", "[[bench]]\nbench = \"launch\"\nslurm-nodes = \"{nodes}\"\n");
     for (arguments, says) in [
-        (&["bench", "plan.toml"][..], "banyan: plan.toml, line 7: invalid value '4x' for '--shape <AxB>'"),
+        (
+            &["bench", "job.toml"][..],
+            "banyan: {nodes} in the plan stands for the nodes of a job; start it with --submit",
+        ),
+        (&["bench", "plan.toml"], "banyan: plan.toml, line 7: invalid value '4x' for '--shape <AxB>'"),
         (&["bench", "tre"], "banyan: tre: no such file; give the plan of a study, or one of the benches: records"),
         (&["bench", "--dry-run"], "banyan: which study? Give its plan"),
         (&["bench", "plan.toml", "tree"], "banyan: a bench has its own options"),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::directory::{Directory, finished};
 use super::estimate::{estimate, told};
-use super::execute::{Ended, Interruption, command, execute, program};
+use super::execute::{Ended, Interruption, execute, nodes, program};
 use super::plan::Plan;
 use super::schedule::{Planned, Schedule};
 use super::shown;
@@ -25,6 +25,9 @@ const SIGNALLED: i32 = 128;
 
 /// Does what is left of a study.
 pub(super) fn run(plan: &Plan, schedule: &Schedule, path: &Path, retry: bool, json: bool) -> Outcome {
+    if schedule.wants_nodes() && nodes().is_none() {
+        return Err(Failure::usage("{nodes} in the plan stands for the nodes of a job; start it with --submit slurm"));
+    }
     let interruption = Interruption::watch().map_err(|error| Failure::system("signals", &error))?;
     let directory = Directory::open(path, plan, schedule)?;
     let mut done = finished(path, schedule)?;
@@ -116,7 +119,7 @@ impl Teller {
 
     fn begin(&self, plan: &Plan, path: &Path, done: &BTreeMap<u32, Run>) -> Result<(), Failure> {
         let there = if done.is_empty() { String::new() } else { format!(", {} of them are there already", done.len()) };
-        let text = format!("study {}: {} runs into {}{there}", plan.name, self.count, shown(path));
+        let text = format!("study {}: {} into {}{there}", plan.name, runs(self.count), shown(path));
         let event = json!({ "event": "begin", "study": plan.name, "directory": shown(path), "runs": self.count, "done": done.len() });
         self.say(event, if speech::is_quiet() { String::new() } else { text })
     }
@@ -155,9 +158,13 @@ impl Teller {
     }
 }
 
+fn runs(count: usize) -> String {
+    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
+}
+
 /// Shows what a study would do.
 pub(super) fn rehearse(plan: &Plan, schedule: &Schedule, path: &Path, json: bool) -> Outcome {
-    let program = program()?;
+    let (program, nodes) = (program()?, nodes());
     let done = finished(path, schedule)?;
     let left = estimate(&schedule.runs, &done);
     let most = plan.deadline.as_secs_f64() * (schedule.runs.len() - done.len()) as f64;
@@ -169,7 +176,7 @@ pub(super) fn rehearse(plan: &Plan, schedule: &Schedule, path: &Path, json: bool
             .map(|run| {
                 json!({
                     "run": run.number, "bench": run.bench, "repetition": run.repetition, "parameters": run.parameters,
-                    "command": command(&program, run), "done": done.contains_key(&run.number),
+                    "command": run.command(&program, nodes.as_deref()), "done": done.contains_key(&run.number),
                 })
             })
             .collect();
@@ -182,17 +189,20 @@ pub(super) fn rehearse(plan: &Plan, schedule: &Schedule, path: &Path, json: bool
         return Ok(ExitCode::SUCCESS);
     }
     let repetitions = plan.repetitions;
-    let configurations = plan.configurations.len();
+    let configurations = match plan.configurations.len() {
+        1 => "1 configuration".to_owned(),
+        count => format!("{count} configurations"),
+    };
     writeln!(
         out,
-        "study {}: {} runs ({configurations} configurations, {repetitions} times), into {}",
+        "study {}: {} ({configurations}, {repetitions} times), into {}",
         plan.name,
-        schedule.runs.len(),
+        runs(schedule.runs.len()),
         shown(path)
     )?;
     for run in &schedule.runs {
         let state = if done.contains_key(&run.number) { "done" } else { "" };
-        writeln!(out, "{:>5} {state:<4}  {}", run.number, shell(&command(&program, run)))?;
+        writeln!(out, "{:>5} {state:<4}  {}", run.number, shell(&run.command(&program, nodes.as_deref())))?;
     }
     let source = if left.is_measured { "as its earlier runs say" } else { "a guess" };
     writeln!(out, "to do: about {} ({source}), at most {} (its deadlines)", told(left.seconds), told(most))?;

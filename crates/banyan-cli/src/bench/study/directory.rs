@@ -11,6 +11,7 @@
 //! with the process that holds it, however that ends.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,12 @@ use crate::failure::{During, Failure, cause};
 
 /// Bytes of one run's file: what the largest bench prints fits a hundred times.
 pub(super) const MAX_RUN_BYTES: u64 = 64 << 20;
+
+/// Who works in a directory holds this.
+const LOCK: &str = ".lock";
+
+/// How files end that have not got their name yet.
+const UNFINISHED: &str = ".unfinished";
 
 /// A directory that this process alone works in.
 pub(super) struct Directory {
@@ -41,12 +48,15 @@ impl Directory {
         };
         made(path)?;
         let directory = Directory { path: path.to_owned(), _lock: lock(path)? };
+        // First of all, so that whatever comes next is known to be a study's.
         if !path.join("study.json").exists() {
-            made(&path.join("runs"))?;
-            directory.write("plan.toml", plan.text.as_bytes())?;
             let study = serde_json::json!({ "study": plan.name, "plan": schedule.hash });
             directory.write("study.json", format!("{study:#}\n").as_bytes())?;
         }
+        if !path.join("plan.toml").exists() {
+            directory.write("plan.toml", plan.text.as_bytes())?;
+        }
+        made(&path.join("runs"))?;
         directory.remove_unfinished()?;
         Ok(directory)
     }
@@ -59,7 +69,7 @@ impl Directory {
     /// Writes a file that has its name only when it is complete, and on the disk: a run may have taken an hour.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path.join(name);
-        let unfinished = path.with_file_name(format!(".{}.unfinished", name.rsplit('/').next().unwrap_or(name)));
+        let unfinished = path.with_file_name(format!(".{}{UNFINISHED}", name.rsplit('/').next().unwrap_or(name)));
         let written = File::create(&unfinished).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()?;
@@ -154,12 +164,11 @@ pub(super) fn read_up_to(file: &Path, most: u64) -> Result<Option<String>, Failu
 fn check(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
     let file = path.join("study.json");
     let Some(text) = read_up_to(&file, MAX_RUN_BYTES)? else {
+        // What a study leaves that was killed as it began.
+        let is_own = |name: &OsStr| name == LOCK || name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes());
         let is_empty = |path: &Path| {
-            fs::read_dir(path).map_or(true, |mut entries| {
-                entries.all(|entry| {
-                    entry.is_ok_and(|entry| [".lock", "runs", "plan.toml"].iter().any(|own| entry.file_name() == *own))
-                })
-            })
+            fs::read_dir(path)
+                .map_or(true, |mut all| all.all(|entry| entry.is_ok_and(|entry| is_own(&entry.file_name()))))
         };
         return if is_empty(path) {
             Ok(())
@@ -184,7 +193,7 @@ fn check(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
 }
 
 fn lock(path: &Path) -> Result<File, Failure> {
-    let file = path.join(".lock");
+    let file = path.join(LOCK);
     let open = OpenOptions::new().create(true).truncate(false).write(true).open(&file);
     let open = open.map_err(|error| Failure::system(shown(&file), &error))?;
     match flock(&open, FlockOperation::NonBlockingLockExclusive) {

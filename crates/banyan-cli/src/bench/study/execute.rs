@@ -25,6 +25,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::directory::{Directory, MAX_RUN_BYTES, read_up_to};
 use super::schedule::Planned;
 use crate::failure::Failure;
+use crate::hosts::ALLOCATION;
 use crate::speech;
 
 /// The variable that tells a bench the process id of the study it belongs to.
@@ -84,11 +85,9 @@ pub(super) fn end_with_the_study() {
     }
 }
 
-/// The program and the arguments of a run.
-pub(super) fn command(program: &Path, planned: &Planned) -> Vec<String> {
-    let mut words = vec![program.display().to_string(), "bench".to_owned()];
-    words.extend(planned.arguments.iter().cloned());
-    words
+/// The nodes of the job that this process runs in.
+pub(super) fn nodes() -> Option<String> {
+    env::var(ALLOCATION).ok().filter(|nodes| !nodes.is_empty())
 }
 
 /// Where this program is.
@@ -113,9 +112,9 @@ pub(super) fn execute(
     let file = |path: &Path| File::create(path).map_err(|error| Failure::system(path.display(), &error));
     let mut environment = Environment::observe();
     let (began, clock) = (speech::time(SystemTime::now()), Instant::now());
-    let child = Command::new(&program)
-        .arg("bench")
-        .args(&planned.arguments)
+    let command = planned.command(&program, nodes().as_deref());
+    let child = Command::new(&command[0])
+        .args(&command[1..])
         .env(STUDY, std::process::id().to_string())
         .stdin(Stdio::null())
         .stdout(file(&out)?)
@@ -124,6 +123,9 @@ pub(super) fn execute(
         .spawn();
     let mut child = child.map_err(|error| Failure::system(program.display(), &error))?;
     let waited = wait(&mut child, clock, deadline, interruption, tick);
+    if !matches!(waited, Ok(Waited::Ended(_))) {
+        cut_off(&mut child).map_err(|error| Failure::system(format_args!("run {}", planned.number), &error))?;
+    }
     let status = match waited.map_err(|error| Failure::system(format_args!("run {}", planned.number), &error))? {
         Waited::Interrupted(signal) => return Ok(Ended::Interrupted(signal)),
         Waited::Ended(status) => Some(status),
@@ -135,7 +137,7 @@ pub(super) fn execute(
         bench: planned.bench.clone(),
         repetition: planned.repetition,
         parameters: planned.parameters.clone(),
-        command: command(&program, planned),
+        command,
         began,
         seconds: clock.elapsed().as_secs_f64(),
         environment,
@@ -156,7 +158,14 @@ enum Waited {
     Interrupted(i32),
 }
 
-/// Waits for the end of a process, or sees to it.
+/// Ends a run, with the processes it has started.
+fn cut_off(child: &mut Child) -> io::Result<()> {
+    // It has not been waited for, so that the number is still its own. It may have ended by itself just now.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    child.wait().map(drop)
+}
+
+/// Waits until a process has ended, or should be ended.
 fn wait(
     child: &mut Child,
     clock: Instant,
@@ -164,21 +173,13 @@ fn wait(
     interruption: &Interruption,
     mut tick: Option<&mut dyn FnMut(Duration)>,
 ) -> io::Result<Waited> {
-    let id = Pid::from_child(child);
-    let ended = pidfd_open(id, PidfdFlags::empty())?;
-    let cut_off = |child: &mut Child| -> io::Result<()> {
-        // It has not been waited for, so that the number is still its own. It may have ended by itself just now.
-        let _ = kill_process_group(id, Signal::KILL);
-        child.wait().map(drop)
-    };
+    let ended = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     loop {
         if let Some(signal) = interruption.came() {
-            cut_off(child)?;
             return Ok(Waited::Interrupted(signal));
         }
         let left = deadline.saturating_sub(clock.elapsed());
         if left.is_zero() {
-            cut_off(child)?;
             return Ok(Waited::Late);
         }
         let pause = if tick.is_some() { left.min(TICK) } else { left };

@@ -63,7 +63,7 @@ struct StudyArguments {
     #[arg(long)]
     dry_run: bool,
     /// Run those once more that failed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "submit")]
     retry: bool,
     /// Compare two studies: directories, or their results.json
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["plan", "into", "dry_run", "retry", "submit"])]

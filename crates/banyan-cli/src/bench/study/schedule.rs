@@ -1,8 +1,12 @@
 //! The runs of a study, each with a number that it keeps, and the order in which they are done.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::plan::{Order, Plan};
+
+/// What stands in a plan for the nodes of the job that the study runs in.
+const NODES: &str = "{nodes}";
 
 /// A run that is to be done.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,9 +52,21 @@ impl Schedule {
         let hash = hash(&plan.name, &runs);
         Schedule { runs, hash }
     }
+
+    /// Whether it can only be run in a job.
+    pub(super) fn wants_nodes(&self) -> bool {
+        self.runs.iter().any(|run| run.arguments.iter().any(|word| word.contains(NODES)))
+    }
 }
 
 impl Planned {
+    /// The program and the arguments of the run, on the nodes of a job if it runs in one.
+    pub(super) fn command(&self, program: &Path, nodes: Option<&str>) -> Vec<String> {
+        let here = |word: &String| nodes.map_or_else(|| word.clone(), |nodes| word.replace(NODES, nodes));
+        let words = [program.display().to_string(), "bench".to_owned()].into_iter();
+        words.chain(self.arguments.iter().map(here)).collect()
+    }
+
     /// Its options as people write them.
     pub(super) fn told(&self) -> String {
         let words = self.arguments.iter().take_while(|word| *word != "--json" && *word != "--plot");
@@ -114,6 +130,17 @@ mod tests {
         assert_eq!(sorted, (1..=8).collect::<Vec<_>>(), "a repetition is over before the next begins");
         assert_ne!(first, sorted);
         assert_ne!(first, second.iter().map(|number| number - 8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_nodes_of_a_job_stand_in_the_command_and_not_in_the_plan() {
+        let text = "[[bench]]\nbench = \"launch\"\nslurm-nodes = \"{nodes}\"\n";
+        let schedule = Schedule::of(&read(text).unwrap());
+        let run = &schedule.runs[0];
+        assert!(schedule.wants_nodes() && !super::tests::schedule("", SHAPES).wants_nodes());
+        assert_eq!(run.parameters["slurm-nodes"], "{nodes}");
+        assert_eq!(run.command(Path::new("b"), None)[..5], ["b", "bench", "launch", "--slurm-nodes", "{nodes}"]);
+        assert_eq!(run.command(Path::new("b"), Some("h[1-2]"))[4], "h[1-2]");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Submission {
             "--exclusive".to_owned(),
             "--requeue".to_owned(),
             "--signal=B:TERM@60".to_owned(),
-            format!("--output={}", shell(&[shown(&directory.join("job-%j.out"))])),
+            format!("--output={}", shell(&[format!("{}/job-%j.out", shown(directory).replace('%', "%%"))])),
         ];
         lines.extend(self.time.iter().map(|time| format!("--time={time}")));
         lines.extend(self.partition.iter().map(|partition| format!("--partition={partition}")));
