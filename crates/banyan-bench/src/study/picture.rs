@@ -62,9 +62,11 @@ impl Lines {
             numbers.map_or(0, |numbers| numbers.len())
         };
         let x = varied.iter().max_by_key(|name| distinct(name)).filter(|name| distinct(name) > 1)?;
+        let mut apart = varied.clone();
+        apart.retain(|name| !follows(group, name, x));
         let mut lines: BTreeMap<String, Vec<(f64, &Summary)>> = BTreeMap::new();
         for summary in group {
-            lines.entry(label(summary, varied, Some(x))).or_default().push((number(summary, x)?, summary));
+            lines.entry(label(summary, &apart)).or_default().push((number(summary, x)?, summary));
         }
         let is_positive = group.iter().all(|summary| summary.values.iter().all(|value| *value > 0.0));
         if !is_positive || lines.values().all(|points| points.len() < 2) {
@@ -82,17 +84,25 @@ impl Lines {
     }
 }
 
+/// Whether a parameter says nothing that another does not: with the same value of that it always has the same.
+fn follows(group: &[&Summary], name: &str, other: &str) -> bool {
+    let mut known = BTreeMap::new();
+    group.iter().all(|summary| {
+        let parameters = &summary.key.parameters;
+        *known.entry(parameters.get(other)).or_insert(parameters.get(name)) == parameters.get(name)
+    })
+}
+
 /// The system, and what tells it from others of the same.
-pub(super) fn label(summary: &Summary, varied: &BTreeSet<String>, without: Option<&str>) -> String {
-    let told = summary.key.parameters.iter();
-    let told = told.filter(|(name, _)| varied.contains(*name) && Some(name.as_str()) != without);
+pub(super) fn label(summary: &Summary, varied: &BTreeSet<String>) -> String {
+    let told = summary.key.parameters.iter().filter(|(name, _)| varied.contains(*name));
     let words: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
     format!("{} {}", summary.key.system, words.join(" ")).trim_end().to_owned()
 }
 
 /// A line for each value, with its runs, its median and its interval.
 fn dots(title: &str, group: &[&Summary], varied: &BTreeSet<String>) -> String {
-    let labels: Vec<String> = group.iter().map(|summary| label(summary, varied, None)).collect();
+    let labels: Vec<String> = group.iter().map(|summary| label(summary, varied)).collect();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let left = 24.0 + LETTER * longest as f64;
     let bottom = TOP + LINE * group.len() as f64;
@@ -226,8 +236,16 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_from_the_axis_does_not_part_lines() {
+        let figures = [("1x16", "16"), ("4x16", "64")]
+            .map(|(shape, members)| figure("banyan", &[("shape", shape), ("members", members)], 3.0));
+        let picture = drawn(&figures);
+        assert!(picture.contains(">members</text>") && picture.contains(">banyan</text>"), "{picture}");
+    }
+
+    #[test]
     fn without_lines_there_is_a_dot_for_each_value() {
-        let shapes = [("1x16", "16"), ("4x16", "64")];
+        let shapes = [("8x8", "64"), ("4x16", "64")];
         let figures: Vec<Figure> = shapes
             .iter()
             .flat_map(|(shape, members)| {
@@ -237,7 +255,7 @@ mod tests {
         let picture = drawn(&figures);
         assert_eq!(picture.matches(r#"r="5""#).count(), 2, "{picture}");
         assert_eq!(picture.matches("<path").count(), 2, "{picture}");
-        assert!(picture.contains("a&amp;b members=64 shape=4x16") && picture.contains("t &lt; u"), "{picture}");
+        assert!(picture.contains("a&amp;b shape=4x16") && picture.contains("t &lt; u"), "{picture}");
     }
 
     #[test]

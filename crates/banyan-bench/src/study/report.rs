@@ -157,7 +157,7 @@ fn section(group: &[&Summary]) -> String {
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
-            escape(&label(summary, &varied, None)),
+            escape(&label(summary, &varied)),
             summary.values.len(),
             amount(summary.median),
             summary.interval.as_ref().map_or_else(|| "one run".to_owned(), interval)

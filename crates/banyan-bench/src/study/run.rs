@@ -50,7 +50,7 @@ pub enum OutputError {
     #[error("the bench gave no rows")]
     NoRows,
     /// A row does not say who did what.
-    #[error("row {0} has no system or no op")]
+    #[error("row {0} does not say who did what: it has no system or no op")]
     Nameless(usize),
     /// A row has no figure.
     #[error("row {0} has neither a value with its unit nor a time (ns, us, ms or s)")]
@@ -60,8 +60,12 @@ pub enum OutputError {
 /// Fields of rows that are times, with their unit.
 const TIMES: [(&str, &str); 4] = [("ns", "ns"), ("us", "µs"), ("ms", "ms"), ("s", "s")];
 
-/// Fields of rows that are no parameters.
-const OWN: [&str; 5] = ["system", "op", "value", "unit", "run"];
+/// Fields of rows that say who was measured, and what was done; benches that take something apart name its parts.
+const WHO: [&str; 3] = ["system", "layer", "layout"];
+const WHAT: [&str; 3] = ["op", "measure", "part"];
+
+/// Further fields of rows that are no parameters.
+const OWN: [&str; 2] = ["unit", "over"];
 
 impl Run {
     /// The measured values in what the bench said; none for a run that failed.
@@ -76,8 +80,8 @@ impl Run {
 
     fn figure(&self, study: &str, number: usize, row: &Value) -> Result<Figure, OutputError> {
         let row = row.as_object().ok_or(OutputError::Nameless(number))?;
-        let name = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (system, op) = name("system").zip(name("op")).ok_or(OutputError::Nameless(number))?;
+        let name = |keys: &[&str]| keys.iter().find_map(|key| row.get(*key)?.as_str()).map(str::to_owned);
+        let (system, op) = name(&WHO).zip(name(&WHAT)).ok_or(OutputError::Nameless(number))?;
         let (value, unit) = measured(row).ok_or(OutputError::NoFigure(number))?;
         Ok(Figure {
             study: study.to_owned(),
@@ -92,14 +96,15 @@ impl Run {
         })
     }
 
-    /// What the row says about itself, and what the plan says beyond that. Numbers with a fraction are measured, not set.
+    /// What the row says about itself, and what the plan says beyond that. Texts and whole numbers are set; numbers with a
+    /// fraction are measured, and yes or no is concluded from them.
     fn parameters_of(&self, row: &Map<String, Value>) -> BTreeMap<String, String> {
         let mut parameters = self.parameters.clone();
         parameters.remove("op");
-        for (name, value) in row.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
+        let is_other = |name: &str| [&WHO[..], &WHAT, &OWN].iter().all(|names| !names.contains(&name));
+        for (name, value) in row.iter().filter(|(name, _)| is_other(name)) {
             match value {
                 Value::String(text) => drop(parameters.insert(name.clone(), text.clone())),
-                Value::Bool(_) => drop(parameters.insert(name.clone(), value.to_string())),
                 Value::Number(number) if !number.is_f64() => drop(parameters.insert(name.clone(), number.to_string())),
                 _ => {}
             }
@@ -194,6 +199,15 @@ pub(super) mod tests {
                 json!({"system": "floor", "op": "launch", "program": "static", "members": 8, "ms": 7.5,
                        "ratio": {"to": "x", "times": 2.0}}),
                 (7.5, "ms", "members=8 program=static quick=true shape=4x16"),
+            ),
+            (
+                json!({"layer": "hop", "measure": "latency", "bytes": 64, "value": 30.5, "unit": "µs", "low": 30.0,
+                       "over": "link", "within_noise": false}),
+                (30.5, "µs", "bytes=64 quick=true shape=4x16"),
+            ),
+            (
+                json!({"layout": "same", "part": "encode", "way": "there", "bytes": 96, "value": 1.5, "unit": "µs"}),
+                (1.5, "µs", "bytes=96 quick=true shape=4x16 way=there"),
             ),
         ];
         for (row, (value, unit, parameters)) in rows {
