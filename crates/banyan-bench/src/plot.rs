@@ -49,10 +49,10 @@ pub fn svg_with_intervals(axes: Axes<'_>, series: &[Series], intervals: &[Vec<(f
     let ends = || intervals.iter().flatten().flat_map(|(_, low, high)| [*low, *high]);
     let y = Scale::decades_around(points().map(|(_, y)| y).chain(ends()), BOTTOM, TOP);
     let mut out = head(axes, series);
-    for decade in x.decades() {
-        let at = x.place(decade);
+    for mark in marks(&x, points().map(|(x, _)| x)) {
+        let at = x.place(mark);
         line(&mut out, "grid", (at, TOP), (at, BOTTOM));
-        text(&mut out, "tick middle", (at, BOTTOM + 18.0), &short(decade));
+        text(&mut out, "tick middle", (at, BOTTOM + 18.0), &short(mark));
     }
     for decade in y.decades() {
         let at = y.place(decade);
@@ -204,6 +204,18 @@ impl Scale {
     }
 }
 
+/// Where an axis is marked: at its decades, or, where it has fewer than two, at the values themselves.
+fn marks(axis: &Scale, values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let decades: Vec<f64> = axis.decades().collect();
+    if decades.len() > 1 {
+        return decades;
+    }
+    let mut marks: Vec<f64> = values.collect();
+    marks.sort_by(f64::total_cmp);
+    marks.dedup();
+    marks
+}
+
 /// Logarithms of the smallest and the largest value.
 fn ends(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let low = values.clone().fold(f64::INFINITY, f64::min).clamp(SMALLEST, 1e15);
@@ -231,6 +243,14 @@ mod tests {
         assert!(series[0].points.iter().all(|point| (LEFT..=RIGHT).contains(&x.place(point.0))));
         let drawing = svg(Axes { title: "t", x: "bytes", y: "ns" }, &series);
         assert!(drawing.contains("a &lt; b") && drawing.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn an_axis_within_one_decade_is_marked_at_its_values() {
+        let axes = Axes { title: "t", x: "members", y: "ms" };
+        let near = |x: f64| svg(axes, &[Series { name: "a".into(), points: vec![(2.0, 1.0), (x, 9.0)] }]);
+        assert!(near(6.0).contains(">2</text>") && near(6.0).contains(">6</text>"));
+        assert!(!near(600.0).contains(">2</text>") && near(600.0).contains(">100</text>"));
     }
 
     #[test]
