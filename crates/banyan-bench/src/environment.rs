@@ -1,12 +1,16 @@
 //! Where a measurement was made, recorded beside its figures.
 
 use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The machine and the build.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
+    /// Name of the host.
+    pub host: String,
     /// Processor model.
     pub cpu: String,
     /// Processors this process may use.
@@ -14,32 +18,47 @@ pub struct Environment {
     /// Kernel release.
     pub kernel: String,
     /// Target architecture.
-    pub arch: &'static str,
+    pub arch: String,
     /// One-minute load average when the measurement began.
     pub load_before: f64,
     /// And when it ended.
     pub load_after: f64,
     /// Version of Banyan.
-    pub version: &'static str,
+    pub version: String,
+    /// `release`, or `debug`, whose figures say little.
+    pub build: String,
+    /// What is checked out where the program was built, with `+` behind it if files differ from that; for a program that
+    /// is elsewhere, what `BANYAN_COMMIT` was when it was built, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 impl Environment {
     /// Looks around; call [`Environment::finish`] when the measurement has ended.
     pub fn observe() -> Environment {
         Environment {
+            host: first_line("/proc/sys/kernel/hostname"),
             cpu: cpu_model(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             kernel: first_line("/proc/sys/kernel/osrelease"),
-            arch: std::env::consts::ARCH,
+            arch: std::env::consts::ARCH.to_owned(),
             load_before: load(),
             load_after: 0.0,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
+            commit: commit(),
         }
     }
 
     /// Notes the load at the end.
     pub fn finish(&mut self) {
         self.load_after = load();
+    }
+
+    /// The same machine and the same build, under whatever load.
+    pub fn is_same_place(&self, other: &Environment) -> bool {
+        let still = |at: &Environment| Environment { load_before: 0.0, load_after: 0.0, ..at.clone() };
+        still(self) == still(other)
     }
 }
 
@@ -65,4 +84,24 @@ fn cpu_model() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     model.map_or_else(|| "unknown processor".into(), |(_, model)| model.trim().to_owned())
+}
+
+/// Only a program in a working tree of ours is asked for: one that was copied into somebody else's has nothing of it.
+fn commit() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let tree = program.ancestors().find(|directory| directory.join("crates/banyan-bench/Cargo.toml").is_file());
+    let built_with = option_env!("BANYAN_COMMIT").map(str::to_owned);
+    tree.and_then(checked_out).or(built_with)
+}
+
+fn checked_out(tree: &Path) -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(tree).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+        let output = git.output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let differs = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|files| !files.is_empty());
+    Some(if differs { format!("{commit}+") } else { commit })
 }

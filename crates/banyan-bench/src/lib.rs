@@ -14,6 +14,7 @@ mod processes;
 pub mod records;
 mod rows;
 mod stopwatch;
+pub mod study;
 pub mod tree;
 
 pub use environment::Environment;

@@ -39,14 +39,20 @@ const COLOURS: [&str; 10] =
 
 /// Draws the lines. The legend has their order at the right end, from above.
 pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
+    svg_with_intervals(axes, series, &[])
+}
+
+/// Draws the lines, and for each of them intervals (x, low, high), as far as there are any.
+pub fn svg_with_intervals(axes: Axes<'_>, series: &[Series], intervals: &[Vec<(f64, f64, f64)>]) -> String {
     let points = || series.iter().flat_map(|series| series.points.iter().copied());
     let x = Scale::close(points().map(|(x, _)| x), LEFT, RIGHT);
-    let y = Scale::decades_around(points().map(|(_, y)| y), BOTTOM, TOP);
+    let ends = || intervals.iter().flatten().flat_map(|(_, low, high)| [*low, *high]);
+    let y = Scale::decades_around(points().map(|(_, y)| y).chain(ends()), BOTTOM, TOP);
     let mut out = head(axes, series);
-    for decade in x.decades() {
-        let at = x.place(decade);
+    for mark in marks(&x, points().map(|(x, _)| x)) {
+        let at = x.place(mark);
         line(&mut out, "grid", (at, TOP), (at, BOTTOM));
-        text(&mut out, "tick middle", (at, BOTTOM + 18.0), &short(decade));
+        text(&mut out, "tick middle", (at, BOTTOM + 18.0), &short(mark));
     }
     for decade in y.decades() {
         let at = y.place(decade);
@@ -59,6 +65,9 @@ pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
     for (place, index) in order.into_iter().enumerate() {
         let pen = Pen { colour: COLOURS[index % COLOURS.len()], dashed: index >= COLOURS.len() };
         draw(&mut out, &series[index], pen, (&x, &y));
+        for interval in intervals.get(index).into_iter().flatten() {
+            whisker(&mut out, *interval, pen, (&x, &y));
+        }
         legend(&mut out, &series[index].name, pen, place);
     }
     out + "</svg>\n"
@@ -133,6 +142,13 @@ fn draw(out: &mut String, series: &Series, pen: Pen, (x, y): (&Scale, &Scale)) {
     }
 }
 
+fn whisker(out: &mut String, (at, low, high): (f64, f64, f64), pen: Pen, (x, y): (&Scale, &Scale)) {
+    let (at, low, high) = (x.place(at), y.place(low), y.place(high));
+    let (left, right) = (at - 4.0, at + 4.0);
+    let path = format!("M{left:.1} {low:.1}H{right:.1}M{at:.1} {low:.1}V{high:.1}M{left:.1} {high:.1}H{right:.1}");
+    let _ = writeln!(out, r#"<path fill="none" stroke="{}" stroke-width="1.5" d="{path}"/>"#, pen.colour);
+}
+
 fn legend(out: &mut String, name: &str, pen: Pen, place: usize) {
     let (left, base) = (RIGHT + 20.0, TOP + 12.0 + LINE * place as f64);
     let (right, at) = (left + 20.0, base - 4.0);
@@ -188,6 +204,18 @@ impl Scale {
     }
 }
 
+/// Where an axis is marked: at its decades, or, where it has fewer than two, at the values themselves.
+fn marks(axis: &Scale, values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let decades: Vec<f64> = axis.decades().collect();
+    if decades.len() > 1 {
+        return decades;
+    }
+    let mut marks: Vec<f64> = values.collect();
+    marks.sort_by(f64::total_cmp);
+    marks.dedup();
+    marks
+}
+
 /// Logarithms of the smallest and the largest value.
 fn ends(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let low = values.clone().fold(f64::INFINITY, f64::min).clamp(SMALLEST, 1e15);
@@ -215,6 +243,14 @@ mod tests {
         assert!(series[0].points.iter().all(|point| (LEFT..=RIGHT).contains(&x.place(point.0))));
         let drawing = svg(Axes { title: "t", x: "bytes", y: "ns" }, &series);
         assert!(drawing.contains("a &lt; b") && drawing.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn an_axis_within_one_decade_is_marked_at_its_values() {
+        let axes = Axes { title: "t", x: "members", y: "ms" };
+        let near = |x: f64| svg(axes, &[Series { name: "a".into(), points: vec![(2.0, 1.0), (x, 9.0)] }]);
+        assert!(near(6.0).contains(">2</text>") && near(6.0).contains(">6</text>"));
+        assert!(!near(600.0).contains(">2</text>") && near(600.0).contains(">100</text>"));
     }
 
     #[test]

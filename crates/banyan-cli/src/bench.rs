@@ -1,6 +1,7 @@
 //! `banyan bench`: measurements with a table, a plot and rows for programs.
 
 mod launch;
+mod study;
 mod tree;
 
 use std::fs::OpenOptions;
@@ -14,6 +15,7 @@ use crate::failure::{During, Failure, Outcome, cause};
 use crate::output;
 use crate::progress::Progress;
 
+pub(crate) use study::Benches;
 pub(crate) use tree::{make_directory, write_plots};
 
 /// The benches.

@@ -75,9 +75,7 @@ enum Verb {
     /// Make, check and draw trees of processes
     #[command(subcommand)]
     Topo(topo::Topo),
-    /// Measure, side by side with what Banyan is compared with
-    #[command(subcommand)]
-    Bench(bench::Bench),
+    Bench(bench::Benches),
     Sim(sim::Sim),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),

@@ -120,6 +120,11 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
     }
 }
 
+/// Whether nothing is to be said about how the work goes.
+pub(crate) fn is_quiet() -> bool {
+    MANNER.get().is_some_and(|manner| manner.quiet)
+}
+
 /// Whether what goes to such a stream is coloured; `default` is what the configuration says.
 pub(crate) fn paints(stream: &impl IsTerminal, default: Option<Color>) -> bool {
     let given = MANNER.get().and_then(|manner| manner.color);
@@ -135,7 +140,7 @@ pub(crate) fn paints(stream: &impl IsTerminal, default: Option<Color>) -> bool {
 }
 
 /// A time in UTC, as ISO 8601 writes it.
-fn time(now: SystemTime) -> String {
+pub(crate) fn time(now: SystemTime) -> String {
     const DAY: u64 = 86_400;
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);

@@ -16,7 +16,7 @@ use banyan_boot::Launcher;
 
 use crate::failure::Failure;
 use crate::speech::Color;
-pub(crate) use read::text as text_of;
+pub(crate) use read::{Item, Source, number, text as text_of, word};
 
 /// The variable that names the one file to read.
 const VARIABLE: &str = "BANYAN_CONFIG";

@@ -34,24 +34,26 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// A file that is being read.
-struct Source<'a> {
-    path: &'a Path,
-    text: &'a str,
+pub(crate) struct Source<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) text: &'a str,
 }
 
-type Item<'i> = Spanned<DeValue<'i>>;
+/// A value with its place.
+pub(crate) type Item<'i> = Spanned<DeValue<'i>>;
 
 impl Source<'_> {
     fn place<T>(&self, item: &Spanned<T>) -> String {
         self.place_at(item.span().start)
     }
 
-    fn place_at(&self, offset: usize) -> String {
+    pub(crate) fn place_at(&self, offset: usize) -> String {
         let before = self.text.get(..offset).unwrap_or_default();
         place(self.path, 1 + before.bytes().filter(|byte| *byte == b'\n').count())
     }
 
-    fn wrong<T>(&self, item: &Spanned<T>, what: impl std::fmt::Display) -> String {
+    /// What is wrong with something, behind its place.
+    pub(crate) fn wrong<T>(&self, item: &Spanned<T>, what: impl std::fmt::Display) -> String {
         format!("{}: {what}", self.place(item))
     }
 }
@@ -130,7 +132,11 @@ fn clustershell(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -
 }
 
 /// What a text stands for.
-fn word<T>(source: &Source<'_>, item: &Item<'_>, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+pub(crate) fn word<T>(
+    source: &Source<'_>,
+    item: &Item<'_>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
     let text = item.get_ref().as_str().ok_or_else(|| source.wrong(item, "is no text; write it in quotes"))?;
     read(text).map_err(|error| source.wrong(item, format_args!("{text:?}: {error}")))
 }
@@ -142,7 +148,7 @@ fn words(source: &Source<'_>, item: &Item<'_>) -> Result<Vec<String>, String> {
 }
 
 /// A number of at least one.
-fn number(source: &Source<'_>, item: &Item<'_>) -> Result<usize, String> {
+pub(crate) fn number(source: &Source<'_>, item: &Item<'_>) -> Result<usize, String> {
     let number = item.get_ref().as_integer().filter(|number| number.radix() == 10);
     let number = number.and_then(|number| number.as_str().parse().ok()).filter(|number| *number > 0);
     number.ok_or_else(|| source.wrong(item, "is no number of at least 1"))

@@ -20,7 +20,7 @@ pub(crate) use named::NamedHosts;
 pub(crate) use slurm::nodes_of_job;
 
 /// The variable with the hosts of a Slurm allocation.
-const ALLOCATION: &str = "SLURM_JOB_NODELIST";
+pub(crate) const ALLOCATION: &str = "SLURM_JOB_NODELIST";
 
 /// The host that is meant when none is named.
 pub(crate) const THIS_MACHINE: &str = "localhost";

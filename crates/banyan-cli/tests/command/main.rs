@@ -18,6 +18,7 @@ mod sim;
 mod speech;
 mod stack;
 mod stat;
+mod study;
 mod top;
 mod topo;
 mod workshop;

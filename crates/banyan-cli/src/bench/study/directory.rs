@@ -1,0 +1,207 @@
+//! The directory of a study: what belongs to which plan, and one file for each run that is over.
+//!
+//! ```text
+//! study.json      the plan's hash, written first
+//! plan.toml       the plan as it was then
+//! runs/0007.json  run 7: its command, environment and output, or why it failed
+//! results.json, results.csv, results.records, report.html
+//! ```
+//!
+//! A file is complete and on the disk before it has its name. One command at a time works in a directory: the lock goes
+//! with the process that holds it, however that ends.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use banyan_bench::study::{Results, Run, Study, report};
+use rustix::fs::{FlockOperation, flock};
+
+use super::plan::Plan;
+use super::schedule::Schedule;
+use super::shown;
+use crate::failure::{During, Failure, cause};
+
+/// Bytes of one run's file: what the largest bench prints fits a hundred times.
+pub(super) const MAX_RUN_BYTES: u64 = 64 << 20;
+
+/// Who works in a directory holds this.
+const LOCK: &str = ".lock";
+
+/// How files end that have not got their name yet.
+const UNFINISHED: &str = ".unfinished";
+
+/// A directory that this process alone works in.
+pub(super) struct Directory {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Directory {
+    /// Opens the directory of a study that was begun with the same plan, or begins it.
+    pub(super) fn open(path: &Path, plan: &Plan, schedule: &Schedule) -> Result<Directory, Failure> {
+        check(path, schedule)?;
+        let made = |what: &Path| -> Result<(), Failure> {
+            fs::create_dir_all(what).map_err(|error| Failure::system(shown(what), &error))
+        };
+        made(path)?;
+        let directory = Directory { path: path.to_owned(), _lock: lock(path)? };
+        // First of all, so that whatever comes next is known to be a study's.
+        if !path.join("study.json").exists() {
+            let study = serde_json::json!({ "study": plan.name, "plan": schedule.hash });
+            directory.write("study.json", format!("{study:#}\n").as_bytes())?;
+        }
+        if !path.join("plan.toml").exists() {
+            directory.write("plan.toml", plan.text.as_bytes())?;
+        }
+        made(&path.join("runs"))?;
+        directory.remove_unfinished()?;
+        Ok(directory)
+    }
+
+    /// The directory as a whole path, which jobs elsewhere need.
+    pub(super) fn absolute(&self) -> Result<PathBuf, Failure> {
+        self.path.canonicalize().map_err(|error| Failure::system(shown(&self.path), &error))
+    }
+
+    /// Writes a file that has its name only when it is complete, and on the disk: a run may have taken an hour.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        let unfinished = path.with_file_name(format!(".{}{UNFINISHED}", name.rsplit('/').next().unwrap_or(name)));
+        let written = File::create(&unfinished).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &path)
+        });
+        written.map_err(|error| Failure::system(shown(&path), &error))
+    }
+
+    /// Keeps what a run left.
+    pub(super) fn keep(&self, run: &Run) -> Result<(), Failure> {
+        let text = serde_json::to_string(run).during(format_args!("run {}", run.run))?;
+        self.write(&run_file(run.run), text.as_bytes())
+    }
+
+    /// A file that a running bench writes into; it goes when the run is over.
+    pub(super) fn unfinished(&self, number: u32, what: &str) -> PathBuf {
+        self.path.join(format!("runs/.{number:04}.{what}"))
+    }
+
+    /// What earlier runs were cut off in.
+    fn remove_unfinished(&self) -> Result<(), Failure> {
+        let runs = self.path.join("runs");
+        let entries = fs::read_dir(&runs).map_err(|error| Failure::system(shown(&runs), &error))?;
+        for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".")) {
+            fs::remove_file(entry.path()).map_err(|error| Failure::system(shown(&entry.path()), &error))?;
+        }
+        Ok(())
+    }
+
+    /// Results for programs and the page for people, from the runs that are over.
+    pub(super) fn publish(&self, plan: &Plan, planned: usize, runs: &[Run]) -> Result<Results, Failure> {
+        let mut figures = Vec::new();
+        for run in runs {
+            figures.extend(run.figures(&plan.name).during(self.path.join(run_file(run.run)).display())?);
+        }
+        let failed: Vec<u32> = runs.iter().filter(|run| run.error().is_some()).map(|run| run.run).collect();
+        let results = Results { study: plan.name.clone(), runs: runs.len() as u32, failed, figures };
+        self.write("results.json", results.to_json().as_bytes())?;
+        let (mut csv, mut records) = (Vec::new(), Vec::new());
+        results.write_csv(&mut csv).during("results.csv")?;
+        self.write("results.csv", &csv)?;
+        results.write_records(&mut records).during("results.records")?;
+        self.write("results.records", &records)?;
+        let page = report(&Study { planned, runs, results: &results, plan: &plan.text });
+        self.write("report.html", page.as_bytes())?;
+        Ok(results)
+    }
+}
+
+/// The runs of a study that are over, by their numbers; none if nothing is there yet.
+pub(super) fn finished(path: &Path, schedule: &Schedule) -> Result<BTreeMap<u32, Run>, Failure> {
+    check(path, schedule)?;
+    let mut runs = BTreeMap::new();
+    for planned in &schedule.runs {
+        let file = path.join(run_file(planned.number));
+        if let Some(run) = read_run(&file)? {
+            runs.insert(planned.number, run);
+        }
+    }
+    Ok(runs)
+}
+
+fn run_file(number: u32) -> String {
+    format!("runs/{number:04}.json")
+}
+
+fn read_run(file: &Path) -> Result<Option<Run>, Failure> {
+    let Some(text) = read_up_to(file, MAX_RUN_BYTES)? else { return Ok(None) };
+    let run = serde_json::from_str(&text);
+    run.map(Some)
+        .map_err(|error| Failure::new(format!("{}: {error}; remove it, and the run is done again", shown(file))))
+}
+
+/// The text of a file; nothing if it is not there.
+pub(super) fn read_up_to(file: &Path, most: u64) -> Result<Option<String>, Failure> {
+    let read = File::open(file).and_then(|open| {
+        let mut text = String::new();
+        io::Read::read_to_string(&mut io::Read::take(open, most + 1), &mut text)?;
+        Ok(text)
+    });
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::system(shown(file), &error)),
+        Ok(text) if text.len() as u64 > most => {
+            Err(Failure::new(format!("{}: is longer than {most} bytes", shown(file))))
+        }
+        Ok(text) => Ok(Some(text)),
+    }
+}
+
+/// Refuses a directory of another plan, or of something else.
+fn check(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
+    let file = path.join("study.json");
+    let Some(text) = read_up_to(&file, MAX_RUN_BYTES)? else {
+        // What a study leaves that was killed as it began.
+        let is_own = |name: &OsStr| name == LOCK || name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes());
+        let is_empty = |path: &Path| {
+            fs::read_dir(path)
+                .map_or(true, |mut all| all.all(|entry| entry.is_ok_and(|entry| is_own(&entry.file_name()))))
+        };
+        return if is_empty(path) {
+            Ok(())
+        } else {
+            Err(Failure::usage(format!(
+                "{}: has files that are no study's; name another directory with --into",
+                shown(path)
+            )))
+        };
+    };
+    let study: serde_json::Value = serde_json::from_str(&text).during(shown(&file))?;
+    let was = study["plan"].as_str().unwrap_or_default();
+    if was == schedule.hash {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{0}: was begun with another plan ({was:?}, this one is {1:?}); keep it and name another directory with --into, go \
+         on with the plan it was begun with ({0}/plan.toml --into {0}), or remove it",
+        shown(path),
+        schedule.hash
+    )))
+}
+
+fn lock(path: &Path) -> Result<File, Failure> {
+    let file = path.join(LOCK);
+    let open = OpenOptions::new().create(true).truncate(false).write(true).open(&file);
+    let open = open.map_err(|error| Failure::system(shown(&file), &error))?;
+    match flock(&open, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(open),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Failure::new(format!(
+            "{}: another banyan bench works on this study; wait for its end, or name another directory with --into",
+            shown(path)
+        ))),
+        Err(error) => Err(Failure::new(format!("{}: cannot be locked: {}", shown(&file), cause(&error.into())))),
+    }
+}

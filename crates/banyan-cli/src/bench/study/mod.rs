@@ -1,0 +1,123 @@
+//! `banyan bench PLAN`: a whole study without hands, and what came of two of them side by side.
+//!
+//! A plan ([`plan`]) names benches and lists of their options; what is asked of each bench is checked by the command's own
+//! arguments ([`options`]). The cross product of the lists, repeated, is the schedule ([`schedule`]). Each run is a process
+//! of its own ([`execute`]), this very program with the arguments that a person would give, and what it leaves is kept in
+//! the directory of the study ([`directory`]) as one file that is there as a whole or not at all. Where a study was ended,
+//! by whatever, it goes on ([`conduct`]). Figures, statistics and the report are those of `banyan_bench::study`.
+
+mod compare;
+mod conduct;
+mod directory;
+mod estimate;
+mod execute;
+mod options;
+mod plan;
+mod schedule;
+mod submit;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Bench;
+use crate::failure::{Failure, Outcome};
+use plan::Plan;
+use schedule::Schedule;
+use submit::Submission;
+
+/// Measure, side by side with what Banyan is compared with
+///
+/// One bench, or a whole study by a plan: benches times shapes times sizes, repeated, each run with its environment and
+/// its command, into one directory with results for programs (JSON, CSV, records) and one page for people. A study that
+/// was ended goes on where it was when it is started again.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = true,
+    override_usage = "banyan bench BENCH [OPTIONS]\n       banyan bench PLAN.toml [OPTIONS]\n       banyan bench --compare OLD NEW",
+    after_help = "\
+Examples:
+  banyan bench tree --quick                          one bench
+  banyan bench plan.toml --dry-run                   what a study would run, and for how long
+  banyan bench plan.toml                             run it; once more: go on where it was
+  banyan bench plan.toml --into after                the same, into another directory
+  banyan bench --compare before after                what has become faster, what slower
+  banyan bench plan.toml --submit slurm --time 2:00:00"
+)]
+pub(crate) struct Benches {
+    #[command(subcommand)]
+    bench: Option<Bench>,
+    #[command(flatten)]
+    study: StudyArguments,
+}
+
+#[derive(Args)]
+struct StudyArguments {
+    /// The plan of a study: a TOML file that names benches and lists of their options
+    #[arg(value_name = "PLAN")]
+    plan: Option<PathBuf>,
+    /// Where the study is kept, instead of where the plan says
+    #[arg(long, value_name = "DIRECTORY")]
+    into: Option<PathBuf>,
+    /// Show what would be run, with the commands and an estimate, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Run those once more that failed
+    #[arg(long, conflicts_with = "submit")]
+    retry: bool,
+    /// Compare two studies: directories, or their results.json
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["plan", "into", "dry_run", "retry", "submit"])]
+    compare: Vec<PathBuf>,
+    #[command(flatten)]
+    submission: Submission,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Benches {
+    pub(crate) fn run(self) -> Outcome {
+        execute::end_with_the_study();
+        let Some(bench) = self.bench else { return self.study.run() };
+        if self.study.is_given() {
+            return Err(Failure::usage(
+                "a bench has its own options: write them behind its name, and no plan before it",
+            ));
+        }
+        bench.run()
+    }
+}
+
+impl StudyArguments {
+    fn is_given(&self) -> bool {
+        self.plan.is_some()
+            || self.into.is_some()
+            || !self.compare.is_empty()
+            || self.dry_run
+            || self.retry
+            || self.json
+            || self.submission.is_given()
+    }
+
+    fn run(self) -> Outcome {
+        if let [old, new] = &self.compare[..] {
+            return compare::run(old, new, self.json);
+        }
+        let Some(path) = &self.plan else {
+            return Err(Failure::usage("which study? Give its plan, as in: banyan bench plan.toml --dry-run"));
+        };
+        let plan = Plan::read(path).map_err(Failure::usage)?;
+        let directory = self.into.clone().unwrap_or_else(|| plan.directory(path));
+        let schedule = Schedule::of(&plan);
+        match (self.submission.is_given(), self.dry_run) {
+            (true, _) => self.submission.submit(&plan, &schedule, path, &directory, self.dry_run, self.json),
+            (false, true) => conduct::rehearse(&plan, &schedule, &directory, self.json),
+            (false, false) => conduct::run(&plan, &schedule, &directory, self.retry, self.json),
+        }
+    }
+}
+
+/// A path as people see it.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
