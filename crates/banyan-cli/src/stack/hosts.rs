@@ -140,8 +140,9 @@ fn collected(wave: &Wave) -> Result<Vec<Collected>, Failure> {
 
 /// What each member is to do: every process has one rank, whichever host it is on.
 fn orders(stack: &Stack, names: &[String], answers: Vec<(u32, Vec<Found>)>) -> Result<Vec<Order>, Failure> {
+    let options = stack.sampling()?;
     let mut orders: Vec<Order> =
-        names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options: stack.sampling() }).collect();
+        names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options }).collect();
     let all: Vec<(u32, Found)> =
         answers.into_iter().flat_map(|(member, found)| found.into_iter().map(move |it| (member, it))).collect();
     if all.is_empty() {

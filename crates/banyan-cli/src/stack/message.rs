@@ -68,13 +68,13 @@ pub(super) fn found(text: &str) -> Option<Vec<Found>> {
 
 impl Order {
     pub(super) fn text(&self) -> String {
-        let SamplerOptions { threads, lines, python, samples, every } = self.options;
+        let SamplerOptions { threads, lines, python, samples, every, patience } = self.options;
         let targets: Vec<Value> =
             self.targets.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
-        let every = every.as_micros() as u64;
+        let (every, patience) = (every.as_micros() as u64, patience.as_micros() as u64);
         json!({
             "host": self.host, "targets": targets, "threads": threads, "lines": lines, "python": python,
-            "samples": samples, "every_us": every,
+            "samples": samples, "every_us": every, "patience_us": patience,
         })
         .to_string()
     }
@@ -94,6 +94,7 @@ impl Order {
             python: value["python"].as_bool()?,
             samples: number(&value["samples"])?,
             every: Duration::from_micros(value["every_us"].as_u64()?),
+            patience: Duration::from_micros(value["patience_us"].as_u64()?),
         };
         let targets = value["targets"].as_array()?.iter().map(target).collect::<Option<Vec<Target>>>()?;
         Some(Order { host: value["host"].as_str()?.into(), targets, options })

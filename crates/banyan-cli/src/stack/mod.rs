@@ -112,7 +112,7 @@ impl Stack {
         let ranks = number(&found);
         let targets: Vec<Target> =
             found.into_iter().zip(ranks).map(|(it, rank)| Target { pid: it.pid, rank, command: it.command }).collect();
-        take(&targets, &self.sampling()).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
+        take(&targets, &self.sampling()?).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
     }
 
     fn show(&self, report: &Report) -> Result<(), Failure> {
@@ -142,14 +142,17 @@ impl Stack {
         }
     }
 
-    fn sampling(&self) -> SamplerOptions {
-        SamplerOptions {
+    fn sampling(&self) -> Result<SamplerOptions, Failure> {
+        let SamplerOptions { patience, .. } = SamplerOptions::default();
+        Ok(SamplerOptions {
             threads: self.threads,
             lines: self.lines,
             python: self.python,
             samples: self.samples,
             every: self.every,
-        }
+            // One process that takes for ever is not to take the time of the others.
+            patience: self.hosts.timeout()?.map_or(patience, |all| patience.min(all / 4)),
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod elf;
 mod lines;
 mod module;
 mod name;
+mod patient;
 mod symbols;
 
 use std::sync::Arc;
@@ -22,13 +23,14 @@ use crate::frame::{Frame, MAX_FRAMES};
 use crate::maps::Maps;
 use crate::trace::{Copied, Copy};
 use module::{Modules, module_name};
+pub(crate) use patient::PatientUnwinder;
 
 /// What stands for the outer frames where they cannot be known.
 const BROKEN: &str = "[the stack goes on]";
 
 /// Unwinds copies of stacks, and remembers what it found in files.
 #[derive(Default)]
-pub(crate) struct Unwinder {
+struct Unwinder {
     modules: Modules,
     cache: Cache,
     with_lines: bool,
@@ -53,12 +55,12 @@ struct Place {
 
 impl Unwinder {
     /// With or without the lines of the source.
-    pub(crate) fn new(with_lines: bool) -> Unwinder {
+    fn new(with_lines: bool) -> Unwinder {
         Unwinder { with_lines, ..Unwinder::default() }
     }
 
     /// The stacks of a process, one a thread, each from the outermost function to the innermost.
-    pub(crate) fn stacks(&mut self, process: u32, copied: &Copied) -> Vec<Vec<Frame>> {
+    fn stacks(&mut self, process: u32, copied: &Copied) -> Vec<Vec<Frame>> {
         let space = self.space(process, &copied.maps);
         copied.threads.iter().map(|copy| self.stack(&space, copy)).collect()
     }
