@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -276,6 +276,26 @@ fn without_py_spy_it_says_how_to_get_it_and_shows_the_interpreter() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
     assert!(text.contains("get it with: pip install py-spy") && text.contains("Py_RunMain"), "{text}");
+}
+
+#[test]
+fn a_py_spy_that_does_not_end_is_ended_and_the_interpreter_is_shown() {
+    let Some(python) = interpreter() else { return skip("no python3") };
+    let shop = Workshop::new();
+    fs::create_dir(shop.path("bin")).expect("room");
+    shop.write("bin/py-spy", "#!/bin/sh\necho $$ > spy.pid\nexec /bin/sleep 1000\n");
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(shop.path("bin/py-spy"), executable).expect("it is ours");
+    let mut job = Job(Vec::new());
+    job.add(Command::new(python).args(["-c", "import sys; print('ready', flush=True); sys.stdin.read()"]));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["stack", "--python", "--timeout", "8s", "--pid", &job.pids()]);
+    let output = command.current_dir(shop.path("")).env("PATH", shop.path("bin")).output().expect("it was built");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("py-spy did not read the stacks of Python within 2.0 s, and was ended"), "{text}");
+    assert!(text.contains("Py_RunMain"), "{text}");
+    let spy = String::from_utf8(shop.read("spy.pid")).expect("a number");
+    assert!(!Path::new(&format!("/proc/{}", spy.trim())).exists(), "it is still there");
 }
 
 /// The interpreter itself, not what chooses one.
