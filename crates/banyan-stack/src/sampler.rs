@@ -10,7 +10,7 @@ use crate::python;
 use crate::report::{Process, Report, Unread};
 use crate::trace;
 use crate::tree::StackTree;
-use crate::unwind::PatientUnwinder;
+use crate::unwind::{PatientUnwinder, Unwound};
 
 /// A process whose stacks are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,8 +106,9 @@ fn sample(
                     Err(why) => Err(why),
                 };
                 match native {
-                    Ok(native) => {
+                    Ok(Unwound { stacks: native, note }) => {
                         process.stacks += native.len() as u64;
+                        process.note = process.note.take().or(note);
                         stacks.extend(native.into_iter().map(|stack| (target.rank, stack)));
                     }
                     Err(why) => {

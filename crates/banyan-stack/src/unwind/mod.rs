@@ -4,6 +4,7 @@
 //! process is stopped meanwhile, or has to be there any more. Functions that are not named in any table are shown as
 //! module and offset.
 
+mod compressed;
 mod elf;
 mod lines;
 mod module;
@@ -11,6 +12,7 @@ mod name;
 mod patient;
 mod symbols;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 #[cfg(target_arch = "aarch64")]
@@ -34,6 +36,16 @@ struct Unwinder {
     modules: Modules,
     cache: Cache,
     with_lines: bool,
+    /// What the user should know about the process that is being looked at.
+    notes: BTreeSet<String>,
+}
+
+/// What was found on the stacks of a process.
+pub(crate) struct Unwound {
+    /// One a thread, each from the outermost function to the innermost.
+    pub(crate) stacks: Vec<Vec<Frame>>,
+    /// Why something is missing in them that was asked for.
+    pub(crate) note: Option<String>,
 }
 
 /// The code of one process.
@@ -59,10 +71,12 @@ impl Unwinder {
         Unwinder { with_lines, ..Unwinder::default() }
     }
 
-    /// The stacks of a process, one a thread, each from the outermost function to the innermost.
-    fn stacks(&mut self, process: u32, copied: &Copied) -> Vec<Vec<Frame>> {
+    fn stacks(&mut self, process: u32, copied: &Copied) -> Unwound {
         let space = self.space(process, &copied.maps);
-        copied.threads.iter().map(|copy| self.stack(&space, copy)).collect()
+        let stacks = copied.threads.iter().map(|copy| self.stack(&space, copy)).collect();
+        let notes = std::mem::take(&mut self.notes);
+        let note = (!notes.is_empty()).then(|| notes.into_iter().collect::<Vec<_>>().join("; "));
+        Unwound { stacks, note }
     }
 
     fn space(&mut self, process: u32, maps: &Maps) -> Space {
@@ -119,8 +133,10 @@ impl Unwinder {
         let inside = address.wrapping_sub(place.bias);
         match place.module {
             Some(module) => {
-                let found = self.modules.get_mut(module).frames(inside, self.with_lines);
+                let module = self.modules.get_mut(module);
+                let found = module.frames(inside, self.with_lines);
                 frames.extend(found.iter().rev().cloned());
+                self.notes.extend(module.note());
             }
             None if place.path.is_empty() => frames.push(Frame::note("[generated code]")),
             None => {

@@ -9,16 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::Unwinder;
-use crate::frame::Frame;
+use super::{Unwinder, Unwound};
 use crate::trace::{Copied, Unreadable};
 
 /// Threads that are left behind at most, each of which may cost a processor: one damaged file should not keep the stacks
 /// of all other programs from being seen.
 const MAX_LEFT_BEHIND: usize = 4;
-
-/// The stacks of a process, one a thread, each from the outermost function to the innermost.
-type Stacks = Vec<Vec<Frame>>;
 
 /// Unwinds copies of stacks, none for longer than a given time.
 pub(crate) struct PatientUnwinder {
@@ -31,7 +27,7 @@ pub(crate) struct PatientUnwinder {
 /// A thread that unwinds, and remembers what it found in files. It ends when nothing can come any more.
 struct Helper {
     copies: SyncSender<(u32, Copied)>,
-    stacks: Receiver<Stacks>,
+    stacks: Receiver<Unwound>,
 }
 
 impl PatientUnwinder {
@@ -41,7 +37,7 @@ impl PatientUnwinder {
     }
 
     /// The stacks of a process; fails only if no thread can be started.
-    pub(crate) fn stacks(&mut self, process: u32, copied: Copied) -> io::Result<Result<Stacks, Unreadable>> {
+    pub(crate) fn stacks(&mut self, process: u32, copied: Copied) -> io::Result<Result<Unwound, Unreadable>> {
         if self.left_behind == MAX_LEFT_BEHIND {
             return Ok(Err(Unreadable::GivenUp(MAX_LEFT_BEHIND)));
         }

@@ -76,16 +76,47 @@ fn a_stripped_optimised_program_has_as_many_frames_as_one_with_symbols() {
 }
 
 #[test]
-fn lines_of_the_source_are_shown_where_the_compiler_left_them() {
+fn lines_of_the_source_are_shown_where_the_compiler_left_them_compressed_or_not() {
+    for compression in ["none", "zlib", "zlib-gnu"] {
+        let (line, report) = with_lines(compression);
+        let [(_, stacks)] = &classes(&report)[..] else { panic!("one class") };
+        assert!(stacks[0].contains(&format!("exchange at ranks.c:{line} ")), "-gz={compression}: {stacks:?}");
+        assert_eq!(report.processes.values().find_map(|process| process.note.clone()), None);
+    }
+}
+
+#[test]
+fn lines_that_are_compressed_in_another_way_are_named_with_the_remedy() {
+    if !compiler_knows("-gz=zstd") {
+        return skip("the compiler does not know zstd");
+    }
+    let (_, report) = with_lines("zstd");
+    assert!(classes(&report)[0].1[0].contains("exchange wait_for_neighbour"), "{:?}", classes(&report));
+    let note = report.processes.values().find_map(|process| process.note.clone()).expect("a note");
+    assert!(note.contains("the lines of ranks are compressed with zstd; make them readable with: objcopy"), "{note}");
+}
+
+/// A report with lines of a program whose tables are compressed so, and the line in which it hangs.
+fn with_lines(compression: &str) -> (usize, Report) {
     let shop = Shop::new();
-    let program = shop.compile("ranks", &["-O1", "-g", "-gz=none"]);
+    let program = shop.compile("ranks", &["-O1", "-g", &format!("-gz={compression}")]);
     let process = [Running::start(&program, &[0, 0], 'S')];
-    let report =
-        take(&targets(&process), &SamplerOptions { lines: true, ..SamplerOptions::default() }).expect("a thread");
+    let options = SamplerOptions { lines: true, ..SamplerOptions::default() };
+    let report = take(&targets(&process), &options).expect("a thread");
     let source = include_str!("../programs/ranks.c");
     let line = 1 + source.lines().position(|line| line.trim() == "wait_for_neighbour();").expect("the call");
-    let [(_, stacks)] = &classes(&report)[..] else { panic!("one class") };
-    assert!(stacks[0].contains(&format!("exchange at ranks.c:{line} ")), "{stacks:?}");
+    (line, report)
+}
+
+fn compiler_knows(option: &str) -> bool {
+    let mut compiler = Command::new("cc");
+    compiler.args([option, "-g", "-x", "c", "-o", "/dev/null", "-"]).stdin(std::process::Stdio::piped());
+    let child = compiler.stderr(std::process::Stdio::null()).spawn();
+    child.is_ok_and(|mut child| {
+        use std::io::Write;
+        let fed = child.stdin.take().is_some_and(|mut input| input.write_all(b"int main(void) { return 0; }").is_ok());
+        child.wait().is_ok_and(|status| fed && status.success())
+    })
 }
 
 #[test]
