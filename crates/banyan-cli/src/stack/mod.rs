@@ -36,6 +36,7 @@ Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some
 
 Examples:
   banyan stack --mpi $(pidof mpirun)
+  banyan stack --mpi $(pidof mpirun) -w node[1-8]
   banyan stack --match './solver' --threads
   banyan stack --match train.py --python --samples 10 --every 100ms
   banyan stack -w node[1-8] --match ./solver --lines
@@ -88,7 +89,7 @@ struct Which {
     /// The ranks of a Slurm job; without -w on the hosts of the job
     #[arg(long, value_name = "JOB")]
     slurm: Option<String>,
-    /// The ranks that this mpirun (or mpiexec, srun) has started on this machine
+    /// The ranks that this mpirun (or mpiexec) has started on this machine; with -w also those on other hosts
     #[arg(long, value_name = "PID_OF_MPIRUN")]
     mpi: Option<u32>,
 }
