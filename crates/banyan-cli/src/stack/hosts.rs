@@ -13,9 +13,10 @@ use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
 use super::Stack;
-use super::merge::{STACKS, filters};
+use super::merge::STACKS;
 use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, warn};
+use crate::filters::filters;
 use crate::hosts::{launch_status, nodes_of_job};
 use crate::status;
 

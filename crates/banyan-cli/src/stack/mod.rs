@@ -19,7 +19,7 @@ use crate::hosts::{HostChoice, time};
 use crate::output::Output;
 use crate::{speech, status};
 use form::Form;
-pub(crate) use merge::filters;
+pub(crate) use merge::register;
 
 /// Show what all processes of a job are doing: their stacks, merged into one tree
 ///
