@@ -7,11 +7,15 @@
 use std::collections::HashSet;
 use std::io;
 
+use crate::process::Status;
 use crate::processes::{all, ancestors, command, descendants, machine, variable};
 
 /// Options of daemons whose value is the address: of Open MPI up to version 4, of PRRTE (Open MPI since 5), of MPICH and
 /// its kin.
 const HOME_OPTIONS: [&str; 3] = ["orte_hnp_uri", "prte_hnp_uri", "--control-port"];
+
+/// What daemons are called; what else has the address in its command line starts one on another host.
+const DAEMONS: [&str; 3] = ["orted", "prted", "hydra_pmi_proxy"];
 
 /// The variable that tells ranks the same.
 const HOME_VARIABLE: &str = "OMPI_MCA_orte_hnp_uri";
@@ -38,6 +42,16 @@ impl MpiJob {
         let told = below.iter().find_map(|pid| home_in(&command(*pid)));
         let home = told.or_else(|| below.iter().find_map(|pid| variable(*pid, HOME_VARIABLE)));
         Ok(MpiJob { launcher, machine: machine(), home })
+    }
+
+    /// Whether it has started daemons on other hosts.
+    ///
+    /// # Errors
+    ///
+    /// If `/proc` cannot be read.
+    pub fn is_spread(&self) -> io::Result<bool> {
+        let is_daemon = |pid: u32| Status::read(pid).is_ok_and(|status| DAEMONS.contains(&status.name.as_str()));
+        Ok(descendants(self.launcher)?.into_iter().any(|pid| home_in(&command(pid)).is_some() && !is_daemon(pid)))
     }
 
     /// All processes of this machine that belong to it, and more of their kin: shells, and the daemons themselves.

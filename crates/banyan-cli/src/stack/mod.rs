@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_stack::{Choice, Kind, Report, SamplerOptions, Target, number, pattern, take};
+use banyan_stack::{Choice, Kind, MpiJob, Report, SamplerOptions, Target, number, pattern, take};
 use clap::Args;
 
 use crate::config::Config;
@@ -109,7 +109,13 @@ impl Stack {
 
     /// The processes of this machine.
     fn look_here(&self) -> Result<Report, Failure> {
-        let found = self.choice()?.find().map_err(Failure::new)?;
+        let choice = self.choice()?;
+        if let Choice::Mpi(launcher) = choice
+            && MpiJob::of(launcher).and_then(|job| job.is_spread()).unwrap_or(false)
+        {
+            warn("it has ranks on other hosts, which are not looked at; name all its hosts with -w");
+        }
+        let found = choice.find().map_err(Failure::new)?;
         let ranks = number(&found);
         let targets: Vec<Target> =
             found.into_iter().zip(ranks).map(|(it, rank)| Target { pid: it.pid, rank, command: it.command }).collect();

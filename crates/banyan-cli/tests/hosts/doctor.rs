@@ -24,6 +24,9 @@ fn over_ssh_doctor_looks_at_each_host_and_names_those_it_cannot_reach() {
         assert!(findings.iter().any(|finding| finding["host"] == host && finding["name"] == "cache"));
     }
     assert_eq!(level(&findings, "no-such-host", "reached"), "problem");
+    let output = by_ssh(&["doctor", "-w", "h[1-3]"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("ok       h[1-3]: reached: yes\n"), "hosts that are alike are one line: {shown}");
 }
 
 #[test]

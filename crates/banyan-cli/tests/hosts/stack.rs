@@ -118,7 +118,13 @@ fn over_ssh_the_rank_of_eight_hosts_that_hangs_elsewhere_comes_first() {
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
+#[expect(clippy::print_stderr, reason = "whoever runs the tests wants to know what was left out")]
 fn over_ssh_the_ranks_of_an_mpi_job_are_found_on_its_hosts() {
+    let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !is_there("mpirun") || !is_there("mpicc") {
+        eprintln!("left out: no Open MPI (packages openmpi-bin and libopenmpi-dev)");
+        return;
+    }
     let place = shared();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/hung.c");
     let program = compiled("mpicc", &source, place.path());
@@ -136,6 +142,8 @@ fn over_ssh_the_ranks_of_an_mpi_job_are_found_on_its_hosts() {
     assert_eq!(class_of(&report, "exchange"), Some("2"), "{report}");
     assert_eq!(report["ranks"], "0-3");
     assert_eq!(places(&report), [(0, "h1"), (1, "h2"), (2, "h3"), (3, "h4")]);
+    let output = banyan(&["stack", "--mpi", &launcher]);
+    assert!(text(&output.stderr).contains("it has ranks on other hosts"), "{}", text(&output.stderr));
 }
 
 #[test]

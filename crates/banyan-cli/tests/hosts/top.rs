@@ -33,3 +33,22 @@ fn by_slurm_top_shows_every_node() {
     let output = by_slurm(&["top", "-w", "h[1-4]", "--once", "--json"]);
     assert_eq!(watched(&output), ["h1", "h2", "h3", "h4"]);
 }
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_a_page_has_a_row_for_every_host_and_users_are_told_of_all_together() {
+    let output = by_ssh(&["top", "-w", "h[1-8]", "--once", "--sort", "host", "--interval", "200ms"]);
+    let page = text(&output.stdout);
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(page.lines().next(), Some("banyan top  8 hosts  by host  every 0.2 s"), "{}", text(&output.stderr));
+    let table = page.split("\n\n").last().expect("a table");
+    let names: Vec<String> = table.lines().skip(1).map(|line| words(line).remove(0)).collect();
+    assert_eq!(names, eight());
+    let output = by_ssh(&["top", "-w", "h[1-8]", "--once", "--by", "user", "--sort", "memory", "--interval", "200ms"]);
+    let page = text(&output.stdout);
+    let table = page.split("\n\n").last().expect("a table");
+    assert_eq!(words(table.lines().next().expect("a heading")), ["user", "processes", "hosts", "CPU", "memory▼"]);
+    // All hosts are this machine, on which the test runs as root.
+    let root = table.lines().map(words).find(|row| row[0] == "root").expect("root");
+    assert_eq!(root[2], "8", "{table}");
+}
