@@ -91,31 +91,21 @@ fn sample(
         if let Err(why) = &python {
             process.note = Some(why.clone());
         }
-        match (python, copied) {
-            (Ok(Some(python)), copied) => {
-                process.stacks += python.len() as u64;
-                process.stopped = process.stopped.max(copied.map_or(Duration::ZERO, |copied| longest_stop(&copied)));
-                stacks.extend(python.into_iter().map(|stack| (target.rank, stack)));
+        process.stopped = process.stopped.max(copied.as_ref().map_or(Duration::ZERO, longest_stop));
+        let found = match (python, copied) {
+            (Ok(Some(stacks)), _) => Ok(Unwound { stacks, note: None }),
+            (_, Ok(copied)) => unwinder.stacks(target.pid, copied)?,
+            (_, Err(why)) => Err(why),
+        };
+        match found {
+            Ok(Unwound { stacks: found, note }) => {
+                process.stacks += found.len() as u64;
+                process.note = process.note.take().or(note);
+                stacks.extend(found.into_iter().map(|stack| (target.rank, stack)));
             }
-            (_, copied) => {
-                let native = match copied {
-                    Ok(copied) => {
-                        process.stopped = process.stopped.max(longest_stop(&copied));
-                        unwinder.stacks(target.pid, copied)?
-                    }
-                    Err(why) => Err(why),
-                };
-                match native {
-                    Ok(Unwound { stacks: native, note }) => {
-                        process.stacks += native.len() as u64;
-                        process.note = process.note.take().or(note);
-                        stacks.extend(native.into_iter().map(|stack| (target.rank, stack)));
-                    }
-                    Err(why) => {
-                        process.unread = Some(Unread::of(target.pid, &why));
-                        report.tree.add(&RankSet::from_iter([target.rank]), &[]);
-                    }
-                }
+            Err(why) => {
+                process.unread = Some(Unread::of(target.pid, &why));
+                report.tree.add(&RankSet::from_iter([target.rank]), &[]);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! From every host: a member on each offers its files, and what is not here yet comes up the tree.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{
     Event, ExitState, HostSet, Input, Lines, Problem, ProblemKind, ProcessDistribution, RankSet, Session, Stdio,
+    remove_leftovers,
 };
 use serde_json::json;
 
@@ -30,15 +32,7 @@ const KILL: i32 = 9;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
-    let names = copy.files.iter().map(|file| name_of(file)).collect::<Result<Vec<_>, _>>()?;
-    check_names(names.iter())?;
-    let names_at = |host: &str| names.iter().map(|name| for_host(Path::new(name), host)).collect::<Vec<_>>();
-    for host in copy.hosts.hosts()?.iter() {
-        check_names(names_at(host).into_iter().map(PathBuf::into_os_string).collect::<Vec<_>>().iter())?;
-    }
-    if let Some(file) = copy.files.iter().find(|file| goes_up(file)) {
-        return Err(Failure::usage(format!("{}: files to gather are written without ..", file.display())));
-    }
+    check(copy)?;
     let refused = |error| Failure::system(format_args!("{}: cannot be written", copy.dest.display()), &error);
     fs::create_dir_all(&copy.dest).map_err(refused)?;
     let dest = fs::canonicalize(&copy.dest).map_err(refused)?;
@@ -50,14 +44,8 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let session = Arc::new(copy.launch(members, 1, &mut tell)?);
     let no_thread = |error| Failure::system("no thread can be started", &error);
     let interrupt = Interrupt::watch(Arc::downgrade(&session)).map_err(no_thread)?;
-    let inboxes: Vec<(String, Inbox)> = session
-        .hosts()
-        .map(|host| {
-            let targets: Vec<PathBuf> = names_at(host).iter().map(|name| dest.join(host).join(name)).collect();
-            remove_leftovers(&targets);
-            (host.to_owned(), Inbox::new(targets))
-        })
-        .collect();
+    let inbox = |host: &str| Ok((host.to_owned(), inbox(copy, &dest, host)?));
+    let inboxes = session.hosts().map(inbox).collect::<Result<Vec<_>, Failure>>()?;
     let input = Arc::clone(&session);
     let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer)).map_err(no_thread)?;
     let mut gathering = Gathering { copy, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
@@ -69,20 +57,35 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     session.stop();
     followed?;
     gathering.report()?;
-    let Gathering { answers, interrupt, .. } = gathering;
-    answers.end(LAST_ANSWERS);
+    gathering.answers.end(LAST_ANSWERS);
     // If it is still written to, its agents end it when this process has ended.
     drop(Arc::into_inner(session));
-    let status = tell.end()?;
-    Ok(ExitCode::from(interrupt.status().unwrap_or(status)))
+    Ok(ExitCode::from(tell.end()?))
 }
 
-/// Removes what a front-end has left that was killed while it gathered the same files.
-fn remove_leftovers(targets: &[PathBuf]) {
-    let beside: BTreeSet<&Path> = targets.iter().filter_map(|target| target.parent()).collect();
+/// Refuses files that would replace each other here, or lie elsewhere than they seem to.
+fn check(copy: &Copy) -> Result<(), Failure> {
+    for host in copy.hosts.hosts()?.iter() {
+        check_names(names_at(copy, host)?.iter())?;
+    }
+    match copy.files.iter().find(|file| goes_up(file)) {
+        Some(file) => Err(Failure::usage(format!("{}: files to gather are written without ..", file.display()))),
+        None => Ok(()),
+    }
+}
+
+/// What the files of a host are called here.
+fn names_at(copy: &Copy, host: &str) -> Result<Vec<OsString>, Failure> {
+    copy.files.iter().map(|file| Ok(for_host(Path::new(&name_of(file)?), host).into_os_string())).collect()
+}
+
+/// Where the files of a host go. What a front-end has left there that was killed is removed.
+fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
+    let targets: Vec<PathBuf> = names_at(copy, host)?.iter().map(|name| dest.join(host).join(name)).collect();
+    remove_leftovers(&dest.join(host));
     // Where a directory is a file system of its own, files are put together within it.
-    let within = targets.iter().map(PathBuf::as_path);
-    beside.into_iter().chain(within).for_each(banyan_boot::remove_leftovers);
+    targets.iter().for_each(|target| remove_leftovers(target));
+    Ok(Inbox::new(targets))
 }
 
 struct Gathering<'a> {
@@ -101,8 +104,8 @@ impl Gathering<'_> {
         let mut left = self.inboxes.len();
         while left > 0 {
             let event = self.session.next_event(deadline);
-            if self.interrupt.status().is_some() {
-                return self.tell.interrupted();
+            if let Some(status) = self.interrupt.status() {
+                return self.tell.interrupted(status);
             }
             match event {
                 Some(Event::Output(lines)) if !lines.errors => self.take(&lines)?,

@@ -35,6 +35,8 @@ pub(super) struct Tell {
     failed_here: bool,
     lost: bool,
     timed_out: bool,
+    /// The exit status that a signal deserves.
+    interrupted: Option<u8>,
     moved: Amount,
 }
 
@@ -65,6 +67,7 @@ impl Tell {
             failed_here: false,
             lost: false,
             timed_out: false,
+            interrupted: None,
             moved: Amount::default(),
         }
     }
@@ -155,7 +158,8 @@ impl Tell {
     }
 
     /// The user wants no more of it.
-    pub(super) fn interrupted(&mut self) -> Result<(), Failure> {
+    pub(super) fn interrupted(&mut self, status: u8) -> Result<(), Failure> {
+        self.interrupted = Some(status);
         if self.json {
             return Ok(());
         }
@@ -195,6 +199,7 @@ impl Tell {
             () if self.failed_here || !self.failed.is_empty() => MEMBER_FAILED,
             () => 0,
         };
+        let status = self.interrupted.unwrap_or(status);
         let seconds = self.begin.elapsed().as_secs_f64();
         if self.json {
             let summary = json!({

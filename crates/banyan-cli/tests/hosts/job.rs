@@ -50,7 +50,7 @@ impl Drop for Job {
         let deadline = Instant::now() + PATIENCE;
         for child in &mut self.0 {
             while Instant::now() < deadline && child.try_wait().is_ok_and(|ended| ended.is_none()) {
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::park_timeout(Duration::from_millis(5));
             }
             let _ = child.kill();
             let _ = child.wait();
