@@ -108,5 +108,7 @@ pub use options::SessionOptions;
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use session::{Outcome, Session};
-pub use staging::{Delivery, Parcel, ParcelStore, Parcels, Place, Stage, StageError, StageReport, staged_path};
+pub use staging::{
+    Delivery, Parcel, ParcelStore, Parcels, Place, Stage, StageError, StageReport, remove_leftovers, staged_path,
+};
 pub use ticket::{Ticket, TicketError};

@@ -14,6 +14,7 @@ mod copy;
 mod demo;
 mod doctor;
 mod failure;
+mod filters;
 mod hosts;
 mod manual;
 mod output;
@@ -86,7 +87,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
-    banyan_tree::become_agent_if_asked_with(stack::filters);
+    banyan_tree::become_agent_if_asked_with(filters::filters);
     banyan_bench::tree::become_process_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();

@@ -1,12 +1,13 @@
 //! Which processes: by number, by command line, of a Slurm job, of an MPI job.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::io;
 
 use regex_lite::Regex;
 
+use crate::mpi::MpiJob;
 use crate::process::Status;
+use crate::processes::{all, ancestors, command, descendants, shares_host_name, variable};
 
 /// Variables that say which rank a process has, the most telling first: Open MPI, PMIx, MPICH and its kin, Slurm,
 /// PyTorch.
@@ -54,6 +55,8 @@ pub enum Choice {
     SlurmJob(String),
     /// The ranks that were started by this process, an `mpirun` or the like.
     Mpi(u32),
+    /// Those ranks of an MPI job that are on this machine, wherever its `mpirun` is.
+    MpiJob(MpiJob),
 }
 
 /// A process that was found.
@@ -65,6 +68,9 @@ pub struct Found {
     pub rank: Option<u32>,
     /// Its command line.
     pub command: String,
+    /// It has the host name of whoever looks. One in a container has its own; where hosts share a machine, it is on another
+    /// of them.
+    pub on_this_host: bool,
 }
 
 /// Why no process was found.
@@ -76,7 +82,7 @@ pub enum FindError {
     Nothing(String),
     /// `/proc` cannot be read.
     #[error("/proc cannot be read: {0}; is it mounted?")]
-    NoProc(io::Error),
+    NoProc(#[from] io::Error),
 }
 
 /// A pattern for [`Choice::Matching`].
@@ -116,6 +122,7 @@ impl Choice {
                 ranks_of_job(all()?.into_iter().filter(of_job).collect())
             }
             Choice::Mpi(launcher) => ranks_of_job(descendants(*launcher)?),
+            Choice::MpiJob(job) => ranks_of_job(job.processes()?),
         };
         if found.is_empty() {
             return Err(FindError::Nothing(self.describe()));
@@ -135,6 +142,7 @@ impl Choice {
             Choice::SlurmJob(job) => {
                 format!("of this machine belongs to job {job} and has a rank; look where it runs with: squeue -j {job}")
             }
+            Choice::MpiJob(_) => "of this machine is a rank of that job".into(),
             Choice::Mpi(pid) => format!(
                 "below process {pid} has a rank in its environment; is {pid} the mpirun? look with: pstree -p {pid}"
             ),
@@ -142,57 +150,10 @@ impl Choice {
     }
 }
 
-/// All processes.
-fn all() -> Result<Vec<u32>, FindError> {
-    let entries = fs::read_dir("/proc").map_err(FindError::NoProc)?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
-}
-
 fn found(pid: u32) -> Found {
     let rank = RANKS.iter().find_map(|name| variable(pid, name)?.parse().ok());
-    Found { pid, rank, command: command(pid).chars().take(MAX_COMMAND).collect() }
-}
-
-/// The command line, words divided by blanks.
-fn command(pid: u32) -> String {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    text.trim_end_matches('\0').replace('\0', " ")
-}
-
-/// A variable of the environment a process was started with.
-fn variable(pid: u32, name: &str) -> Option<String> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let entry =
-        bytes.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    String::from_utf8(entry.to_vec()).ok()
-}
-
-/// A process and all that led to it.
-fn ancestors(pid: u32) -> HashSet<u32> {
-    let mut chain = HashSet::new();
-    let mut next = pid;
-    while next != 0 && chain.insert(next) {
-        next = Status::read(next).map_or(0, |status| status.parent);
-    }
-    chain
-}
-
-/// All that a process has started, and they in turn.
-fn descendants(root: u32) -> Result<Vec<u32>, FindError> {
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in all()? {
-        if let Ok(status) = Status::read(pid) {
-            children.entry(status.parent).or_default().push(pid);
-        }
-    }
-    let (mut open, mut found) = (vec![root], Vec::new());
-    while let Some(pid) = open.pop() {
-        let below = children.remove(&pid).unwrap_or_default();
-        found.extend(&below);
-        open.extend(below);
-    }
-    Ok(found)
+    let command = command(pid).chars().take(MAX_COMMAND).collect();
+    Found { pid, rank, command, on_this_host: shares_host_name(pid) }
 }
 
 /// Where some have ranks, those without are launchers or something else of the same name.

@@ -22,7 +22,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Choice`], [`Found`], [`number`] | which processes, and their ranks |
+//! | [`Choice`], [`MpiJob`], [`Found`], [`number`], [`machine`] | which processes, and their ranks |
 //! | [`take`], [`Target`], [`SamplerOptions`] | taking stacks |
 //! | [`Report`], [`Process`], [`Unread`], [`Unreadable`], [`Refusal`] | what came of it |
 //! | [`StackTree`], [`Step`], [`Frame`], [`Class`] | the tree, and who does the same |
@@ -33,7 +33,9 @@
 mod find;
 mod frame;
 mod maps;
+mod mpi;
 mod process;
+mod processes;
 mod python;
 mod report;
 mod sampler;
@@ -45,7 +47,9 @@ mod unwind;
 pub use banyan_ranks::RankSet;
 pub use find::{Choice, FindError, Found, number, pattern};
 pub use frame::Frame;
+pub use mpi::MpiJob;
 pub use process::{Facts, State};
+pub use processes::machine;
 pub use report::{Kind, Malformed, Place, Process, Report, Unread};
 pub use sampler::{SamplerOptions, Target, take};
 pub use show::{TextOptions, dot, folded, svg, text};

@@ -1,10 +1,13 @@
 //! Stacks of Python programs, by `py-spy`, which knows how each version of the interpreter keeps them.
 
 use std::fs;
-use std::io;
-use std::process::{Command, Stdio};
+use std::io::{self, Read};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -16,6 +19,12 @@ const PY_SPY: &str = "py-spy";
 
 /// How many of them run at a time; each reads a good part of an interpreter.
 const AT_A_TIME: usize = 4;
+
+/// What it may write, on each stream. A frame is about two hundred bytes, and the deepest stack has a few thousand.
+const MAX_OUTPUT: u64 = 64 << 20;
+
+/// The time between two looks whether it has ended, once it has closed its streams.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The stacks of a process, from the outermost function to the innermost; `None` if it runs no Python.
 pub(crate) type Stacks = Result<Option<Vec<Vec<Frame>>>, String>;
@@ -45,9 +54,16 @@ fn of_process(pid: u32, options: &SamplerOptions) -> Stacks {
     }
     let mut command = Command::new(PY_SPY);
     command.args(["dump", "--json", "--nonblocking", "--pid", &pid.to_string()]).stdin(Stdio::null());
-    let output = command.output().map_err(|error| match error.kind() {
+    let output = output_within(&mut command, options.patience).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             format!("there is no {PY_SPY} here, which reads the stacks of Python; get it with: pip install {PY_SPY}")
+        }
+        io::ErrorKind::TimedOut => {
+            let limit = options.patience.as_secs_f64();
+            format!(
+                "{PY_SPY} did not read the stacks of Python within {limit:.1} s, and was ended; try it with: {PY_SPY} dump \
+                 --nonblocking --pid {pid}"
+            )
         }
         _ => format!("{PY_SPY}: {error}"),
     })?;
@@ -60,6 +76,42 @@ fn of_process(pid: u32, options: &SamplerOptions) -> Stacks {
     let stacks = parse(&threads, options);
     // An interpreter that begins or ends has none; its own functions tell more than nothing.
     Ok((!stacks.is_empty()).then_some(stacks))
+}
+
+/// What a command writes. One that takes longer is killed; what it has started itself and left behind is not waited for.
+fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    let deadline = Instant::now() + limit;
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let read = stdout.recv_timeout(left()).and_then(|stdout| Ok((stdout, stderr.recv_timeout(left())?)));
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Ok(status),
+            Ok(None) if read.is_ok() && !left().is_zero() => thread::sleep(PAUSE),
+            Ok(None) => break Err(io::ErrorKind::TimedOut.into()),
+            Err(error) => break Err(error),
+        }
+    };
+    if status.is_err() {
+        // It is our child, and has not been waited for: the number is still its own.
+        child.kill()?;
+        child.wait()?;
+    }
+    let (stdout, stderr) = read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+    Ok(Output { status: status?, stdout, stderr })
+}
+
+/// What comes from a pipe until it ends.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = sync_channel(1);
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is what there is.
+        let _ = pipe.map(|pipe| pipe.take(MAX_OUTPUT).read_to_end(&mut bytes));
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
 /// Whether an interpreter is mapped into the process: as its program, or as a library.
@@ -97,6 +149,25 @@ fn frame(frame: &Value, options: &SamplerOptions) -> Frame {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_program_that_does_not_end_is_ended() {
+        let begin = Instant::now();
+        for never in ["echo begun; exec sleep 1000", "exec >&- 2>&-; exec sleep 1000"] {
+            let mut command = Command::new("sh");
+            let ended = output_within(command.args(["-c", never]), Duration::from_millis(50));
+            assert_eq!(ended.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut), "{never}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(900), "none was waited for");
+    }
+
+    #[test]
+    fn of_a_program_that_ends_all_that_it_wrote_is_there() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "seq 100000; echo why >&2; exit 7"]);
+        let output = output_within(&mut command, Duration::from_secs(60)).expect("it ends");
+        assert_eq!((output.status.code(), output.stdout.len(), &output.stderr[..]), (Some(7), 588_895, &b"why\n"[..]));
+    }
 
     #[test]
     fn what_py_spy_writes_becomes_stacks_of_the_main_thread_or_of_all() {

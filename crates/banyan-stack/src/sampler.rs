@@ -10,7 +10,7 @@ use crate::python;
 use crate::report::{Process, Report, Unread};
 use crate::trace;
 use crate::tree::StackTree;
-use crate::unwind::Unwinder;
+use crate::unwind::{PatientUnwinder, Unwound};
 
 /// A process whose stacks are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +36,21 @@ pub struct SamplerOptions {
     pub samples: u32,
     /// The time between the beginnings of two samples.
     pub every: Duration,
+    /// How long each process may take, once its stacks have been copied: to unwind them, and to be read by `py-spy`.
+    pub patience: Duration,
 }
 
 impl Default for SamplerOptions {
     fn default() -> SamplerOptions {
-        SamplerOptions { threads: false, lines: false, python: false, samples: 1, every: Duration::from_millis(100) }
+        SamplerOptions {
+            threads: false,
+            lines: false,
+            python: false,
+            samples: 1,
+            every: Duration::from_millis(100),
+            // The first process with the largest of programs, and its files on a file server.
+            patience: Duration::from_secs(10),
+        }
     }
 }
 
@@ -50,7 +60,7 @@ impl Default for SamplerOptions {
 ///
 /// If no thread can be started.
 pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> {
-    let mut unwinder = Unwinder::new(options.lines);
+    let mut unwinder = PatientUnwinder::new(options.lines, options.patience);
     let mut report = Report::default();
     for target in targets {
         let process = Process { rank: target.rank, command: target.command.clone(), ..Process::default() };
@@ -69,7 +79,7 @@ pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> 
 fn sample(
     targets: &[Target],
     options: &SamplerOptions,
-    unwinder: &mut Unwinder,
+    unwinder: &mut PatientUnwinder,
     report: &mut Report,
 ) -> io::Result<()> {
     let pids: Vec<u32> = targets.iter().map(|target| target.pid).collect();
@@ -81,19 +91,19 @@ fn sample(
         if let Err(why) = &python {
             process.note = Some(why.clone());
         }
-        match (python, copied) {
-            (Ok(Some(python)), copied) => {
-                process.stacks += python.len() as u64;
-                process.stopped = process.stopped.max(copied.map_or(Duration::ZERO, |copied| longest_stop(&copied)));
-                stacks.extend(python.into_iter().map(|stack| (target.rank, stack)));
+        process.stopped = process.stopped.max(copied.as_ref().map_or(Duration::ZERO, longest_stop));
+        let found = match (python, copied) {
+            (Ok(Some(stacks)), _) => Ok(Unwound { stacks, note: None }),
+            (_, Ok(copied)) => unwinder.stacks(target.pid, copied)?,
+            (_, Err(why)) => Err(why),
+        };
+        match found {
+            Ok(Unwound { stacks: found, note }) => {
+                process.stacks += found.len() as u64;
+                process.note = process.note.take().or(note);
+                stacks.extend(found.into_iter().map(|stack| (target.rank, stack)));
             }
-            (_, Ok(copied)) => {
-                process.stopped = process.stopped.max(longest_stop(&copied));
-                process.stacks += copied.threads.len() as u64;
-                let native = unwinder.stacks(target.pid, &copied);
-                stacks.extend(native.into_iter().map(|stack| (target.rank, stack)));
-            }
-            (_, Err(why)) => {
+            Err(why) => {
                 process.unread = Some(Unread::of(target.pid, &why));
                 report.tree.add(&RankSet::from_iter([target.rank]), &[]);
             }

@@ -4,15 +4,17 @@
 //! that were sent. Below the top no symbolic link is followed.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::store::DIRECTORY;
+use super::leftover::{hold, temporary_name};
+use super::store::{DIRECTORY, NEW_FILE};
 
 /// Moves everything named from one directory into another. An error comes with the name it happened at.
 pub(super) fn merge(
@@ -25,8 +27,9 @@ pub(super) fn merge(
     let to = rustix::fs::open(to, flags, Mode::empty()).map_err(|error| (PathBuf::new(), error.into()))?;
     let kept: HashSet<&Path> = directories.iter().map(|(name, _)| name.as_path()).collect();
     for name in names {
-        let moved = if kept.contains(name.as_path()) { open_up(&to, name) } else { take_place(from, &to, name) };
-        moved.map_err(|error| (name.clone(), error.into()))?;
+        let is_kept = kept.contains(name.as_path());
+        let moved = if is_kept { open_up(&to, name).map_err(Into::into) } else { take_place(from, &to, name) };
+        moved.map_err(|error| (name.clone(), error))?;
     }
     // The innermost first: their parents may then forbid to reach them.
     for (name, mode) in directories.iter().rev() {
@@ -73,8 +76,39 @@ fn set_mode(directory: &OwnedFd, mode: u32) -> rustix::io::Result<()> {
     if old == new { Ok(()) } else { rustix::fs::fchmod(directory, new) }
 }
 
-fn take_place(from: &OwnedFd, to: &OwnedFd, name: &Path) -> rustix::io::Result<()> {
+fn take_place(from: &OwnedFd, to: &OwnedFd, name: &Path) -> io::Result<()> {
     let (old, last) = locate(from, name)?;
     let (new, _) = locate(to, name)?;
-    rustix::fs::renameat(&old, &last, &new, &last)
+    match rustix::fs::renameat(&old, &last, &new, &last) {
+        Err(Errno::XDEV) => take_place_elsewhere(&old, &new, &last),
+        moved => Ok(moved?),
+    }
+}
+
+/// The same where another file system is mounted below the destination: a copy is made there, beside what it replaces.
+fn take_place_elsewhere(old: &OwnedFd, new: &OwnedFd, last: &OsStr) -> io::Result<()> {
+    let temporary = temporary_name()?;
+    let made = copy(old, last, new, &temporary)
+        .and_then(|held| Ok(rustix::fs::renameat(new, &temporary, new, last).map(|()| drop(held))?));
+    if made.is_err() {
+        // Nothing was made before some errors.
+        let _ = rustix::fs::unlinkat(new, &temporary, AtFlags::empty());
+    }
+    made
+}
+
+/// Copies a file or a link. The copy of a file is not left over as long as what is returned lives.
+fn copy(old: &OwnedFd, name: &OsStr, new: &OwnedFd, copy: &OsStr) -> io::Result<Option<OwnedFd>> {
+    let about = rustix::fs::statat(old, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(about.st_mode) == FileType::Symlink {
+        rustix::fs::symlinkat(rustix::fs::readlinkat(old, name, Vec::new())?, new, copy)?;
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut from = File::from(rustix::fs::openat(old, name, flags, Mode::empty())?);
+    let mut to = File::from(rustix::fs::openat(new, copy, NEW_FILE, Mode::RUSR | Mode::WUSR)?);
+    let held = hold(&to)?;
+    io::copy(&mut from, &mut to)?;
+    rustix::fs::fchmod(&to, Mode::from_raw_mode(about.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))?;
+    Ok(Some(held))
 }

@@ -12,11 +12,13 @@
 mod call;
 pub(crate) mod entry;
 mod error;
+mod leftover;
 mod merge;
 pub(crate) mod pack;
 pub(crate) mod parcel;
 mod parcel_store;
 pub(crate) mod place;
+mod source;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ use banyan_ndr::Record;
 use crate::problem::Problem;
 
 pub use error::StageError;
+pub use leftover::remove_leftovers;
 pub use parcel::{Parcel, Parcels};
 pub use parcel_store::ParcelStore;
 pub use place::staged_path;

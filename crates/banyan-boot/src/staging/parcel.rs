@@ -16,7 +16,8 @@ use bytes::Bytes;
 use super::Offer;
 use super::entry::{HEAD_BYTES, MAX_NAME, is_sound_name};
 use super::error::StageError;
-use super::pack::{Found, Packer, names_in};
+use super::pack::Packer;
+use super::source::{Found, Source};
 use crate::described;
 
 /// Names in a parcel at most.
@@ -44,7 +45,7 @@ pub struct Parcel {
 /// All parcels of a file or directory; see the module.
 #[derive(Debug)]
 pub struct Parcels {
-    top: PathBuf,
+    source: Source,
     /// What is still to be visited; the next is last.
     left: Vec<PathBuf>,
 }
@@ -52,15 +53,15 @@ pub struct Parcels {
 impl Parcels {
     /// Of a file or directory, which may itself be reached through symbolic links.
     pub fn of(top: &Path) -> Parcels {
-        Parcels { top: top.to_owned(), left: vec![PathBuf::new()] }
+        Parcels { source: Source::new(top), left: vec![PathBuf::new()] }
     }
 
     fn fill(&mut self) -> Result<Option<Parcel>, StageError> {
-        let mut parcel = Parcel { top: self.top.clone(), names: Vec::new(), files: 0, bytes: 0 };
+        let mut parcel = Parcel { top: self.source.path().to_owned(), names: Vec::new(), files: 0, bytes: 0 };
         let mut directories = HashSet::new();
         let (mut entries, mut name_bytes) = (0, 0);
         while let Some(name) = self.left.pop() {
-            let found = Found::at(&self.top, &name)?;
+            let found = self.source.look(&name)?;
             let length = found.length();
             let ancestors: Vec<&Path> = name.ancestors().skip(1).filter(|path| !directories.contains(*path)).collect();
             let more_bytes =
@@ -78,7 +79,7 @@ impl Parcels {
             }
             match found {
                 Found::Directory { .. } => {
-                    self.left.extend(names_in(&self.top, &name)?);
+                    self.left.extend(self.source.names_in(&name)?);
                     directories.insert(name.clone());
                 }
                 Found::File { .. } | Found::Link { .. } => parcel.files += 1,
@@ -165,8 +166,9 @@ pub(super) fn is_one_name(name: &OsString) -> bool {
 /// Whether a file or directory has what a parcel holds: the same stream would come from it.
 pub(super) fn has(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
     // What is missing or unreadable is not there; lengths are compared first, which takes no reading.
+    let mut source = Source::new(top);
     let lengths = names.iter().map(|name| {
-        let found = Found::at(top, name).ok()?;
+        let found = source.look(name).ok()?;
         Some((HEAD_BYTES + name.as_os_str().len()) as u64 + found.length())
     });
     let length = lengths.sum::<Option<u64>>();

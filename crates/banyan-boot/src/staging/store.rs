@@ -17,11 +17,9 @@ use rustix::io::Errno;
 
 use super::Offer;
 use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
+use super::leftover::{TEMPORARY, hold, make_writable, remove, temporary_name};
 use super::merge::merge;
 use super::{parcel, place};
-
-/// How the names of files begin that are not complete yet.
-pub(crate) const TEMPORARY: &str = ".banyan-";
 
 /// Age after which a temporary file is one that a killed agent has left: no transfer takes so long.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -31,7 +29,7 @@ pub(super) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Flags for files that must not exist yet.
-const NEW_FILE: OFlags =
+pub(super) const NEW_FILE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Why a stream could not be stored.
@@ -74,6 +72,8 @@ pub(crate) struct Store {
     state: State,
     /// The directory that is staged, once it was made.
     root: Option<OwnedFd>,
+    /// Says that someone works on what has the temporary name.
+    held: Option<OwnedFd>,
     /// Whether the first entry came.
     begun: bool,
     /// Directories, which get their modes at the end: they may forbid writing.
@@ -125,6 +125,7 @@ impl Store {
             hasher: blake3::Hasher::new(),
             state: State::Head(Vec::new()),
             root: None,
+            held: None,
             begun: false,
             directories: Vec::new(),
             parcel,
@@ -268,7 +269,9 @@ impl Store {
         let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
         rustix::fs::mkdirat(parent, &last, Mode::RWXU)?;
         if name.as_os_str().is_empty() {
-            self.root = Some(rustix::fs::openat(parent, &last, DIRECTORY, Mode::empty())?);
+            let root = rustix::fs::openat(parent, &last, DIRECTORY, Mode::empty())?;
+            self.held = Some(hold(&root)?);
+            self.root = Some(root);
         }
         self.directories.push((name.to_owned(), mode));
         Ok(())
@@ -278,6 +281,9 @@ impl Store {
         let (parent, last) = self.locate(name)?;
         let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
         let file = rustix::fs::openat(parent, &last, NEW_FILE, Mode::RUSR | Mode::WUSR)?;
+        if name.as_os_str().is_empty() {
+            self.held = Some(hold(&file)?);
+        }
         self.state = State::File { file: file.into(), mode: head.mode, left: head.length };
         Ok(())
     }
@@ -405,30 +411,6 @@ impl Drop for Store {
     }
 }
 
-/// Removes a file or a whole directory, whatever modes its directories have by now.
-fn remove(path: &Path) {
-    let is_directory = path.symlink_metadata().is_ok_and(|about| about.is_dir());
-    if !is_directory {
-        // It may be gone already: nothing was made before an error.
-        let _ = std::fs::remove_file(path);
-        return;
-    }
-    if std::fs::remove_dir_all(path).is_err() {
-        make_writable(path);
-        // What still cannot be removed belongs to somebody else by now.
-        let _ = std::fs::remove_dir_all(path);
-    }
-}
-
-fn make_writable(directory: &Path) {
-    let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_writable(&entry.path());
-        }
-    }
-}
-
 /// Bytes that an entry's head and name still lack.
 fn missing_of_head(head: &[u8]) -> usize {
     let name = if head.len() < HEAD_BYTES { 0 } else { usize::from(u16::from_le_bytes([head[2], head[3]])) };
@@ -437,12 +419,6 @@ fn missing_of_head(head: &[u8]) -> usize {
 
 fn is_hash(text: &str) -> bool {
     text.len() == 2 * blake3::OUT_LEN && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn temporary_name() -> io::Result<OsString> {
-    let mut random = [0; 8];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    Ok(format!("{TEMPORARY}{:016x}", u64::from_ne_bytes(random)).into())
 }
 
 /// Where it goes on this host.

@@ -306,3 +306,47 @@ proptest! {
         prop_assert_eq!(fs::read(place.path().join("to")).unwrap(), content);
     }
 }
+
+#[test]
+fn a_link_that_takes_the_place_of_a_directory_or_file_while_it_is_read_is_not_followed() {
+    let place = TempDir::new().unwrap();
+    let (from, secret) = (place.path().join("from"), place.path().join("secret"));
+    fs::create_dir_all(from.join("a")).unwrap();
+    fs::create_dir(&secret).unwrap();
+    for directory in [from.join("a"), secret.clone()] {
+        fs::write(directory.join("file"), directory.to_str().unwrap()).unwrap();
+    }
+    let parcel = Parcels::of(&from).next().unwrap().unwrap();
+    let read = || parcel.pieces().collect::<Result<Vec<_>, _>>();
+    assert!(read().is_ok());
+    fs::remove_file(from.join("a/file")).unwrap();
+    symlink(secret.join("file"), from.join("a/file")).unwrap();
+    assert!(matches!(read(), Err(StageError::Leaves { .. })));
+    fs::remove_dir_all(from.join("a")).unwrap();
+    symlink(&secret, from.join("a")).unwrap();
+    assert!(read().is_err(), "it was read from where the link leads");
+    // What is seen as a directory first, and is one no more when it is opened.
+    let mut source = super::source::Source::new(&from);
+    assert!(matches!(source.read(Path::new("a/file")), Err(StageError::Changed(_))));
+    fs::remove_file(from.join("a")).unwrap();
+    symlink(secret.join("file"), from.join("a")).unwrap();
+    assert!(matches!(source.read(Path::new("a")), Err(StageError::Changed(_))));
+}
+
+#[test]
+fn what_a_killed_process_has_left_is_removed_and_what_is_being_worked_on_is_not() {
+    let place = TempDir::new().unwrap();
+    let left = [".banyan-0123456789abcdef", ".banyan-fedcba9876543210"];
+    fs::write(place.path().join(left[0]), "half").unwrap();
+    fs::create_dir_all(place.path().join(left[1]).join("a")).unwrap();
+    let others = [".banyan-", ".banyan-0123456789abcdeg", ".banyan-notes", "x.banyan-0123456789abcdef"];
+    others.iter().for_each(|name| fs::write(place.path().join(name), "").unwrap());
+    let stream = entry(EntryKind::File, "", b"content");
+    let mut store = Store::begin(&offer(&stream, &place.path().join("file")), None, "here").unwrap().unwrap();
+    store.push(&stream).unwrap();
+    super::remove_leftovers(place.path());
+    assert!(left.iter().all(|name| !place.path().join(name).exists()));
+    assert!(others.iter().all(|name| place.path().join(name).exists()));
+    store.finish().unwrap();
+    assert_eq!(fs::read(place.path().join("file")).unwrap(), b"content");
+}

@@ -124,7 +124,8 @@ impl Source {
                     return Ok(false);
                 }
                 Err(error) => {
-                    tell.failed_here(&error.to_string())?;
+                    let remedy = format!("look with: ls -la {}", self.path.display());
+                    tell.failed_here(&error.to_string(), &remedy)?;
                     return Ok(true);
                 }
             }

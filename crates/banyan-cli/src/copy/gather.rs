@@ -1,19 +1,25 @@
 //! From every host: a member on each offers its files, and what is not here yet comes up the tree.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use banyan_boot::{
     Event, ExitState, HostSet, Input, Lines, Problem, ProblemKind, ProcessDistribution, RankSet, Session, Stdio,
+    remove_leftovers,
 };
 use serde_json::json;
 
+use super::answers::{Answers, Overrun};
 use super::inbox::{Inbox, Say};
+use super::interrupt::Interrupt;
 use super::size::{files, size};
 use super::tell::{Amount, Tell};
-use super::{Copy, check_names, goes_up, name_of};
+use super::{Copy, check_names, for_host, goes_up, name_of};
 use crate::failure::{Failure, Outcome};
 
 /// The program of the agent itself, as a process that it starts sees it.
@@ -22,12 +28,11 @@ const AGENT: &str = "/proc/self/exe";
 /// The signal that ends a member that is not listened to any more.
 const KILL: i32 = 9;
 
+/// How long answers that nobody waits for any more are given to be written.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+
 pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
-    let names = copy.files.iter().map(|file| name_of(file)).collect::<Result<Vec<_>, _>>()?;
-    check_names(names.iter())?;
-    if let Some(file) = copy.files.iter().find(|file| goes_up(file)) {
-        return Err(Failure::usage(format!("{}: files to gather are written without ..", file.display())));
-    }
+    check(copy)?;
     let refused = |error| Failure::system(format_args!("{}: cannot be written", copy.dest.display()), &error);
     fs::create_dir_all(&copy.dest).map_err(refused)?;
     let dest = fs::canonicalize(&copy.dest).map_err(refused)?;
@@ -36,16 +41,51 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let arguments = arguments.chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
     let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
-    let session = copy.launch(members, 1, &mut tell)?;
-    let inboxes = session.hosts().map(|host| {
-        let targets = names.iter().map(|name| dest.join(host).join(name)).collect();
-        (host.to_owned(), Inbox::new(targets))
-    });
-    let mut gathering = Gathering { copy, inboxes: inboxes.collect(), came: 0, session: &session, tell: &mut tell };
-    gathering.follow(deadline)?;
+    let session = Arc::new(copy.launch(members, 1, &mut tell)?);
+    let no_thread = |error| Failure::system("no thread can be started", &error);
+    let interrupt = Interrupt::watch(Arc::downgrade(&session)).map_err(no_thread)?;
+    let inbox = |host: &str| Ok((host.to_owned(), inbox(copy, &dest, host)?));
+    let inboxes = session.hosts().map(inbox).collect::<Result<Vec<_>, Failure>>()?;
+    let input = Arc::clone(&session);
+    let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer)).map_err(no_thread)?;
+    let mut gathering = Gathering { copy, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
+    let followed = gathering.follow(deadline);
+    // Half files go, whatever happened.
+    for (_, inbox) in &mut gathering.inboxes {
+        inbox.close();
+    }
+    session.stop();
+    followed?;
     gathering.report()?;
-    drop(session);
+    gathering.answers.end(LAST_ANSWERS);
+    // If it is still written to, its agents end it when this process has ended.
+    drop(Arc::into_inner(session));
     Ok(ExitCode::from(tell.end()?))
+}
+
+/// Refuses files that would replace each other here, or lie elsewhere than they seem to.
+fn check(copy: &Copy) -> Result<(), Failure> {
+    for host in copy.hosts.hosts()?.iter() {
+        check_names(names_at(copy, host)?.iter())?;
+    }
+    match copy.files.iter().find(|file| goes_up(file)) {
+        Some(file) => Err(Failure::usage(format!("{}: files to gather are written without ..", file.display()))),
+        None => Ok(()),
+    }
+}
+
+/// What the files of a host are called here.
+fn names_at(copy: &Copy, host: &str) -> Result<Vec<OsString>, Failure> {
+    copy.files.iter().map(|file| Ok(for_host(Path::new(&name_of(file)?), host).into_os_string())).collect()
+}
+
+/// Where the files of a host go. What a front-end has left there that was killed is removed.
+fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
+    let targets: Vec<PathBuf> = names_at(copy, host)?.iter().map(|name| dest.join(host).join(name)).collect();
+    remove_leftovers(&dest.join(host));
+    // Where a directory is a file system of its own, files are put together within it.
+    targets.iter().for_each(|target| remove_leftovers(target));
+    Ok(Inbox::new(targets))
 }
 
 struct Gathering<'a> {
@@ -54,6 +94,8 @@ struct Gathering<'a> {
     inboxes: Vec<(String, Inbox)>,
     came: u64,
     session: &'a Session,
+    answers: Answers,
+    interrupt: Interrupt,
     tell: &'a mut Tell,
 }
 
@@ -61,7 +103,11 @@ impl Gathering<'_> {
     fn follow(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
         let mut left = self.inboxes.len();
         while left > 0 {
-            match self.session.next_event(deadline) {
+            let event = self.session.next_event(deadline);
+            if let Some(status) = self.interrupt.status() {
+                return self.tell.interrupted(status);
+            }
+            match event {
                 Some(Event::Output(lines)) if !lines.errors => self.take(&lines)?,
                 Some(Event::Output(lines)) => {
                     let text = String::from_utf8_lossy(&lines.bytes).trim().to_owned();
@@ -102,7 +148,10 @@ impl Gathering<'_> {
             match say {
                 Say::Answer(wanted) => {
                     let answer = if wanted { "send" } else { "skip" };
-                    self.session.write_input(format!("{host} {answer}\n").as_bytes());
+                    if let Err(Overrun) = self.answers.say(format!("{host} {answer}\n").into_bytes()) {
+                        self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
+                        return self.fail(&host, "some host does not read its answers, so it gets none".into());
+                    }
                 }
                 Say::Problem(why) => self.fail(&host, why)?,
             }
@@ -122,7 +171,7 @@ impl Gathering<'_> {
 
     fn fail(&mut self, host: &str, cause: String) -> Result<(), Failure> {
         let files: Vec<String> =
-            self.copy.files.iter().map(|file| file.to_string_lossy().replace("{host}", host)).collect();
+            self.copy.files.iter().map(|file| for_host(file, host).to_string_lossy().into_owned()).collect();
         let remedy = format!("look with: banyan run -w {host} -- ls -ld {}", files.join(" "));
         let (host, kind, members) = (host.to_owned(), ProblemKind::Staging, String::new());
         self.tell.problem(&Problem { host, kind, cause, remedy, members })

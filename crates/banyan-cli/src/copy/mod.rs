@@ -1,8 +1,10 @@
 //! `banyan copy`: files and directories to every host, through the tree; or from every host, into one directory each.
 
+mod answers;
 mod broadcast;
 mod gather;
 mod inbox;
+mod interrupt;
 mod sender;
 mod size;
 mod tell;
@@ -32,7 +34,7 @@ stands for the name of the host. Mode bits are kept, but for setuid and its like
 and must not lead out of them.
 
 With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into
-DEST/HOST.
+DEST/HOST. {host} in FILEs stands for the name of the host, also in the name that a file gets here.
 
 Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
 
@@ -109,6 +111,11 @@ fn check_names<'n>(names: impl Iterator<Item = &'n OsString>) -> Result<(), Fail
         }
     }
     Ok(())
+}
+
+/// A path in which the name of the host may stand.
+fn for_host(path: &Path, host: &str) -> PathBuf {
+    path.to_str().map_or_else(|| path.to_owned(), |text| text.replace("{host}", host).into())
 }
 
 /// Whether a path goes up again.

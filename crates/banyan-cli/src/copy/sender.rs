@@ -12,6 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use banyan_boot::{Parcel, Parcels, staged_path};
 use serde_json::json;
 
+use super::for_host;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
@@ -25,7 +26,7 @@ pub(super) fn send(files: &[PathBuf]) -> Outcome {
     let host = std::env::var(HOST).map_err(|_| Failure::usage("--send is for members of a session"))?;
     let mut sender = Sender { out: output::stdout(), answers: answers(host.clone()) };
     for (index, file) in files.iter().enumerate() {
-        let path = file.to_str().map_or_else(|| file.clone(), |file| file.replace("{host}", &host).into());
+        let path = for_host(file, &host);
         match sender.offer_all(index, &path) {
             Ok(()) => {}
             Err(Trouble::Here(problem)) => sender.line(&json!({ "file": index, "problem": problem }))?,

@@ -35,6 +35,8 @@ pub(super) struct Tell {
     failed_here: bool,
     lost: bool,
     timed_out: bool,
+    /// The exit status that a signal deserves.
+    interrupted: Option<u8>,
     moved: Amount,
 }
 
@@ -65,6 +67,7 @@ impl Tell {
             failed_here: false,
             lost: false,
             timed_out: false,
+            interrupted: None,
             moved: Amount::default(),
         }
     }
@@ -134,12 +137,12 @@ impl Tell {
     }
 
     /// Something went wrong on this machine.
-    pub(super) fn failed_here(&mut self, what: &str) -> Result<(), Failure> {
+    pub(super) fn failed_here(&mut self, cause: &str, remedy: &str) -> Result<(), Failure> {
         self.failed_here = true;
         if self.json {
-            return self.object(&json!({ "event": "problem", "host": Value::Null, "cause": what }));
+            return self.object(&problem_here(cause, remedy));
         }
-        self.warn(what)
+        self.warn(&format!("{cause}; {remedy}"))
     }
 
     /// The bar goes, and comes again if there is still much to do: other lines are to stand alone.
@@ -152,6 +155,15 @@ impl Tell {
         self.out.flush()?;
         warn(what);
         Ok(())
+    }
+
+    /// The user wants no more of it.
+    pub(super) fn interrupted(&mut self, status: u8) -> Result<(), Failure> {
+        self.interrupted = Some(status);
+        if self.json {
+            return Ok(());
+        }
+        self.warn("interrupted; start it again to go on where it stopped")
     }
 
     pub(super) fn timed_out(&mut self) {
@@ -187,6 +199,7 @@ impl Tell {
             () if self.failed_here || !self.failed.is_empty() => MEMBER_FAILED,
             () => 0,
         };
+        let status = self.interrupted.unwrap_or(status);
         let seconds = self.begin.elapsed().as_secs_f64();
         if self.json {
             let summary = json!({
@@ -221,6 +234,15 @@ fn bar(done: u64, all: u64, rate: f64) -> String {
     format!("[{full}{empty}] {:3.0} %  {} of {}  {}/s", part * 100.0, size(done), size(all), size(rate as u64))
 }
 
+/// A problem of this machine, like those of hosts.
+fn problem_here(cause: &str, remedy: &str) -> Value {
+    let (host, members) = (String::new(), String::new());
+    let problem = Problem { host, kind: ProblemKind::Staging, cause: cause.into(), remedy: remedy.into(), members };
+    let mut object = problem_json(&problem);
+    object["host"] = Value::Null;
+    object
+}
+
 fn problem_json(problem: &Problem) -> Value {
     json!({
         "event": "problem",
@@ -234,6 +256,14 @@ fn problem_json(problem: &Problem) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_problem_of_this_machine_has_the_fields_of_those_of_hosts() {
+        let expected = json!({
+            "event": "problem", "host": null, "kind": "Staging", "cause": "it is gone", "remedy": "look with: ls",
+        });
+        assert_eq!(problem_here("it is gone", "look with: ls"), expected);
+    }
 
     #[test]
     fn a_bar_is_as_long_as_the_part_that_is_done() {

@@ -85,7 +85,8 @@ impl HostChoice {
         Ok(self.timeout()?.and_then(|time| begin.checked_add(time)))
     }
 
-    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+    /// The limit for everything, if the user has given one.
+    pub(crate) fn timeout(&self) -> Result<Option<Duration>, Failure> {
         Ok(self.timeout.or(Config::get()?.defaults.timeout))
     }
 

@@ -2,18 +2,21 @@
 //!
 //! First all hosts say which processes they have, so that each gets a rank of its own; then all look at once.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
-use banyan_stack::{Choice, Found, Report, Target, number};
+use banyan_stack::{Choice, Found, MpiJob, Report, Target, number};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
 use super::Stack;
-use super::merge::{STACKS, filters};
-use super::message::{self, FIND, Order, TAKE, Text};
+use super::merge::STACKS;
+use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, warn};
+use crate::filters::filters;
 use crate::hosts::{launch_status, nodes_of_job};
 use crate::status;
 
@@ -32,18 +35,20 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 impl Stack {
     /// The hosts to ask, if it is not this machine alone.
     pub(super) fn hosts_to_ask(&self) -> Result<Option<HostSet>, Failure> {
-        let choice = self.choice()?;
         if self.hosts.named.names_some() {
-            return match choice {
-                Choice::Mpi(_) => Err(Failure::usage(
-                    "--mpi names a process of this machine; for ranks on other hosts use --match or --slurm with -w",
-                )),
-                _ => self.hosts.hosts().map(Some),
-            };
+            return self.hosts.hosts().map(Some);
         }
-        match choice {
+        match self.choice()? {
             Choice::SlurmJob(job) => hosts_of_job(&job),
             _ => Ok(None),
+        }
+    }
+
+    /// The processes that are wanted, as they are known on every host.
+    fn choice_elsewhere(&self) -> Result<Choice, Failure> {
+        match self.choice()? {
+            Choice::Mpi(launcher) => MpiJob::of(launcher).map(Choice::MpiJob).map_err(Failure::new),
+            choice => Ok(choice),
         }
     }
 }
@@ -81,7 +86,11 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failu
     let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;
     // Without those that could not be reached.
     let names: Vec<String> = network.session().hosts().map(str::to_owned).collect();
-    let found = find(stack, &network, deadline)?;
+    let choice = stack.choice_elsewhere()?;
+    let found = once_each(find(&choice, &network, deadline)?);
+    if found.is_empty() {
+        return Err(nothing(&choice, names.len()));
+    }
     let orders = orders(stack, &names, found)?;
     let stream =
         network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
@@ -95,9 +104,9 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failu
 }
 
 /// The processes of each member's host, by member.
-fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<Vec<(u32, Vec<Found>)>, Failure> {
+fn find(choice: &Choice, network: &Network, deadline: Option<Instant>) -> Result<Vec<(u32, Answer)>, Failure> {
     let stream = network.open(&network.everyone(), StreamOptions::collect()).map_err(|error| failure(&error))?;
-    let text = message::choice_text(&stack.choice()?);
+    let text = message::choice_text(choice);
     stream.send(FIND, &Text { text }).map_err(|error| failure(&error))?;
     let wave = next_wave(network, &stream, deadline)?;
     let mut decoder = Decoder::new();
@@ -105,9 +114,9 @@ fn find(stack: &Stack, network: &Network, deadline: Option<Instant>) -> Result<V
     for Collected { rank, format, body } in collected(&wave)? {
         let id = decoder.learn(&format).map_err(Failure::new)?;
         let Text { text } = decoder.decode(id, &body).map_err(Failure::new)?;
-        let found =
-            message::found(&text).ok_or_else(|| Failure::new(format!("member {rank} is of another version")))?;
-        answers.push((rank, found));
+        let answer =
+            Answer::parse(&text).ok_or_else(|| Failure::new(format!("member {rank} is of another version")))?;
+        answers.push((rank, answer));
     }
     Ok(answers)
 }
@@ -138,15 +147,46 @@ fn collected(wave: &Wave) -> Result<Vec<Collected>, Failure> {
     Collected::read(&format, wave.body(), &Limits::default()).map_err(Failure::new)
 }
 
-/// What each member is to do: every process has one rank, whichever host it is on.
-fn orders(stack: &Stack, names: &[String], answers: Vec<(u32, Vec<Found>)>) -> Result<Vec<Order>, Failure> {
-    let mut orders: Vec<Order> =
-        names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options: stack.sampling() }).collect();
-    let all: Vec<(u32, Found)> =
-        answers.into_iter().flat_map(|(member, found)| found.into_iter().map(move |it| (member, it))).collect();
-    if all.is_empty() {
-        return Err(Failure::new(format!("no such process was found on {} hosts", names.len())));
+/// Every process once, with the member that looks at it. Hosts that share a machine, or are two names of one, all see its
+/// processes; each is then of the host whose name it has, or else of the first.
+fn once_each(answers: Vec<(u32, Answer)>) -> Vec<(u32, Found)> {
+    let mut chosen: Vec<(u32, Found)> = Vec::new();
+    let mut seen: HashMap<(String, u32), usize> = HashMap::new();
+    for (member, Answer { machine, found }) in answers {
+        for it in found {
+            match seen.entry((machine.clone(), it.pid)) {
+                Entry::Occupied(entry) if !machine.is_empty() => {
+                    let known = &mut chosen[*entry.get()];
+                    if it.on_this_host && !known.1.on_this_host {
+                        *known = (member, it);
+                    }
+                }
+                entry => {
+                    entry.insert_entry(chosen.len());
+                    chosen.push((member, it));
+                }
+            }
+        }
     }
+    chosen.sort_by_key(|(member, _)| *member);
+    chosen
+}
+
+fn nothing(choice: &Choice, hosts: usize) -> Failure {
+    match choice {
+        Choice::MpiJob(MpiJob { launcher, home: None, .. }) => Failure::new(format!(
+            "process {launcher} has started no daemons for other hosts that are known (orted, prted, hydra_pmi_proxy); is \
+             it the mpirun, on this machine? for other jobs use --match or --slurm"
+        )),
+        _ => Failure::new(format!("no such process was found on {hosts} hosts")),
+    }
+}
+
+/// What each member is to do: every process has one rank, whichever host it is on.
+fn orders(stack: &Stack, names: &[String], all: Vec<(u32, Found)>) -> Result<Vec<Order>, Failure> {
+    let options = stack.sampling()?;
+    let mut orders: Vec<Order> =
+        names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options }).collect();
     let found: Vec<Found> = all.iter().map(|(_, it)| it.clone()).collect();
     for ((member, it), rank) in all.into_iter().zip(number(&found)) {
         if let Some(order) = orders.get_mut(member as usize) {
@@ -175,4 +215,24 @@ fn failure(error: &TreeError) -> Failure {
         _ => status::UNREACHABLE,
     };
     Failure::with_status(error, status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_several_hosts_see_is_looked_at_once_on_the_host_it_is_on() {
+        let found = |pid, on_this_host| Found { pid, rank: None, command: String::new(), on_this_host };
+        let answer = |machine: &str, found| Answer { machine: machine.into(), found };
+        let answers = vec![
+            (0, answer("one", vec![found(7, false), found(8, false), found(9, true)])),
+            (1, answer("one", vec![found(7, true), found(8, false), found(9, false)])),
+            (2, answer("other", vec![found(7, true)])),
+            (3, answer("", vec![found(7, true)])),
+            (4, answer("", vec![found(7, true)])),
+        ];
+        let chosen: Vec<(u32, u32)> = once_each(answers).iter().map(|(member, it)| (*member, it.pid)).collect();
+        assert_eq!(chosen, [(0, 8), (0, 9), (1, 7), (2, 7), (3, 7), (4, 7)]);
+    }
 }

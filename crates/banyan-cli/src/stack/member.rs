@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use banyan_stack::{FindError, Found, Report, take};
 use banyan_tree::BackEnd;
 
-use super::message::{self, FIND, Order, TAKE, Text};
+use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, Outcome};
 
 /// Does what the front-end asks for, until it goes away.
@@ -15,7 +15,7 @@ pub(super) fn run() -> Outcome {
     while let Ok(incoming) = back_end.recv(None) {
         let Text { text } = back_end.read(&incoming).map_err(Failure::new)?;
         let answer = match incoming.tag {
-            FIND => message::found_text(&find(&text)?),
+            FIND => Answer::new(find(&text)?).text(),
             TAKE => look(&text)?.to_short_json().to_string(),
             _ => continue,
         };

@@ -9,11 +9,9 @@ use super::message::Text;
 /// The name of the filter.
 pub(super) const STACKS: &str = "stacks";
 
-/// The filters of this command's agents.
-pub(crate) fn filters() -> Filters {
-    let mut filters = Filters::default();
+/// Makes it known.
+pub(crate) fn register(filters: &mut Filters) {
     filters.register(STACKS, |_| Ok(Box::new(Merge(Decoder::new()))));
-    filters
 }
 
 struct Merge(Decoder);

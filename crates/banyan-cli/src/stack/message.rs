@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use banyan_ndr::Record;
-use banyan_stack::{Choice, Found, SamplerOptions, Target, pattern};
+use banyan_stack::{Choice, Found, MpiJob, SamplerOptions, Target, machine, pattern};
 use serde_json::{Value, json};
 
 /// Asks for the processes of a host: a choice.
@@ -31,7 +31,9 @@ pub(super) fn choice_text(choice: &Choice) -> String {
         Choice::Pids(pids) => json!({ "pids": pids }),
         Choice::Matching(regex) => json!({ "match": regex.as_str() }),
         Choice::SlurmJob(job) => json!({ "slurm": job }),
-        Choice::Mpi(launcher) => json!({ "mpi": launcher }),
+        Choice::MpiJob(MpiJob { launcher, machine, home }) => {
+            json!({ "mpi": { "launcher": launcher, "machine": machine, "home": home } })
+        }
         _ => Value::Null,
     }
     .to_string()
@@ -45,36 +47,60 @@ pub(super) fn choice(text: &str) -> Option<Choice> {
         "pids" => Some(Choice::Pids(what.as_array()?.iter().filter_map(number).collect())),
         "match" => pattern(what.as_str()?).ok(),
         "slurm" => Some(Choice::SlurmJob(what.as_str()?.into())),
-        "mpi" => Some(Choice::Mpi(number(what)?)),
+        "mpi" => Some(Choice::MpiJob(MpiJob {
+            launcher: number(&what["launcher"])?,
+            machine: what["machine"].as_str()?.into(),
+            home: what["home"].as_str().map(Into::into),
+        })),
         _ => None,
     }
 }
 
-/// Processes as text.
-pub(super) fn found_text(found: &[Found]) -> String {
-    let list: Vec<Value> =
-        found.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
-    Value::from(list).to_string()
+/// What a host has found.
+pub(super) struct Answer {
+    /// The machine it is on: hosts may share one, and its processes.
+    pub(super) machine: String,
+    pub(super) found: Vec<Found>,
 }
 
-/// The processes of a text.
-pub(super) fn found(text: &str) -> Option<Vec<Found>> {
-    let list: Vec<Value> = serde_json::from_str(text).ok()?;
-    let one = |it: &Value| {
-        Some(Found { pid: number(&it["pid"])?, rank: number(&it["rank"]), command: it["command"].as_str()?.into() })
-    };
-    list.iter().map(one).collect()
+impl Answer {
+    pub(super) fn new(found: Vec<Found>) -> Answer {
+        Answer { machine: machine(), found }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let one = |it: &Found| {
+            let Found { pid, rank, command, on_this_host, .. } = it;
+            json!({ "pid": pid, "rank": rank, "command": command, "on_this_host": on_this_host })
+        };
+        let found: Vec<Value> = self.found.iter().map(one).collect();
+        json!({ "machine": self.machine, "found": found }).to_string()
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Answer> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let one = |it: &Value| {
+            Some(Found {
+                pid: number(&it["pid"])?,
+                rank: number(&it["rank"]),
+                command: it["command"].as_str()?.into(),
+                on_this_host: it["on_this_host"].as_bool()?,
+            })
+        };
+        let found = value["found"].as_array()?.iter().map(one).collect::<Option<Vec<Found>>>()?;
+        Some(Answer { machine: value["machine"].as_str()?.into(), found })
+    }
 }
 
 impl Order {
     pub(super) fn text(&self) -> String {
-        let SamplerOptions { threads, lines, python, samples, every } = self.options;
+        let SamplerOptions { threads, lines, python, samples, every, patience } = self.options;
         let targets: Vec<Value> =
             self.targets.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
-        let every = every.as_micros() as u64;
+        let (every, patience) = (every.as_micros() as u64, patience.as_micros() as u64);
         json!({
             "host": self.host, "targets": targets, "threads": threads, "lines": lines, "python": python,
-            "samples": samples, "every_us": every,
+            "samples": samples, "every_us": every, "patience_us": patience,
         })
         .to_string()
     }
@@ -94,6 +120,7 @@ impl Order {
             python: value["python"].as_bool()?,
             samples: number(&value["samples"])?,
             every: Duration::from_micros(value["every_us"].as_u64()?),
+            patience: Duration::from_micros(value["patience_us"].as_u64()?),
         };
         let targets = value["targets"].as_array()?.iter().map(target).collect::<Option<Vec<Target>>>()?;
         Some(Order { host: value["host"].as_str()?.into(), targets, options })

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_stack::{Choice, Kind, Report, SamplerOptions, Target, number, pattern, take};
+use banyan_stack::{Choice, Kind, MpiJob, Report, SamplerOptions, Target, number, pattern, take};
 use clap::Args;
 
 use crate::config::Config;
@@ -19,7 +19,7 @@ use crate::hosts::{HostChoice, time};
 use crate::output::Output;
 use crate::{speech, status};
 use form::Form;
-pub(crate) use merge::filters;
+pub(crate) use merge::register;
 
 /// Show what all processes of a job are doing: their stacks, merged into one tree
 ///
@@ -36,6 +36,7 @@ Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some
 
 Examples:
   banyan stack --mpi $(pidof mpirun)
+  banyan stack --mpi $(pidof mpirun) -w node[1-8]
   banyan stack --match './solver' --threads
   banyan stack --match train.py --python --samples 10 --every 100ms
   banyan stack -w node[1-8] --match ./solver --lines
@@ -88,7 +89,7 @@ struct Which {
     /// The ranks of a Slurm job; without -w on the hosts of the job
     #[arg(long, value_name = "JOB")]
     slurm: Option<String>,
-    /// The ranks that this mpirun (or mpiexec, srun) has started on this machine
+    /// The ranks that this mpirun (or mpiexec) has started on this machine; with -w also those on other hosts
     #[arg(long, value_name = "PID_OF_MPIRUN")]
     mpi: Option<u32>,
 }
@@ -108,11 +109,17 @@ impl Stack {
 
     /// The processes of this machine.
     fn look_here(&self) -> Result<Report, Failure> {
-        let found = self.choice()?.find().map_err(Failure::new)?;
+        let choice = self.choice()?;
+        if let Choice::Mpi(launcher) = choice
+            && MpiJob::of(launcher).and_then(|job| job.is_spread()).unwrap_or(false)
+        {
+            warn("it has ranks on other hosts, which are not looked at; name all its hosts with -w");
+        }
+        let found = choice.find().map_err(Failure::new)?;
         let ranks = number(&found);
         let targets: Vec<Target> =
             found.into_iter().zip(ranks).map(|(it, rank)| Target { pid: it.pid, rank, command: it.command }).collect();
-        take(&targets, &self.sampling()).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
+        take(&targets, &self.sampling()?).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
     }
 
     fn show(&self, report: &Report) -> Result<(), Failure> {
@@ -142,14 +149,17 @@ impl Stack {
         }
     }
 
-    fn sampling(&self) -> SamplerOptions {
-        SamplerOptions {
+    fn sampling(&self) -> Result<SamplerOptions, Failure> {
+        let SamplerOptions { patience, .. } = SamplerOptions::default();
+        Ok(SamplerOptions {
             threads: self.threads,
             lines: self.lines,
             python: self.python,
             samples: self.samples,
             every: self.every,
-        }
+            // One process that takes for ever is not to take the time of the others.
+            patience: self.hosts.timeout()?.map_or(patience, |all| patience.min(all / 4)),
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use super::keys::{Keyboard, Next, press};
 use super::screen;
 use super::terminal::{Painter, Taken};
 use super::view::{Model, View};
-use super::watch::Watch;
+use super::watch::{AllUsed, Wanted, Watch};
 use crate::failure::Failure;
 use crate::status;
 
@@ -188,15 +188,18 @@ impl Live<'_> {
                 return Ok(Next::Quit);
             }
             if self.view.wanted() != wanted {
-                self.look_elsewhere()?;
+                self.look_elsewhere(wanted)?;
             }
         }
         Ok(Next::Go)
     }
 
-    /// Other rows are wanted: what was told of the old ones is no answer.
-    fn look_elsewhere(&mut self) -> io::Result<()> {
-        self.model.used.clear();
+    /// Other rows are wanted: what was told of the old ones is no answer, unless it is only another order.
+    fn look_elsewhere(&mut self, before: Option<Wanted>) -> io::Result<()> {
+        let what = |wanted: Option<Wanted>| wanted.map(|wanted| (wanted.kind, wanted.host));
+        if what(before) != what(self.view.wanted()) {
+            self.model.used = AllUsed::default();
+        }
         self.watch.list(self.view.wanted()).map_err(|failure| io::Error::other(failure.message().to_owned()))?;
         self.due = Instant::now();
         Ok(())

@@ -5,6 +5,7 @@ mod counters;
 mod keys;
 mod live;
 mod member;
+mod merge;
 mod metric;
 mod page;
 mod process;
@@ -30,6 +31,7 @@ use crate::output;
 use crate::speech::paints;
 use crate::status;
 pub(crate) use member::become_member_if_asked;
+pub(crate) use merge::register;
 use view::{By, Model, View};
 use watch::{FrontCost, Watch};
 

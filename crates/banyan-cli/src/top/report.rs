@@ -9,6 +9,7 @@ use super::metric::{METRICS, Unit};
 use super::page;
 use super::terminal;
 use super::tick::{Of, Summary};
+use super::usage::Rest;
 use super::view::{Cell, Column, Model, Table, View};
 
 /// The width of a page where nobody knows one.
@@ -20,7 +21,7 @@ pub(super) fn write(out: &mut impl Write, model: &Model, view: &View, colors: bo
     let mut lines = page::head(model, view, WIDTH);
     lines.extend(page::summary(model));
     lines.push(page::heading(&table, view));
-    lines.extend(table.rows.iter().map(|row| page::row(&table, row)));
+    lines.extend(table.rows.iter().chain(&table.others).map(|row| page::row(&table, row)));
     lines.iter().try_for_each(|line| write_line(out, line, colors))
 }
 
@@ -49,6 +50,7 @@ pub(super) fn to_json(model: &Model, view: &View) -> Value {
         "silent": model.silent,
         "summary": summaries,
         "rows": rows(&table),
+        "others": table.others.is_some().then(|| others_to_json(model.used.others)),
         "cost": {
             "host_cpu_percent_max": model.tick.own_cpu,
             "host_memory_bytes_max": model.tick.own_memory,
@@ -73,6 +75,11 @@ fn summary_to_json(model: &Model, unit: Unit, summary: &Summary) -> Value {
         "max": summary.max.as_ref().map(of),
         "top": summary.top.iter().map(of).collect::<Vec<_>>(),
     })
+}
+
+fn others_to_json(others: Rest) -> Value {
+    let Rest { rows, processes, cpu, memory } = others;
+    json!({ "rows": rows, "processes": processes, "cpu": cpu, "memory": memory })
 }
 
 /// One object a row, with the keys of the columns.
@@ -122,5 +129,8 @@ mod tests {
         assert_eq!((&object["rows"][0]["cpu"], &object["rows"][0]["pressure_io"]), (&json!(97.0), &Value::Null));
         assert_eq!((&object["silent"], &object["hosts"]), (&json!(["n3"]), &json!(3)));
         assert_eq!(object["cost"]["front_end_bytes_per_second"], 3400.0);
+        assert_eq!(object["others"], Value::Null, "every host has a row");
+        let others = &to_json(&model(), &View::new(By::Job))["others"];
+        assert_eq!(*others, json!({ "rows": 12, "processes": 40, "cpu": 2.5, "memory": 1e6 }));
     }
 }

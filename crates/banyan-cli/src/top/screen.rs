@@ -39,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, view: &View, table: &Ta
 fn visible(table: &Table, view: &View, room: usize) -> Vec<Line<'static>> {
     let selected = view.selected.min(table.rows.len().saturating_sub(1));
     let first = (selected + 1).saturating_sub(room);
-    let rows = table.rows.iter().enumerate().skip(first).take(room);
+    let rows = table.rows.iter().chain(&table.others).enumerate().skip(first).take(room);
     let line = |(number, row)| {
         let line = page::row(table, row);
         if number == selected { line.style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }

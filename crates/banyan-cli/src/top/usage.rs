@@ -1,10 +1,13 @@
 //! Who uses a host: its processes, or all processes of a user or job together, the greediest first.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Instant;
 
+use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
 use super::process::{self, Stat};
@@ -23,10 +26,19 @@ pub(super) enum Kind {
     Job,
 }
 
+/// By what those are chosen that are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Cpu,
+    Memory,
+    Processes,
+}
+
 /// What the front-end asks for.
-#[derive(Debug, Clone, Copy, Record)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Record)]
 pub(super) struct Ask {
     kind: u32,
+    order: u32,
     /// How many at most.
     most: u32,
 }
@@ -44,17 +56,88 @@ pub(super) struct Usage {
     #[record(unit = "B", gauge, description = "in memory; what processes share counts for each")]
     pub(super) memory: f64,
     pub(super) processes: u64,
+    /// The hosts, by rank, as text; empty where the host itself tells it.
+    pub(super) on: String,
 }
 
-/// What a host answers.
+/// All that is not told one by one, so that nothing is lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Record)]
+pub(super) struct Rest {
+    /// How many usages are together here. One name may have been left out in several places.
+    pub(super) rows: u64,
+    pub(super) processes: u64,
+    pub(super) cpu: f64,
+    pub(super) memory: f64,
+}
+
+/// What a host answers, or what several answer together.
 #[derive(Debug, Clone, Default, Record)]
 pub(super) struct Listing {
     pub(super) usages: Vec<Usage>,
+    pub(super) others: Rest,
+}
+
+impl Listing {
+    /// What several tell together: those of one name as one, and no more than were asked for.
+    pub(super) fn of(listings: Vec<Listing>, ask: Ask) -> Listing {
+        let mut others = Rest::default();
+        listings.iter().for_each(|listing| others.add(listing.others));
+        let usages = listings.into_iter().flat_map(|listing| listing.usages).collect();
+        let mut usages = together(usages, ask.kind());
+        let by_greed = |a: &Usage, b: &Usage| ask.order().compare(a, b);
+        usages.sort_unstable_by(by_greed);
+        for left_out in usages.drain(usages.len().min(ask.most as usize)..) {
+            let Usage { processes, cpu, memory, .. } = left_out;
+            others.add(Rest { rows: 1, processes, cpu, memory });
+        }
+        Listing { usages, others }
+    }
+}
+
+impl Rest {
+    fn add(&mut self, other: Rest) {
+        self.rows = self.rows.saturating_add(other.rows);
+        self.processes = self.processes.saturating_add(other.processes);
+        self.cpu += other.cpu;
+        self.memory += other.memory;
+    }
+}
+
+impl Order {
+    const ALL: [Order; 3] = [Order::Cpu, Order::Memory, Order::Processes];
+
+    /// The greediest first; of those who are alike in every number by name, so that each node chooses the same.
+    fn compare(self, a: &Usage, b: &Usage) -> Ordering {
+        let cpu = || b.cpu.total_cmp(&a.cpu);
+        let memory = || b.memory.total_cmp(&a.memory);
+        let first = match self {
+            Order::Cpu => cpu(),
+            Order::Memory => memory(),
+            Order::Processes => b.processes.cmp(&a.processes),
+        };
+        first.then_with(cpu).then_with(memory).then_with(|| (&a.name, a.id, &a.on).cmp(&(&b.name, b.id, &b.on)))
+    }
 }
 
 impl Ask {
-    pub(super) fn new(kind: Kind, most: u32) -> Ask {
-        Ask { kind: kind as u32, most }
+    pub(super) fn new(kind: Kind, order: Order, most: u32) -> Ask {
+        Ask { kind: kind as u32, order: order as u32, most }
+    }
+
+    /// The same for a filter.
+    pub(super) fn parameters(self) -> String {
+        format!("{} {} {}", self.kind, self.order, self.most)
+    }
+
+    pub(super) fn from_parameters(text: &[u8]) -> Option<Ask> {
+        let mut numbers = std::str::from_utf8(text).ok()?.split(' ').map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some(Ask { kind: next()?, order: next()?, most: next()? })
+    }
+
+    /// As with the kind.
+    fn order(self) -> Order {
+        Order::ALL.into_iter().find(|order| *order as u32 == self.order).unwrap_or(Order::Cpu)
     }
 
     /// A front-end of another release may ask for what is not known here: it gets processes.
@@ -95,7 +178,7 @@ impl Processes {
         });
         let usages: Vec<Usage> = usages.collect();
         self.last = stats.into_iter().map(|(id, stat)| (id, (stat.ticks, stat.started))).collect();
-        Listing { usages: greediest(together(usages, ask.kind()), ask.most as usize) }
+        Listing::of(vec![Listing { usages, ..Listing::default() }], ask)
     }
 
     fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind, leaders: &HashMap<u32, String>) -> Usage {
@@ -146,26 +229,28 @@ fn short(name: &str) -> String {
 }
 
 /// One usage for all of a name, unless they are of single processes.
-pub(super) fn together(usages: Vec<Usage>, kind: Kind) -> Vec<Usage> {
+fn together(usages: Vec<Usage>, kind: Kind) -> Vec<Usage> {
     if kind == Kind::Process {
         return usages;
     }
-    let mut by_name: HashMap<String, Usage> = HashMap::new();
+    let mut by_name: HashMap<String, (Usage, RankSet)> = HashMap::new();
     for usage in usages {
-        let sum = by_name.entry(usage.name.clone()).or_insert_with(|| Usage { name: usage.name, ..Usage::default() });
-        sum.cpu += usage.cpu;
-        sum.memory += usage.memory;
-        sum.processes += usage.processes;
+        // What is no set of hosts is of none.
+        let on: RankSet = usage.on.parse().unwrap_or_default();
+        match by_name.entry(usage.name.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert((usage, on));
+            }
+            Entry::Occupied(mut entry) => {
+                let (sum, places) = entry.get_mut();
+                sum.cpu += usage.cpu;
+                sum.memory += usage.memory;
+                sum.processes = sum.processes.saturating_add(usage.processes);
+                *places = places.union(&on);
+            }
+        }
     }
-    by_name.into_values().collect()
-}
-
-/// Those who use most, by core and then by memory.
-fn greediest(mut usages: Vec<Usage>, most: usize) -> Vec<Usage> {
-    let by_greed = |a: &Usage, b: &Usage| b.cpu.total_cmp(&a.cpu).then(b.memory.total_cmp(&a.memory));
-    usages.sort_unstable_by(by_greed);
-    usages.truncate(most);
-    usages
+    by_name.into_values().map(|(usage, on)| Usage { on: on.to_string(), ..usage }).collect()
 }
 
 #[cfg(test)]
@@ -180,26 +265,40 @@ mod tests {
     fn usages_of_one_name_are_one() {
         let usages = vec![usage("ana", 10.0, 5.0), usage("ben", 1.0, 1.0), usage("ana", 20.0, 6.0)];
         assert_eq!(together(usages.clone(), Kind::Process).len(), 3);
-        let sums = greediest(together(usages, Kind::User), 10);
-        assert_eq!(sums[0], Usage { processes: 2, ..usage("ana", 30.0, 11.0) });
-        assert_eq!(sums[1], usage("ben", 1.0, 1.0));
+        let told = Listing { usages, ..Listing::default() };
+        let sums = Listing::of(vec![told], Ask::new(Kind::User, Order::Cpu, 10)).usages;
+        assert_eq!(sums, [Usage { processes: 2, ..usage("ana", 30.0, 11.0) }, usage("ben", 1.0, 1.0)]);
     }
 
     #[test]
-    fn the_greediest_are_sent() {
+    fn the_greediest_are_told_and_the_others_together() {
         let usages = vec![usage("a", 0.0, 1.0), usage("b", 5.0, 0.0), usage("c", 0.0, 9.0)];
-        let names: Vec<String> = greediest(usages, 2).into_iter().map(|usage| usage.name).collect();
-        assert_eq!(names, ["b", "c"]);
+        let told = |order| {
+            let all = Listing { usages: usages.clone(), ..Listing::default() };
+            Listing::of(vec![all], Ask::new(Kind::Process, order, 2))
+        };
+        let names = |listing: &Listing| listing.usages.iter().map(|usage| usage.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&told(Order::Cpu)), ["b", "c"]);
+        assert_eq!(told(Order::Cpu).others, Rest { rows: 1, processes: 1, cpu: 0.0, memory: 1.0 });
+        assert_eq!(names(&told(Order::Memory)), ["c", "a"]);
+        assert_eq!(told(Order::Memory).others, Rest { rows: 1, processes: 1, cpu: 5.0, memory: 0.0 });
+    }
+
+    #[test]
+    fn what_is_asked_comes_back_from_its_text() {
+        let ask = Ask::new(Kind::Job, Order::Memory, 7);
+        assert_eq!(Ask::from_parameters(ask.parameters().as_bytes()), Some(ask));
+        assert!([&b""[..], b"1 2", b"1 2 x", b"\xff"].iter().all(|text| Ask::from_parameters(text).is_none()));
     }
 
     #[test]
     fn this_process_is_among_those_of_this_machine() {
-        let listing = Processes::new().list(Ask::new(Kind::Process, u32::MAX));
+        let listing = Processes::new().list(Ask::new(Kind::Process, Order::Cpu, u32::MAX));
         let own = listing.usages.iter().find(|usage| usage.id == std::process::id()).expect("it is there");
         assert!(own.memory > 0.0 && own.cpu == 0.0 && !own.user.is_empty(), "{own:?}");
-        let users = Processes::new().list(Ask::new(Kind::User, u32::MAX));
+        let users = Processes::new().list(Ask::new(Kind::User, Order::Cpu, u32::MAX));
         assert!(users.usages.iter().any(|usage| usage.name == own.user && usage.processes > 0));
-        let jobs = Processes::new().list(Ask::new(Kind::Job, 1));
+        let jobs = Processes::new().list(Ask::new(Kind::Job, Order::Cpu, 1));
         assert_eq!(jobs.usages.len(), 1);
     }
 }

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::metric::{METRICS, bytes};
 use super::tick::Tick;
-use super::usage::Kind;
-use super::watch::{FrontCost, Used};
+use super::usage::{Kind, Order, Rest};
+use super::watch::{AllUsed, FrontCost, Used, Wanted};
 use crate::screen::harmless;
 
 /// Columns of numbers and of names.
@@ -34,7 +34,7 @@ pub(super) struct Model {
     pub(super) silent: Vec<String>,
     pub(super) tick: Tick,
     /// Who uses the hosts, if that was asked.
-    pub(super) used: Vec<Used>,
+    pub(super) used: AllUsed,
     pub(super) cost: FrontCost,
     pub(super) interval: f64,
 }
@@ -62,6 +62,8 @@ pub(super) struct View {
 pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
+    /// What is not told row by row; the last line.
+    pub(super) others: Option<Row>,
 }
 
 /// A column. Those of text stand first.
@@ -107,14 +109,19 @@ impl View {
     }
 
     /// What has to be asked of hosts beside samples: of all, or of one.
-    pub(super) fn wanted(&self) -> Option<(Kind, Option<u32>)> {
-        match (self.drilled, self.by) {
-            (Some(rank), _) => Some((Kind::Process, Some(rank))),
-            (None, By::Host) => None,
-            (None, By::Job) => Some((Kind::Job, None)),
-            (None, By::User) => Some((Kind::User, None)),
-            (None, By::Process) => Some((Kind::Process, None)),
-        }
+    pub(super) fn wanted(&self) -> Option<Wanted> {
+        let kind = match (self.drilled, self.by) {
+            (None, By::Host) => return None,
+            (None, By::Job) => Kind::Job,
+            (None, By::User) => Kind::User,
+            (Some(_), _) | (None, By::Process) => Kind::Process,
+        };
+        let order = match self.sort.as_str() {
+            "memory" => Order::Memory,
+            "processes" => Order::Processes,
+            _ => Order::Cpu,
+        };
+        Some(Wanted { kind, order, host: self.drilled })
     }
 
     /// The columns there are.
@@ -126,7 +133,7 @@ impl View {
                 let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title));
                 std::iter::once(text("host", "host", NAME_WIDTH)).chain(numbers).collect()
             }
-            Some((Kind::Process, _)) => vec![
+            Some(Wanted { kind: Kind::Process, .. }) => vec![
                 text("name", "process", NAME_WIDTH),
                 text("user", "user", NAME_WIDTH),
                 text("host", "host", NAME_WIDTH),
@@ -134,7 +141,7 @@ impl View {
                 number("cpu", "CPU"),
                 number("memory", "memory"),
             ],
-            Some((kind, _)) => vec![
+            Some(Wanted { kind, .. }) => vec![
                 text("name", if kind == Kind::User { "user" } else { "job" }, 2 * NAME_WIDTH),
                 number("processes", "processes"),
                 number("hosts", "hosts"),
@@ -156,8 +163,9 @@ impl View {
         let columns = self.columns();
         let mut rows: Vec<Row> = match self.wanted() {
             None => model.tick.hosts.iter().map(|host| host_row(model, host.rank, &host.values)).collect(),
-            Some((kind, _)) => model.used.iter().map(|used| used_row(model, used, kind)).collect(),
+            Some(Wanted { kind, .. }) => model.used.used.iter().map(|used| used_row(model, used, kind)).collect(),
         };
+        let others = self.wanted().and_then(|Wanted { kind, .. }| others_row(model.used.others, kind));
         let wanted = self.filter.to_lowercase();
         let named = |row: &Row| {
             let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.is_text);
@@ -170,7 +178,7 @@ impl View {
             let order = compare(&a.cells[at], &b.cells[at], is_text);
             if self.reversed { order.reverse() } else { order }
         });
-        Table { columns, rows }
+        Table { columns, rows, others }
     }
 }
 
@@ -208,6 +216,19 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
         Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
     Row { rank: None, cells }
+}
+
+/// The last line of a table that has not everyone in it.
+fn others_row(others: Rest, kind: Kind) -> Option<Row> {
+    let number = |text: String| Cell { number: None, text, heat: None };
+    let (cpu, memory) = (number(format!("{:.1}%", others.cpu)), number(bytes(others.memory)));
+    let nothing = || number(String::new());
+    let name = text(&format!("{} others", others.rows));
+    let cells = match kind {
+        Kind::Process => vec![name, nothing(), nothing(), nothing(), cpu, memory],
+        Kind::User | Kind::Job => vec![name, number(others.processes.to_string()), nothing(), cpu, memory],
+    };
+    (others.rows > 0).then_some(Row { rank: None, cells })
 }
 
 /// Names come from strangers.
@@ -252,14 +273,25 @@ pub(super) mod tests {
         summaries[0] = cpu;
         let tick = Tick { summaries, hosts, own_cpu: Some(0.25), own_memory: Some(6.3e6) };
         let usage = |name: &str, id, cpu| Used {
-            usage: Usage { name: name.into(), id, user: "ana".into(), cpu, memory: 2.5e6, processes: 1 },
+            usage: Usage {
+                name: name.into(),
+                id,
+                user: "ana".into(),
+                cpu,
+                memory: 2.5e6,
+                processes: 1,
+                on: "1".into(),
+            },
             on: vec![1],
         };
         Model {
             hosts: ["n1", "n2", "n3", "n4"].map(String::from).to_vec(),
             silent: vec!["n3".into()],
             tick,
-            used: vec![usage("solver", 17, 99.0), usage("\x1b[2J", 18, 0.0)],
+            used: AllUsed {
+                used: vec![usage("solver", 17, 99.0), usage("\x1b[2J", 18, 0.0)],
+                others: Rest { rows: 12, processes: 40, cpu: 2.5, memory: 1e6 },
+            },
             cost: FrontCost { cpu: 0.5, bytes: 3400.0 },
             interval: 1.0,
         }
@@ -290,7 +322,7 @@ pub(super) mod tests {
     #[test]
     fn a_host_is_looked_into_by_its_processes_and_their_names_do_no_harm() {
         let view = View { drilled: Some(1), ..View::new(By::Host) };
-        assert_eq!(view.wanted(), Some((Kind::Process, Some(1))));
+        assert_eq!(view.wanted(), Some(Wanted { kind: Kind::Process, order: Order::Cpu, host: Some(1) }));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts, ["solver", "ana", "n2", "17", "99.0%", "2.5 MB"]);
@@ -298,10 +330,23 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn who_is_not_told_row_by_row_is_in_the_last_line() {
+        let view = View { sort: "memory".into(), ..View::new(By::User) };
+        assert_eq!(view.wanted().map(|wanted| wanted.order), Some(Order::Memory));
+        let others = view.table(&model()).others.expect("a line");
+        let texts: Vec<&str> = others.cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["12 others", "40", "", "2.5%", "1.0 MB"]);
+        let mut all = model();
+        all.used.others = Rest::default();
+        assert_eq!(view.table(&all).others, None);
+    }
+
+    #[test]
     fn every_row_has_a_cell_for_every_column() {
         for by in [By::Host, By::Job, By::User, By::Process] {
             let table = View::new(by).table(&model());
-            assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{by:?}");
+            let mut rows = table.rows.iter().chain(&table.others);
+            assert!(rows.all(|row| row.cells.len() == table.columns.len()), "{by:?}");
         }
     }
 }

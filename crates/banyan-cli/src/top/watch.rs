@@ -1,22 +1,22 @@
 //! The front-end: starts a member on every host, asks all of them, and takes what comes of it.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Launcher, Output, Problem, ProcessDistribution, Stdio};
+use banyan_boot::{Launcher, Output, Problem, ProcessDistribution, RankSet, Stdio};
 use banyan_ndr::{Decoder, DynRecord, Limits};
-use banyan_tree::reduce::Collected;
 use banyan_tree::{
     Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave,
 };
 
 use super::cost::worked;
 use super::member::{LIST, ROLE, SAMPLE};
+use super::merge::{USAGES, placed};
 use super::tick::{self, Tick};
-use super::usage::{Ask, Kind, Listing, Usage, together};
+use super::usage::{Ask, Kind, Listing, Order, Rest, Usage};
 use crate::failure::Failure;
+use crate::filters::filters;
 use crate::hosts::{HostChoice, launch_status};
 use crate::status;
 
@@ -27,12 +27,31 @@ const AGENT: &str = "/proc/self/exe";
 const MOST_OF_ONE: u32 = 500;
 const MOST_OF_EACH: u32 = 50;
 
+/// What a node sends on of all hosts below it: more than anybody looks through.
+const MOST_OF_ALL: u32 = 1000;
+
 /// What someone uses, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Used {
     pub(super) usage: Usage,
     /// The hosts, by rank.
     pub(super) on: Vec<u32>,
+}
+
+/// Who uses the hosts, and what is not told one by one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct AllUsed {
+    pub(super) used: Vec<Used>,
+    pub(super) others: Rest,
+}
+
+/// What has to be asked of hosts beside samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) kind: Kind,
+    pub(super) order: Order,
+    /// Of one host, or of all.
+    pub(super) host: Option<u32>,
 }
 
 /// What the front-end itself costs.
@@ -47,8 +66,7 @@ pub(super) struct FrontCost {
 /// A stream of listings.
 struct Lister {
     stream: Stream,
-    kind: Kind,
-    most: u32,
+    ask: Ask,
 }
 
 /// Work and traffic when they were last looked at.
@@ -93,7 +111,7 @@ impl Watch {
         let members = names.into_iter().fold(members, |members, host| members.on(host, 1));
         // The time that everything may take is this command's own business: the session need not end by itself.
         session.deadline = None;
-        let network = Network::launch(&members, &NetworkOptions { session, ..NetworkOptions::default() });
+        let network = Network::launch(&members, &NetworkOptions { session, filters, ..NetworkOptions::default() });
         let network = network.map_err(failure)?;
         let hosts = network.session().hosts().map(str::to_owned).collect();
         let missing = network.session().missing().to_vec();
@@ -103,21 +121,22 @@ impl Watch {
     }
 
     /// From the next tick on asks who uses all hosts, or this one; or nobody.
-    pub(super) fn list(&mut self, wanted: Option<(Kind, Option<u32>)>) -> Result<(), Failure> {
+    pub(super) fn list(&mut self, wanted: Option<Wanted>) -> Result<(), Failure> {
         self.lister = None;
-        let Some((kind, host)) = wanted else { return Ok(()) };
+        let Some(Wanted { kind, order, host }) = wanted else { return Ok(()) };
         let members = self.network.those(|rank, _| host.is_none_or(|host| host == rank));
         let most = if host.is_none() && kind == Kind::Process { MOST_OF_EACH } else { MOST_OF_ONE };
-        let stream = open(&self.network, &members, StreamOptions::collect(), self.patience)?;
-        self.lister = Some(Lister { stream, kind, most });
+        let merging = StreamOptions::filter(USAGES, &Ask::new(kind, order, MOST_OF_ALL).parameters());
+        let stream = open(&self.network, &members, merging, self.patience)?;
+        self.lister = Some(Lister { stream, ask: Ask::new(kind, order, most) });
         Ok(())
     }
 
     /// Asks everyone.
     pub(super) fn ask(&self) -> Result<(), Failure> {
-        self.samples.send(SAMPLE, &Ask::new(Kind::Process, 0)).map_err(failure)?;
+        self.samples.send(SAMPLE, &Ask::new(Kind::Process, Order::Cpu, 0)).map_err(failure)?;
         match &self.lister {
-            Some(Lister { stream, kind, most }) => stream.send(LIST, &Ask::new(*kind, *most)).map_err(failure),
+            Some(Lister { stream, ask }) => stream.send(LIST, ask).map_err(failure),
             None => Ok(()),
         }
     }
@@ -133,31 +152,29 @@ impl Watch {
     }
 
     /// The listing that has come, if one has.
-    pub(super) fn listing(&mut self) -> Result<Option<Vec<Used>>, Failure> {
+    pub(super) fn listing(&mut self) -> Result<Option<AllUsed>, Failure> {
         let Some(lister) = &self.lister else { return Ok(None) };
         let wave = lister.stream.try_recv().map_err(failure)?;
-        let kind = lister.kind;
-        wave.map(|wave| self.used(&wave, kind)).transpose()
+        wave.map(|wave| self.used(&wave)).transpose()
     }
 
     /// Waits for a listing; nothing if none was asked for.
-    pub(super) fn wait_for_listing(&mut self, deadline: Option<Instant>) -> Result<Option<Vec<Used>>, Failure> {
+    pub(super) fn wait_for_listing(&mut self, deadline: Option<Instant>) -> Result<Option<AllUsed>, Failure> {
         let Some(lister) = &self.lister else { return Ok(None) };
         let wave = lister.stream.recv(deadline).map_err(failure)?;
-        let kind = lister.kind;
-        self.used(&wave, kind).map(Some)
+        self.used(&wave).map(Some)
     }
 
-    fn used(&mut self, wave: &Wave, kind: Kind) -> Result<Vec<Used>, Failure> {
-        let Some(format) = wave.format() else { return Ok(Vec::new()) };
-        let collected = Collected::read(&format, wave.body(), &Limits::default()).map_err(strange)?;
-        let mut listings = Vec::new();
-        for record in collected {
-            let id = self.decoder.learn(&record.format).map_err(strange)?;
-            let listing: Listing = self.decoder.decode(id, &record.body).map_err(strange)?;
-            listings.push((record.rank, listing));
-        }
-        Ok(merge(listings, kind))
+    fn used(&mut self, wave: &Wave) -> Result<AllUsed, Failure> {
+        let Some(format) = wave.format() else { return Ok(AllUsed::default()) };
+        let id = self.decoder.learn(&format).map_err(strange)?;
+        let listing: Listing = self.decoder.decode(id, wave.body()).map_err(strange)?;
+        let Listing { usages, others } = placed(listing, wave.members());
+        let used = usages.into_iter().map(|usage| {
+            let on: RankSet = usage.on.parse().map_err(strange)?;
+            Ok(Used { on: on.intersection(wave.members()).iter().collect(), usage })
+        });
+        Ok(AllUsed { used: used.collect::<Result<_, Failure>>()?, others })
     }
 
     /// What the front-end has cost since it was last asked.
@@ -189,22 +206,6 @@ impl AsFd for Watch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.network.as_fd()
     }
-}
-
-/// What all hosts tell: one line a process, or one for all of a user or job.
-fn merge(listings: Vec<(u32, Listing)>, kind: Kind) -> Vec<Used> {
-    let each =
-        listings.into_iter().flat_map(|(rank, listing)| listing.usages.into_iter().map(move |usage| (rank, usage)));
-    if kind == Kind::Process {
-        return each.map(|(rank, usage)| Used { usage, on: vec![rank] }).collect();
-    }
-    let each: Vec<(u32, Usage)> = each.collect();
-    let mut on: HashMap<String, Vec<u32>> = HashMap::new();
-    for (rank, usage) in &each {
-        on.entry(usage.name.clone()).or_default().push(*rank);
-    }
-    let usages = together(each.into_iter().map(|(_, usage)| usage).collect(), kind);
-    usages.into_iter().map(|usage| Used { on: on.remove(&usage.name).unwrap_or_default(), usage }).collect()
 }
 
 fn open(
@@ -241,26 +242,5 @@ fn failure(error: TreeError) -> Failure {
             status::TIME_LIMIT,
         ),
         error => Failure::with_status(error, status::UNREACHABLE),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn listing(names: &[(&str, f64)]) -> Listing {
-        let usage =
-            |(name, cpu): &(&str, f64)| Usage { name: (*name).into(), cpu: *cpu, processes: 1, ..Usage::default() };
-        Listing { usages: names.iter().map(usage).collect() }
-    }
-
-    #[test]
-    fn users_of_several_hosts_are_one_and_processes_are_not() {
-        let hosts = || vec![(0, listing(&[("ana", 1.0), ("ben", 2.0)])), (3, listing(&[("ana", 4.0)]))];
-        let mut users = merge(hosts(), Kind::User);
-        users.sort_by(|a, b| a.usage.name.cmp(&b.usage.name));
-        let seen: Vec<_> = users.iter().map(|used| (used.usage.name.as_str(), used.usage.cpu, &used.on[..])).collect();
-        assert_eq!(seen, [("ana", 5.0, &[0, 3][..]), ("ben", 2.0, &[0][..])]);
-        assert_eq!(merge(hosts(), Kind::Process).len(), 3);
     }
 }

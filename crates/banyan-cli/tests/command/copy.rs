@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -247,18 +247,112 @@ fn a_copy_that_is_killed_leaves_no_half_file() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
     command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "long", &on_each(&shop, "")]);
     let mut child = command.current_dir(shop.path("")).stdout(Stdio::null()).spawn().expect("the command was built");
-    let wait_until = |what: &str, holds: &dyn Fn() -> bool| {
-        let end = Instant::now() + DEADLINE;
-        while !holds() {
-            assert!(Instant::now() < end, "waited in vain until {what}");
-            std::thread::park_timeout(Duration::from_millis(1));
-        }
-    };
     wait_until("data comes", &|| !temporary_names(&shop.path("")).is_empty());
     child.kill().expect("it runs");
     child.wait().expect("it was killed");
     wait_until("nothing is left", &|| temporary_names(&shop.path("")).is_empty());
     assert!(hosts().iter().all(|host| !shop.path(host).join("long").exists()));
+}
+
+/// Waits until something holds.
+fn wait_until(what: &str, holds: &dyn Fn() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// A gathering of long files that has begun: half files are here.
+fn half_gathered(shop: &Workshop) -> Child {
+    for host in ["n1", "n2"] {
+        fs::create_dir_all(shop.path(host)).expect("room");
+        let long = fs::File::create(shop.path(host).join("long")).expect("room");
+        long.set_len(300 << 20).expect("it takes no room");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "--gather", &on_each(shop, "long"), "all"]);
+    command.current_dir(shop.path("")).stdout(Stdio::null()).stderr(Stdio::piped()).stdin(Stdio::null());
+    let child = command.spawn().expect("the command was built");
+    wait_until("data comes", &|| !temporary_names(&shop.path("all")).is_empty());
+    child
+}
+
+#[test]
+fn a_gathering_that_is_interrupted_leaves_no_half_file() {
+    let shop = Workshop::new();
+    let child = half_gathered(&shop);
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(temporary_names(&shop.path("all")), Vec::<PathBuf>::new());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted; start it again"));
+}
+
+#[test]
+fn what_a_killed_gathering_has_left_is_removed_by_the_next() {
+    let shop = Workshop::new();
+    let mut child = half_gathered(&shop);
+    child.kill().expect("it runs");
+    child.wait().expect("it was killed");
+    assert!(!temporary_names(&shop.path("all")).is_empty());
+    for host in ["n1", "n2"] {
+        shop.write(&format!("{host}/long"), "short");
+    }
+    let arguments = ["copy", "--launcher", "local", "-w", "n[1-2]", "--gather", &on_each(&shop, "long"), "all"];
+    assert_eq!(shop.well(&arguments), "n[1-2]: 1 file, 5 B each: 5 B came\n");
+    assert_eq!(temporary_names(&shop.path("all")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_gathering_whose_agent_is_killed_leaves_no_half_file() {
+    let shop = Workshop::new();
+    let child = half_gathered(&shop);
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id())).expect("it runs");
+    let children = threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let agents: Vec<String> =
+        children.flat_map(|text| text.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
+    for agent in agents.iter().filter(|agent| !agent.is_empty()) {
+        assert!(Command::new("kill").args(["-9", agent]).status().expect("kill").success());
+    }
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        temporary_names(&shop.path("all")),
+        Vec::<PathBuf>::new(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_file_system_that_is_mounted_below_the_destination_gets_its_files() {
+    let shop = with_data();
+    let again = "banyan copy --launcher local -w n1 data \"$PWD/{host}/\"";
+    let mount = "mkdir -p n1/data/inner && mount -t tmpfs none n1/data/inner";
+    fs::create_dir_all(shop.path("data/inner")).expect("room");
+    shop.write("data/inner/file", "content");
+    symlink("file", shop.path("data/inner/link")).expect("room");
+    set_mode(&shop.path("data/inner/file"), 0o750);
+    let show = "ls -A n1/data/inner; cat n1/data/inner/link; stat -c %a n1/data/inner/file";
+    let ran = shop.shell(&format!("unshare -m sh -c '{mount} || exit 77; {again} && {show}'"));
+    if ran.err.contains("unshare") || ran.status == 77 {
+        return;
+    }
+    assert!(ran.out.ends_with("delivered\nfile\nlink\ncontent750\n"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn the_name_of_the_host_may_stand_in_the_names_of_gathered_files() {
+    let shop = Workshop::new();
+    for host in hosts() {
+        shop.write(&format!("{host}.log"), host);
+    }
+    let ran = copy(&shop, &["--gather", &shop.path("{host}.log").display().to_string(), "all"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_eq!(shop.read("all/n3/n3.log"), b"n3");
+    let twice = copy(&shop, &["--gather", "/a/{host}", "/b/n2", "all"]);
+    assert!(twice.status == 2 && twice.err.contains("two of the files are called n2"), "{}", twice.err);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, ExitStatus};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct PseudoTerminal {
     child: Child,
     keys: File,
-    /// The side of the command, for its settings.
-    far: OwnedFd,
+    /// The side of the command, for its settings. As long as it is open here, what was written does not end.
+    far: Option<OwnedFd>,
     modes: LocalModes,
     heard: Receiver<Vec<u8>>,
     /// Everything that was written so far.
@@ -38,6 +38,8 @@ impl PseudoTerminal {
         let modes = tcgetattr(&far).expect("settings").local_modes;
         let side = || far.try_clone().expect("a descriptor");
         let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("the command was built");
+        // Whoever started it is to keep no side of the terminal open.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let keys = File::from(near);
         let (sender, heard) = channel();
         let mut screen = keys.try_clone().expect("a descriptor");
@@ -47,7 +49,7 @@ impl PseudoTerminal {
                 && sender.send(bytes[..count].to_vec()).is_ok()
             {}
         });
-        let terminal = PseudoTerminal { child, keys, far, modes, heard, bytes: Vec::new(), size: (0, 0) };
+        let terminal = PseudoTerminal { child, keys, far: Some(far), modes, heard, bytes: Vec::new(), size: (0, 0) };
         terminal.sized(columns, rows)
     }
 
@@ -113,10 +115,17 @@ impl PseudoTerminal {
                 }
             }
         };
-        while let Ok(bytes) = self.heard.recv_timeout(Duration::from_millis(200)) {
-            self.bytes.extend(bytes);
+        let far = self.far.take().expect("it ends once");
+        let restored = tcgetattr(&far).expect("settings").local_modes == self.modes;
+        // Nobody has the command's side any more: what was written ends, and with it the thread that reads it.
+        drop(far);
+        loop {
+            match self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => self.bytes.extend(bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("someone still has the terminal open"),
+            }
         }
-        let restored = tcgetattr(&self.far).expect("settings").local_modes == self.modes;
         (status, restored, std::mem::take(&mut self.bytes))
     }
 }

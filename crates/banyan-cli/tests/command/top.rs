@@ -108,12 +108,26 @@ fn processes_users_and_jobs_are_told_of_all_hosts_together() {
         assert!(row["processes"].as_f64() >= row["hosts"].as_f64(), "{row}");
     }
     assert_eq!(users["rows"][0]["hosts"], 2.0);
+    assert_eq!(users["others"], Value::Null, "there are not so many users");
     let jobs = look("job");
     assert!(!jobs["rows"].as_array().expect("rows").is_empty());
     let processes = look("process");
     let rows = processes["rows"].as_array().expect("rows");
     assert!(rows.iter().all(|row| row["pid"].as_f64() >= Some(1.0) && row["user"].is_string()), "{rows:?}");
     assert!(rows.iter().any(|row| row["host"] == "local1") && rows.iter().any(|row| row["host"] == "local2"));
+}
+
+#[test]
+fn users_are_added_up_on_the_way_through_a_tree() {
+    let hosts = ["-w", "n[1-6]", "--launcher", "local", "--fanout", "2"];
+    let look = ["top", "--once", "--json", "--interval", "200ms", "--by", "user", "--sort", "memory"];
+    let out = Workshop::new().well(&[&look[..], &hosts].concat());
+    let rows = json_lines(&out)[0]["rows"].as_array().expect("rows").clone();
+    // All hosts are this machine: whoever is there is on all of them, once.
+    let names: std::collections::BTreeSet<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names.len(), rows.len(), "{rows:?}");
+    assert_eq!(rows[0]["hosts"], 6.0, "{rows:?}");
+    assert!(rows.windows(2).all(|pair| pair[0]["memory"].as_f64() >= pair[1]["memory"].as_f64()), "{rows:?}");
 }
 
 #[test]

@@ -90,7 +90,12 @@ impl Unread {
             Unreadable::Zombie => Kind::Zombie,
             Unreadable::DidNotStop { .. } => Kind::Stuck,
             Unreadable::Forbidden(_) | Unreadable::Traced(_) => Kind::Forbidden,
-            Unreadable::Kernel(_) | Unreadable::Foreign | Unreadable::System(_) => Kind::Other,
+            Unreadable::Kernel(_)
+            | Unreadable::Foreign
+            | Unreadable::TookTooLong(_)
+            | Unreadable::GivenUp(_)
+            | Unreadable::Damaged
+            | Unreadable::System(_) => Kind::Other,
         };
         Unread { kind, why: why.to_string(), facts: Facts::read(process) }
     }

@@ -88,6 +88,19 @@ pub enum Unreadable {
     /// It runs code that cannot be unwound: of 32 bits, or on a processor that is not x86-64 or 64-bit ARM.
     #[error("it runs code of 32 bits, or this processor is neither x86-64 nor 64-bit ARM; use gdb")]
     Foreign,
+    /// Its stack was copied, but could not be unwound within this time.
+    #[error(
+        "its stack was not unwound within {:.1} s: the unwinding tables of its program or of a library are damaged, or \
+         enormous; look with: gdb -p",
+        .0.as_secs_f64()
+    )]
+    TookTooLong(Duration),
+    /// Its stack was not unwound, since so many others took too long.
+    #[error("its stack was not unwound: {0} other processes took too long; name it alone with --pid")]
+    GivenUp(usize),
+    /// Its stack was copied, but unwinding it has failed.
+    #[error("the unwinding tables of its program or of a library are damaged; look with: gdb -p")]
+    Damaged,
     /// Something else.
     #[error("{0}")]
     System(String),

@@ -11,6 +11,7 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadCache, ReadRef};
 
+use super::compressed::{Unpackable, unpacked, unpacked_old};
 use super::symbols::{MAX_NAME, Symbols, SymbolsBuilder};
 
 /// A section that is read whole is at most this long; what is longer is as if it were not there. The unwinding tables of
@@ -86,13 +87,12 @@ impl Elf {
         }
     }
 
-    /// The bytes of a section, unless it is compressed.
-    pub(super) fn section(&self, name: &str) -> Option<Arc<[u8]>> {
+    /// The bytes of a section for debuggers, such as `.debug_line`, compressed or not; `None` if there is none.
+    pub(super) fn debug_section(&self, name: &str) -> Result<Option<Arc<[u8]>>, Unpackable> {
         match self {
-            Elf::File(cache) => section_by_name(&**cache, name),
-            Elf::Bytes(bytes) => section_by_name(&bytes[..], name),
+            Elf::File(cache) => debug_section(&**cache, name),
+            Elf::Bytes(bytes) => debug_section(&bytes[..], name),
         }
-        .map(|(_, bytes)| bytes)
     }
 }
 
@@ -153,6 +153,21 @@ fn section_by_name<'d, R: ReadRef<'d>>(data: R, name: &str) -> Option<Section> {
     section(data, endian, &sections, name)
 }
 
+fn debug_section<'d, R: ReadRef<'d>>(data: R, name: &str) -> Result<Option<Arc<[u8]>>, Unpackable> {
+    let Some((_, endian, sections)) = open(data) else { return Ok(None) };
+    if let Some((_, found)) = sections.section_by_name(endian, name.as_bytes()) {
+        let unpacked = unpacked(data, endian, found, MAX_SECTION);
+        return match unpacked {
+            Some(unpacked) => unpacked.map(Some),
+            None => Ok(section(data, endian, &sections, name).map(|(_, bytes)| bytes)),
+        };
+    }
+    let old_name = name.replacen(".debug_", ".zdebug_", 1);
+    let old = section(data, endian, &sections, &old_name);
+    old.map(|(_, bytes)| unpacked_old(&bytes, MAX_SECTION)).transpose()
+}
+
+/// A section that is not compressed.
 fn section<'d, R: ReadRef<'d>>(
     data: R,
     endian: Endianness,

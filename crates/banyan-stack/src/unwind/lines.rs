@@ -1,13 +1,14 @@
 //! Which line of the source an address comes from, from the tables of the compiler; and which functions were inlined
 //! there.
 //!
-//! Tables that are compressed are not read; nor are those in files apart (`.dwo`).
+//! Tables in files apart (`.dwo`) are not read.
 
 use std::sync::Arc;
 
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, NativeEndian, SectionId};
 
+use super::compressed::Unpackable;
 use super::elf::Elf;
 use super::name::demangled;
 
@@ -26,14 +27,16 @@ pub(super) struct Spot {
 }
 
 impl Lines {
-    /// `None` where the compiler has left no tables.
-    pub(super) fn of(elf: &Elf) -> Option<Lines> {
-        elf.section(".debug_line")?;
+    /// `None` where the compiler has left no tables, or damaged ones.
+    pub(super) fn of(elf: &Elf) -> Result<Option<Lines>, Unpackable> {
+        if elf.debug_section(".debug_line")?.is_none() {
+            return Ok(None);
+        }
         let load = |id: SectionId| {
-            let bytes = elf.section(id.name()).unwrap_or_else(|| Arc::from([]));
-            Ok::<_, gimli::Error>(Reader::new(bytes, NativeEndian))
+            let bytes = elf.debug_section(id.name())?.unwrap_or_else(|| Arc::from([]));
+            Ok(Reader::new(bytes, NativeEndian))
         };
-        Context::from_dwarf(Dwarf::load(load).ok()?).ok().map(Lines)
+        Ok(Context::from_dwarf(Dwarf::load(load)?).ok().map(Lines))
     }
 
     /// Where an address comes from: the inlined functions first, then the one they are in.

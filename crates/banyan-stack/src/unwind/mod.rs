@@ -4,12 +4,15 @@
 //! process is stopped meanwhile, or has to be there any more. Functions that are not named in any table are shown as
 //! module and offset.
 
+mod compressed;
 mod elf;
 mod lines;
 mod module;
 mod name;
+mod patient;
 mod symbols;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 #[cfg(target_arch = "aarch64")]
@@ -22,16 +25,27 @@ use crate::frame::{Frame, MAX_FRAMES};
 use crate::maps::Maps;
 use crate::trace::{Copied, Copy};
 use module::{Modules, module_name};
+pub(crate) use patient::PatientUnwinder;
 
 /// What stands for the outer frames where they cannot be known.
 const BROKEN: &str = "[the stack goes on]";
 
 /// Unwinds copies of stacks, and remembers what it found in files.
 #[derive(Default)]
-pub(crate) struct Unwinder {
+struct Unwinder {
     modules: Modules,
     cache: Cache,
     with_lines: bool,
+    /// What the user should know about the process that is being looked at.
+    notes: BTreeSet<String>,
+}
+
+/// What was found on the stacks of a process.
+pub(crate) struct Unwound {
+    /// One a thread, each from the outermost function to the innermost.
+    pub(crate) stacks: Vec<Vec<Frame>>,
+    /// Why something is missing in them that was asked for.
+    pub(crate) note: Option<String>,
 }
 
 /// The code of one process.
@@ -53,14 +67,16 @@ struct Place {
 
 impl Unwinder {
     /// With or without the lines of the source.
-    pub(crate) fn new(with_lines: bool) -> Unwinder {
+    fn new(with_lines: bool) -> Unwinder {
         Unwinder { with_lines, ..Unwinder::default() }
     }
 
-    /// The stacks of a process, one a thread, each from the outermost function to the innermost.
-    pub(crate) fn stacks(&mut self, process: u32, copied: &Copied) -> Vec<Vec<Frame>> {
+    fn stacks(&mut self, process: u32, copied: &Copied) -> Unwound {
         let space = self.space(process, &copied.maps);
-        copied.threads.iter().map(|copy| self.stack(&space, copy)).collect()
+        let stacks = copied.threads.iter().map(|copy| self.stack(&space, copy)).collect();
+        let notes = std::mem::take(&mut self.notes);
+        let note = (!notes.is_empty()).then(|| notes.into_iter().collect::<Vec<_>>().join("; "));
+        Unwound { stacks, note }
     }
 
     fn space(&mut self, process: u32, maps: &Maps) -> Space {
@@ -117,8 +133,10 @@ impl Unwinder {
         let inside = address.wrapping_sub(place.bias);
         match place.module {
             Some(module) => {
-                let found = self.modules.get_mut(module).frames(inside, self.with_lines);
+                let module = self.modules.get_mut(module);
+                let found = module.frames(inside, self.with_lines);
                 frames.extend(found.iter().rev().cloned());
+                self.notes.extend(module.note());
             }
             None if place.path.is_empty() => frames.push(Frame::note("[generated code]")),
             None => {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
 
+use super::compressed::Unpackable;
 use super::elf::{Elf, Unwinding};
 use super::lines::{Lines, Spot};
 use super::symbols::Symbols;
@@ -37,8 +38,8 @@ pub(super) struct Module {
     pub(super) unwinding: Unwinding,
     /// Read when first asked for.
     symbols: Option<Symbols>,
-    /// Read when first asked for; `Some(None)` where there are none.
-    lines: Option<Option<Lines>>,
+    /// Read when first asked for; nothing where there are none.
+    lines: Option<Result<Option<Lines>, Unpackable>>,
     /// The root of the file system it was found in.
     root: PathBuf,
     /// What was found at addresses so far.
@@ -172,9 +173,19 @@ impl Module {
     fn lines(&mut self) -> Option<&Lines> {
         if self.lines.is_none() {
             let own = Lines::of(&self.elf);
-            self.lines = Some(own.or_else(|| Lines::of(&self.stripped()?)));
+            self.lines = Some(match own {
+                Ok(None) => self.stripped().map_or(Ok(None), |elf| Lines::of(&elf)),
+                own => own,
+            });
         }
-        self.lines.as_ref()?.as_ref()
+        self.lines.as_ref()?.as_ref().ok()?.as_ref()
+    }
+
+    /// Why its lines are not shown, if they were asked for and are there.
+    pub(super) fn note(&self) -> Option<String> {
+        let Some(Err(why)) = &self.lines else { return None };
+        let name = &self.name;
+        Some(format!("the lines of {name} {why}; make them readable with: objcopy --decompress-debug-sections {name}"))
     }
 
     /// The file with what was stripped off this one, where a system keeps it.

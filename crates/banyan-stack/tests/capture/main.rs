@@ -2,6 +2,7 @@
 
 mod program;
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -76,16 +77,42 @@ fn a_stripped_optimised_program_has_as_many_frames_as_one_with_symbols() {
 }
 
 #[test]
-fn lines_of_the_source_are_shown_where_the_compiler_left_them() {
+fn lines_of_the_source_are_shown_where_the_compiler_left_them_compressed_or_not() {
+    for compression in ["none", "zlib", "zlib-gnu"] {
+        let (line, report) = with_lines(compression, |_| {});
+        let [(_, stacks)] = &classes(&report)[..] else { panic!("one class") };
+        assert!(stacks[0].contains(&format!("exchange at ranks.c:{line} ")), "-gz={compression}: {stacks:?}");
+        assert_eq!(report.processes.values().find_map(|process| process.note.clone()), None);
+    }
+}
+
+#[test]
+fn lines_that_are_compressed_in_another_way_are_named_with_the_remedy() {
+    let (_, report) = with_lines("zlib", |program| {
+        // Few compilers know zstd; the heads of the sections say it all the same.
+        let mut bytes = std::fs::read(program).expect("it was compiled");
+        let is_head = |head: &[u8]| head[..8] == 1u64.to_le_bytes() && head[16..] == *b"\x01\0\0\0\0\0\0\0\x78";
+        let heads: Vec<usize> = (0..bytes.len() - 25).filter(|at| is_head(&bytes[*at..at + 25])).collect();
+        assert!(!heads.is_empty(), "no section was compressed");
+        heads.into_iter().for_each(|at| bytes[at] = 2);
+        std::fs::write(program, bytes).expect("it is ours");
+    });
+    assert!(classes(&report)[0].1[0].contains("exchange wait_for_neighbour"), "{:?}", classes(&report));
+    let note = report.processes.values().find_map(|process| process.note.clone()).expect("a note");
+    assert!(note.contains("the lines of ranks are compressed with zstd; make them readable with: objcopy"), "{note}");
+}
+
+/// A report with lines of a program whose tables are compressed so, then changed; and the line in which it hangs.
+fn with_lines(compression: &str, change: impl Fn(&Path)) -> (usize, Report) {
     let shop = Shop::new();
-    let program = shop.compile("ranks", &["-O1", "-g", "-gz=none"]);
+    let program = shop.compile("ranks", &["-O1", "-g", &format!("-gz={compression}")]);
+    change(&program);
     let process = [Running::start(&program, &[0, 0], 'S')];
-    let report =
-        take(&targets(&process), &SamplerOptions { lines: true, ..SamplerOptions::default() }).expect("a thread");
+    let options = SamplerOptions { lines: true, ..SamplerOptions::default() };
+    let report = take(&targets(&process), &options).expect("a thread");
     let source = include_str!("../programs/ranks.c");
     let line = 1 + source.lines().position(|line| line.trim() == "wait_for_neighbour();").expect("the call");
-    let [(_, stacks)] = &classes(&report)[..] else { panic!("one class") };
-    assert!(stacks[0].contains(&format!("exchange at ranks.c:{line} ")), "{stacks:?}");
+    (line, report)
 }
 
 #[test]
@@ -130,6 +157,21 @@ fn a_process_that_cannot_be_interrupted_is_given_up_and_others_are_read() {
     assert_eq!(report.tree.stacks()[0].1.to_string(), "0,2");
     assert_eq!(stuck.status("TracerPid"), "0", "nobody traces it any more");
     assert_eq!(stuck.end(), Some(0));
+}
+
+#[test]
+fn a_program_whose_tables_go_in_a_circle_is_given_up_and_others_are_read() {
+    let shop = Shop::new();
+    let trap = Running::start(&shop.compile("endless", &["-O1"]), &[], 'S');
+    let other = Running::start(&shop.compile("ranks", &["-O2"]), &[0, 0], 'S');
+    let targets = pids(&[trap.pid(), other.pid()]);
+    // Enough for the other one on a machine with much to do; no time is enough for the trap.
+    let options = SamplerOptions { patience: std::time::Duration::from_secs(3), ..SamplerOptions::default() };
+    let report = take(&targets, &options).expect("a thread");
+    let unread: Vec<_> = report.unread().map(|(_, process, unread)| (process.rank, unread.why.as_str())).collect();
+    assert!(matches!(unread[..], [(0, why)] if why.contains("not unwound within 3.0 s")), "{unread:?}");
+    assert_eq!(report.tree.stacks()[0].1.to_string(), "1");
+    assert_eq!(trap.end(), Some(0));
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! Temporary files and directories, and those that were left by processes that were killed.
+//!
+//! Whoever stores something holds a lock on what it has under a temporary name. The kernel lets go of it with the process,
+//! in whatever way that ends; so what nobody holds is left over, and may be removed at once.
+
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+/// How the names of files begin that are not complete yet; sixteen hexadecimal digits follow.
+pub(crate) const TEMPORARY: &str = ".banyan-";
+
+/// Opens what may be anything, and never waits.
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// A name that nothing else has.
+pub(super) fn temporary_name() -> io::Result<OsString> {
+    let mut random = [0; 8];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    Ok(format!("{TEMPORARY}{:016x}", u64::from_ne_bytes(random)).into())
+}
+
+fn is_temporary(name: &str) -> bool {
+    let digits = name.strip_prefix(TEMPORARY).unwrap_or_default();
+    digits.len() == 16 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Marks a temporary file or directory as being worked on, for as long as what is returned lives.
+pub(super) fn hold(temporary: impl AsFd) -> rustix::io::Result<OwnedFd> {
+    let held = rustix::io::fcntl_dupfd_cloexec(temporary, 0)?;
+    match rustix::fs::flock(&held, FlockOperation::NonBlockingLockExclusive) {
+        // Someone who looks for leftovers was faster, and removes it.
+        Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
+        // On file systems without locks nobody can hold it to be left over, either.
+        Ok(()) | Err(_) => Ok(held),
+    }
+}
+
+/// Removes what processes of this user that were killed have left in a directory: temporary files and directories of
+/// [`ParcelStore`](super::ParcelStore) that nobody is working on. What cannot be removed stays.
+pub fn remove_leftovers(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_temporary) && is_left_over(&entry.path()) {
+            remove(&entry.path());
+        }
+    }
+}
+
+fn is_left_over(path: &Path) -> bool {
+    let Ok(found) = rustix::fs::open(path, LOOK, Mode::empty()) else { return false };
+    let ours = rustix::fs::fstat(&found).is_ok_and(|about| {
+        let kind = FileType::from_raw_mode(about.st_mode);
+        about.st_uid == rustix::process::geteuid().as_raw()
+            && matches!(kind, FileType::RegularFile | FileType::Directory)
+    });
+    ours && rustix::fs::flock(&found, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Removes a file or a whole directory, whatever modes its directories have by now.
+pub(super) fn remove(path: &Path) {
+    let is_directory = path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    if !is_directory {
+        // It may be gone already: nothing was made before an error.
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    if std::fs::remove_dir_all(path).is_err() {
+        make_writable(path);
+        // What still cannot be removed belongs to somebody else by now.
+        let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+pub(super) fn make_writable(directory: &Path) {
+    let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
+        }
+    }
+}

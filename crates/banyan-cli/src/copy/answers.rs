@@ -1,0 +1,76 @@
+//! Answers to hosts that offer files, written by a thread of its own: a host that does not read them holds up that thread,
+//! not whoever takes what the others send and looks at the time.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
+use std::time::Duration;
+use std::{io, thread};
+
+/// Answers that a host may have open at most: it asks one thing after the other.
+const OPEN: usize = 2;
+
+/// Where answers are put; see the module.
+pub(super) struct Answers {
+    waiting: SyncSender<Vec<u8>>,
+    ended: Receiver<()>,
+}
+
+/// So many answers were not taken that whoever wants another one does not wait for them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Overrun;
+
+impl Answers {
+    /// Starts the thread, which writes what it is given until there is nothing more to come.
+    pub(super) fn start(hosts: usize, mut write: impl FnMut(&[u8]) + Send + 'static) -> io::Result<Answers> {
+        let (waiting, queue) = sync_channel::<Vec<u8>>(OPEN.saturating_mul(hosts.max(1)));
+        let (end, ended) = channel();
+        thread::Builder::new().name("answers".into()).spawn(move || {
+            queue.iter().for_each(|answer| write(&answer));
+            // What it writes to is let go before that is told.
+            drop(write);
+            drop(end);
+        })?;
+        Ok(Answers { waiting, ended })
+    }
+
+    /// Has an answer written, at once.
+    pub(super) fn say(&self, answer: Vec<u8>) -> Result<(), Overrun> {
+        match self.waiting.try_send(answer) {
+            // The thread ends before only by a panic, and then nobody answers.
+            Ok(()) | Err(TrySendError::Disconnected(_)) => Ok(()),
+            Err(TrySendError::Full(_)) => Err(Overrun),
+        }
+    }
+
+    /// Nothing more comes; waits no longer than this until the rest is written.
+    pub(super) fn end(self, patience: Duration) {
+        drop(self.waiting);
+        // Either it has ended, or it hangs until the session does.
+        let _ = self.ended.recv_timeout(patience);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_does_not_listen_holds_up_nobody() {
+        let (release, held) = channel::<()>();
+        let answers = Answers::start(3, move |_| assert!(held.recv().is_err())).unwrap();
+        // One is being written; the others wait.
+        let said = (0..100).filter(|_| answers.say(b"h1 send\n".to_vec()).is_ok()).count();
+        assert!((6..=7).contains(&said), "{said}");
+        assert_eq!(answers.say(Vec::new()), Err(Overrun));
+        answers.end(Duration::from_millis(1));
+        drop(release);
+    }
+
+    #[test]
+    fn answers_are_written_in_order_before_the_end() {
+        let (written, read) = channel();
+        let answers = Answers::start(50, move |answer| written.send(answer.to_vec()).unwrap()).unwrap();
+        (0..100).for_each(|number| answers.say(vec![number]).unwrap());
+        answers.end(Duration::from_secs(60));
+        assert_eq!(read.try_iter().flatten().collect::<Vec<u8>>(), (0..100).collect::<Vec<u8>>());
+    }
+}

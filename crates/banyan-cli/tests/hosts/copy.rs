@@ -1,0 +1,56 @@
+//! `banyan copy` to hosts and from them.
+
+use crate::{by_slurm, by_ssh, check_shape, eight, objects, shared, text};
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_files_reach_eight_hosts_and_come_back() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| place.path().join(name).display().to_string();
+    std::fs::create_dir(path("data")).expect("room");
+    std::fs::write(path("data/numbers"), vec![7; 3_000_000]).expect("room");
+    let there = path("{host}/");
+    let output = by_ssh(&["copy", "-w", "h[1-8]", &path("data"), &there]);
+    let expected = format!("{}: 1 file, 3.0 MB, on 8 hosts: 24.0 MB delivered\n", path("data"));
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+    let output = by_ssh(&["copy", "-w", "h[1-8]", "--gather", &path("{host}/data"), &path("all")]);
+    assert_eq!(text(&output.stdout), "h[1-8]: 1 file, 3.0 MB each: 3.0 MB came\n", "{}", text(&output.stderr));
+    assert_eq!(std::fs::read(path("all/h8/data/numbers")).expect("a file"), vec![7; 3_000_000]);
+    let output = by_ssh(&["copy", "-w", "h1,no-such-host", &path("data"), &there]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_files_reach_eight_nodes_and_come_back() {
+    let place = shared();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    std::fs::write(path("numbers"), vec![7; 300_000]).expect("room");
+    let output = by_slurm(&["copy", "--json", "-w", "h[1-8]", &path("numbers"), &path("{host}/")]);
+    let [copied, summary] = &objects(&output)[..] else { panic!("{}", text(&output.stderr)) };
+    let amounts = [("bytes", "number"), ("delivered_bytes", "number"), ("had_bytes", "number")];
+    let counts = [("files", "number"), ("hosts", "number"), ("failed", "number")];
+    check_shape(copied, &[&[("event", "text"), ("source", "text")], &amounts[..], &counts].concat());
+    assert_eq!((&copied["hosts"], &copied["delivered_bytes"]), (&8.into(), &2_400_000.into()));
+    check_summary(summary);
+    let output = by_slurm(&["copy", "--json", "-w", "h[1-8]", "--gather", &path("{host}/numbers"), &path("all")]);
+    let objects = objects(&output);
+    let [gathered @ .., summary] = &objects[..] else { panic!("{}", text(&output.stderr)) };
+    check_summary(summary);
+    for object in gathered {
+        let who = [("event", "text"), ("host", "text"), ("files", "number"), ("failed", "flag")];
+        check_shape(object, &[&who[..], &amounts].concat());
+    }
+    let mut hosts: Vec<&str> = gathered.iter().filter_map(|object| object["host"].as_str()).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, eight());
+    assert_eq!(std::fs::read(path("all/h8/numbers")).expect("a file"), vec![7; 300_000]);
+}
+
+fn check_summary(summary: &serde_json::Value) {
+    let amounts = [("delivered_bytes", "number"), ("had_bytes", "number"), ("seconds", "number")];
+    let hosts = [("hosts", "number"), ("failed_hosts", "list"), ("left_out", "list")];
+    let end = [("event", "text"), ("timed_out", "flag"), ("exit_status", "number")];
+    check_shape(summary, &[&amounts[..], &hosts, &end].concat());
+    assert_eq!((&summary["hosts"], &summary["exit_status"]), (&8.into(), &0.into()), "{summary}");
+}

@@ -1,0 +1,67 @@
+//! Processes of a parallel job that a test has started, ended with it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::file;
+
+/// A time after which a test has failed; nothing takes a tenth of it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What was started on this machine for the job: its launcher, or one ssh a rank.
+pub(crate) struct Job(pub(crate) Vec<Child>);
+
+impl Job {
+    /// Starts commands, and waits until each has said that it is ready as often as told.
+    pub(crate) fn start(commands: impl Iterator<Item = Command>, times: usize) -> Job {
+        let mut job = Job(Vec::new());
+        for mut command in commands {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            job.0.push(command.spawn().expect("a program that is there"));
+        }
+        for child in &mut job.0 {
+            let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+            assert_eq!(lines.filter(|line| line == "ready").take(times).count(), times, "it ended");
+        }
+        job
+    }
+
+    /// One rank on each of these hosts, by ssh; one of them hangs.
+    pub(crate) fn over_ssh(program: &Path, hosts: &[String], hanging: usize) -> Job {
+        let command = |(rank, host): (usize, &String)| {
+            let mut ssh = Command::new("ssh");
+            ssh.args(["-F", &file("ssh_config"), host, &format!("PMI_RANK={rank}")]);
+            ssh.arg(program).args([rank.to_string(), hanging.to_string()]);
+            ssh
+        };
+        Job::start(hosts.iter().enumerate().map(command), 1)
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // Ranks end with their input; launchers end their ranks when they are asked to end.
+            drop(child.stdin.take());
+            let _ = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+        }
+        let deadline = Instant::now() + PATIENCE;
+        for child in &mut self.0 {
+            while Instant::now() < deadline && child.try_wait().is_ok_and(|ended| ended.is_none()) {
+                std::thread::park_timeout(Duration::from_millis(5));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Compiles a program of a parallel job with this compiler, where all hosts see it.
+pub(crate) fn compiled(compiler: &str, source: &Path, into: &Path) -> PathBuf {
+    let path = into.join(source.file_stem().expect("a name"));
+    let done = Command::new(compiler).args(["-O2", "-pthread", "-o"]).arg(&path).arg(source).status();
+    assert!(done.expect("a compiler").success());
+    path
+}

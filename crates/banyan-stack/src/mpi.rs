@@ -1,0 +1,99 @@
+//! An MPI job that is spread over hosts: how its processes know each other from those of other jobs.
+//!
+//! An `mpirun` starts a daemon on each other host, and tells it in its command line how to call home. No two that run have
+//! the same address, and daemons of one job have the same; ranks are below the daemons, and those of Open MPI have the
+//! address in their environment, too. So the address names the job, on every host.
+
+use std::collections::HashSet;
+use std::io;
+
+use crate::process::Status;
+use crate::processes::{all, ancestors, command, descendants, machine, variable};
+
+/// Options of daemons whose value is the address: of Open MPI up to version 4, of PRRTE (Open MPI since 5), of MPICH and
+/// its kin.
+const HOME_OPTIONS: [&str; 3] = ["orte_hnp_uri", "prte_hnp_uri", "--control-port"];
+
+/// What daemons are called; what else has the address in its command line starts one on another host.
+const DAEMONS: [&str; 3] = ["orted", "prted", "hydra_pmi_proxy"];
+
+/// The variable that tells ranks the same.
+const HOME_VARIABLE: &str = "OMPI_MCA_orte_hnp_uri";
+
+/// A job as its `mpirun` shows it, to be found on other hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MpiJob {
+    /// The `mpirun`.
+    pub launcher: u32,
+    /// The machine it runs on, as [`machine`] calls it.
+    pub machine: String,
+    /// The address that its daemons call; `None` if it has started none that is known.
+    pub home: Option<String>,
+}
+
+impl MpiJob {
+    /// The job of an `mpirun` of this machine.
+    ///
+    /// # Errors
+    ///
+    /// If `/proc` cannot be read.
+    pub fn of(launcher: u32) -> io::Result<MpiJob> {
+        let below = descendants(launcher)?;
+        let told = below.iter().find_map(|pid| home_in(&command(*pid)));
+        let home = told.or_else(|| below.iter().find_map(|pid| variable(*pid, HOME_VARIABLE)));
+        Ok(MpiJob { launcher, machine: machine(), home })
+    }
+
+    /// Whether it has started daemons on other hosts.
+    ///
+    /// # Errors
+    ///
+    /// If `/proc` cannot be read.
+    pub fn is_spread(&self) -> io::Result<bool> {
+        let is_daemon = |pid: u32| Status::read(pid).is_ok_and(|status| DAEMONS.contains(&status.name.as_str()));
+        Ok(descendants(self.launcher)?.into_iter().any(|pid| home_in(&command(pid)).is_some() && !is_daemon(pid)))
+    }
+
+    /// All processes of this machine that belong to it, and more of their kin: shells, and the daemons themselves.
+    pub(crate) fn processes(&self) -> io::Result<Vec<u32>> {
+        let mut found: HashSet<u32> = HashSet::new();
+        if !self.machine.is_empty() && self.machine == machine() {
+            found.extend(descendants(self.launcher)?);
+        }
+        let Some(home) = &self.home else { return Ok(found.into_iter().collect()) };
+        let all = all()?;
+        let daemons: HashSet<u32> =
+            all.iter().copied().filter(|pid| home_in(&command(*pid)).as_ref() == Some(home)).collect();
+        let is_of_it = |pid: u32| {
+            variable(pid, HOME_VARIABLE).as_ref() == Some(home)
+                || (!daemons.is_empty() && ancestors(pid).iter().any(|above| daemons.contains(above)))
+        };
+        found.extend(all.into_iter().filter(|pid| is_of_it(*pid)));
+        Ok(found.into_iter().collect())
+    }
+}
+
+/// The address in a command line: that of a daemon, or of what starts one elsewhere, where it stands in quotes.
+fn home_in(command: &str) -> Option<String> {
+    let mut words = command.split_whitespace();
+    words.find(|word| HOME_OPTIONS.contains(word))?;
+    words.next().map(|word| word.trim_matches(['"', '\'']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_daemon_is_that_of_what_started_it() {
+        let starter =
+            r#"/usr/bin/ssh -x h1 orted -mca ess "env" -mca orte_hnp_uri "42.0;tcp://10.0.0.1:43671" -mca plm "rsh""#;
+        let daemon = "orted -mca ess env -mca orte_hnp_uri 42.0;tcp://10.0.0.1:43671 -mca plm rsh";
+        assert_eq!(home_in(starter).as_deref(), Some("42.0;tcp://10.0.0.1:43671"));
+        assert_eq!(home_in(starter), home_in(daemon));
+        let proxy = "/usr/bin/hydra_pmi_proxy --control-port n1:40195 --rmk user --proxy-id 1";
+        assert_eq!(home_in(proxy).as_deref(), Some("n1:40195"));
+        assert_eq!(home_in("prted --prtemca prte_hnp_uri"), None);
+        assert_eq!(home_in("solver --grid 7"), None);
+    }
+}
