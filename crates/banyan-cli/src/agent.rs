@@ -1,10 +1,19 @@
-//! `banyan agent`: what is said to people who start by hand what sessions start by themselves.
+//! `banyan agent`: what is said to people who start by hand what sessions start by themselves; and what agents know.
 //!
 //! A process that a session starts as agent never comes here: it becomes one before its arguments are parsed.
 
+use banyan_tree::reduce::Filters;
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
+use crate::stack;
+
+/// The filters that this command's agents know, whatever verb has started them.
+pub(crate) fn filters() -> Filters {
+    let mut filters = stack::filters();
+    banyan_bench::layers::add_filters(&mut filters);
+    filters
+}
 
 /// The process that a session starts on each host
 ///

@@ -1,0 +1,319 @@
+//! The figures of layers: rows for programs, tables for people, and in words which layer takes most.
+
+use serde::Serialize;
+
+use super::Layer;
+use crate::Environment;
+use crate::pace::Spread;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// A message there and one back.
+    Latency,
+    /// Messages in one direction, as fast as they come.
+    Throughput,
+}
+
+impl Measure {
+    /// Both.
+    pub const ALL: [Measure; 2] = [Measure::Latency, Measure::Throughput];
+
+    /// The name in rows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Latency => "latency",
+            Measure::Throughput => "throughput",
+        }
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Measure::Latency => "µs",
+            Measure::Throughput => "MB/s",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Measure::Latency => "latency: µs of a round trip, and how many each layer adds",
+            Measure::Throughput => "throughput: MB/s in one direction, and µs that each layer adds to a message",
+        }
+    }
+}
+
+/// One figure: the middle of some repetitions.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct LayerRow {
+    /// The layer, by its name.
+    pub layer: &'static str,
+    /// `latency` or `throughput`.
+    pub measure: &'static str,
+    /// Bytes of a message.
+    pub bytes: usize,
+    /// The figure.
+    pub value: f64,
+    /// What it counts: microseconds of a round trip, or megabytes a second.
+    pub unit: &'static str,
+    /// A quarter of the repetitions gave less,
+    pub low: f64,
+    /// and a quarter more.
+    pub high: f64,
+    /// The layer that it stands on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<&'static str>,
+    /// Microseconds that it adds to those of that layer: to a round trip, or to a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adds_us: Option<f64>,
+    /// Whether the repetitions differ by more than that.
+    pub within_noise: bool,
+}
+
+impl LayerRow {
+    /// The figure of a layer, of the seconds that a round trip or a message took.
+    pub(super) fn new(layer: Layer, measure: Measure, bytes: usize, seconds: Spread) -> LayerRow {
+        let [low, value, high] = match measure {
+            Measure::Latency => [seconds.low, seconds.middle, seconds.high].map(|seconds| seconds * 1e6),
+            Measure::Throughput => {
+                [seconds.high, seconds.middle, seconds.low].map(|seconds| bytes as f64 / 1e6 / seconds.max(1e-12))
+            }
+        };
+        LayerRow {
+            layer: layer.name(),
+            measure: measure.name(),
+            bytes,
+            value,
+            unit: measure.unit(),
+            low,
+            high,
+            over: layer.below().map(Layer::name),
+            adds_us: None,
+            within_noise: false,
+        }
+    }
+
+    /// Microseconds of a round trip, or of each message.
+    pub(super) fn microseconds(&self) -> f64 {
+        self.time_of(self.value)
+    }
+
+    fn time_of(&self, value: f64) -> f64 {
+        // A megabyte a second is a byte a microsecond.
+        if self.measure == Measure::Latency.name() { value } else { self.bytes as f64 / value }
+    }
+
+    /// Microseconds between the repetitions that say little and those that say much.
+    fn spread(&self) -> f64 {
+        (self.time_of(self.high) - self.time_of(self.low)).abs()
+    }
+}
+
+/// The row of a layer.
+pub(super) fn find(rows: &[LayerRow], layer: Layer, measure: Measure, bytes: usize) -> Option<&LayerRow> {
+    rows.iter().find(|row| (row.layer, row.measure, row.bytes) == (layer.name(), measure.name(), bytes))
+}
+
+/// Notes in every row what its layer adds to the one below.
+pub(super) fn compare(rows: &mut [LayerRow]) {
+    let all = rows.to_vec();
+    for row in rows.iter_mut() {
+        let below = all
+            .iter()
+            .find(|below| (Some(below.layer), below.measure, below.bytes) == (row.over, row.measure, row.bytes));
+        if let Some(below) = below {
+            let adds = row.microseconds() - below.microseconds();
+            row.adds_us = Some(adds);
+            row.within_noise = adds.abs() <= (row.spread() + below.spread()) / 2.0;
+        }
+    }
+}
+
+/// All figures as one JSON object.
+pub fn layers_json(rows: &[LayerRow], environment: &Environment) -> String {
+    serde_json::json!({ "bench": "layers", "environment": environment, "rows": rows }).to_string()
+}
+
+/// The sizes in rows, each once, in their order.
+pub(super) fn sizes(rows: &[LayerRow]) -> Vec<usize> {
+    let mut sizes: Vec<usize> = rows.iter().map(|row| row.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// A size as people write it.
+pub(super) fn size(bytes: usize) -> String {
+    match bytes {
+        bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+        bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
+        bytes => format!("{bytes} B"),
+    }
+}
+
+/// Columns of the layer, of a figure and of what is added; five sizes fit 110 columns.
+const LABEL: usize = 15;
+const VALUE: usize = 9;
+const ADDED: usize = 10;
+
+/// A table for each measure: a line for each layer, with its figure at each size and what it adds to the layer below.
+/// `~` marks what is no more than noise.
+pub fn layers_table(rows: &[LayerRow]) -> String {
+    let sizes = sizes(rows);
+    let mut out = String::new();
+    for measure in Measure::ALL {
+        out += &format!("{}\n{:<LABEL$}", measure.title(), "");
+        sizes.iter().for_each(|bytes| out += &format!("{:>VALUE$}{:ADDED$}", size(*bytes), ""));
+        end_line(&mut out);
+        for layer in Layer::ALL {
+            // Where the second stack begins.
+            if layer == Layer::Tcp {
+                out += "between hosts, on Unix sockets:\n";
+            }
+            out += &format!("{:<LABEL$}", format!("  {layer}"));
+            for bytes in &sizes {
+                if let Some(row) = find(rows, layer, measure, *bytes) {
+                    out += &format!("{:>VALUE$}{:>ADDED$}", figure(row.value), added(row));
+                }
+            }
+            end_line(&mut out);
+        }
+        out += "\n";
+    }
+    out
+}
+
+fn end_line(out: &mut String) {
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+}
+
+fn added(row: &LayerRow) -> String {
+    let mark = if row.within_noise { "~" } else { " " };
+    row.adds_us.map_or_else(String::new, |adds| {
+        let sign = if adds < 0.0 { '-' } else { '+' };
+        format!("{sign}{}{mark}", figure(adds.abs()))
+    })
+}
+
+/// A figure with three digits that mean something.
+pub(super) fn figure(value: f64) -> String {
+    let decimals = match value {
+        value if value < 0.9995 => 3,
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Sentences: at the smallest and the largest size, which layers take most, for each stack and measure.
+pub fn layers_words(rows: &[LayerRow]) -> String {
+    let sizes = sizes(rows);
+    let ends: Vec<usize> = sizes.first().into_iter().chain(sizes.last().filter(|_| sizes.len() > 1)).copied().collect();
+    let mut out = String::new();
+    for top in Layer::ALL.into_iter().filter(|layer| layer.is_top()) {
+        for measure in Measure::ALL {
+            for bytes in &ends {
+                out += &sentence(rows, top, measure, *bytes).unwrap_or_default();
+            }
+        }
+    }
+    out
+}
+
+fn sentence(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<String> {
+    let whole = find(rows, top, measure, bytes)?.microseconds();
+    let mut parts: Vec<(&LayerRow, Layer, f64)> = Vec::new();
+    for layer in top.stack() {
+        let row = find(rows, layer, measure, bytes)?;
+        parts.push((row, layer, row.adds_us.unwrap_or(row.value)));
+    }
+    // The lowest layer stands on nothing: all of its time is its own.
+    parts[0].2 = parts[0].0.microseconds();
+    parts.sort_by(|one, other| other.2.total_cmp(&one.2));
+    let (_, first, most) = parts[0];
+    let (_, second, next) = parts[1];
+    let percent = |part: f64| 100.0 * part / whole;
+    let what = match (measure, top) {
+        (Measure::Latency, Layer::Typed) => "there and back, through an agent",
+        (Measure::Latency, _) => "there and back, encrypted over TCP",
+        (Measure::Throughput, Layer::Typed) => "each in a stream, through an agent",
+        (Measure::Throughput, _) => "each in a stream, encrypted over TCP",
+    };
+    Some(format!(
+        "{:>7} {what}: {} µs; most is the {first} ({} µs, {:.0} %), then the {second} ({} µs, {:.0} %).\n",
+        size(bytes),
+        figure(whole),
+        figure(most),
+        percent(most),
+        figure(next),
+        percent(next),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows in which every layer takes a microsecond more than the one below, but for the hop, which takes ten.
+    pub(in crate::layers) fn rows() -> Vec<LayerRow> {
+        let mut rows = Vec::new();
+        for bytes in [64, 1 << 20] {
+            for layer in Layer::ALL {
+                let height = layer.stack().len() as f64 + if layer.stack().contains(&Layer::Hop) { 9.0 } else { 0.0 };
+                let seconds = |microseconds: f64| microseconds * 1e-6;
+                let (low, middle, high) = (seconds(height - 0.1), seconds(height), seconds(height + 0.1));
+                let spread = Spread { low, middle, high };
+                rows.extend(Measure::ALL.map(|measure| LayerRow::new(layer, measure, bytes, spread)));
+            }
+        }
+        compare(&mut rows);
+        rows
+    }
+
+    #[test]
+    fn a_layer_adds_what_it_takes_more_than_the_one_below_in_both_measures() {
+        let rows = rows();
+        for measure in Measure::ALL {
+            for (layer, adds) in [(Layer::Hop, 10.0), (Layer::Filter, 1.0), (Layer::Tcp, 1.0)] {
+                let row = find(&rows, layer, measure, 64).expect("a row");
+                assert!(row.adds_us.is_some_and(|added| (added - adds).abs() < 1e-6), "{row:?}");
+                assert!(row.low < row.value && row.value < row.high && !row.within_noise, "{row:?}");
+            }
+            assert_eq!(find(&rows, Layer::Copy, measure, 64).expect("a row").adds_us, None);
+        }
+    }
+
+    #[test]
+    fn what_is_less_than_repetitions_differ_by_is_called_noise() {
+        let spread = |middle: f64| Spread { low: middle - 2e-6, middle, high: middle + 2e-6 };
+        let mut rows = vec![
+            LayerRow::new(Layer::Unix, Measure::Latency, 64, spread(10e-6)),
+            LayerRow::new(Layer::Link, Measure::Latency, 64, spread(11e-6)),
+            LayerRow::new(Layer::Hop, Measure::Latency, 64, spread(21e-6)),
+        ];
+        compare(&mut rows);
+        assert_eq!(rows.iter().map(|row| row.within_noise).collect::<Vec<_>>(), [false, true, false]);
+        assert!(layers_table(&rows).contains("+1.00~"), "{}", layers_table(&rows));
+    }
+
+    #[test]
+    fn the_words_name_the_layer_that_takes_most() {
+        let words = layers_words(&rows());
+        assert_eq!(words.lines().count(), 8, "{words}");
+        let first = words.lines().next().expect("a sentence");
+        assert!(first.contains("15.0 µs; most is the hop (10.0 µs, 67 %)"), "{words}");
+    }
+
+    #[test]
+    fn the_table_fits_a_terminal() {
+        let mut rows = rows();
+        for bytes in [1 << 10, 16 << 10, 64 << 10] {
+            let more: Vec<LayerRow> = rows.iter().filter(|row| row.bytes == 64).cloned().collect();
+            rows.extend(more.into_iter().map(|row| LayerRow { bytes, value: 123_456.0, ..row }));
+        }
+        let table = layers_table(&rows);
+        assert!(table.lines().all(|line| line.chars().count() <= 110), "{table}");
+        assert!(layers_words(&rows).lines().all(|line| line.chars().count() <= 110));
+    }
+}
