@@ -110,7 +110,10 @@ impl End {
         loop {
             match self.link.poll() {
                 Some(Event::Frame(frame)) => {
-                    self.link.release(frame.cost());
+                    // Orders cost no credit.
+                    if frame.kind == MESSAGE {
+                        self.link.release(frame.cost());
+                    }
                     return Ok(frame);
                 }
                 Some(event) => still_open(event)?,

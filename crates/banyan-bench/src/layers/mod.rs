@@ -56,7 +56,7 @@ pub struct LayersEffort {
 
 impl LayersEffort {
     /// For a first look.
-    pub const QUICK: LayersEffort = LayersEffort { repetitions: 3, within: Duration::from_millis(25) };
+    pub const QUICK: LayersEffort = LayersEffort { repetitions: 3, within: Duration::from_millis(20) };
     /// For figures worth publishing.
     pub const FULL: LayersEffort = LayersEffort { repetitions: 9, within: Duration::from_millis(100) };
 }

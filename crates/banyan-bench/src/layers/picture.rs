@@ -1,10 +1,9 @@
 //! The stacked picture: for each size a bar of the layers on one host and one of those between hosts.
 //!
-//! A layer that was not slower than the one below has no part in its bar, and the next one begins where the slowest so
-//! far ended: parts never overlap, and the end of a bar is the slowest layer in it.
+//! A layer that was not slower than those below has no part in its bar.
 
 use super::Layer;
-use super::rows::{LayerRow, Measure, figure, find, size, sizes};
+use super::rows::{LayerRow, Measure, figure, find, shares, size, sizes};
 use crate::bars::{Bar, Group, Kind, Panel, Part, svg};
 
 /// The colour of a layer.
@@ -42,17 +41,11 @@ fn group(rows: &[LayerRow], measure: Measure, bytes: usize) -> Group {
 }
 
 fn bar(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<Bar> {
-    let mut parts = Vec::new();
-    let mut until = 0.0;
-    for layer in top.stack() {
-        let reached = find(rows, layer, measure, bytes)?.microseconds();
-        let value = reached - until;
-        if value > 0.0 {
-            let kind = Layer::ALL.iter().position(|known| *known == layer)?;
-            parts.push(Part { kind, value, label: figure(value) });
-            until = reached;
-        }
-    }
+    let parts = shares(rows, top, measure, bytes)?.into_iter().filter_map(|(layer, value)| {
+        let kind = Layer::ALL.iter().position(|known| *known == layer)?;
+        Some(Part { kind, value, label: figure(value) })
+    });
+    let parts = parts.collect();
     let whole = find(rows, top, measure, bytes)?;
     let end = match measure {
         Measure::Latency => format!("{} µs", figure(whole.value)),
@@ -65,23 +58,6 @@ fn bar(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pace::Spread;
-
-    fn row(layer: Layer, microseconds: f64) -> LayerRow {
-        let seconds = microseconds * 1e-6;
-        LayerRow::new(layer, Measure::Latency, 64, Spread { low: seconds, middle: seconds, high: seconds })
-    }
-
-    #[test]
-    fn a_layer_that_was_not_slower_has_no_part_and_the_bar_ends_at_the_slowest() {
-        let stack = Layer::Typed.stack();
-        let rows: Vec<LayerRow> =
-            stack.iter().zip([1.0, 10.0, 8.0, 30.0, 31.0, 35.0]).map(|(layer, time)| row(*layer, time)).collect();
-        let bar = bar(&rows, Layer::Typed, Measure::Latency, 64).expect("a bar");
-        let parts: Vec<(usize, f64)> = bar.parts.iter().map(|part| (part.kind, part.value.round())).collect();
-        assert_eq!(parts, [(0, 1.0), (1, 9.0), (3, 20.0), (4, 1.0), (5, 4.0)]);
-        assert_eq!(bar.end, "35.0 µs");
-    }
 
     #[test]
     fn no_two_layers_have_one_colour() {

@@ -206,7 +206,20 @@ pub(super) fn figure(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Sentences: at the smallest and the largest size, which layers take most, for each stack and measure.
+/// What each layer of a stack adds to the slowest below it, from the bottom, in microseconds. A layer that was not slower
+/// adds nothing: the sum is the time of the slowest.
+pub(super) fn shares(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<Vec<(Layer, f64)>> {
+    let mut until = 0.0;
+    let share = |layer: Layer| {
+        let reached = find(rows, layer, measure, bytes)?.microseconds().max(until);
+        let share = reached - until;
+        until = reached;
+        Some((layer, share))
+    };
+    top.stack().into_iter().map(share).collect()
+}
+
+/// In words, at the smallest and the largest size: how the time of each stack is shared, and which layer takes most.
 pub fn layers_words(rows: &[LayerRow]) -> String {
     let sizes = sizes(rows);
     let ends: Vec<usize> = sizes.first().into_iter().chain(sizes.last().filter(|_| sizes.len() > 1)).copied().collect();
@@ -218,37 +231,26 @@ pub fn layers_words(rows: &[LayerRow]) -> String {
             }
         }
     }
-    out
+    let differences = rows.iter().filter(|row| row.adds_us.is_some()).count();
+    match rows.iter().filter(|row| row.within_noise).count() {
+        0 => out,
+        noise => out + &format!("{noise} of {differences} differences are no more than repetitions differ by (~).\n"),
+    }
 }
 
 fn sentence(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<String> {
-    let whole = find(rows, top, measure, bytes)?.microseconds();
-    let mut parts: Vec<(&LayerRow, Layer, f64)> = Vec::new();
-    for layer in top.stack() {
-        let row = find(rows, layer, measure, bytes)?;
-        parts.push((row, layer, row.adds_us.unwrap_or(row.value)));
-    }
-    // The lowest layer stands on nothing: all of its time is its own.
-    parts[0].2 = parts[0].0.microseconds();
-    parts.sort_by(|one, other| other.2.total_cmp(&one.2));
-    let (_, first, most) = parts[0];
-    let (_, second, next) = parts[1];
-    let percent = |part: f64| 100.0 * part / whole;
-    let what = match (measure, top) {
-        (Measure::Latency, Layer::Typed) => "there and back, through an agent",
-        (Measure::Latency, _) => "there and back, encrypted over TCP",
-        (Measure::Throughput, Layer::Typed) => "each in a stream, through an agent",
-        (Measure::Throughput, _) => "each in a stream, encrypted over TCP",
+    let shares = shares(rows, top, measure, bytes)?;
+    let whole: f64 = shares.iter().map(|(_, share)| share).sum();
+    let (most, _) = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let way = if top == Layer::Typed { "through an agent" } else { "over encrypted TCP" };
+    let what = match measure {
+        Measure::Latency => "there and back",
+        Measure::Throughput => "in a stream",
     };
-    Some(format!(
-        "{:>7} {what}: {} µs; most is the {first} ({} µs, {:.0} %), then the {second} ({} µs, {:.0} %).\n",
-        size(bytes),
-        figure(whole),
-        figure(most),
-        percent(most),
-        figure(next),
-        percent(next),
-    ))
+    let parts: Vec<String> =
+        shares.iter().map(|(layer, share)| format!("{layer} {:.0} %", 100.0 * share / whole)).collect();
+    let (size, whole) = (size(bytes), figure(whole));
+    Some(format!("{size} {what}, {way}, takes {whole} µs; most is the {most}'s.\n    {}\n", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -300,9 +302,25 @@ mod tests {
     #[test]
     fn the_words_name_the_layer_that_takes_most() {
         let words = layers_words(&rows());
-        assert_eq!(words.lines().count(), 8, "{words}");
-        let first = words.lines().next().expect("a sentence");
-        assert!(first.contains("15.0 µs; most is the hop (10.0 µs, 67 %)"), "{words}");
+        assert_eq!(words.lines().count(), 16, "{words}");
+        assert!(
+            words.starts_with("64 B there and back, through an agent, takes 15.0 µs; most is the hop's."),
+            "{words}"
+        );
+        assert!(words.contains("link 7 %, hop 67 %, filter 7 %"), "{words}");
+    }
+
+    #[test]
+    fn a_layer_that_was_not_slower_has_no_share_and_the_sum_is_the_slowest() {
+        let stack = Layer::Typed.stack();
+        let row = |(layer, time): (&Layer, f64)| {
+            let spread = Spread { low: time * 1e-6, middle: time * 1e-6, high: time * 1e-6 };
+            LayerRow::new(*layer, Measure::Latency, 64, spread)
+        };
+        let rows: Vec<LayerRow> = stack.iter().zip([1.0, 10.0, 8.0, 30.0, 31.0, 35.0]).map(row).collect();
+        let shares = shares(&rows, Layer::Typed, Measure::Latency, 64).expect("all layers");
+        let shares: Vec<f64> = shares.into_iter().map(|(_, share)| share.round()).collect();
+        assert_eq!(shares, [1.0, 9.0, 0.0, 20.0, 1.0, 4.0]);
     }
 
     #[test]
