@@ -122,8 +122,11 @@ fn measure(path: &mut dyn Path, bytes: usize, within: Duration) -> Result<[f64; 
     Ok([Spread::of(times).middle, message])
 }
 
+/// A layer, and the way to the process at its other end.
+type Started = (Layer, Box<dyn Path>);
+
 /// All layers, with the processes they need.
-fn start(filters: fn() -> Filters) -> Result<Vec<(Layer, Box<dyn Path>)>, LayersError> {
+fn start(filters: fn() -> Filters) -> Result<Vec<Started>, LayersError> {
     let failed = |layer| move |cause| LayersError { layer, cause: Box::new(cause) };
     let tree = tree::Tree::start(filters).map_err(failed(Layer::Hop))?;
     let path = |layer| -> Result<Box<dyn Path>, Cause> {

@@ -1,6 +1,6 @@
 //! The stacked picture: for each size a bar of the layers on one host and one of those between hosts.
 //!
-//! A layer that was not slower than those below has no part in its bar.
+//! A bar is as long as its top layer takes; a layer that was not slower than those below has no part in it.
 
 use super::Layer;
 use super::rows::{LayerRow, Measure, figure, find, shares, size, sizes};

@@ -206,17 +206,19 @@ pub(super) fn figure(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// What each layer of a stack adds to the slowest below it, from the bottom, in microseconds. A layer that was not slower
-/// adds nothing: the sum is the time of the slowest.
+/// How the time of a stack is shared between its layers, from the bottom, in microseconds. No layer can take longer than
+/// one that stands on it: what was measured longer was disturbed, and is cut. So the sum is the time of the top.
 pub(super) fn shares(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<Vec<(Layer, f64)>> {
-    let mut until = 0.0;
-    let share = |layer: Layer| {
-        let reached = find(rows, layer, measure, bytes)?.microseconds().max(until);
-        let share = reached - until;
-        until = reached;
-        Some((layer, share))
-    };
-    top.stack().into_iter().map(share).collect()
+    let stack = top.stack();
+    let mut times = Vec::with_capacity(stack.len());
+    for layer in &stack {
+        times.push(find(rows, *layer, measure, bytes)?.microseconds());
+    }
+    for at in (1..times.len()).rev() {
+        times[at - 1] = times[at - 1].min(times[at]);
+    }
+    let below = std::iter::once(0.0).chain(times.clone());
+    Some(stack.into_iter().zip(times.into_iter().zip(below).map(|(time, below)| time - below)).collect())
 }
 
 /// In words, at the smallest and the largest size: how the time of each stack is shared, and which layer takes most.
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_that_was_not_slower_has_no_share_and_the_sum_is_the_slowest() {
+    fn a_layer_that_was_slower_than_what_stands_on_it_is_cut_and_the_sum_is_the_top() {
         let stack = Layer::Typed.stack();
         let row = |(layer, time): (&Layer, f64)| {
             let spread = Spread { low: time * 1e-6, middle: time * 1e-6, high: time * 1e-6 };
@@ -320,7 +322,7 @@ mod tests {
         let rows: Vec<LayerRow> = stack.iter().zip([1.0, 10.0, 8.0, 30.0, 31.0, 35.0]).map(row).collect();
         let shares = shares(&rows, Layer::Typed, Measure::Latency, 64).expect("all layers");
         let shares: Vec<f64> = shares.into_iter().map(|(_, share)| share.round()).collect();
-        assert_eq!(shares, [1.0, 9.0, 0.0, 20.0, 1.0, 4.0]);
+        assert_eq!(shares, [1.0, 7.0, 0.0, 22.0, 1.0, 4.0]);
     }
 
     #[test]
