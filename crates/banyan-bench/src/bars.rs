@@ -63,7 +63,7 @@ const TITLE: f64 = 48.0;
 /// A line of the legend, the square in it, and room for one letter.
 const LEGEND: f64 = 22.0;
 const SQUARE: f64 = 12.0;
-const LETTER: f64 = 7.4;
+const LETTER: f64 = 8.0;
 /// Room for a letter in a part, which has smaller ones.
 const SMALL_LETTER: f64 = 6.6;
 /// Parts are this far apart, unless they are too small to lose it.

@@ -82,7 +82,7 @@ Examples:
     ///
     /// copy: in memory; unix: through a Unix socket; link: frames with credit, between ends that have proved who they are;
     /// hop: to a member of a tree, through one agent; filter: the agent and the front-end add the numbers up; typed: the
-    /// numbers are read into a struct. Between hosts, on Unix sockets as well: tcp: over loopback; tcp_link: frames;
+    /// numbers are read into a struct. As between hosts: tcp: over loopback instead of the Unix socket; tcp_link: frames;
     /// tcp_encrypted: and encrypted.
     #[command(after_help = "\
 Examples:

@@ -5,7 +5,8 @@
 //! the same, the other byte order, or another layout as well; so that foreign exchanges convert from this byte order to
 //! the other on the way there, and from the other to this one on the way back. Beside them stand the same bytes without
 //! records. All four take turns. Every part of every exchange is timed where it happens, by the clock that all processes of
-//! a machine share; what looking at the clock costs is subtracted.
+//! a machine share; what looking at the clock costs is subtracted. A figure is the mean of the middle half of its times: it
+//! is as steady as a median, and tells apart what is shorter than the steps of a clock.
 
 mod layout;
 mod picture;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use banyan_ndr::Record;
 
 use crate::channel::Channel;
-use crate::pace::{Spread, fill};
+use crate::pace::{Spread, fill, middle_mean};
 use crate::peer::{Peer, be_peer};
 use crate::records::mesh::{Elem, Mesh10, Mesh104, Mesh1040};
 use side::{Side, now};
@@ -34,7 +35,10 @@ const ROLE: &str = "bench-exchange-peer";
 const RECORDS: usize = 4;
 
 /// How often the clock is looked at to find out what that costs.
-const LOOKS: usize = 1001;
+const LOOKS: usize = 10_001;
+
+/// How often the clock is looked at between the beginning of an exchange and its end.
+const LOOKS_IN_AN_EXCHANGE: f64 = 6.0;
 
 /// How long to measure.
 #[derive(Debug, Clone, Copy)]
@@ -97,19 +101,20 @@ fn exchanges<T: Record + PartialEq>(
         partners.push((layout, Partner::start(number, layout, record).map_err(failed(layout))?, Vec::new()));
     }
     for repetition in 1..=effort.repetitions {
-        for (layout, partner, medians) in &mut partners {
+        for (layout, partner, figures) in &mut partners {
             progress(&format!("{bytes} B, {}, {repetition} of {}", layout.title(), effort.repetitions));
             let times = partner.fill(effort.within, look).map_err(failed(*layout))?;
-            medians.push(times.map(|times| Spread::of(times).middle));
+            // What was shorter than looking at the clock took no time that could be told.
+            figures.push(times.map(|times| middle_mean(times).max(0.0)));
         }
     }
-    let row = |layout: Layout, medians: &[[f64; Part::COUNT]], part: Part| {
-        let spread = Spread::of(medians.iter().map(|medians| medians[part as usize]).collect());
+    let row = |layout: Layout, figures: &[[f64; Part::COUNT]], part: Part| {
+        let spread = Spread::of(figures.iter().map(|figures| figures[part as usize]).collect());
         ExchangeRow::new(layout, part, bytes, spread)
     };
-    let rows = partners.iter().flat_map(|(layout, _, medians)| {
+    let rows = partners.iter().flat_map(|(layout, _, figures)| {
         let parts = Part::ALL.into_iter().filter(move |part| *layout != Layout::Bytes || !part.is_work());
-        parts.map(move |part| row(*layout, medians, part))
+        parts.map(move |part| row(*layout, figures, part))
     });
     Ok(rows.collect())
 }
@@ -160,9 +165,9 @@ impl<'r, T: Record + PartialEq> Partner<'r, T> {
             let theirs = [self.stamp()?, self.stamp()?, self.stamp()?];
             let stamps = [begin, ready, theirs[0], theirs[1], theirs[2], came, end];
             for (times, ends) in times.iter_mut().zip(stamps.windows(2)) {
-                times.push((ends[1].saturating_sub(ends[0]) as f64 - look).max(0.0));
+                times.push(ends[1].saturating_sub(ends[0]) as f64 - look);
             }
-            times[Part::Whole as usize].push((end.saturating_sub(begin) as f64 - 6.0 * look).max(0.0));
+            times[Part::Whole as usize].push(end.saturating_sub(begin) as f64 - LOOKS_IN_AN_EXCHANGE * look);
         }
         Ok(times)
     }
@@ -178,7 +183,7 @@ impl<'r, T: Record + PartialEq> Partner<'r, T> {
 /// Nanoseconds between two looks at the clock with nothing between them.
 fn cost_of_a_look() -> f64 {
     let looks: Vec<u64> = (0..LOOKS).map(|_| now()).collect();
-    Spread::of(looks.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()).middle
+    middle_mean(looks.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64).collect())
 }
 
 /// Never returns in a process that this bench has started. Call it first of all in `main`.

@@ -6,7 +6,7 @@ use crate::bars::{self, Bar, Group, Kind, Panel, svg};
 
 /// The parts, in their order: what is done there in full colours, what is done back in lighter ones.
 const KINDS: [Kind; Part::COUNT - 1] = [
-    Kind { name: "encode", colour: "#d55e00" },
+    Kind { name: "encode there", colour: "#d55e00" },
     Kind { name: "network there", colour: "#0072b2" },
     Kind { name: "decode there", colour: "#009e73" },
     Kind { name: "encode back", colour: "#f0975a" },

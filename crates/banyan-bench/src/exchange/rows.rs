@@ -59,7 +59,7 @@ impl Part {
     }
 }
 
-/// One figure: the middle of the medians of some repetitions.
+/// One figure: the middle of some repetitions.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct ExchangeRow {
     /// In which layout the other side has its records; `bytes` without records.

@@ -1,4 +1,4 @@
-//! The stacked picture: for each size a bar of the layers on one host and one of those between hosts.
+//! The stacked picture: for each size a bar of the layers of a tree on one host, and one of those of a link over TCP.
 //!
 //! A bar is as long as its top layer takes; a layer that was not slower than those below has no part in it.
 
@@ -51,7 +51,7 @@ fn bar(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<
         Measure::Latency => format!("{} µs", figure(whole.value)),
         Measure::Throughput => format!("{} µs: {} MB/s", figure(whole.microseconds()), figure(whole.value)),
     };
-    let name = if top == Layer::Typed { "through the tree" } else { "between hosts" };
+    let name = if top == Layer::Typed { "through the tree" } else { "link over TCP" };
     Some(Bar { name: name.into(), parts, end })
 }
 

@@ -167,7 +167,7 @@ pub fn layers_table(rows: &[LayerRow]) -> String {
         for layer in Layer::ALL {
             // Where the second stack begins.
             if layer == Layer::Tcp {
-                out += "between hosts, on Unix sockets:\n";
+                out += "over TCP, as between hosts; TCP beside the Unix socket:\n";
             }
             out += &format!("{:<LABEL$}", format!("  {layer}"));
             for bytes in &sizes {
@@ -252,7 +252,10 @@ fn sentence(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Op
     let parts: Vec<String> =
         shares.iter().map(|(layer, share)| format!("{layer} {:.0} %", 100.0 * share / whole)).collect();
     let (size, whole) = (size(bytes), figure(whole));
-    Some(format!("{size} {what}, {way}, takes {whole} µs; most is the {most}'s.\n    {}\n", parts.join(", ")))
+    Some(format!(
+        "{size} {what}, {way}, takes {whole} µs; the layer that takes most: {most}.\n    {}\n",
+        parts.join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -306,7 +309,7 @@ mod tests {
         let words = layers_words(&rows());
         assert_eq!(words.lines().count(), 16, "{words}");
         assert!(
-            words.starts_with("64 B there and back, through an agent, takes 15.0 µs; most is the hop's."),
+            words.starts_with("64 B there and back, through an agent, takes 15.0 µs; the layer that takes most: hop."),
             "{words}"
         );
         assert!(words.contains("link 7 %, hop 67 %, filter 7 %"), "{words}");
