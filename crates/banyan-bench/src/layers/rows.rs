@@ -249,11 +249,16 @@ fn sentence(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Op
         Measure::Latency => "there and back",
         Measure::Throughput => "in a stream",
     };
-    let parts: Vec<String> =
-        shares.iter().map(|(layer, share)| format!("{layer} {:.0} %", 100.0 * share / whole)).collect();
+    let mark = |layer: Layer| {
+        let is_noise = find(rows, layer, measure, bytes).is_some_and(|row| row.within_noise);
+        if is_noise { "~" } else { "" }
+    };
+    let part = |(layer, share): &(Layer, f64)| format!("{layer} {}{:.0} %", mark(*layer), 100.0 * share / whole);
+    let parts: Vec<String> = shares.iter().map(part).collect();
     let (size, whole) = (size(bytes), figure(whole));
     Some(format!(
-        "{size} {what}, {way}, takes {whole} µs; the layer that takes most: {most}.\n    {}\n",
+        "{size} {what}, {way}, takes {whole} µs; the layer that takes most: {}{most}.\n    {}\n",
+        mark(*most),
         parts.join(", ")
     ))
 }
@@ -302,6 +307,7 @@ mod tests {
         compare(&mut rows);
         assert_eq!(rows.iter().map(|row| row.within_noise).collect::<Vec<_>>(), [false, true, false]);
         assert!(layers_table(&rows).contains("+1.00~"), "{}", layers_table(&rows));
+        assert_eq!(layers_words(&rows), "1 of 2 differences are no more than repetitions differ by (~).\n");
     }
 
     #[test]
