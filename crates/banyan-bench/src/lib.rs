@@ -6,8 +6,15 @@
 
 #![forbid(unsafe_code)]
 
+mod bars;
+mod channel;
 mod environment;
+#[cfg(feature = "records")]
+pub mod exchange;
 pub mod launch;
+pub mod layers;
+mod pace;
+mod peer;
 pub mod plot;
 mod processes;
 #[cfg(feature = "records")]

@@ -37,6 +37,16 @@ const LINE: f64 = 20.0;
 const COLOURS: [&str; 10] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d", "#666666", "#e7298a"];
 
+/// How everything looks, on light and on dark backgrounds.
+pub(crate) const STYLE: &str = "<style>
+svg { background: #fff; font: 13px system-ui, sans-serif; }
+text { fill: #222; } .title { font-size: 16px; font-weight: 600; } .tick { font-size: 12px; fill: #555; }
+.middle { text-anchor: middle; } .end { text-anchor: end; } .grid { stroke: #ddd; stroke-width: 1; }
+.series { fill: none; stroke-width: 2; }
+@media (prefers-color-scheme: dark) { svg { background: #16181c; } text { fill: #eee; } .tick { fill: #aaa; } .grid { stroke: #333; } }
+</style>
+";
+
 /// Draws the lines. The legend has their order at the right end, from above.
 pub fn svg(axes: Axes<'_>, series: &[Series]) -> String {
     svg_with_intervals(axes, series, &[])
@@ -111,14 +121,7 @@ fn head(axes: Axes<'_>, series: &[Series]) -> String {
     let (width, height) = size(series);
     let mut out = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" aria-label="{title}">
-<style>
-svg {{ background: #fff; font: 13px system-ui, sans-serif; }}
-text {{ fill: #222; }} .title {{ font-size: 16px; font-weight: 600; }} .tick {{ font-size: 12px; fill: #555; }}
-.middle {{ text-anchor: middle; }} .end {{ text-anchor: end; }} .grid {{ stroke: #ddd; stroke-width: 1; }}
-.series {{ fill: none; stroke-width: 2; }}
-@media (prefers-color-scheme: dark) {{ svg {{ background: #16181c; }} text {{ fill: #eee; }} .tick {{ fill: #aaa; }} .grid {{ stroke: #333; }} }}
-</style>
-"#,
+{STYLE}"#,
         title = escape(axes.title)
     );
     text(&mut out, "title", (LEFT, 28.0), axes.title);
@@ -157,15 +160,15 @@ fn legend(out: &mut String, name: &str, pen: Pen, place: usize) {
     text(out, "legend", (right + 8.0, base), name);
 }
 
-fn line(out: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+pub(crate) fn line(out: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
     let _ = writeln!(out, r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#);
 }
 
-fn text(out: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
+pub(crate) fn text(out: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
     let _ = writeln!(out, r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{}</text>"#, escape(text));
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 

@@ -1,6 +1,8 @@
 //! `banyan bench`: measurements with a table, a plot and rows for programs.
 
+mod exchange;
 mod launch;
+mod layers;
 mod study;
 mod tree;
 
@@ -74,6 +76,32 @@ Examples:
   banyan bench tree --svg plots
   banyan bench tree --json | jq -r '.rows[] | [.op, .shape, .system, .value, .unit] | @tsv'")]
     Tree(tree::TreeBench),
+    /// Where the performance goes: from a memory copy to a value that a program can use, layer by layer
+    ///
+    /// Every layer does the same with everything below it: round trips of a message, and messages in one direction as fast
+    /// as they come, between processes of this machine. What it adds to the layer below stands beside its figure; `~`
+    /// marks what is no more than repetitions differ by.
+    ///
+    /// copy: in memory; unix: through a Unix socket; link: frames with credit, between ends that have proved who they are;
+    /// hop: to a member of a tree, through one agent; filter: the agent and the front-end add the numbers up; typed: the
+    /// numbers are read into a struct. As between hosts: tcp: over loopback instead of the Unix socket; tcp_link: frames;
+    /// tcp_encrypted: and encrypted.
+    #[command(after_help = "\
+Examples:
+  banyan bench layers --quick
+  banyan bench layers --size 64 --size 65536 --plot none
+  banyan bench layers --json | jq -r '.rows[] | [.measure, .bytes, .layer, .value, .unit, .adds_us] | @tsv'")]
+    Layers(layers::LayersBench),
+    /// What one exchange of records costs: encode, network, decode, and back, in the same layout and in foreign ones
+    ///
+    /// Two processes over TCP on this machine, with the record of the PBIO papers (96 B to 100 KB). The other side has its
+    /// records in the same layout, in the other byte order, or in another layout as well: this side's are converted there,
+    /// and its own are converted back. Beside it the same bytes without records, in turn.
+    #[command(after_help = "\
+Examples:
+  banyan bench exchange --quick
+  banyan bench exchange --json | jq -r '.rows[] | [.bytes, .layout, .way, .part, .value] | @tsv'")]
+    Exchange(exchange::ExchangeBench),
 }
 
 #[derive(Args)]
@@ -112,6 +140,8 @@ impl Bench {
             Bench::Launch(bench) => bench.run(),
             Bench::Collectives(bench) => bench.collectives(),
             Bench::Tree(bench) => bench.run(),
+            Bench::Layers(bench) => bench.run(),
+            Bench::Exchange(bench) => bench.run(),
         }
     }
 }

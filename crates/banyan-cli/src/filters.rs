@@ -9,5 +9,6 @@ pub(crate) fn filters() -> Filters {
     let mut filters = Filters::default();
     stack::register(&mut filters);
     top::register(&mut filters);
+    banyan_bench::layers::add_filters(&mut filters);
     filters
 }

@@ -155,24 +155,13 @@ fn recovery(within: Duration, shape: &Shape) -> Result<Duration, RunningError> {
     Ok(tree.recovery(waves.max(12 * under_way))?)
 }
 
-/// Does something more and more often until it takes about as long as it should; the seconds that each took then. The
-/// first time warms everything up and does not count.
+/// Does something more and more often until it takes about as long as it should; the seconds that each took then.
 fn fill(
     within: Duration,
     first: u64,
-    mut run: impl FnMut(u64) -> Result<Duration, RunningError>,
+    run: impl FnMut(u64) -> Result<Duration, RunningError>,
 ) -> Result<f64, RunningError> {
-    run(first)?;
-    let mut count = first;
-    loop {
-        let took = run(count)?;
-        if took * 2 >= within {
-            return Ok(took.as_secs_f64() / count as f64);
-        }
-        // A very short run is not trusted further than this.
-        let factor = within.as_secs_f64() / took.as_secs_f64().max(1e-9);
-        count = (count as f64 * factor.clamp(2.0, 20.0)) as u64;
-    }
+    crate::pace::fill(within, first, run)
 }
 
 fn median_of(mut durations: Vec<Duration>) -> Duration {

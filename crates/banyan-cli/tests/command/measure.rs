@@ -1,4 +1,4 @@
-//! `bench records`, `bench tree` and `demo`: that they run and say what they should, not how fast they are.
+//! `bench records`, `bench tree`, `bench layers`, `bench exchange` and `demo`: that they run and say what they should, not how fast they are.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -106,11 +106,117 @@ fn trees_and_operations_that_cannot_be_measured_are_refused() {
     }
 }
 
-/// Every process of the bench has its standard error, so that its end is the end of the last of them.
+/// Whether a drawing has an end for every beginning.
+fn is_well_formed(drawing: &str) -> bool {
+    let mut open = Vec::new();
+    for tag in drawing.split('<').skip(1) {
+        let Some((tag, _)) = tag.split_once('>') else { return false };
+        match (tag.strip_prefix('/'), tag.ends_with('/')) {
+            (Some(name), _) if open.pop() != Some(name) => return false,
+            (None, false) => open.extend(tag.split_whitespace().next()),
+            _ => {}
+        }
+    }
+    open.is_empty() && drawing.starts_with("<svg ")
+}
+
+#[test]
+fn the_bench_of_layers_measures_every_layer_and_says_what_each_adds_to_the_one_below() {
+    let shop = Workshop::new();
+    let told = shop.well(&["bench", "layers", "--quick", "--size", "64", "--json", "--plot", "plot.svg"]);
+    let object = &json_lines(&told)[0];
+    assert_eq!(object["bench"], "layers");
+    assert!(object["environment"]["cpu"].is_string());
+    let rows = object["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 18, "{told}");
+    for (layer, over) in [
+        ("copy", None),
+        ("unix", Some("copy")),
+        ("link", Some("unix")),
+        ("hop", Some("link")),
+        ("filter", Some("hop")),
+        ("typed", Some("filter")),
+        ("tcp", Some("unix")),
+        ("tcp_link", Some("tcp")),
+        ("tcp_encrypted", Some("tcp_link")),
+    ] {
+        for (measure, unit) in [("latency", "µs"), ("throughput", "MB/s")] {
+            let find = |layer| rows.iter().find(|row| row["layer"] == layer && row["measure"] == measure);
+            let row = find(layer).expect(layer);
+            let number = |row: &Value, name: &str| row[name].as_f64().expect(name);
+            assert_eq!((row["bytes"].as_u64(), row["unit"].as_str()), (Some(64), Some(unit)), "{row}");
+            assert!(number(row, "value") > 0.0 && number(row, "low") <= number(row, "high"), "{row}");
+            assert_eq!(row["over"].as_str(), over, "{row}");
+            let microseconds = |row: &Value| match measure {
+                "latency" => number(row, "value"),
+                _ => 64.0 / number(row, "value"),
+            };
+            let adds = over.and_then(find).map(|below| microseconds(row) - microseconds(below));
+            assert_eq!(adds.is_some(), row["adds_us"].is_f64(), "{row}");
+            assert!(adds.is_none_or(|adds| (adds - number(row, "adds_us")).abs() < 1e-6), "{row}");
+        }
+    }
+    let plot = String::from_utf8(shop.read("plot.svg")).expect("text");
+    assert!(is_well_formed(&plot) && plot.contains("typed value") && plot.contains("Throughput"), "{plot}");
+}
+
+#[test]
+fn the_bench_of_exchanges_times_every_part_there_and_back() {
+    let shop = Workshop::new();
+    let told = shop.well(&["bench", "exchange", "--quick", "--json", "--plot", "plot.svg"]);
+    let object = &json_lines(&told)[0];
+    assert_eq!(object["bench"], "exchange");
+    let rows = object["rows"].as_array().expect("rows");
+    for bytes in [96, 992, 10_016, 99_872] {
+        for layout in ["bytes", "same", "byte_order", "byte_order_and_layout"] {
+            let rows = rows.iter().filter(|row| row["bytes"] == bytes && row["layout"] == layout);
+            let parts: Vec<(&str, &str, f64)> = rows
+                .filter_map(|row| Some((row["part"].as_str()?, row["way"].as_str()?, row["value"].as_f64()?)))
+                .collect();
+            let names: Vec<(&str, &str)> = parts.iter().map(|(part, way, _)| (*part, *way)).collect();
+            let wanted = match layout {
+                "bytes" => vec![("network", "there"), ("network", "back"), ("round_trip", "both")],
+                _ => vec![
+                    ("encode", "there"),
+                    ("network", "there"),
+                    ("decode", "there"),
+                    ("encode", "back"),
+                    ("network", "back"),
+                    ("decode", "back"),
+                    ("round_trip", "both"),
+                ],
+            };
+            assert_eq!(names, wanted, "{bytes} {layout}");
+            let none = parts.iter().any(|(part, _, value)| *value < 0.0 || (*part != "encode" && *value == 0.0));
+            assert!(!none, "{bytes} {layout}: {parts:?}");
+        }
+    }
+    let plot = String::from_utf8(shop.read("plot.svg")).expect("text");
+    assert!(is_well_formed(&plot) && plot.contains("other byte order"), "{plot}");
+}
+
+#[test]
+fn messages_that_no_layer_can_carry_are_refused() {
+    let shop = Workshop::new();
+    for size in ["0", "7", "63", "1048584", "much"] {
+        let ran = shop.run(&["bench", "layers", "--size", size]);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{size}");
+        assert!(ran.err.contains("give a multiple of 8 up to 1048576"), "{}", ran.err);
+    }
+    assert!(shop.files().is_empty(), "nothing was left behind");
+}
+
 #[test]
 fn nothing_is_left_of_a_bench_that_is_killed() {
+    ends_with_everything_it_started(&["bench", "tree", "--shape", "2x3", "--op", "waves"]);
+    ends_with_everything_it_started(&["bench", "layers", "--plot", "none"]);
+    ends_with_everything_it_started(&["bench", "exchange", "--plot", "none"]);
+}
+
+/// Every process of the bench has its standard error, so that its end is the end of the last of them.
+fn ends_with_everything_it_started(arguments: &[&str]) {
     let mut bench = Command::new(env!("CARGO_BIN_EXE_banyan"))
-        .args(["bench", "tree", "--shape", "2x3", "--op", "waves"])
+        .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

@@ -1,0 +1,160 @@
+//! A tree with one agent and one member, which is this program: what stands above links.
+//!
+//! Three layers use it. All of them send waves of arrays; the streams differ in what the agent and the front-end do with
+//! them, and the typed layer reads them into structs at both ends.
+
+use std::process::exit;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use banyan_boot::ProcessDistribution;
+use banyan_ndr::Record;
+use banyan_tree::reduce::Filters;
+use banyan_tree::topology::Spec;
+use banyan_tree::{BackEnd, Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
+
+use super::Layer;
+use super::pass::PASS_ON;
+use super::path::{Cause, NUMBER, Path, check, numbers};
+use crate::channel::PATIENCE;
+
+/// The first argument of the member.
+const ROLE: &str = "bench-layers-member";
+
+/// An agent, and a member below it.
+const SHAPE: [u32; 2] = [1, 1];
+
+/// Tag: answers are arrays of so many bytes from now on.
+const PREPARE: u32 = 1;
+/// Tag: an array, which is answered by the one that was prepared.
+const ECHO: u32 = 2;
+/// Tag: an array, which is read and sent back.
+const ECHO_READ: u32 = 3;
+/// Tag: send the prepared array so many times.
+const SEND: u32 = 4;
+
+#[derive(Record)]
+struct Number {
+    value: u64,
+}
+
+#[derive(Record)]
+struct Array {
+    values: Vec<f64>,
+}
+
+/// What comes of everyone's array.
+#[derive(Record)]
+struct ArraySum {
+    #[record(rename = "sum(values)")]
+    values: Vec<f64>,
+}
+
+/// Never returns in a process that an agent of this bench has started as member.
+pub(super) fn become_member_if_asked() {
+    if std::env::args().nth(1).as_deref() == Some(ROLE) {
+        // The end of the network is the end of a member; what else goes wrong, the front-end says.
+        exit(i32::from(!matches!(take_part(), Err(TreeError::Ended))));
+    }
+}
+
+fn take_part() -> Result<(), TreeError> {
+    let mut back_end = BackEnd::join()?;
+    let mut prepared = Array { values: Vec::new() };
+    loop {
+        let incoming = back_end.recv(None)?;
+        let stream = incoming.stream;
+        match incoming.tag {
+            PREPARE => {
+                let bytes = back_end.read::<Number>(&incoming)?.value;
+                prepared.values = numbers(usize::try_from(bytes).unwrap_or(0).min(super::LONGEST));
+            }
+            ECHO => back_end.send(stream, &prepared)?,
+            ECHO_READ => {
+                let array: Array = back_end.read(&incoming)?;
+                back_end.send(stream, &array)?;
+            }
+            SEND => {
+                let count = back_end.read::<Number>(&incoming)?.value;
+                (0..count).try_for_each(|_| back_end.send(stream, &prepared))?;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The network of all three layers. Everything it started ends with the last of them.
+pub(super) struct Tree {
+    passed: Stream,
+    summed: Stream,
+    _network: Network,
+}
+
+impl Tree {
+    /// Starts the agent and the member. The filters are those of this program's agents.
+    pub(super) fn start(filters: fn() -> Filters) -> Result<Rc<Tree>, Cause> {
+        let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
+        let topology = Some(Spec::Widths(SHAPE.to_vec()));
+        let network = Network::launch(&members, &NetworkOptions { topology, filters, ..NetworkOptions::default() })?;
+        let everyone = network.everyone();
+        Ok(Rc::new(Tree {
+            passed: network.open(&everyone, StreamOptions::filter(PASS_ON, ""))?,
+            summed: network.open(&everyone, "sum(values)")?,
+            _network: network,
+        }))
+    }
+
+    fn stream(&self, layer: Layer) -> &Stream {
+        if layer == Layer::Hop { &self.passed } else { &self.summed }
+    }
+}
+
+/// One of the layers that use the tree.
+pub(super) struct Member {
+    pub(super) layer: Layer,
+    pub(super) tree: Rc<Tree>,
+}
+
+impl Member {
+    fn prepare(&self, bytes: usize) -> Result<&Stream, Cause> {
+        let stream = self.tree.stream(self.layer);
+        stream.send(PREPARE, &Number { value: bytes as u64 })?;
+        Ok(stream)
+    }
+
+    /// Takes a wave as far as this layer does: as it came, or as a struct.
+    fn take(&self, wave: &Wave, bytes: usize) -> Result<(), Cause> {
+        if self.layer == Layer::Typed {
+            let sum: ArraySum = wave.read()?;
+            check(sum.values.len() == bytes / NUMBER && sum.values.last() == Some(&((bytes / NUMBER - 1) as f64)));
+        } else {
+            check(wave.body().len() >= bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Path for Member {
+    fn round_trips(&mut self, bytes: usize, count: u64) -> Result<Vec<f64>, Cause> {
+        let stream = self.prepare(bytes)?;
+        let sent = Array { values: numbers(bytes) };
+        let tag = if self.layer == Layer::Typed { ECHO_READ } else { ECHO };
+        let round_trip = |_| {
+            let begin = Instant::now();
+            stream.send(tag, &sent)?;
+            self.take(&stream.recv(Some(begin + PATIENCE))?, bytes)?;
+            Ok(begin.elapsed().as_secs_f64())
+        };
+        (0..count).map(round_trip).collect()
+    }
+
+    fn messages(&mut self, bytes: usize, count: u64) -> Result<Duration, Cause> {
+        let stream = self.prepare(bytes)?;
+        let begin = Instant::now();
+        stream.send(SEND, &Number { value: count })?;
+        for _ in 0..count {
+            self.take(&stream.recv(Some(begin + PATIENCE))?, bytes)?;
+        }
+        Ok(begin.elapsed())
+    }
+}

@@ -1,0 +1,77 @@
+//! How often something is done so that its time can be trusted, and the middle of many times.
+
+use std::time::Duration;
+
+/// Does something more and more often until it takes about as long as it should; the seconds that each took then. The
+/// first time warms everything up and does not count.
+pub(crate) fn fill<E>(within: Duration, first: u64, mut run: impl FnMut(u64) -> Result<Duration, E>) -> Result<f64, E> {
+    run(first)?;
+    let mut count = first;
+    loop {
+        let took = run(count)?;
+        if took * 2 >= within {
+            return Ok(took.as_secs_f64() / count as f64);
+        }
+        // A very short run is not trusted further than this.
+        let factor = within.as_secs_f64() / took.as_secs_f64().max(1e-9);
+        count = (count as f64 * factor.clamp(2.0, 20.0)) as u64;
+    }
+}
+
+/// Figures of several repetitions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    /// A quarter of them are lower,
+    pub(crate) low: f64,
+    /// half of them,
+    pub(crate) middle: f64,
+    /// and three quarters.
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    /// Of at least one figure; zeros of none.
+    pub(crate) fn of(mut figures: Vec<f64>) -> Spread {
+        figures.sort_by(f64::total_cmp);
+        let at = |place: usize| figures.get(place).copied().unwrap_or(0.0);
+        let (last, quarter) = (figures.len().saturating_sub(1), figures.len() / 4);
+        Spread { low: at(quarter), middle: at(figures.len() / 2), high: at(last - quarter.min(last)) }
+    }
+}
+
+/// The mean of the middle half: as steady as the median, and finer than the steps of a clock.
+pub(crate) fn middle_mean(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let middle = &figures[figures.len() / 4..figures.len() - figures.len() / 4];
+    middle.iter().sum::<f64>() / middle.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_half_tells_more_than_the_steps_of_a_clock() {
+        assert_eq!(middle_mean(vec![0.0, 10.0, 0.0, 10.0, 10.0, 900.0, 10.0, -50.0]), 7.5);
+        assert_eq!((middle_mean(vec![3.0]), middle_mean(Vec::new())), (3.0, 0.0));
+    }
+
+    #[test]
+    fn a_spread_leaves_out_what_was_extreme() {
+        let spread = Spread::of(vec![900.0, 3.0, 1.0, 2.0, 4.0, 0.001, 5.0]);
+        assert_eq!(spread, Spread { low: 1.0, middle: 3.0, high: 5.0 });
+        assert_eq!(Spread::of(vec![7.0]), Spread { low: 7.0, middle: 7.0, high: 7.0 });
+    }
+
+    #[test]
+    fn what_is_quick_is_done_until_it_fills_the_time() {
+        let mut counts = Vec::new();
+        let each = fill(Duration::from_millis(10), 1, |count| {
+            counts.push(count);
+            Ok::<_, ()>(Duration::from_micros(count))
+        });
+        assert_eq!(counts.iter().take(3).collect::<Vec<_>>(), [&1, &1, &20]);
+        assert!(counts.last().is_some_and(|last| *last >= 5000));
+        assert!(each.is_ok_and(|each| (each - 1e-6).abs() < 1e-9));
+    }
+}

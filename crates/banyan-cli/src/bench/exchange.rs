@@ -1,0 +1,48 @@
+//! `banyan bench exchange`: what one exchange of records costs, part by part.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use banyan_bench::Environment;
+use banyan_bench::exchange::{self, ExchangeEffort};
+use clap::Args;
+
+use super::{check_plot, write_plot};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+#[derive(Args)]
+pub(crate) struct ExchangeBench {
+    /// Fewer and shorter repetitions: under 20 seconds
+    #[arg(long)]
+    quick: bool,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Where to draw the figures as SVG; `none` for nowhere
+    #[arg(long, value_name = "FILE", default_value = "banyan-bench-exchange.svg")]
+    plot: String,
+}
+
+impl ExchangeBench {
+    pub(super) fn run(self) -> Outcome {
+        check_plot(&self.plot)?;
+        let effort = if self.quick { ExchangeEffort::QUICK } else { ExchangeEffort::FULL };
+        let mut environment = Environment::observe();
+        let mut progress = Progress::new();
+        let rows = exchange::run(effort, &mut |at| progress.tell(|| format!("measuring: {at}")))
+            .map_err(|error| Failure::new(format!("bench exchange: {error}")))?;
+        drop(progress);
+        environment.finish();
+        let mut out = output::stdout();
+        if self.json {
+            writeln!(out, "{}", exchange::exchange_json(&rows, &environment))?;
+        } else {
+            writeln!(out, "{environment}\n\n{}\n{}", exchange::exchange_table(&rows), exchange::exchange_words(&rows))?;
+        }
+        out.flush()?;
+        write_plot(&self.plot, &exchange::exchange_plot(&rows), self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,63 @@
+//! `banyan bench layers`: where the performance goes.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use banyan_bench::Environment;
+use banyan_bench::layers::{self, LONGEST, LayersEffort, LayersPlan, SIZES, STEP};
+use clap::Args;
+
+use super::{check_plot, write_plot};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+#[derive(Args)]
+pub(crate) struct LayersBench {
+    /// Bytes of a message, a multiple of 8 up to 1 MiB; may be given several times (64 B, 1, 16 and 64 KiB and 1 MiB if
+    /// not)
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    size: Vec<usize>,
+    /// Fewer and shorter repetitions: under 20 seconds
+    #[arg(long)]
+    quick: bool,
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Where to draw the figures as SVG; `none` for nowhere
+    #[arg(long, value_name = "FILE", default_value = "banyan-bench-layers.svg")]
+    plot: String,
+}
+
+/// A size that every layer can carry.
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|bytes: &usize| (STEP..=LONGEST).contains(bytes) && bytes.is_multiple_of(STEP));
+    size.ok_or_else(|| format!("messages are arrays of doubles: give a multiple of {STEP} up to {LONGEST}"))
+}
+
+impl LayersBench {
+    pub(super) fn run(self) -> Outcome {
+        check_plot(&self.plot)?;
+        let mut environment = Environment::observe();
+        let mut progress = Progress::new();
+        let rows = layers::run(&self.plan(), &mut |at| progress.tell(|| format!("measuring: {at}")))
+            .map_err(|error| Failure::new(format!("bench layers: {error}")))?;
+        drop(progress);
+        environment.finish();
+        let mut out = output::stdout();
+        if self.json {
+            writeln!(out, "{}", layers::layers_json(&rows, &environment))?;
+        } else {
+            writeln!(out, "{environment}\n\n{}{}", layers::layers_table(&rows), layers::layers_words(&rows))?;
+        }
+        out.flush()?;
+        write_plot(&self.plot, &layers::layers_plot(&rows), self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn plan(&self) -> LayersPlan {
+        let sizes = if self.size.is_empty() { SIZES.to_vec() } else { self.size.clone() };
+        let effort = if self.quick { LayersEffort::QUICK } else { LayersEffort::FULL };
+        LayersPlan { sizes, effort, filters: crate::agent::filters }
+    }
+}
