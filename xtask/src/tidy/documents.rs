@@ -8,21 +8,26 @@ const REASONS: &str = "docs/dependencies.md";
 
 /// Links between documents lead to files, and to headings, that exist.
 pub(super) fn check_links(repository: &Repository, file: &File, broken: &mut Vec<String>) {
-    let mut fenced = false;
-    for (number, line) in file.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
-        for link in links(line).filter(|_| !fenced) {
-            if !leads_somewhere(repository, file, link) {
-                broken.push(format!("{}:{number}: the link to {link} leads nowhere", file.path));
-            }
+    for (number, link) in links(file) {
+        if !leads_somewhere(repository, file, link) {
+            broken.push(format!("{}:{number}: the link to {link} leads nowhere", file.path));
         }
     }
 }
 
+/// What the links of a document lead to, pictures too, with the numbers of their lines; code has none.
+pub(super) fn links(file: &File) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    let prose = file.lines().filter(move |(_, line)| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    });
+    prose.flat_map(|(number, line)| links_of_line(line).map(move |link| (number, link)))
+}
+
 /// What the links in a line lead to, but for addresses in the net.
-fn links(line: &str) -> impl Iterator<Item = &str> {
+fn links_of_line(line: &str) -> impl Iterator<Item = &str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
@@ -38,7 +43,7 @@ fn leads_somewhere(repository: &Repository, from: &File, link: &str) -> bool {
 }
 
 /// The path from the top of the repository of what `link` means in the file `from`; `None` if it leads out of it.
-fn resolved(from: &str, link: &str) -> Option<String> {
+pub(super) fn resolved(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in link.split('/') {

@@ -3,6 +3,7 @@
 //! What `rustfmt`, `rustc` or `clippy` check is not checked here again, except where a crate outside the workspace
 //! would escape them. The rules look at text, not at syntax trees: they are exact for code that `rustfmt` has laid out.
 
+mod book;
 mod documents;
 mod machine;
 mod source;
@@ -78,6 +79,7 @@ impl Repository {
             machine::check(file, &mut broken);
         }
         documents::check_dependencies(self, &mut broken);
+        book::check(self, &mut broken);
         broken
     }
 
