@@ -22,6 +22,8 @@ pub enum Message {
     Refuse(Vec<Candidate>),
     /// Downwards: your ancestry has changed.
     Ancestry(Ancestry),
+    /// Downwards: another process is this member now. It comes before everything that the front-end said after.
+    Succeeded(Arc<Succession>),
 
     /// Upwards: a node is below me now.
     Placed {
@@ -173,6 +175,17 @@ pub struct Gone {
     pub is_certain: bool,
     /// How far those below it had got at least.
     pub resumes: Vec<Resume>,
+}
+
+/// Another process has taken a member's place: those before it are not that member any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Succession {
+    /// The member.
+    pub member: NodeId,
+    /// Which of its processes it is now: 0 was the first.
+    pub life: u32,
+    /// For each of its streams that was open then, the first wave that no process before it can contribute to.
+    pub free: Vec<(StreamId, Wave)>,
 }
 
 /// A node that may become someone's parent.

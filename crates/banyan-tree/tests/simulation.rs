@@ -125,6 +125,36 @@ fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everythin
     }
 }
 
+#[test]
+fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_lost() {
+    for seed in 0..60 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: 2 + chance.below(4),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(2),
+            only_deaths: false,
+        };
+        let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
+        // Long enough that those who were given up come back while there are waves.
+        holds(&Plan {
+            shape,
+            seed,
+            waves: 800,
+            packets: 30,
+            streams: 1 + chance.below(2),
+            reopens: chance.one_in(4),
+            restarts: chance.one_in(4),
+            scatters: chance.one_in(4),
+            successors: true,
+            faults,
+            window_waves: 16,
+            front_end_pause: Duration::from_millis(700),
+            ..Plan::default()
+        });
+    }
+}
+
 /// A fixed set of seeds, trees of about 200 nodes, every kind of fault.
 fn thousand(seeds: std::ops::Range<u64>) {
     for seed in seeds {

@@ -17,7 +17,8 @@
 //! An orphan says how far it is.
 //!
 //! *Who is where.* Every node knows its subtree ([`below`]). A node that has lost its parent is adrift; the front-end
-//! waits for it for some time, and then goes on without it.
+//! waits for it for some time, and then goes on without it. Of two processes that are one member the later one counts
+//! ([`succession`]).
 
 mod ascent;
 mod below;
@@ -39,6 +40,7 @@ mod records;
 mod root;
 mod scatter;
 mod stream;
+mod succession;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -61,7 +63,7 @@ pub use records::RecordCounters;
 pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
-use crate::message::{Ancestry, Candidate, Message};
+use crate::message::{Ancestry, Candidate, Message, Succession};
 use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
@@ -171,6 +173,8 @@ pub enum Report {
     },
     /// At an agent or member: the front-end has ended the network.
     Over,
+    /// At a member: it was given up, and another process has taken its place. This one has no part in the network any more.
+    Succeeded,
     /// Contributions could not be combined here; they go on one by one.
     Uncombined {
         /// The stream.
@@ -204,6 +208,8 @@ pub struct Node {
     early: BTreeMap<StreamId, Early>,
     /// Children that spoke of a stream before this node heard of it.
     early_children: BTreeSet<(LinkId, StreamId)>,
+    /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
+    successions: BTreeMap<NodeId, Arc<Succession>>,
     root: Option<Root>,
     links: u64,
     actions: VecDeque<Action>,
@@ -275,6 +281,7 @@ impl Node {
             last_opened: StreamId::CONTROL,
             early: BTreeMap::new(),
             early_children: BTreeSet::new(),
+            successions: BTreeMap::new(),
             root: None,
             links: 0,
             actions: VecDeque::new(),

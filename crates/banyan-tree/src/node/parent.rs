@@ -77,6 +77,7 @@ impl Node {
                 self.ascent.set_ancestry(&ancestry);
                 self.tell_ancestry();
             }
+            Message::Succeeded(succession) => self.succeeded(&succession, now),
             Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Acknowledge { stream, until } => self.acknowledge(stream, until),

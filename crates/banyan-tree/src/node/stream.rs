@@ -13,7 +13,7 @@ use super::log::Log;
 use super::patience::Patience;
 use super::records::Records;
 use crate::ids::{NodeId, Wave};
-use crate::message::{Opening, Packet};
+use crate::message::{Opening, Packet, Succession};
 use crate::run::Run;
 use crate::transformation::Transformation;
 
@@ -24,7 +24,7 @@ use crate::transformation::Transformation;
 pub(super) enum Caution {
     /// There was none.
     None,
-    /// That follows from where this one begins.
+    /// This one has not heard.
     Unknown,
     /// Up to this wave at most.
     Until(Wave),
@@ -134,15 +134,17 @@ impl Stream {
 }
 
 impl Stream {
-    /// At a member: whether what it contributes next has to go by itself. Its predecessor was at most a window ahead of
-    /// what the front-end had taken, and may have heard of that sooner than this one.
-    pub(super) fn is_cautious(&mut self, window: u64) -> bool {
-        if self.caution == Caution::Unknown {
-            self.caution = Caution::Until(Wave(self.sent.0.saturating_add(2 * window)));
+    /// At a member: whether what it contributes next has to go by itself; given what it has heard of its succession.
+    pub(super) fn is_cautious(&mut self, own: Option<&Succession>) -> bool {
+        if let (Caution::Unknown, Some(own)) = (self.caution, own) {
+            let free = own.free.iter().find(|(stream, _)| *stream == self.opening.stream);
+            // Streams that were opened since were never another's.
+            self.caution = free.map_or(Caution::None, |(_, wave)| Caution::Until(*wave));
         }
         match self.caution {
+            Caution::Unknown => true,
             Caution::Until(wave) if self.sent < wave => true,
-            _ => {
+            Caution::Until(_) | Caution::None => {
                 self.caution = Caution::None;
                 false
             }

@@ -289,9 +289,10 @@ impl Node {
 
     /// At a member that another process was before: what that may have contributed to, this one contributes to by itself.
     fn emit_cautiously(&mut self, run: Run) {
-        let (id, window, end) = (run.stream, self.options.window_waves, run.end());
+        let (id, end) = (run.stream, run.end());
+        let own = self.own_succession();
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if stream.is_cautious(window) {
+        if stream.is_cautious(own.as_deref()) {
             self.emit(Run { is_fresh: false, ..run });
             self.streams.get_mut(&id).into_iter().for_each(|stream| stream.sent = end);
         } else {
@@ -399,10 +400,6 @@ impl Node {
             // It joined late, or was given up: waves before this one are over.
             stream.sent = until;
             stream.is_participating = false;
-            if stream.caution != Caution::None {
-                // Only now does it know where it is.
-                stream.caution = Caution::Unknown;
-            }
         }
         for link in stream.log.children().collect::<Vec<_>>() {
             self.send(link, Message::Acknowledge { stream: id, until });

@@ -16,8 +16,8 @@ use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
     COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
-    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
-    addresses, opening, pieces, structure,
+    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME,
+    WITHDRAW, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -58,6 +58,10 @@ impl Encoder {
             Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
             Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
             Message::Ancestry(ancestry) => self.push(frame(ANCESTRY, 0, 0), structure::ancestry(ancestry), out),
+            Message::Succeeded(succession) => {
+                let frame = frame(SUCCEEDED, succession.member.0, succession.life);
+                self.push(frame, structure::free_waves(&succession.free), out);
+            }
             Message::Placed { places, resumes, is_new } => {
                 let payload = structure::places_and_resumes(places.len(), &[places], resumes);
                 let flags = if *is_new { NEW } else { 0 };

@@ -6,7 +6,7 @@ use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
     GONE, HURRY, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN,
-    SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -31,6 +31,7 @@ impl Layout {
             WELCOME => Layout::new("a welcome"),
             REFUSE => Layout::new("a refusal"),
             ANCESTRY => Layout::new("an ancestry"),
+            SUCCEEDED => Layout::numbered("a succession"),
             PLACED => Layout { flags: NEW, ..Layout::new("a report of places") },
             GONE => Layout { stream: true, sequence: true, flags: CERTAIN, ..Layout::new("a report of a loss") },
             RUN => Layout {

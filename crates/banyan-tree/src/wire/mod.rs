@@ -16,6 +16,7 @@
 //! | [`WELCOME`], [`ANCESTRY`] | | | | for each ancestor: itself, how many children (32 bits), the children |
 //! | [`REFUSE`] | | | | candidates |
 //! | [`PLACED`] | | | [`NEW`] | how many places (32 bits), the places, then resumes |
+//! | [`SUCCEEDED`] | the member | its life | | for each stream: its number (32 bits), the first free wave (64 bits) |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
@@ -106,6 +107,7 @@ const COUNT: Kind = Kind::data(56);
 const COUNTED: Kind = Kind::data(57);
 /// Packet: there is no record.
 const FAILED: Kind = Kind::data(58);
+const SUCCEEDED: Kind = Kind::data(59);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;

@@ -11,7 +11,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
+use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::stream_options::{Filtering, StreamOptions, Where};
@@ -41,6 +41,9 @@ fn about_tree() -> impl Strategy<Value = Message> {
         (any::<u32>(), any::<u32>(), any::<bool>(), resumes()).prop_map(|(node, epoch, is_certain, resumes)| {
             Message::Gone(Gone { node: NodeId(node), epoch: Epoch(epoch), is_certain, resumes })
         }),
+        (any::<u32>(), any::<u32>(), vec((any::<u32>().prop_map(StreamId), number().prop_map(Wave)), 0..4)).prop_map(
+            |(member, life, free)| Message::Succeeded(Arc::new(Succession { member: NodeId(member), life, free }))
+        ),
     ]
 }
 
