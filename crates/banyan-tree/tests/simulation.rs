@@ -155,6 +155,32 @@ fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_los
     }
 }
 
+/// Seeds that found something.
+#[test]
+fn what_failed_once_holds() {
+    let timeouts = |timeout: &str| vec!["all".parse().unwrap(), timeout.parse().unwrap()];
+    let faults = |count, hits_members| FaultPlan {
+        count,
+        within: Duration::from_millis(60),
+        hits_members,
+        only_deaths: false,
+    };
+    let plan = Plan { waves: 60, packets: 30, streams: 2, window_waves: 16, ..Plan::default() };
+    // A stream that was opened while some of its members were adrift did not keep its packets for them.
+    holds(&Plan {
+        shape: vec![2, 3],
+        seed: 1433,
+        synchronisations: timeouts("timeout 234ms"),
+        has_failing_filter: true,
+        reopens: true,
+        restarts: true,
+        successors: true,
+        scatters: true,
+        faults: faults(8, false),
+        ..plan
+    });
+}
+
 /// A fixed set of seeds, trees of about 200 nodes, every kind of fault.
 fn thousand(seeds: std::ops::Range<u64>) {
     for seed in seeds {

@@ -229,6 +229,7 @@ impl Node {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
             stream.holders = self.holders(opening);
+            self.keep_for_adrift(opening);
             stream.log = Log::from_the_first();
             stream.knows_acknowledged = true;
         }

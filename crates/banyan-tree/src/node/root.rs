@@ -9,7 +9,7 @@ use super::figures::Inquiry;
 use super::ledger::Ledger;
 use super::{Node, Report};
 use crate::ids::{NodeId, StreamId, Time};
-use crate::message::{Gone, Place, Resume};
+use crate::message::{Gone, Opening, Place, Resume};
 
 #[derive(Debug, Default)]
 pub(super) struct Root {
@@ -90,6 +90,16 @@ impl Node {
             adrift.lower(gone.resumes);
         }
         self.expect();
+    }
+
+    /// A stream is opened while some of its members are adrift: they need it from its beginning.
+    pub(super) fn keep_for_adrift(&mut self, opening: &Opening) {
+        let Node { root: Some(root), below, .. } = self else { return };
+        for (node, adrift) in &mut root.adrift {
+            if !below.members_below(*node).is_disjoint(&opening.members) {
+                adrift.resumes.push(Resume { stream: opening.stream, next: 0, received: 0 });
+            }
+        }
     }
 
     /// These nodes have a parent, and those below them are there as well.
