@@ -159,12 +159,8 @@ fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_los
 #[test]
 fn what_failed_once_holds() {
     let timeouts = |timeout: &str| vec!["all".parse().unwrap(), timeout.parse().unwrap()];
-    let faults = |count, hits_members| FaultPlan {
-        count,
-        within: Duration::from_millis(60),
-        hits_members,
-        only_deaths: false,
-    };
+    let faults =
+        |count, hits_members| FaultPlan { count, within: Duration::from_millis(60), hits_members, only_deaths: false };
     let plan = Plan { waves: 60, packets: 30, streams: 2, window_waves: 16, ..Plan::default() };
     // A stream that was opened while some of its members were adrift did not keep its packets for them.
     holds(&Plan {

@@ -157,6 +157,8 @@ impl Node {
             self.count_again(&members);
         }
         self.complete(&mut resumes, &[], &members);
+        self.note_early_resumes(link, &resumes);
+        self.note_beginners(&members, &resumes);
         self.is_below_changed = true;
         self.note_successors(&places, now);
         self.welcome_back(&places, before.is_some_and(|before| before.epoch.life() == first.epoch.life()));
@@ -164,7 +166,7 @@ impl Node {
         for place in missing {
             self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
         }
-        self.resume_downwards(link, &resumes);
+        self.resume_downwards(link, &resumes, is_new);
         self.expect();
     }
 
@@ -240,6 +242,7 @@ impl Node {
 
     fn forget_upwards(&mut self, link: LinkId) {
         self.early_children.retain(|(early, _)| *early != link);
+        self.early_resumes.retain(|(early, _), _| *early != link);
         self.below.unlink_child(link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {

@@ -26,6 +26,8 @@ pub(super) struct Log {
     incomplete: Option<u64>,
     /// Packets that have come again, with all that the parent has for those below this node.
     repeated: BTreeSet<u64>,
+    /// Children that have begun with the packet to come next, and were not told which that is.
+    begun: Vec<LinkId>,
     /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
     is_started: bool,
 }
@@ -87,9 +89,17 @@ impl Log {
     /// Children that begin with the next packet do so.
     fn begin_newcomers(&mut self) {
         let next = self.next();
-        for cursor in self.children.values_mut().filter(|cursor| cursor.sent == Resume::NOW) {
+        for (link, cursor) in self.children.iter_mut().filter(|(_, cursor)| cursor.sent == Resume::NOW) {
             *cursor = Cursor { sent: next, reached: next, received: next };
+            self.begun.push(*link);
         }
+    }
+
+    /// Children that have begun since the last time, with the packet that each begins with: if this node dies before it
+    /// has sent them any, they can tell another where to go on.
+    pub(super) fn take_begun(&mut self) -> Vec<(LinkId, u64)> {
+        let begun = std::mem::take(&mut self.begun);
+        begun.into_iter().filter_map(|link| Some((link, self.children.get(&link)?.sent))).collect()
     }
 
     pub(super) fn remove_child(&mut self, link: LinkId) {

@@ -63,7 +63,7 @@ pub use records::RecordCounters;
 pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
-use crate::message::{Ancestry, Candidate, Message, Succession};
+use crate::message::{Ancestry, Candidate, Message, Resume, Succession};
 use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
@@ -145,7 +145,8 @@ pub enum Report {
     Adrift(NodeId),
     /// At the front-end: these members are not waited for any more.
     Lost(RankSet),
-    /// At a member: packets of a stream were skipped, because the front-end had given this member up.
+    /// At a member: packets of a stream are not to be had, because they were sent before this process came, or while the
+    /// front-end had given it up.
     Skipped {
         /// The stream.
         stream: StreamId,
@@ -208,6 +209,8 @@ pub struct Node {
     early: BTreeMap<StreamId, Early>,
     /// Children that spoke of a stream before this node heard of it.
     early_children: BTreeSet<(LinkId, StreamId)>,
+    /// How far those below children are in such streams.
+    early_resumes: BTreeMap<(LinkId, StreamId), Resume>,
     /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
     successions: BTreeMap<NodeId, Arc<Succession>>,
     root: Option<Root>,
@@ -220,6 +223,8 @@ pub struct Node {
 struct Early {
     /// The first packet that came.
     packet: Option<u64>,
+    /// There are no packets before this one.
+    skipped: u64,
     /// The first wave that the front-end had not taken.
     acknowledged: Wave,
 }
@@ -281,6 +286,7 @@ impl Node {
             last_opened: StreamId::CONTROL,
             early: BTreeMap::new(),
             early_children: BTreeSet::new(),
+            early_resumes: BTreeMap::new(),
             successions: BTreeMap::new(),
             root: None,
             links: 0,

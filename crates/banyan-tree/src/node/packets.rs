@@ -191,6 +191,25 @@ impl Node {
         }
     }
 
+    /// Remembers where a stream begins for this node and all below that have not said otherwise.
+    fn note_early_skip(&mut self, id: StreamId, until: u64) {
+        if let Some(early) = self.early(id) {
+            early.skipped = early.skipped.max(until);
+        }
+    }
+
+    /// Remembers how far those below a child are in streams that this node has not heard of.
+    pub(super) fn note_early_resumes(&mut self, link: LinkId, resumes: &[Resume]) {
+        for resume in resumes.iter().filter(|resume| resume.stream > self.last_opened) {
+            let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
+            if self.early_resumes.range(of_child).count() < EARLY_STREAMS {
+                let known = self.early_resumes.entry((link, resume.stream)).or_insert(*resume);
+                known.next = known.next.min(resume.next);
+                known.received = known.received.min(resume.received);
+            }
+        }
+    }
+
     /// What was said of a stream that this node has not heard of.
     pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
         let is_early = id > self.last_opened && self.early.len() < EARLY_STREAMS;
@@ -205,6 +224,8 @@ impl Node {
             Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));
+                    stream.is_beginner = false;
+                    self.tell_participation(id);
                 }
             }
             _ => {}
@@ -235,19 +256,24 @@ impl Node {
         }
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
+        let Early { packet, skipped, acknowledged } = self.early.remove(&id).unwrap_or_default();
         for link in links {
             if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));
             } else if stream.records.is_none() {
                 stream.gathering.participate(link, Wave(0));
             }
-            stream.log.add_child(link, 0, 0);
+            let told = self.early_resumes.remove(&(link, id));
+            let (next, received) = told.map_or((skipped, skipped), |told| (told.next, told.received));
+            stream.log.add_child(link, next, received);
         }
         self.last_opened = self.last_opened.max(id);
         self.early_children.retain(|(_, early)| *early > id);
-        let Early { packet: early, acknowledged } = self.early.remove(&id).unwrap_or_default();
-        if let Some(first) = early {
-            stream.log.start_at(first);
+        self.early_resumes.retain(|(_, early), _| *early > id);
+        let early = packet.map(|first| first.max(skipped));
+        if early.is_some() || skipped > 0 {
+            stream.log.start_at(early.unwrap_or(skipped));
+            stream.is_beginner = self.rank.is_some() && early.is_none();
         }
         self.streams.insert(id, stream);
         if acknowledged > Wave(0) {
@@ -275,7 +301,7 @@ impl Node {
 
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
-        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, until) };
+        let Some(log) = self.log_mut(id) else { return self.note_early_skip(id, until) };
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });
@@ -291,8 +317,12 @@ impl Node {
             return;
         };
         let missing = stream.log.next().saturating_sub(stream.consumed);
-        stream.consumed = stream.consumed.max(stream.log.next());
-        self.tell_skipped(id, missing);
+        if missing > 0 {
+            stream.consumed = stream.log.next();
+            stream.is_beginner = true;
+            self.tell_skipped(id, missing);
+            self.tell_participation(id);
+        }
     }
 
     fn tell_skipped(&mut self, id: StreamId, packets: u64) {
@@ -302,16 +332,26 @@ impl Node {
     }
 
     /// A child, or someone below it, goes on from where it is.
-    pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume]) {
-        for id in self.stream_ids() {
+    pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume], is_new: bool) {
+        let mut streams = self.stream_ids();
+        if is_new {
+            // Who has just come hears of its streams last: where it begins in them it knows then.
+            streams.rotate_left(1);
+        }
+        for id in streams {
             let is_concerned = self.concerns(link, id);
             let resume = resumes.iter().find(|resume| resume.stream == id);
             let acknowledged = self.streams.get(&id).map(|stream| stream.kept.acknowledged());
             let Some(log) = self.log_mut(id) else { continue };
+            if !log.has_child(link) && !is_concerned {
+                continue;
+            }
+            if let Some(until) = acknowledged {
+                // Before any packet, so that it does not contribute to waves that are over.
+                self.send(link, Message::Acknowledge { stream: id, until });
+            }
+            let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) {
-                if !is_concerned {
-                    continue;
-                }
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
                 // If others were here who began with the next packet, the parent sends from there on: too late for this one.
                 let is_ahead = !log.is_started() && next != Resume::NOW;
@@ -328,9 +368,6 @@ impl Node {
                 log.lower_received(link, resume.received);
             }
             self.pump_down(id);
-            if let Some(until) = acknowledged {
-                self.send(link, Message::Acknowledge { stream: id, until });
-            }
         }
     }
 
@@ -370,10 +407,14 @@ impl Node {
         let is_root = self.root.is_some();
         let wanted = self.wanted(id);
         let Some(log) = self.log_mut(id) else { return };
+        let begun = log.take_begun();
         let sends = log.take_due(&wanted);
         let ask = log.take_question();
         if let Some(stream) = self.streams.get_mut(&id) {
             sends.iter().for_each(|(_, _, packet)| stream.traffic.down(packet));
+        }
+        for (link, until) in begun {
+            self.send(link, Message::Skipped { stream: id, until });
         }
         for (link, sequence, packet) in sends {
             self.send(link, Message::Packet { stream: id, sequence, packet });

@@ -210,6 +210,20 @@ impl Node {
         next.into_iter().for_each(|next| self.acknowledge(id, next));
     }
 
+    /// At the front-end: these members begin with what is sent next on some streams. Those that were heard of before, and
+    /// whose parent did not answer them or died at once, were not sent what they were waited for in.
+    pub(super) fn note_beginners(&mut self, members: &RankSet, resumes: &[Resume]) {
+        if self.root.is_none() {
+            return;
+        }
+        for resume in resumes.iter().filter(|resume| resume.received == Resume::NOW) {
+            let stream = self.streams.get_mut(&resume.stream).filter(|stream| stream.log.next() > 0);
+            if let Some(ledger) = stream.and_then(|stream| stream.ledger.as_mut()) {
+                ledger.begin_again(members);
+            }
+        }
+    }
+
     /// At the front-end: another process is these members now.
     pub(super) fn replaced(&mut self, members: &RankSet) {
         let Some(root) = &mut self.root else { return };

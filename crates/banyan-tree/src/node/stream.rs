@@ -79,6 +79,9 @@ pub(super) struct Stream {
     /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
     pub(super) taken: Wave,
     pub(super) taken_bytes: usize,
+    /// At a member: whether it has come when others had been sent something, and has neither been sent anything nor
+    /// contributed since. Nobody waits for it.
+    pub(super) is_beginner: bool,
     /// At a member: whether a process before it may have contributed to the waves it contributes to.
     pub(super) caution: Caution,
     /// At a member: the set of itself alone.
@@ -111,6 +114,7 @@ impl Stream {
             is_eager: false,
             taken: Wave(0),
             taken_bytes: 0,
+            is_beginner: false,
             caution: Caution::None,
             own: None,
         }

@@ -94,6 +94,10 @@ impl Node {
             return Err(SendError::Full);
         }
         let wave = run.first;
+        if std::mem::take(&mut known.is_beginner) {
+            self.tell_participation(stream);
+        }
+        let Some(known) = self.streams.get(&stream) else { return Err(SendError::NoStream(stream)) };
         if known.filters_own && !is_partial {
             let members = Arc::clone(&run.members);
             self.combine(stream, vec![run], &members);
@@ -330,7 +334,7 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let is_member = rank.is_some_and(|rank| stream.opening.members.contains(rank));
         // Without waves nobody waits for anyone.
-        let is_combined = is_member && stream.caution == Caution::None;
+        let is_combined = is_member && stream.caution == Caution::None && !stream.is_beginner;
         let participates = stream.records.is_none() && (is_combined || stream.gathering.has_participants());
         if !is_attached || participates == stream.is_participating {
             return;
