@@ -60,6 +60,15 @@ pub enum Message {
         until: Wave,
     },
 
+    /// Downwards: waves before this one are whole, though the front-end may not have taken them: whoever has not
+    /// contributed to them begins here.
+    Begin {
+        /// The stream.
+        stream: StreamId,
+        /// The first wave that is not whole.
+        next: Wave,
+    },
+
     /// Downwards: I have taken so many bytes of records that do not wait for others.
     Taken {
         /// The stream.

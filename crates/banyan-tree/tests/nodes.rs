@@ -37,15 +37,20 @@ struct Tree {
     /// From whom to whom nothing comes.
     cut: BTreeSet<(usize, usize)>,
     now: Time,
+    options: NodeOptions,
 }
 
 const AGENTS: [usize; 2] = [1, 2];
 
 impl Tree {
     fn new() -> Tree {
-        let front_end = Node::front_end(NodeOptions::default(), Arc::new(FirstOf));
+        Tree::with(NodeOptions::default())
+    }
+
+    fn with(options: NodeOptions) -> Tree {
+        let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
-        let mut tree = Tree { nodes: vec![front_end], ends, under_way, cut, now: Time(0) };
+        let mut tree = Tree { nodes: vec![front_end], ends, under_way, cut, now: Time(0), options };
         for agent in AGENTS {
             tree.add(None, Level(1), &[0]);
             assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
@@ -61,7 +66,7 @@ impl Tree {
             Ancestor { itself: Candidate { node: NodeId(*node as u32), level }, children: Vec::new() }
         });
         let ancestry: Ancestry = ancestors.collect();
-        let options = NodeOptions::default();
+        let options = self.options.clone();
         self.nodes.push(Node::below(NodeId(id as u32), rank, level, ancestry, options, Arc::new(FirstOf)));
         self.pass(Duration::ZERO);
         id
@@ -196,6 +201,33 @@ fn a_wave_in_progress_does_not_wait_for_a_newcomer() {
     assert_eq!(tree.wave(stream), None);
     tree.contribute(steady, stream);
     assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
+}
+
+#[test]
+fn newcomers_do_not_let_others_get_further_ahead_of_a_front_end_that_takes_nothing() {
+    let mut options = NodeOptions::default();
+    options.window_waves = 4;
+    let mut tree = Tree::with(options);
+    let steady = tree.member(0, &[1]);
+    let stream = tree.open(0..=5);
+    let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
+    let mut accepted = 0;
+    for newcomer in 1..=5 {
+        while tree.nodes[steady].contribute(stream, body.clone()).is_ok() {
+            accepted += 1;
+            tree.settle();
+        }
+        tree.member(newcomer, &[1]);
+    }
+    assert_eq!(accepted, 4);
+    // What newcomers are sent they answer in a wave that is not over.
+    tree.send(stream, 0);
+    assert_eq!(std::iter::from_fn(|| tree.wave(stream)).count(), 4);
+    tree.settle();
+    for member in steady..=steady + 5 {
+        tree.contribute(member, stream);
+    }
+    assert_eq!(tree.wave(stream), Some(ranks(0..=5)));
 }
 
 #[test]

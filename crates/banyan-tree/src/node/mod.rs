@@ -225,8 +225,9 @@ struct Early {
     packet: Option<u64>,
     /// There are no packets before this one.
     skipped: u64,
-    /// The first wave that the front-end had not taken.
+    /// The first wave that the front-end had not taken, and the first that was not whole.
     acknowledged: Wave,
+    whole: Wave,
 }
 
 /// Streams that may be spoken of before they are open here.

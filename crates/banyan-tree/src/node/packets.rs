@@ -256,7 +256,7 @@ impl Node {
         }
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
-        let Early { packet, skipped, acknowledged } = self.early.remove(&id).unwrap_or_default();
+        let Early { packet, skipped, acknowledged, whole } = self.early.remove(&id).unwrap_or_default();
         for link in links {
             if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));
@@ -278,6 +278,9 @@ impl Node {
         self.streams.insert(id, stream);
         if acknowledged > Wave(0) {
             self.acknowledge(id, acknowledged);
+        }
+        if whole > Wave(0) {
+            self.begin(id, whole);
         }
         if let Some(from) = early {
             self.send_up(Message::Resend { stream: id, from });
@@ -341,14 +344,17 @@ impl Node {
         for id in streams {
             let is_concerned = self.concerns(link, id);
             let resume = resumes.iter().find(|resume| resume.stream == id);
-            let acknowledged = self.streams.get(&id).map(|stream| stream.kept.acknowledged());
+            let over = self.streams.get(&id).map(|stream| (stream.kept.acknowledged(), stream.whole));
             let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) && !is_concerned {
                 continue;
             }
-            if let Some(until) = acknowledged {
+            if let Some((until, whole)) = over {
                 // Before any packet, so that it does not contribute to waves that are over.
                 self.send(link, Message::Acknowledge { stream: id, until });
+                if whole > until {
+                    self.send(link, Message::Begin { stream: id, next: whole });
+                }
             }
             let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) {

@@ -81,6 +81,7 @@ impl Node {
             Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
+            Message::Begin { stream, next } => self.begin(stream, next),
             Message::Again(stream) => self.resume_upwards(stream),
             Message::Taken { stream, bytes } => self.taken(stream, bytes),
             // A parent says nothing else; one that does is of a newer version, whose words we may ignore.

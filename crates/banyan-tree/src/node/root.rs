@@ -188,7 +188,7 @@ impl Node {
                 with_newcomers.extend(ledger.has_newcomers().then_some(*id));
             }
             // So that they contribute to waves that are not over.
-            with_newcomers.into_iter().for_each(|id| self.acknowledge_whole(id));
+            with_newcomers.into_iter().for_each(|id| self.tell_whole(id));
         }
         if is_changed || has_settled {
             self.stream_ids().into_iter().for_each(|id| self.pump_down(id));
@@ -201,13 +201,14 @@ impl Node {
         let ledger = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut());
         let Some(ledger) = ledger.filter(|ledger| ledger.has_newcomers()) else { return };
         ledger.expect_newcomers();
-        self.acknowledge_whole(id);
+        self.tell_whole(id);
     }
 
-    /// Tells everyone that the waves which are whole are over, although the program may not have taken them all.
-    fn acknowledge_whole(&mut self, id: StreamId) {
+    /// Tells newcomers which waves are whole. They are not acknowledged: the program may not have taken them, and others
+    /// would get further ahead of it with everyone who comes.
+    fn tell_whole(&mut self, id: StreamId) {
         let next = self.streams.get(&id).and_then(|stream| stream.ledger.as_ref()).map(Ledger::next);
-        next.into_iter().for_each(|next| self.acknowledge(id, next));
+        next.into_iter().for_each(|next| self.begin(id, next));
     }
 
     /// At the front-end: these members begin with what is sent next on some streams. Those that were heard of before, and

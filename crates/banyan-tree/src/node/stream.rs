@@ -57,6 +57,8 @@ pub(super) struct Stream {
     pub(super) kept: Kept,
     /// At a member: the wave of its next packet. Elsewhere: the wave that the parent expects to be combined next.
     pub(super) sent: Wave,
+    /// Waves before this one are whole at the front-end.
+    pub(super) whole: Wave,
     /// Whether it is known here what the front-end has taken.
     pub(super) knows_acknowledged: bool,
     /// Whether the parent waits for this node.
@@ -103,6 +105,7 @@ impl Stream {
             gathering: Gathering::default(),
             kept: Kept::default(),
             sent: Wave(0),
+            whole: Wave(0),
             knows_acknowledged: false,
             is_participating: false,
             is_hurried: false,

@@ -20,9 +20,9 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
-    GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
-    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
+    FRESH, GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED,
+    RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -112,6 +112,7 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
+            BEGIN => Message::Begin { stream, next: Wave(numbered(frame, &mut reader)?) },
             RECORD | SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }

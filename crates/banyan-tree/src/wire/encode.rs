@@ -14,10 +14,10 @@ use crate::run::{Bodies, Run};
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
-    COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
-    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME,
-    WITHDRAW, addresses, opening, pieces, structure,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES,
+    COUNT, COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED,
+    RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT,
+    WELCOME, WITHDRAW, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -78,6 +78,7 @@ impl Encoder {
             Message::Again(stream) => out.push(frame(AGAIN, stream.0, 0)),
             Message::Hurry(stream) => out.push(frame(HURRY, stream.0, 0)),
             Message::Acknowledge { stream, until } => out.push(numbered(ACKNOWLEDGE, *stream, until.0)),
+            Message::Begin { stream, next } => out.push(numbered(BEGIN, *stream, next.0)),
             Message::Packet { stream, sequence, packet } => self.packet(*stream, *sequence, packet, out),
             Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),

@@ -4,9 +4,9 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
-    GONE, HURRY, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN,
-    SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
+    FRESH, GONE, HURRY, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND,
+    RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -45,6 +45,7 @@ impl Layout {
             AGAIN => Layout::about_stream("a request to send again"),
             HURRY => Layout::about_stream("a request to hurry"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
+            BEGIN => Layout::numbered("a beginning"),
             RECORD => Layout { format: true, flags: PARTIAL | APART, ..Layout::numbered("a record") },
             SCATTER => Layout { format: true, flags: PARTIAL | SIZES | APART, ..Layout::numbered("records for each") },
             FAILED => Layout::numbered("a failed record"),

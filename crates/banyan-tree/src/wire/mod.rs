@@ -19,7 +19,7 @@
 //! | [`SUCCEEDED`] | the member | its life | | for each stream: its number (32 bits), the first free wave (64 bits) |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
-//! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`PARTICIPATE`], [`ACKNOWLEDGE`], [`BEGIN`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
 //! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
 //! | [`FAILED`] | stream | tag | | number of the packet (64 bits), why there is no record |
@@ -108,6 +108,7 @@ const COUNTED: Kind = Kind::data(57);
 /// Packet: there is no record.
 const FAILED: Kind = Kind::data(58);
 const SUCCEEDED: Kind = Kind::data(59);
+const BEGIN: Kind = Kind::data(60);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;

@@ -48,7 +48,7 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..11).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..12).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -57,6 +57,7 @@ fn about_stream() -> impl Strategy<Value = Message> {
         5 => Message::Received { stream, until: number },
         6 => Message::Resend { stream, from: number },
         7 => Message::Taken { stream, bytes: number },
+        10 => Message::Begin { stream, next: Wave(number) },
         8 => Message::Count(stream.0),
         9 => {
             let numbers = std::array::from_fn(|at| number.wrapping_mul(at as u64));
