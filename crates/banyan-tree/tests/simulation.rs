@@ -173,6 +173,20 @@ fn what_failed_once_holds() {
         successors: true,
         scatters: true,
         faults: faults(8, false),
+        ..plan.clone()
+    });
+    // A newcomer that was cut off when it had heard where it begins told the next parent, which did not know that yet, and
+    // never again.
+    holds(&Plan {
+        shape: vec![3, 2, 2],
+        seed: 1260,
+        synchronisations: timeouts("timeout 61ms"),
+        has_failing_filter: true,
+        reopens: true,
+        restarts: true,
+        successors: true,
+        joining: 5,
+        faults: faults(7, true),
         ..plan
     });
 }

@@ -165,8 +165,11 @@ impl Node {
         let Some(log) = self.log_mut(id) else { return };
         match log.take(sequence, &packet) {
             Taken::New => self.take_new(id, sequence, packet),
-            Taken::Known => {}
-            Taken::For(links) => links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet)),
+            Taken::Known => self.repeat_received(id, sequence),
+            Taken::For(links) => {
+                links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet));
+                self.repeat_received(id, sequence);
+            }
             Taken::TooEarly => {
                 let from = log.next();
                 return self.send_up(Message::Resend { stream: id, from });
@@ -460,6 +463,15 @@ impl Node {
             None => self.control_reported = until,
         }
         self.send_up(Message::Received { stream: id, until });
+    }
+
+    /// Tells a parent that has sent again what this node had told it to have taken. It did not believe that, before it had
+    /// sent it.
+    fn repeat_received(&mut self, id: StreamId, sequence: u64) {
+        let reported = self.streams.get(&id).map_or(self.control_reported, |stream| stream.reported);
+        if sequence + 1 == reported {
+            self.tell_received(id);
+        }
     }
 
     /// Drops what all have taken, and tells the parent.
