@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use banyan_boot::RankSet;
 
+use super::scatter::Places;
 use crate::ids::LinkId;
 use crate::message::{Packet, Resume};
 
@@ -202,25 +203,28 @@ impl Log {
             .collect()
     }
 
-    /// Whether some packet holds a part for each member.
-    pub(super) fn has_scattered(&self) -> bool {
-        self.scattered > 0
+    /// The children that something can be sent to now, if some packet holds a part for each member.
+    pub(super) fn due_parts(&self) -> Vec<LinkId> {
+        let kept = if self.scattered > 0 { self.start..self.next() } else { 0..0 };
+        self.children.iter().filter(|(_, cursor)| kept.contains(&cursor.sent)).map(|(link, _)| *link).collect()
     }
 
     /// What can be sent now: child, number, packet. Of packets with a part for each member a child gets those of the
     /// members below it, which are given.
     pub(super) fn take_due(&mut self, wanted: &BTreeMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {
         let (start, next) = (self.start, self.next());
-        let mut sends = Vec::new();
+        let (mut sends, mut places) = (Vec::new(), BTreeMap::new());
         self.incomplete = None;
         for (link, cursor) in &mut self.children {
             while (start..next).contains(&cursor.sent) {
                 let packet = &self.packets[(cursor.sent - start) as usize];
-                let packet = match wanted.get(link) {
+                let packet = match (packet, wanted.get(link)) {
                     // The parent knows best who is below; a member that gets nothing asks again.
-                    Some(_) if self.repeated.contains(&cursor.sent) => Some(packet.clone()),
-                    Some(wanted) => packet.for_members(wanted),
-                    None => Some(packet.clone()),
+                    (Packet::Scatter(scatter), Some(wanted)) if !self.repeated.contains(&cursor.sent) => {
+                        let places = places.entry(cursor.sent).or_insert_with(|| Places::of(&scatter.members));
+                        scatter.for_members(wanted, places)
+                    }
+                    (packet, _) => Some(packet.clone()),
                 };
                 let Some(packet) = packet else {
                     self.incomplete = Some(self.incomplete.map_or(cursor.sent, |first| first.min(cursor.sent)));

@@ -443,10 +443,9 @@ impl Node {
         self.report_received(id);
     }
 
-    /// The members below each child, if there are packets that not all get the same of.
+    /// The members below each child that something can be sent to, if there are packets that not all get the same of.
     fn wanted(&mut self, id: StreamId) -> BTreeMap<LinkId, RankSet> {
-        let Some(log) = self.log_mut(id).filter(|log| log.has_scattered()) else { return BTreeMap::new() };
-        let links: Vec<LinkId> = log.children().collect();
+        let links = self.log_mut(id).map(|log| log.due_parts()).unwrap_or_default();
         links.into_iter().map(|link| (link, self.concerned(link, id))).collect()
     }
 
