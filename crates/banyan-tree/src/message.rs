@@ -86,6 +86,9 @@ pub enum Message {
         /// What it is.
         packet: Packet,
     },
+    /// Downwards: this stream is open. When all were listed, a packet of the control stream is
+    /// [`Skipped`](Message::Skipped) to.
+    Listed(Arc<Opening>),
     /// Upwards: all members below me have taken the packets before this one.
     Received {
         /// The stream.
@@ -111,7 +114,8 @@ pub enum Message {
         /// The first packet.
         from: u64,
     },
-    /// Downwards: packets before this one are no longer to be had.
+    /// Downwards: packets before this one are no longer to be had. Of the control stream: the streams that were listed are
+    /// those that came of them.
     Skipped {
         /// The stream.
         stream: StreamId,

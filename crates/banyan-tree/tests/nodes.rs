@@ -231,6 +231,33 @@ fn newcomers_do_not_let_others_get_further_ahead_of_a_front_end_that_takes_nothi
 }
 
 #[test]
+fn streams_that_were_closed_leave_nothing_behind_and_nobody_keeps_them() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[2]);
+    let away = tree.member(1, &[1]);
+    let kept = tree.open(0..=2);
+    let closed = tree.open(0..=2);
+    tree.cut.extend([(0, 1), (2, 1)]);
+    tree.kill(1);
+    tree.nodes[0].close(closed);
+    for _ in 0..100 {
+        let stream = tree.open(0..=2);
+        tree.nodes[0].close(stream);
+        tree.settle();
+    }
+    let last = tree.open(0..=2);
+    assert_eq!(tree.nodes[0].counters().log_bytes, 0, "all who are there have heard of them");
+    tree.pass(Duration::from_millis(50));
+    let newcomer = tree.member(2, &[2]);
+    for member in [steady, away, newcomer] {
+        let open: Vec<StreamId> = tree.nodes[member].streams().map(|opening| opening.stream).collect();
+        assert_eq!((member, open), (member, vec![kept, last]));
+    }
+    tree.send(last, 7);
+    assert_eq!([steady, away, newcomer].map(|member| tree.take(member, last)), [vec![7], vec![7], vec![7]]);
+}
+
+#[test]
 fn a_newcomer_that_was_never_answered_is_not_waited_for_in_what_it_was_not_sent() {
     let mut tree = Tree::new();
     let steady = tree.member(0, &[2]);

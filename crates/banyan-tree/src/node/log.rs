@@ -209,6 +209,17 @@ impl Log {
         self.children.iter().filter(|(_, cursor)| kept.contains(&cursor.sent)).map(|(link, _)| *link).collect()
     }
 
+    /// The children that need packets which are gone, and with which one they go on.
+    pub(super) fn take_late(&mut self) -> Vec<(LinkId, u64)> {
+        let start = self.start;
+        let late = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < start);
+        late.map(|(link, cursor)| {
+            *cursor = Cursor { sent: start, reached: start.max(cursor.reached), received: start };
+            (*link, start)
+        })
+        .collect()
+    }
+
     /// What can be sent now: child, number, packet. Of packets with a part for each member a child gets those of the
     /// members below it, which are given.
     pub(super) fn take_due(&mut self, wanted: &BTreeMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {

@@ -22,6 +22,7 @@
 
 mod ascent;
 mod below;
+mod catalogue;
 mod chance;
 mod children;
 mod counters;
@@ -202,6 +203,10 @@ pub struct Node {
     control: Log,
     /// What the parent was last told of it.
     control_reported: u64,
+    /// Streams that the parent has listed, until it says that these are all.
+    listed: BTreeSet<StreamId>,
+    /// Whether the network has ended: whoever comes has to hear of that.
+    is_over: bool,
     streams: BTreeMap<StreamId, Stream>,
     /// The last stream that was opened here.
     last_opened: StreamId,
@@ -283,6 +288,8 @@ impl Node {
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,
+            listed: BTreeSet::new(),
+            is_over: false,
             streams: BTreeMap::new(),
             last_opened: StreamId::CONTROL,
             early: BTreeMap::new(),

@@ -223,7 +223,10 @@ impl Node {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
-            Packet::Over if id == StreamId::CONTROL => self.report(Report::Over),
+            Packet::Over if id == StreamId::CONTROL => {
+                self.is_over = true;
+                self.report(Report::Over);
+            }
             Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));
@@ -236,8 +239,12 @@ impl Node {
     }
 
     /// A stream begins here.
-    fn open_here(&mut self, opening: &Arc<Opening>) {
+    pub(super) fn open_here(&mut self, opening: &Arc<Opening>) {
         let id = opening.stream;
+        if self.streams.contains_key(&id) {
+            // It was listed before.
+            return;
+        }
         let (place, level) = (self.filter_place(), self.ascent.level());
         let transformation = self.make_filter(id, opening.options.upward(place, level).unwrap_or_default());
         let mut stream = Stream::new(Arc::clone(opening), transformation);
@@ -307,6 +314,9 @@ impl Node {
 
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
+        if id == StreamId::CONTROL {
+            return self.catalogue_ends(until);
+        }
         let Some(log) = self.log_mut(id) else { return self.note_early_skip(id, until) };
         let behind = log.skip(until);
         for link in behind {
@@ -414,6 +424,9 @@ impl Node {
     /// Sends the children what they need and drops what nobody needs any more.
     pub(super) fn pump_down(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
+        if id == StreamId::CONTROL {
+            self.send_catalogues();
+        }
         let wanted = self.wanted(id);
         let Some(log) = self.log_mut(id) else { return };
         let begun = log.take_begun();
@@ -481,8 +494,7 @@ impl Node {
         let bytes = self.options.ahead_bytes / 8;
         if id == StreamId::CONTROL {
             let taken = self.control.received_by_children().unwrap_or(self.control.next());
-            // The front-end keeps them all: whoever comes late has to hear which streams there are.
-            if !is_root {
+            if !self.is_over {
                 self.control.drop_before(taken);
             }
             if !is_root && taken != self.control_reported {

@@ -77,6 +77,7 @@ impl Node {
                 self.ascent.set_ancestry(&ancestry);
                 self.tell_ancestry();
             }
+            Message::Listed(opening) => self.listed(&opening),
             Message::Succeeded(succession) => self.succeeded(&succession, now),
             Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
             Message::Skipped { stream, until } => self.skipped(stream, until),
@@ -92,6 +93,7 @@ impl Node {
     fn welcomed(&mut self, link: LinkId, ancestry: Ancestry) {
         let State::Asking { candidate, .. } = self.ascent.state() else { return };
         self.ascent.attached(link, candidate.node, &ancestry);
+        self.listed.clear();
         self.tell_ancestry();
         if std::mem::take(&mut self.is_below_changed) {
             // Children have come or gone while the parent made up its mind.

@@ -21,8 +21,9 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
-    FRESH, GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED,
-    RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED,
+    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME,
+    WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -116,6 +117,11 @@ impl Decoder {
             RECORD | SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
+            }
+            LISTED => {
+                let options = reader.stream_options()?;
+                let members = self.set(frame, &reader)?;
+                Message::Listed(Arc::new(Opening { stream, members, options }))
             }
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
             RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },

@@ -15,9 +15,9 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES,
-    COUNT, COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED,
-    RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT,
-    WELCOME, WITHDRAW, addresses, opening, pieces, structure,
+    COUNT, COUNTED, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED,
+    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN,
+    URGENT, WELCOME, WITHDRAW, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -79,6 +79,12 @@ impl Encoder {
             Message::Hurry(stream) => out.push(frame(HURRY, stream.0, 0)),
             Message::Acknowledge { stream, until } => out.push(numbered(ACKNOWLEDGE, *stream, until.0)),
             Message::Begin { stream, next } => out.push(numbered(BEGIN, *stream, next.0)),
+            Message::Listed(opening) => {
+                let set = self.set(&opening.members, out);
+                let mut payload = Vec::new();
+                opening::push(&mut payload, &opening.options);
+                self.push(frame(LISTED, opening.stream.0, set), payload, out);
+            }
             Message::Packet { stream, sequence, packet } => self.packet(*stream, *sequence, packet, out),
             Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),

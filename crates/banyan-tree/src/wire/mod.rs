@@ -25,6 +25,7 @@
 //! | [`FAILED`] | stream | tag | | number of the packet (64 bits), why there is no record |
 //! | [`SCATTER`], with a format | stream | number of the member set | [`PARTIAL`], [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
 //! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), the synchronisation, then filters |
+//! | [`LISTED`] | the stream | number of the member set | | the synchronisation, then filters |
 //! | [`COUNT`] | | the question | | |
 //! | [`COUNTED`] | the node | the question | | its figures (64 bits each) |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
@@ -109,6 +110,7 @@ const COUNTED: Kind = Kind::data(57);
 const FAILED: Kind = Kind::data(58);
 const SUCCEEDED: Kind = Kind::data(59);
 const BEGIN: Kind = Kind::data(60);
+const LISTED: Kind = Kind::data(61);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;

@@ -84,11 +84,15 @@ fn any_packet() -> impl Strategy<Value = Message> {
             Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, options }))
         }),
     ];
-    (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
+    let listed = (any::<u32>(), any_set(), stream_options()).prop_map(|(stream, members, options)| {
+        Message::Listed(Arc::new(Opening { stream: StreamId(stream), members, options }))
+    });
+    let packet = (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
         stream: StreamId(stream),
         sequence,
         packet,
-    })
+    });
+    prop_oneof![9 => packet, 1 => listed]
 }
 
 fn records() -> impl Strategy<Value = Bodies> {
