@@ -187,6 +187,15 @@ fn what_failed_once_holds() {
         successors: true,
         joining: 5,
         faults: faults(7, true),
+        ..plan.clone()
+    });
+    // Orphans asked the same dead agents several times in one pass, each time in vain for a second, and were given up.
+    holds(&Plan {
+        shape: vec![10, 18],
+        seed: 4255,
+        streams: 1,
+        has_failing_filter: true,
+        faults: FaultPlan { only_deaths: true, ..faults(9, false) },
         ..plan
     });
 }
