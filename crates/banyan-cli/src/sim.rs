@@ -80,12 +80,18 @@ pub(crate) struct Sim {
     /// Nodes that are killed start again
     #[arg(long)]
     restart: bool,
+    /// Another process takes the place of each member that is given up, which may live and come back
+    #[arg(long)]
+    successors: bool,
     /// Every second packet has a part for each member
     #[arg(long)]
     scatter: bool,
     /// So many members join when the streams are open
     #[arg(long, value_name = "N", default_value_t = 0)]
     joining: usize,
+    /// The front-end takes what has come only once in so many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pause: u64,
     /// Print everything that happens
     #[arg(long)]
     trace: bool,
@@ -164,6 +170,8 @@ impl Sim {
             has_failing_filter: self.failing_filter,
             reopens: self.reopen,
             restarts: self.restart,
+            successors: self.successors,
+            front_end_pause: Duration::from_millis(self.pause),
             scatters: self.scatter,
             joining: self.joining,
             faults,

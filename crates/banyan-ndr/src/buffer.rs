@@ -54,6 +54,11 @@ impl Buffer {
         self.len = len;
     }
 
+    /// Bytes that there is memory for.
+    pub fn capacity(&self) -> usize {
+        self.lines.capacity() * Self::ALIGN
+    }
+
     /// Sets the length to 0; keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;

@@ -55,6 +55,8 @@ pub struct BackEnd {
     patience: Duration,
     events: VecDeque<Report>,
     is_over: bool,
+    /// Whether that is because another process is this member now.
+    is_succeeded: bool,
     /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
     _attached: Option<Member>,
 }
@@ -193,6 +195,7 @@ impl BackEnd {
             patience: note.options.adrift * ADRIFT_TIMES,
             events: VecDeque::new(),
             is_over: false,
+            is_succeeded: false,
             _attached: attached,
         })
     }
@@ -232,7 +235,7 @@ impl BackEnd {
         self.hand_over()?;
         self.turn(Some(Instant::now()))?;
         match self.take() {
-            None if self.is_over => Err(TreeError::Ended),
+            None if self.is_over => Err(self.end()),
             incoming => incoming.transpose(),
         }
     }
@@ -276,7 +279,7 @@ impl BackEnd {
             self.contribute(stream)?;
             self.set_going()?;
             if self.is_over {
-                return Err(TreeError::Ended);
+                return Err(self.end());
             }
         }
         Ok(())
@@ -318,7 +321,7 @@ impl BackEnd {
             self.contribute_interval(stream, complete)?;
         }
         self.set_going()?;
-        if self.is_over { Err(TreeError::Ended) } else { Ok(()) }
+        if self.is_over { Err(self.end()) } else { Ok(()) }
     }
 
     fn contribute_interval(&mut self, stream: StreamId, aligned: Aligned) -> Result<(), TreeError> {
@@ -423,7 +426,7 @@ impl BackEnd {
 
     fn wait(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
         if self.is_over {
-            return Err(TreeError::Ended);
+            return Err(self.end());
         }
         if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             return Err(TreeError::TimedOut);
@@ -438,9 +441,15 @@ impl BackEnd {
         Ok(())
     }
 
+    /// Why there is nothing more to be had.
+    fn end(&self) -> TreeError {
+        if self.is_succeeded { TreeError::Succeeded { rank: self.rank() } } else { TreeError::Ended }
+    }
+
     fn note_reports(&mut self) {
         while let Some(report) = self.driver.report() {
-            self.is_over |= matches!(report, Report::Over);
+            self.is_succeeded |= report == Report::Succeeded;
+            self.is_over |= matches!(report, Report::Over | Report::Succeeded);
             if self.events.len() == EVENTS {
                 self.events.pop_front();
             }

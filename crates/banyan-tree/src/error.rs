@@ -56,6 +56,14 @@ pub enum TreeError {
     /// The network is over: the front-end has closed it, or has gone.
     #[error("the network has ended")]
     Ended,
+    /// Another process is this member now.
+    #[error(
+        "this process was given up as member {rank}, and another has taken its place; it has no part in the network"
+    )]
+    Succeeded {
+        /// The member.
+        rank: u32,
+    },
     /// The deadline has passed.
     #[error("nothing came before the deadline")]
     TimedOut,

@@ -52,7 +52,9 @@ pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use invitation::Invitation;
-pub use message::{Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
+pub use message::{
+    Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession,
+};
 pub use network::{Background, Communicator, Network, NetworkOptions, Stream, Wave};
 pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,

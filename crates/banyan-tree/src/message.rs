@@ -22,6 +22,8 @@ pub enum Message {
     Refuse(Vec<Candidate>),
     /// Downwards: your ancestry has changed.
     Ancestry(Ancestry),
+    /// Downwards: another process is this member now. It comes before everything that the front-end said after.
+    Succeeded(Arc<Succession>),
 
     /// Upwards: a node is below me now.
     Placed {
@@ -58,6 +60,15 @@ pub enum Message {
         until: Wave,
     },
 
+    /// Downwards: waves before this one are whole, though the front-end may not have taken them: whoever has not
+    /// contributed to them begins here.
+    Begin {
+        /// The stream.
+        stream: StreamId,
+        /// The first wave that is not whole.
+        next: Wave,
+    },
+
     /// Downwards: I have taken so many bytes of records that do not wait for others.
     Taken {
         /// The stream.
@@ -75,6 +86,9 @@ pub enum Message {
         /// What it is.
         packet: Packet,
     },
+    /// Downwards: this stream is open. When all were listed, a packet of the control stream is
+    /// [`Skipped`](Message::Skipped) to.
+    Listed(Arc<Opening>),
     /// Upwards: all members below me have taken the packets before this one.
     Received {
         /// The stream.
@@ -100,7 +114,8 @@ pub enum Message {
         /// The first packet.
         from: u64,
     },
-    /// Downwards: packets before this one are no longer to be had.
+    /// Downwards: packets before this one are no longer to be had. Of the control stream: the streams that were listed are
+    /// those that came of them.
     Skipped {
         /// The stream.
         stream: StreamId,
@@ -173,6 +188,17 @@ pub struct Gone {
     pub is_certain: bool,
     /// How far those below it had got at least.
     pub resumes: Vec<Resume>,
+}
+
+/// Another process has taken a member's place: those before it are not that member any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Succession {
+    /// The member.
+    pub member: NodeId,
+    /// Which of its processes it is now: 0 was the first.
+    pub life: u32,
+    /// For each of its streams that was open then, the first wave that no process before it can contribute to.
+    pub free: Vec<(StreamId, Wave)>,
 }
 
 /// A node that may become someone's parent.

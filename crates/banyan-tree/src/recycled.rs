@@ -19,11 +19,18 @@ const KEPT: usize = 4 << 20;
 pub(crate) trait Memory: AsRef<[u8]> + Default + Send + 'static {
     /// Forgets the bytes.
     fn empty(&mut self);
+
+    /// Bytes that there is memory for.
+    fn capacity(&self) -> usize;
 }
 
 impl Memory for Vec<u8> {
     fn empty(&mut self) {
         self.clear();
+    }
+
+    fn capacity(&self) -> usize {
+        Vec::capacity(self)
     }
 }
 
@@ -41,16 +48,20 @@ impl Memory for Aligned {
     fn empty(&mut self) {
         self.0.clear();
     }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
 }
 
 /// See the module. Clones share what is kept.
 #[derive(Debug)]
 pub(crate) struct Recycled<M>(Arc<Mutex<Spare<M>>>);
 
-/// What is kept: each empty, with the bytes that it held last.
+/// What is kept: all empty, with the bytes that all have room for.
 #[derive(Debug)]
 struct Spare<M> {
-    memory: Vec<(M, usize)>,
+    memory: Vec<M>,
     bytes: usize,
 }
 
@@ -70,8 +81,8 @@ impl<M: Memory> Recycled<M> {
     /// Memory that held a large record before, or none: empty in any case.
     pub(crate) fn take(&self) -> M {
         let mut spare = self.spare();
-        let Some((memory, length)) = spare.memory.pop() else { return M::default() };
-        spare.bytes -= length;
+        let Some(memory) = spare.memory.pop() else { return M::default() };
+        spare.bytes -= memory.capacity();
         memory
     }
 
@@ -82,12 +93,13 @@ impl<M: Memory> Recycled<M> {
     }
 
     fn give_back(&self, mut memory: M) {
-        let length = memory.as_ref().len();
+        // Not by what it holds now: it may have held more before.
+        let capacity = memory.capacity();
         let mut spare = self.spare();
-        if length >= LARGE && spare.bytes + length <= KEPT {
+        if capacity >= LARGE && spare.bytes + capacity <= KEPT {
             memory.empty();
-            spare.bytes += length;
-            spare.memory.push((memory, length));
+            spare.bytes += capacity;
+            spare.memory.push(memory);
         }
     }
 
@@ -130,6 +142,19 @@ mod tests {
         let again = recycled.take();
         assert!(again.is_empty());
         assert_eq!(again.as_ptr(), place);
+    }
+
+    #[test]
+    fn memory_counts_as_it_is_and_not_as_it_is_filled() {
+        let recycled = Recycled::<Vec<u8>>::default();
+        let mut roomy = Vec::with_capacity(2 * KEPT);
+        roomy.resize(LARGE, 1);
+        drop(recycled.share(roomy));
+        assert_eq!(recycled.take().capacity(), 0, "more than is kept");
+        let mut roomy = Vec::with_capacity(KEPT / 2);
+        roomy.push(1);
+        drop(recycled.share(roomy));
+        assert_eq!(recycled.spare().bytes, KEPT / 2);
     }
 
     #[test]

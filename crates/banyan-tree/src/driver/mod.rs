@@ -5,6 +5,8 @@
 //! thread on the way of a message.
 
 mod bell;
+mod credentials;
+mod dialling;
 mod note;
 mod tree_link;
 
@@ -15,15 +17,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{listen_at, local_addresses};
-use banyan_link::{
-    Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Opening, PeerId, Poller, Ready, Secret,
-    SessionId, Slabs, frame_cost,
-};
+use banyan_boot::listen_at;
+use banyan_link::{Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready};
 
 pub(crate) use bell::Bell;
+pub(crate) use credentials::{Credentials, silent_links};
+pub(crate) use dialling::outside_addresses;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
-use tree_link::{Arrival, Dialling, End, LONGEST_PAYLOAD, TreeLink};
+use tree_link::{Arrival, Dialling, End, TreeLink};
 
 use crate::format_book::FormatBook;
 use crate::ids::{LinkId, NodeId, Time};
@@ -33,9 +34,6 @@ use crate::wire::AddressBook;
 
 /// The first frame to a member, on the socket that it inherits: its [`Note`].
 pub(crate) const INVITATION: Kind = Kind::data(63);
-
-/// Memory that an agent keeps while large records pass: what some dozens of children have under way.
-const SPARE_BYTES: usize = 64 << 20;
 
 /// A caller that was elsewhere for longer has computed.
 const COMPUTED: Duration = Duration::from_millis(100);
@@ -49,63 +47,6 @@ const REPORTS: usize = 4096;
 /// Tokens of doors and of the bell; links have their own numbers.
 const DOORS: u64 = 1 << 63;
 const BELL: u64 = u64::MAX;
-
-/// How links of this node are set up and proved.
-#[derive(Debug, Clone)]
-pub(crate) struct Credentials {
-    pub(crate) network: SessionId,
-    /// What proves that this node is who it says.
-    pub(crate) own: Secret,
-    /// From it follows what proves others; nodes that never have children have none.
-    pub(crate) all: Option<Secret>,
-    pub(crate) links: LinkOptions,
-    /// How long another host may acknowledge nothing.
-    pub(crate) silence: Duration,
-}
-
-impl Credentials {
-    /// Of an agent, whose thread can give signs of life whenever they are due.
-    pub(crate) fn agent(note: &Note, node: NodeId) -> Credentials {
-        let heartbeat = Heartbeat { every: note.heartbeat, lost_after: note.silence };
-        Credentials {
-            network: note.network,
-            own: secret_of(&note.secret, node),
-            all: Some(note.secret.clone()),
-            links: LinkOptions { heartbeat: Some(heartbeat), slabs: Slabs::keeping(SPARE_BYTES), ..link_options() },
-            silence: note.silence,
-        }
-    }
-
-    /// Of the front-end, which is silent while its caller computes.
-    pub(crate) fn front_end(network: SessionId, secret: Secret, silence: Duration) -> Credentials {
-        let own = secret_of(&secret, NodeId::ROOT);
-        Credentials { network, own, all: Some(secret), links: silent_links(silence), silence }
-    }
-
-    /// Of a member, which is silent while its caller computes and knows no secret but its own.
-    pub(crate) fn member(note: &Note) -> Credentials {
-        let silence = note.members_silence();
-        Credentials {
-            network: note.network,
-            own: note.secret.clone(),
-            all: None,
-            links: silent_links(silence),
-            silence,
-        }
-    }
-}
-
-/// Every link of a tree: four large frames under way.
-fn link_options() -> LinkOptions {
-    let max_payload = LONGEST_PAYLOAD;
-    LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
-}
-
-/// Links of those who compute: they give no signs of life, and notice when agents give none for so long.
-pub(crate) fn silent_links(silence: Duration) -> LinkOptions {
-    let heartbeat = Heartbeat { every: Duration::ZERO, lost_after: silence };
-    LinkOptions { heartbeat: Some(heartbeat), ..link_options() }
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -512,60 +453,6 @@ impl Driver {
         }
     }
 
-    fn dial(&mut self, id: LinkId, to: NodeId) {
-        let now = Instant::now();
-        if let Some((_, link)) = self.inherited.take_if(|(parent, _)| *parent == to)
-            && link.register(&self.poller, id.0).is_ok()
-        {
-            self.keep_link(id, link);
-            self.node.linked(id);
-            // Some of it may have been read with the invitation.
-            return self.take(id, now);
-        }
-        let rest = self.addresses(to);
-        let is_refused = !rest.is_empty();
-        let time = self.time(now);
-        self.dial_next(id, Dialling { to, rest, tried: 0, is_refused }, time);
-    }
-
-    /// Where to dial a node: at sockets of this host, which answer at once if at all, and then at its other addresses. Some
-    /// of those may lead nowhere from here: after one that did not answer it begins with the next.
-    fn addresses(&self, of: NodeId) -> VecDeque<Address> {
-        let known = self.book.get(of).map(|known| known.to_vec()).unwrap_or_default();
-        let (mut beyond, here): (Vec<Address>, Vec<Address>) =
-            known.into_iter().partition(|address| matches!(address, Address::Tcp(_)));
-        let unanswered = self.unanswered.get(&of).copied().unwrap_or_default();
-        let first = unanswered % beyond.len().max(1);
-        beyond.rotate_left(first);
-        here.into_iter().chain(beyond).collect()
-    }
-
-    /// Tries the next address of a node.
-    fn dial_next(&mut self, id: LinkId, mut dialling: Dialling, time: Time) {
-        while let Some(address) = dialling.rest.pop_front() {
-            self.dials += 1;
-            let peer = PeerId { session: self.credentials.network, index: self.node.id().0, incarnation: self.dials };
-            let opening = Opening { peer, secret: self.credentials.own.clone() };
-            let link = match Link::dial(&address, &opening, &self.credentials.links) {
-                Ok(link) => link,
-                Err(error) => {
-                    dialling.is_refused &= error.kind() == io::ErrorKind::ConnectionRefused;
-                    continue;
-                }
-            };
-            let is_local = !matches!(address, Address::Tcp(_));
-            dialling.tried += usize::from(!is_local);
-            let mut link = TreeLink::new(link, is_local);
-            link.dialling = Some(dialling);
-            if link.register(&self.poller, id.0).is_err() {
-                return self.node.closed(id, time);
-            }
-            return self.keep_link(id, link);
-        }
-        self.front_end_refused += u32::from(dialling.to == NodeId::ROOT && dialling.is_refused);
-        self.node.closed(id, time);
-    }
-
     /// Sends what was queued.
     fn flush(&mut self) {
         if self.touched.is_empty() {
@@ -647,9 +534,3 @@ impl Driver {
 
 /// After so many vain attempts to reach the front-end, with nobody else to turn to, it has ended.
 const REFUSED: u32 = 3;
-
-/// Where other hosts may reach this one.
-pub(crate) fn outside_addresses() -> Vec<IpAddr> {
-    // By the one that every host has, another one would find itself.
-    local_addresses().into_iter().filter(|address| !address.is_loopback()).collect()
-}

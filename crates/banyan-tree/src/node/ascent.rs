@@ -1,10 +1,10 @@
 //! A node's way to its parent: whom it asks, in which order, and for how long.
 //!
 //! An orphan asks its ancestors, nearest first, each followed by some of that ancestor's other children; all of them have
-//! smaller levels than its own, so no ring can form. One that is full names others. When all have refused it begins
+//! smaller levels than its own, so no ring can form. One that is full names others; nobody is asked twice in a pass. When all have refused it begins
 //! again, after a pause that grows and is never the same for two orphans, and asks urgently.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::NAMED;
@@ -42,7 +42,8 @@ pub(super) struct Ascent {
     ancestry: Ancestry,
     /// Who is asked next in this pass.
     queue: VecDeque<Candidate>,
-    asked: usize,
+    /// Who was asked in this pass. One that is dead takes its time each time, and several may name it.
+    asked: BTreeSet<NodeId>,
     passes: u32,
     /// Since when there is no parent.
     orphaned: Time,
@@ -68,7 +69,7 @@ impl Ascent {
             level,
             ancestry,
             queue: VecDeque::new(),
-            asked: 0,
+            asked: BTreeSet::new(),
             passes: 0,
             orphaned: Time(0),
             had_parent: false,
@@ -144,10 +145,9 @@ impl Ascent {
 
     /// Takes the next to ask, with the link to it; `None` if all were asked, and a pause begins.
     pub(super) fn ask(&mut self, now: Time, link: LinkId) -> Option<NodeId> {
-        let next = (self.asked < PASS).then(|| self.queue.pop_front()).flatten();
-        match next {
+        match self.next_candidate() {
             Some(candidate) => {
-                self.asked += 1;
+                self.asked.insert(candidate.node);
                 let answer = ANSWER.saturating_mul(1 << self.passes.min(16)).min(LONGEST_ANSWER);
                 self.state = State::Asking { candidate, link, until: now.after(answer) };
                 Some(candidate.node)
@@ -157,6 +157,12 @@ impl Ascent {
                 None
             }
         }
+    }
+
+    fn next_candidate(&mut self) -> Option<Candidate> {
+        let next = self.queue.iter().position(|candidate| !self.asked.contains(&candidate.node))?;
+        self.queue.drain(..next);
+        self.queue.pop_front().filter(|_| self.asked.len() < PASS)
     }
 
     /// The one that was asked refused, and named others.
@@ -172,7 +178,7 @@ impl Ascent {
         self.had_parent = true;
         self.queue.clear();
         self.passes = 0;
-        self.asked = 0;
+        self.asked.clear();
     }
 
     /// There is no parent any more.
@@ -183,7 +189,7 @@ impl Ascent {
         };
         self.orphaned = now;
         self.queue = self.candidates(parent);
-        self.asked = 0;
+        self.asked.clear();
         // Orphans of one parent should not all come in the same moment.
         self.state = State::Pausing { until: now.after(self.chance.up_to(FIRST_PAUSE)) };
     }
@@ -191,7 +197,7 @@ impl Ascent {
     fn pause(&mut self, now: Time) {
         let doubled = FIRST_PAUSE.saturating_mul(1 << self.passes.min(16)).min(LONGEST_PAUSE);
         self.passes += 1;
-        self.asked = 0;
+        self.asked.clear();
         self.queue = self.candidates(None);
         self.state = State::Pausing { until: now.after(doubled / 2 + self.chance.up_to(doubled)) };
     }

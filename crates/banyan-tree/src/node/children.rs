@@ -85,6 +85,9 @@ impl Node {
         if let Some(known) = self.below.node_of(link).filter(|known| *known != place.node) {
             return self.violation(link, known, format!("says that it is {} now", place.node), now);
         }
+        if let Some(succession) = self.successor_of(&place).cloned() {
+            return self.send_away(link, &succession, now);
+        }
         if self.below.epoch(place.node).is_some_and(|known| known > place.epoch) {
             // It has asked someone else since.
             return self.actions.push_back(Action::Close(link));
@@ -100,6 +103,7 @@ impl Node {
         }
         self.below.link(place.node, link);
         self.send(link, Message::Welcome(self.childrens_ancestry()));
+        self.tell_successions(link, place);
         let places: Vec<Place> =
             std::iter::once(Place { parent: self.id, ..place }).chain(attach.below.iter().copied()).collect();
         self.placed(link, places, attach.resumes, attach.is_new, now);
@@ -120,7 +124,9 @@ impl Node {
     }
 
     /// A node with all below it is below this node now, over this link.
-    fn placed(&mut self, link: LinkId, places: Vec<Place>, resumes: Vec<Resume>, is_new: bool, now: Time) {
+    fn placed(&mut self, link: LinkId, mut places: Vec<Place>, resumes: Vec<Resume>, is_new: bool, now: Time) {
+        // Their parents hear that others have taken their places.
+        places.retain(|place| self.successor_of(place).is_none());
         let Some(first) = places.first().copied() else { return };
         let is_outdated = self.below.epoch(first.node).is_some_and(|known| known > first.epoch);
         // Its parent may have moved on while this was on its way; then its parent has told of it by another way.
@@ -129,7 +135,6 @@ impl Node {
             return;
         }
         let before = self.below.get(first.node).filter(|known| known.epoch < first.epoch);
-        let is_another = before.is_some_and(|before| before.epoch.life() < first.epoch.life());
         let known = self.known_resumes(first.node);
         for place in &places {
             self.below.place(*place);
@@ -152,16 +157,16 @@ impl Node {
             self.count_again(&members);
         }
         self.complete(&mut resumes, &[], &members);
+        self.note_early_resumes(link, &resumes);
+        self.note_beginners(&members, &resumes);
         self.is_below_changed = true;
-        if is_another {
-            self.replaced(&members);
-        }
-        self.welcome_back(&places, before.is_some() && !is_another);
+        self.note_successors(&places, now);
+        self.welcome_back(&places, before.is_some_and(|before| before.epoch.life() == first.epoch.life()));
         self.send_up(Message::Placed { places, resumes: resumes.clone(), is_new });
         for place in missing {
             self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
         }
-        self.resume_downwards(link, &resumes);
+        self.resume_downwards(link, &resumes, is_new);
         self.expect();
     }
 
@@ -237,6 +242,7 @@ impl Node {
 
     fn forget_upwards(&mut self, link: LinkId) {
         self.early_children.retain(|(early, _)| *early != link);
+        self.early_resumes.retain(|(early, _), _| *early != link);
         self.below.unlink_child(link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {

@@ -7,6 +7,7 @@ use crate::message::Packet;
 impl Node {
     /// At the front-end: the network ends.
     pub fn end(&mut self) {
+        self.is_over = true;
         self.control.append(Packet::Over);
         self.pump(StreamId::CONTROL);
     }

@@ -97,6 +97,16 @@ impl Ledger {
         self.expect(self.expected.union(&newcomers));
     }
 
+    /// These members, who may have been waited for, have not heard of anything: they are waited for from when they are sent
+    /// something, or contribute.
+    pub(super) fn begin_again(&mut self, members: &RankSet) {
+        let members = self.expected.intersection(members);
+        if !members.is_empty() {
+            self.newcomers = self.newcomers.union(&members);
+            self.expect(self.expected.difference(&members));
+        }
+    }
+
     fn expect(&mut self, expected: RankSet) {
         self.expected = Arc::new(expected);
         self.sufficient = None;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use banyan_boot::RankSet;
 
+use super::scatter::Places;
 use crate::ids::LinkId;
 use crate::message::{Packet, Resume};
 
@@ -26,6 +27,8 @@ pub(super) struct Log {
     incomplete: Option<u64>,
     /// Packets that have come again, with all that the parent has for those below this node.
     repeated: BTreeSet<u64>,
+    /// Children that have begun with the packet to come next, and were not told which that is.
+    begun: Vec<LinkId>,
     /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
     is_started: bool,
 }
@@ -87,9 +90,17 @@ impl Log {
     /// Children that begin with the next packet do so.
     fn begin_newcomers(&mut self) {
         let next = self.next();
-        for cursor in self.children.values_mut().filter(|cursor| cursor.sent == Resume::NOW) {
+        for (link, cursor) in self.children.iter_mut().filter(|(_, cursor)| cursor.sent == Resume::NOW) {
             *cursor = Cursor { sent: next, reached: next, received: next };
+            self.begun.push(*link);
         }
+    }
+
+    /// Children that have begun since the last time, with the packet that each begins with: if this node dies before it
+    /// has sent them any, they can tell another where to go on.
+    pub(super) fn take_begun(&mut self) -> Vec<(LinkId, u64)> {
+        let begun = std::mem::take(&mut self.begun);
+        begun.into_iter().filter_map(|link| Some((link, self.children.get(&link)?.sent))).collect()
     }
 
     pub(super) fn remove_child(&mut self, link: LinkId) {
@@ -192,25 +203,39 @@ impl Log {
             .collect()
     }
 
-    /// Whether some packet holds a part for each member.
-    pub(super) fn has_scattered(&self) -> bool {
-        self.scattered > 0
+    /// The children that something can be sent to now, if some packet holds a part for each member.
+    pub(super) fn due_parts(&self) -> Vec<LinkId> {
+        let kept = if self.scattered > 0 { self.start..self.next() } else { 0..0 };
+        self.children.iter().filter(|(_, cursor)| kept.contains(&cursor.sent)).map(|(link, _)| *link).collect()
+    }
+
+    /// The children that need packets which are gone, and with which one they go on.
+    pub(super) fn take_late(&mut self) -> Vec<(LinkId, u64)> {
+        let start = self.start;
+        let late = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < start);
+        late.map(|(link, cursor)| {
+            *cursor = Cursor { sent: start, reached: start.max(cursor.reached), received: start };
+            (*link, start)
+        })
+        .collect()
     }
 
     /// What can be sent now: child, number, packet. Of packets with a part for each member a child gets those of the
     /// members below it, which are given.
     pub(super) fn take_due(&mut self, wanted: &BTreeMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {
         let (start, next) = (self.start, self.next());
-        let mut sends = Vec::new();
+        let (mut sends, mut places) = (Vec::new(), BTreeMap::new());
         self.incomplete = None;
         for (link, cursor) in &mut self.children {
             while (start..next).contains(&cursor.sent) {
                 let packet = &self.packets[(cursor.sent - start) as usize];
-                let packet = match wanted.get(link) {
+                let packet = match (packet, wanted.get(link)) {
                     // The parent knows best who is below; a member that gets nothing asks again.
-                    Some(_) if self.repeated.contains(&cursor.sent) => Some(packet.clone()),
-                    Some(wanted) => packet.for_members(wanted),
-                    None => Some(packet.clone()),
+                    (Packet::Scatter(scatter), Some(wanted)) if !self.repeated.contains(&cursor.sent) => {
+                        let places = places.entry(cursor.sent).or_insert_with(|| Places::of(&scatter.members));
+                        scatter.for_members(wanted, places)
+                    }
+                    (packet, _) => Some(packet.clone()),
                 };
                 let Some(packet) = packet else {
                     self.incomplete = Some(self.incomplete.map_or(cursor.sent, |first| first.min(cursor.sent)));

@@ -17,10 +17,12 @@
 //! An orphan says how far it is.
 //!
 //! *Who is where.* Every node knows its subtree ([`below`]). A node that has lost its parent is adrift; the front-end
-//! waits for it for some time, and then goes on without it.
+//! waits for it for some time, and then goes on without it. Of two processes that are one member the later one counts
+//! ([`succession`]).
 
 mod ascent;
 mod below;
+mod catalogue;
 mod chance;
 mod children;
 mod counters;
@@ -39,6 +41,7 @@ mod records;
 mod root;
 mod scatter;
 mod stream;
+mod succession;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -61,7 +64,7 @@ pub use records::RecordCounters;
 pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
-use crate::message::{Ancestry, Candidate, Message};
+use crate::message::{Ancestry, Candidate, Message, Resume, Succession};
 use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
@@ -143,7 +146,8 @@ pub enum Report {
     Adrift(NodeId),
     /// At the front-end: these members are not waited for any more.
     Lost(RankSet),
-    /// At a member: packets of a stream were skipped, because the front-end had given this member up.
+    /// At a member: packets of a stream are not to be had, because they were sent before this process came, or while the
+    /// front-end had given it up.
     Skipped {
         /// The stream.
         stream: StreamId,
@@ -171,6 +175,8 @@ pub enum Report {
     },
     /// At an agent or member: the front-end has ended the network.
     Over,
+    /// At a member: it was given up, and another process has taken its place. This one has no part in the network any more.
+    Succeeded,
     /// Contributions could not be combined here; they go on one by one.
     Uncombined {
         /// The stream.
@@ -197,6 +203,10 @@ pub struct Node {
     control: Log,
     /// What the parent was last told of it.
     control_reported: u64,
+    /// Streams that the parent has listed, until it says that these are all.
+    listed: BTreeSet<StreamId>,
+    /// Whether the network has ended: whoever comes has to hear of that.
+    is_over: bool,
     streams: BTreeMap<StreamId, Stream>,
     /// The last stream that was opened here.
     last_opened: StreamId,
@@ -204,6 +214,10 @@ pub struct Node {
     early: BTreeMap<StreamId, Early>,
     /// Children that spoke of a stream before this node heard of it.
     early_children: BTreeSet<(LinkId, StreamId)>,
+    /// How far those below children are in such streams.
+    early_resumes: BTreeMap<(LinkId, StreamId), Resume>,
+    /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
+    successions: BTreeMap<NodeId, Arc<Succession>>,
     root: Option<Root>,
     links: u64,
     actions: VecDeque<Action>,
@@ -214,8 +228,11 @@ pub struct Node {
 struct Early {
     /// The first packet that came.
     packet: Option<u64>,
-    /// The first wave that the front-end had not taken.
+    /// There are no packets before this one.
+    skipped: u64,
+    /// The first wave that the front-end had not taken, and the first that was not whole.
     acknowledged: Wave,
+    whole: Wave,
 }
 
 /// Streams that may be spoken of before they are open here.
@@ -271,10 +288,14 @@ impl Node {
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,
+            listed: BTreeSet::new(),
+            is_over: false,
             streams: BTreeMap::new(),
             last_opened: StreamId::CONTROL,
             early: BTreeMap::new(),
             early_children: BTreeSet::new(),
+            early_resumes: BTreeMap::new(),
+            successions: BTreeMap::new(),
             root: None,
             links: 0,
             actions: VecDeque::new(),

@@ -165,8 +165,11 @@ impl Node {
         let Some(log) = self.log_mut(id) else { return };
         match log.take(sequence, &packet) {
             Taken::New => self.take_new(id, sequence, packet),
-            Taken::Known => {}
-            Taken::For(links) => links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet)),
+            Taken::Known => self.repeat_received(id, sequence),
+            Taken::For(links) => {
+                links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet));
+                self.repeat_received(id, sequence);
+            }
             Taken::TooEarly => {
                 let from = log.next();
                 return self.send_up(Message::Resend { stream: id, from });
@@ -191,6 +194,25 @@ impl Node {
         }
     }
 
+    /// Remembers where a stream begins for this node and all below that have not said otherwise.
+    fn note_early_skip(&mut self, id: StreamId, until: u64) {
+        if let Some(early) = self.early(id) {
+            early.skipped = early.skipped.max(until);
+        }
+    }
+
+    /// Remembers how far those below a child are in streams that this node has not heard of.
+    pub(super) fn note_early_resumes(&mut self, link: LinkId, resumes: &[Resume]) {
+        for resume in resumes.iter().filter(|resume| resume.stream > self.last_opened) {
+            let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
+            if self.early_resumes.range(of_child).count() < EARLY_STREAMS {
+                let known = self.early_resumes.entry((link, resume.stream)).or_insert(*resume);
+                known.next = known.next.min(resume.next);
+                known.received = known.received.min(resume.received);
+            }
+        }
+    }
+
     /// What was said of a stream that this node has not heard of.
     pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
         let is_early = id > self.last_opened && self.early.len() < EARLY_STREAMS;
@@ -201,10 +223,15 @@ impl Node {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
             Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
-            Packet::Over if id == StreamId::CONTROL => self.report(Report::Over),
+            Packet::Over if id == StreamId::CONTROL => {
+                self.is_over = true;
+                self.report(Report::Over);
+            }
             Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));
+                    stream.is_beginner = false;
+                    self.tell_participation(id);
                 }
             }
             _ => {}
@@ -212,8 +239,12 @@ impl Node {
     }
 
     /// A stream begins here.
-    fn open_here(&mut self, opening: &Arc<Opening>) {
+    pub(super) fn open_here(&mut self, opening: &Arc<Opening>) {
         let id = opening.stream;
+        if self.streams.contains_key(&id) {
+            // It was listed before.
+            return;
+        }
         let (place, level) = (self.filter_place(), self.ascent.level());
         let transformation = self.make_filter(id, opening.options.upward(place, level).unwrap_or_default());
         let mut stream = Stream::new(Arc::clone(opening), transformation);
@@ -229,28 +260,37 @@ impl Node {
             let expected = opening.members.intersection(&self.members());
             stream.ledger = Some(Ledger::new(Arc::new(expected)));
             stream.holders = self.holders(opening);
+            self.keep_for_adrift(opening);
             stream.log = Log::from_the_first();
             stream.knows_acknowledged = true;
         }
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
+        let Early { packet, skipped, acknowledged, whole } = self.early.remove(&id).unwrap_or_default();
         for link in links {
             if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));
             } else if stream.records.is_none() {
                 stream.gathering.participate(link, Wave(0));
             }
-            stream.log.add_child(link, 0, 0);
+            let told = self.early_resumes.remove(&(link, id));
+            let (next, received) = told.map_or((skipped, skipped), |told| (told.next, told.received));
+            stream.log.add_child(link, next, received);
         }
         self.last_opened = self.last_opened.max(id);
         self.early_children.retain(|(_, early)| *early > id);
-        let Early { packet: early, acknowledged } = self.early.remove(&id).unwrap_or_default();
-        if let Some(first) = early {
-            stream.log.start_at(first);
+        self.early_resumes.retain(|(_, early), _| *early > id);
+        let early = packet.map(|first| first.max(skipped));
+        if early.is_some() || skipped > 0 {
+            stream.log.start_at(early.unwrap_or(skipped));
+            stream.is_beginner = self.rank.is_some() && early.is_none();
         }
         self.streams.insert(id, stream);
         if acknowledged > Wave(0) {
             self.acknowledge(id, acknowledged);
+        }
+        if whole > Wave(0) {
+            self.begin(id, whole);
         }
         if let Some(from) = early {
             self.send_up(Message::Resend { stream: id, from });
@@ -274,7 +314,10 @@ impl Node {
 
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
-        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, until) };
+        if id == StreamId::CONTROL {
+            return self.catalogue_ends(until);
+        }
+        let Some(log) = self.log_mut(id) else { return self.note_early_skip(id, until) };
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });
@@ -290,8 +333,12 @@ impl Node {
             return;
         };
         let missing = stream.log.next().saturating_sub(stream.consumed);
-        stream.consumed = stream.consumed.max(stream.log.next());
-        self.tell_skipped(id, missing);
+        if missing > 0 {
+            stream.consumed = stream.log.next();
+            stream.is_beginner = true;
+            self.tell_skipped(id, missing);
+            self.tell_participation(id);
+        }
     }
 
     fn tell_skipped(&mut self, id: StreamId, packets: u64) {
@@ -301,16 +348,29 @@ impl Node {
     }
 
     /// A child, or someone below it, goes on from where it is.
-    pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume]) {
-        for id in self.stream_ids() {
+    pub(super) fn resume_downwards(&mut self, link: LinkId, resumes: &[Resume], is_new: bool) {
+        let mut streams = self.stream_ids();
+        if is_new {
+            // Who has just come hears of its streams last: where it begins in them it knows then.
+            streams.rotate_left(1);
+        }
+        for id in streams {
             let is_concerned = self.concerns(link, id);
             let resume = resumes.iter().find(|resume| resume.stream == id);
-            let acknowledged = self.streams.get(&id).map(|stream| stream.kept.acknowledged());
+            let over = self.streams.get(&id).map(|stream| (stream.kept.acknowledged(), stream.whole));
+            let Some(log) = self.log_mut(id) else { continue };
+            if !log.has_child(link) && !is_concerned {
+                continue;
+            }
+            if let Some((until, whole)) = over {
+                // Before any packet, so that it does not contribute to waves that are over.
+                self.send(link, Message::Acknowledge { stream: id, until });
+                if whole > until {
+                    self.send(link, Message::Begin { stream: id, next: whole });
+                }
+            }
             let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) {
-                if !is_concerned {
-                    continue;
-                }
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
                 // If others were here who began with the next packet, the parent sends from there on: too late for this one.
                 let is_ahead = !log.is_started() && next != Resume::NOW;
@@ -327,9 +387,6 @@ impl Node {
                 log.lower_received(link, resume.received);
             }
             self.pump_down(id);
-            if let Some(until) = acknowledged {
-                self.send(link, Message::Acknowledge { stream: id, until });
-            }
         }
     }
 
@@ -367,12 +424,19 @@ impl Node {
     /// Sends the children what they need and drops what nobody needs any more.
     pub(super) fn pump_down(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
+        if id == StreamId::CONTROL {
+            self.send_catalogues();
+        }
         let wanted = self.wanted(id);
         let Some(log) = self.log_mut(id) else { return };
+        let begun = log.take_begun();
         let sends = log.take_due(&wanted);
         let ask = log.take_question();
         if let Some(stream) = self.streams.get_mut(&id) {
             sends.iter().for_each(|(_, _, packet)| stream.traffic.down(packet));
+        }
+        for (link, until) in begun {
+            self.send(link, Message::Skipped { stream: id, until });
         }
         for (link, sequence, packet) in sends {
             self.send(link, Message::Packet { stream: id, sequence, packet });
@@ -392,10 +456,9 @@ impl Node {
         self.report_received(id);
     }
 
-    /// The members below each child, if there are packets that not all get the same of.
+    /// The members below each child that something can be sent to, if there are packets that not all get the same of.
     fn wanted(&mut self, id: StreamId) -> BTreeMap<LinkId, RankSet> {
-        let Some(log) = self.log_mut(id).filter(|log| log.has_scattered()) else { return BTreeMap::new() };
-        let links: Vec<LinkId> = log.children().collect();
+        let links = self.log_mut(id).map(|log| log.due_parts()).unwrap_or_default();
         links.into_iter().map(|link| (link, self.concerned(link, id))).collect()
     }
 
@@ -414,6 +477,15 @@ impl Node {
         self.send_up(Message::Received { stream: id, until });
     }
 
+    /// Tells a parent that has sent again what this node had told it to have taken. It did not believe that, before it had
+    /// sent it.
+    fn repeat_received(&mut self, id: StreamId, sequence: u64) {
+        let reported = self.streams.get(&id).map_or(self.control_reported, |stream| stream.reported);
+        if sequence + 1 == reported {
+            self.tell_received(id);
+        }
+    }
+
     /// Drops what all have taken, and tells the parent.
     fn report_received(&mut self, id: StreamId) {
         let needed = self.root.as_ref().and_then(|root| root.needed_by_adrift(id));
@@ -422,8 +494,7 @@ impl Node {
         let bytes = self.options.ahead_bytes / 8;
         if id == StreamId::CONTROL {
             let taken = self.control.received_by_children().unwrap_or(self.control.next());
-            // The front-end keeps them all: whoever comes late has to hear which streams there are.
-            if !is_root {
+            if !self.is_over {
                 self.control.drop_before(taken);
             }
             if !is_root && taken != self.control_reported {

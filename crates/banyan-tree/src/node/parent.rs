@@ -77,9 +77,12 @@ impl Node {
                 self.ascent.set_ancestry(&ancestry);
                 self.tell_ancestry();
             }
+            Message::Listed(opening) => self.listed(&opening),
+            Message::Succeeded(succession) => self.succeeded(&succession, now),
             Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
+            Message::Begin { stream, next } => self.begin(stream, next),
             Message::Again(stream) => self.resume_upwards(stream),
             Message::Taken { stream, bytes } => self.taken(stream, bytes),
             // A parent says nothing else; one that does is of a newer version, whose words we may ignore.
@@ -90,6 +93,7 @@ impl Node {
     fn welcomed(&mut self, link: LinkId, ancestry: Ancestry) {
         let State::Asking { candidate, .. } = self.ascent.state() else { return };
         self.ascent.attached(link, candidate.node, &ancestry);
+        self.listed.clear();
         self.tell_ancestry();
         if std::mem::take(&mut self.is_below_changed) {
             // Children have come or gone while the parent made up its mind.

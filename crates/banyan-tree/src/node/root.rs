@@ -9,7 +9,7 @@ use super::figures::Inquiry;
 use super::ledger::Ledger;
 use super::{Node, Report};
 use crate::ids::{NodeId, StreamId, Time};
-use crate::message::{Gone, Place, Resume};
+use crate::message::{Gone, Opening, Place, Resume};
 
 #[derive(Debug, Default)]
 pub(super) struct Root {
@@ -90,6 +90,16 @@ impl Node {
             adrift.lower(gone.resumes);
         }
         self.expect();
+    }
+
+    /// A stream is opened while some of its members are adrift: they need it from its beginning.
+    pub(super) fn keep_for_adrift(&mut self, opening: &Opening) {
+        let Node { root: Some(root), below, .. } = self else { return };
+        for (node, adrift) in &mut root.adrift {
+            if !below.members_below(*node).is_disjoint(&opening.members) {
+                adrift.resumes.push(Resume { stream: opening.stream, next: 0, received: 0 });
+            }
+        }
     }
 
     /// These nodes have a parent, and those below them are there as well.
@@ -178,7 +188,7 @@ impl Node {
                 with_newcomers.extend(ledger.has_newcomers().then_some(*id));
             }
             // So that they contribute to waves that are not over.
-            with_newcomers.into_iter().for_each(|id| self.acknowledge_whole(id));
+            with_newcomers.into_iter().for_each(|id| self.tell_whole(id));
         }
         if is_changed || has_settled {
             self.stream_ids().into_iter().for_each(|id| self.pump_down(id));
@@ -191,13 +201,28 @@ impl Node {
         let ledger = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut());
         let Some(ledger) = ledger.filter(|ledger| ledger.has_newcomers()) else { return };
         ledger.expect_newcomers();
-        self.acknowledge_whole(id);
+        self.tell_whole(id);
     }
 
-    /// Tells everyone that the waves which are whole are over, although the program may not have taken them all.
-    fn acknowledge_whole(&mut self, id: StreamId) {
+    /// Tells newcomers which waves are whole. They are not acknowledged: the program may not have taken them, and others
+    /// would get further ahead of it with everyone who comes.
+    fn tell_whole(&mut self, id: StreamId) {
         let next = self.streams.get(&id).and_then(|stream| stream.ledger.as_ref()).map(Ledger::next);
-        next.into_iter().for_each(|next| self.acknowledge(id, next));
+        next.into_iter().for_each(|next| self.begin(id, next));
+    }
+
+    /// At the front-end: these members begin with what is sent next on some streams. Those that were heard of before, and
+    /// whose parent did not answer them or died at once, were not sent what they were waited for in.
+    pub(super) fn note_beginners(&mut self, members: &RankSet, resumes: &[Resume]) {
+        if self.root.is_none() {
+            return;
+        }
+        for resume in resumes.iter().filter(|resume| resume.received == Resume::NOW) {
+            let stream = self.streams.get_mut(&resume.stream).filter(|stream| stream.log.next() > 0);
+            if let Some(ledger) = stream.and_then(|stream| stream.ledger.as_mut()) {
+                ledger.begin_again(members);
+            }
+        }
     }
 
     /// At the front-end: another process is these members now.

@@ -3,6 +3,7 @@
 //! A node that takes in others after such a packet has passed may not have what they need. It asks its parent again, which
 //! knows by then whom it has below.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -14,27 +15,54 @@ use crate::ids::{LinkId, StreamId};
 use crate::message::{Packet, Scatter};
 use crate::run::Bodies;
 
+/// Where the record of each member is among those of all. Made once for all children of a node, so that what each of them
+/// gets is found in its own members.
+#[derive(Debug)]
+pub(super) struct Places(Vec<(RangeInclusive<u32>, u32)>);
+
+impl Places {
+    pub(super) fn of(members: &RankSet) -> Places {
+        let mut next = 0;
+        let ranges = members.ranges().map(|ranks| {
+            let first = next;
+            // There is a record for each, and they are counted by as many bits.
+            next += ranks.end() - ranks.start() + 1;
+            (ranks, first)
+        });
+        Places(ranges.collect())
+    }
+
+    fn place(&self, rank: u32) -> Option<u32> {
+        let at = self.0.partition_point(|(ranks, _)| *ranks.end() < rank);
+        let (ranks, first) = self.0.get(at)?;
+        ranks.contains(&rank).then(|| first + (rank - ranks.start()))
+    }
+}
+
 impl Packet {
     /// What of a packet is for these members, who all belong to its stream; none if it has not got everything for them.
     pub(super) fn for_members(&self, wanted: &RankSet) -> Option<Packet> {
-        let Packet::Scatter(scatter) = self else { return Some(self.clone()) };
-        let Scatter { tag, members, bodies, is_partial } = &**scatter;
-        // A child whose members have all ended passes on whatever it gets, which is nothing to anybody.
-        if **members == *wanted || wanted.is_empty() {
-            return Some(self.clone());
+        match self {
+            Packet::Scatter(scatter) => scatter.for_members(wanted, &Places::of(&scatter.members)),
+            packet => Some(packet.clone()),
         }
-        if !wanted.is_subset(members) {
-            return None;
-        }
-        let places: Vec<u32> =
-            (0..).zip(members.iter()).filter(|(_, rank)| wanted.contains(*rank)).map(|(place, _)| place).collect();
-        let bodies = bodies.select(&places)?;
-        let members = Arc::new(wanted.clone());
-        Some(Packet::Scatter(Arc::new(Scatter { tag: *tag, members, bodies, is_partial: *is_partial })))
     }
 }
 
 impl Scatter {
+    /// As [`Packet::for_members`], given where the records are.
+    pub(super) fn for_members(self: &Arc<Scatter>, wanted: &RankSet, places: &Places) -> Option<Packet> {
+        let Scatter { tag, members, bodies, is_partial } = &**self;
+        // A child whose members have all ended passes on whatever it gets, which is nothing to anybody.
+        if **members == *wanted || wanted.is_empty() {
+            return Some(Packet::Scatter(Arc::clone(self)));
+        }
+        let places: Option<Vec<u32>> = wanted.iter().map(|rank| places.place(rank)).collect();
+        let bodies = bodies.select(&places?)?;
+        let members = Arc::new(wanted.clone());
+        Some(Packet::Scatter(Arc::new(Scatter { tag: *tag, members, bodies, is_partial: *is_partial })))
+    }
+
     /// The record for one member.
     pub(super) fn part_of(&self, rank: u32) -> Option<Bytes> {
         let Scatter { members, bodies, .. } = self;
@@ -59,7 +87,32 @@ impl Node {
 
     /// The members of a stream below a link.
     pub(super) fn concerned(&mut self, link: LinkId, id: StreamId) -> RankSet {
-        let below = self.below.members(link);
-        self.streams.get(&id).map_or(RankSet::new(), |stream| stream.opening.members.intersection(below))
+        let Node { below, streams, .. } = self;
+        let Some(stream) = streams.get(&id) else { return RankSet::new() };
+        // Not as the intersection: that goes through all members of the stream for each child.
+        below.members(link).iter().filter(|rank| stream.opening.members.contains(*rank)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn set() -> impl Strategy<Value = RankSet> {
+        let some = prop::collection::btree_set(0u32..60, 0..40).prop_map(|ranks| ranks.into_iter().collect());
+        prop_oneof![some, (0u32..40, 1u32..20).prop_map(|(first, count)| (first..first + count).collect())]
+    }
+
+    proptest! {
+        #[test]
+        fn a_place_is_how_many_members_are_before(members in set()) {
+            let places = Places::of(&members);
+            for rank in 0..70 {
+                let expected = members.iter().position(|member| member == rank).map(|place| place as u32);
+                prop_assert_eq!(places.place(rank), expected);
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::log::Log;
 use super::patience::Patience;
 use super::records::Records;
 use crate::ids::{NodeId, Wave};
-use crate::message::{Opening, Packet};
+use crate::message::{Opening, Packet, Succession};
 use crate::run::Run;
 use crate::transformation::Transformation;
 
@@ -24,7 +24,7 @@ use crate::transformation::Transformation;
 pub(super) enum Caution {
     /// There was none.
     None,
-    /// That follows from where this one begins.
+    /// This one has not heard.
     Unknown,
     /// Up to this wave at most.
     Until(Wave),
@@ -57,6 +57,8 @@ pub(super) struct Stream {
     pub(super) kept: Kept,
     /// At a member: the wave of its next packet. Elsewhere: the wave that the parent expects to be combined next.
     pub(super) sent: Wave,
+    /// Waves before this one are whole at the front-end.
+    pub(super) whole: Wave,
     /// Whether it is known here what the front-end has taken.
     pub(super) knows_acknowledged: bool,
     /// Whether the parent waits for this node.
@@ -79,6 +81,9 @@ pub(super) struct Stream {
     /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
     pub(super) taken: Wave,
     pub(super) taken_bytes: usize,
+    /// At a member: whether it has come when others had been sent something, and has neither been sent anything nor
+    /// contributed since. Nobody waits for it.
+    pub(super) is_beginner: bool,
     /// At a member: whether a process before it may have contributed to the waves it contributes to.
     pub(super) caution: Caution,
     /// At a member: the set of itself alone.
@@ -100,6 +105,7 @@ impl Stream {
             gathering: Gathering::default(),
             kept: Kept::default(),
             sent: Wave(0),
+            whole: Wave(0),
             knows_acknowledged: false,
             is_participating: false,
             is_hurried: false,
@@ -111,6 +117,7 @@ impl Stream {
             is_eager: false,
             taken: Wave(0),
             taken_bytes: 0,
+            is_beginner: false,
             caution: Caution::None,
             own: None,
         }
@@ -134,15 +141,17 @@ impl Stream {
 }
 
 impl Stream {
-    /// At a member: whether what it contributes next has to go by itself. Its predecessor was at most a window ahead of
-    /// what the front-end had taken, and may have heard of that sooner than this one.
-    pub(super) fn is_cautious(&mut self, window: u64) -> bool {
-        if self.caution == Caution::Unknown {
-            self.caution = Caution::Until(Wave(self.sent.0.saturating_add(2 * window)));
+    /// At a member: whether what it contributes next has to go by itself; given what it has heard of its succession.
+    pub(super) fn is_cautious(&mut self, own: Option<&Succession>) -> bool {
+        if let (Caution::Unknown, Some(own)) = (self.caution, own) {
+            let free = own.free.iter().find(|(stream, _)| *stream == self.opening.stream);
+            // Streams that were opened since were never another's.
+            self.caution = free.map_or(Caution::None, |(_, wave)| Caution::Until(*wave));
         }
         match self.caution {
+            Caution::Unknown => true,
             Caution::Until(wave) if self.sent < wave => true,
-            _ => {
+            Caution::Until(_) | Caution::None => {
                 self.caution = Caution::None;
                 false
             }

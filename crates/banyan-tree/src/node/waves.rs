@@ -94,6 +94,10 @@ impl Node {
             return Err(SendError::Full);
         }
         let wave = run.first;
+        if std::mem::take(&mut known.is_beginner) {
+            self.tell_participation(stream);
+        }
+        let Some(known) = self.streams.get(&stream) else { return Err(SendError::NoStream(stream)) };
         if known.filters_own && !is_partial {
             let members = Arc::clone(&run.members);
             self.combine(stream, vec![run], &members);
@@ -289,9 +293,10 @@ impl Node {
 
     /// At a member that another process was before: what that may have contributed to, this one contributes to by itself.
     fn emit_cautiously(&mut self, run: Run) {
-        let (id, window, end) = (run.stream, self.options.window_waves, run.end());
+        let (id, end) = (run.stream, run.end());
+        let own = self.own_succession();
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if stream.is_cautious(window) {
+        if stream.is_cautious(own.as_deref()) {
             self.emit(Run { is_fresh: false, ..run });
             self.streams.get_mut(&id).into_iter().for_each(|stream| stream.sent = end);
         } else {
@@ -307,9 +312,13 @@ impl Node {
         stream.check_ahead(next, window).map_err(|cause| cause.to_string())?;
         stream.gathering.participate(link, next);
         let acknowledged = stream.kept.acknowledged();
+        let whole = stream.whole;
+        // It has joined late, and may have heard of these before it heard of the stream.
         if next < acknowledged {
-            // It has joined late, and may have heard of the acknowledgement before it heard of the stream.
             self.send(link, Message::Acknowledge { stream: id, until: acknowledged });
+        }
+        if next < whole {
+            self.send(link, Message::Begin { stream: id, next: whole });
         }
         self.tell_participation(id);
         self.pump_up(id);
@@ -329,7 +338,7 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let is_member = rank.is_some_and(|rank| stream.opening.members.contains(rank));
         // Without waves nobody waits for anyone.
-        let is_combined = is_member && stream.caution == Caution::None;
+        let is_combined = is_member && stream.caution == Caution::None && !stream.is_beginner;
         let participates = stream.records.is_none() && (is_combined || stream.gathering.has_participants());
         if !is_attached || participates == stream.is_participating {
             return;
@@ -380,7 +389,6 @@ impl Node {
 
     /// The front-end has taken all waves before this one.
     pub(super) fn acknowledge(&mut self, id: StreamId, until: Wave) {
-        let rank = self.rank;
         let Some(stream) = self.streams.get_mut(&id) else {
             // Whoever has just come hears of the stream after this, and must not contribute to waves that are over.
             return self.early(id).into_iter().for_each(|early| early.acknowledged = early.acknowledged.max(until));
@@ -395,17 +403,34 @@ impl Node {
         stream.taken = stream.taken.max(until);
         stream.taken_bytes = 0;
         stream.is_hurried = false;
-        if rank.is_some() && stream.sent < until {
-            // It joined late, or was given up: waves before this one are over.
-            stream.sent = until;
-            stream.is_participating = false;
-            if stream.caution != Caution::None {
-                // Only now does it know where it is.
-                stream.caution = Caution::Unknown;
-            }
-        }
         for link in stream.log.children().collect::<Vec<_>>() {
             self.send(link, Message::Acknowledge { stream: id, until });
+        }
+        self.go_on_from(id, until);
+    }
+
+    /// Waves before this one are whole.
+    pub(super) fn begin(&mut self, id: StreamId, next: Wave) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return self.early(id).into_iter().for_each(|early| early.whole = early.whole.max(next));
+        };
+        if next <= stream.whole {
+            return;
+        }
+        stream.whole = next;
+        for link in stream.log.children().collect::<Vec<_>>() {
+            self.send(link, Message::Begin { stream: id, next });
+        }
+        self.go_on_from(id, next);
+    }
+
+    /// At a member that joined late, or was given up: waves before this one are over.
+    fn go_on_from(&mut self, id: StreamId, wave: Wave) {
+        let is_member = self.rank.is_some();
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if is_member && stream.sent < wave {
+            stream.sent = wave;
+            stream.is_participating = false;
         }
         self.tell_participation(id);
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use banyan_boot::RankSet;
+
 use super::faults::Fault;
 use super::happening::Happening;
 use super::model::Broken;
@@ -49,6 +51,11 @@ impl World<'_, '_> {
             self.last_fault = self.last_fault.max(at);
             self.agenda.add(at, Happening::Restart(node));
         }
+        self.close_wires(node);
+    }
+
+    /// The system closes what a process has left open.
+    fn close_wires(&mut self, node: usize) {
         for (wire, end) in std::mem::take(&mut self.nodes[node].wires).into_values() {
             self.lose_some(wire, 1 - end);
             self.wires[wire].is_open[end] = false;
@@ -81,23 +88,72 @@ impl World<'_, '_> {
             self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
             return self.plan_wake(id.0 as usize);
         };
-        let life = self.nodes[node].life + 1;
-        let id = NodeId(node as u32);
-        let fresh = Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), transformations);
         self.past.push(self.nodes[node].node.counters());
-        self.nodes[node] = Inhabitant::new(fresh.in_life(life), Some(rank), level, ancestry);
-        self.nodes[node].life = life;
-        self.model.begins_again(rank);
+        self.nodes[node] = self.successor(node, rank);
         self.plan_wake(node);
         self.agenda.add(self.now, Happening::Program(node));
+    }
+
+    /// The next process that is the same member.
+    fn successor(&mut self, node: usize, rank: u32) -> Inhabitant {
+        let (level, ancestry) = self.nodes[node].origin.clone();
+        let life = self.lives.entry(rank).or_default();
+        *life += 1;
+        let id = self.nodes[node].node.id();
+        let fresh = Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), Arc::new(Sums));
+        let mut fresh = Inhabitant::new(fresh.in_life(*life), Some(rank), level, ancestry);
+        fresh.life = *life;
+        self.model.begins_again(rank);
+        fresh
+    }
+
+    /// Members were given up: others are invited to take their places, although the first may live.
+    pub(super) fn invite_successors(&mut self, lost: &RankSet) {
+        if !self.plan.successors || !self.are_told_apart() {
+            return;
+        }
+        // One that was lost because another came is there.
+        let lost = lost.difference(&self.nodes[0].node.members());
+        for node in 0..self.nodes.len() {
+            if self.nodes[node].rank.is_some_and(|rank| lost.contains(rank)) && self.is_current(node) {
+                let at = self.now.after(self.chance.up_to(JOINS_WITHIN));
+                self.last_fault = self.last_fault.max(at);
+                self.agenda.add(at, Happening::Succeed(node));
+            }
+        }
+    }
+
+    /// Another process takes a member's place, beside the one that may be there.
+    pub(super) fn succeed(&mut self, node: usize) {
+        let Some(rank) = self.nodes[node].rank.filter(|_| self.is_current(node)) else { return };
+        let fresh = self.successor(node, rank);
+        self.nodes.push(fresh);
+        let at = self.nodes.len() - 1;
+        self.plan_wake(at);
+        self.agenda.add(self.now, Happening::Program(at));
+    }
+
+    /// A process ends, because another is what it was.
+    pub(super) fn leave(&mut self, node: usize) {
+        self.nodes[node].is_alive = false;
+        self.close_wires(node);
+    }
+
+    /// Whether no other process has taken the place of this one.
+    pub(super) fn is_current(&self, node: usize) -> bool {
+        let life = self.nodes[node].rank.and_then(|rank| self.lives.get(&rank)).copied();
+        self.nodes[node].life == life.unwrap_or_default()
     }
 
     /// Whether a node that was killed starts again. What a member sends by other rules than by waves cannot be told from
     /// what the process before it sent.
     fn starts_again(&self, node: usize) -> bool {
+        self.plan.restarts && (self.nodes[node].rank.is_none() || self.are_told_apart())
+    }
+
+    fn are_told_apart(&self) -> bool {
         let is_told_apart = |kind: &Synchronisation| matches!(kind, Synchronisation::All | Synchronisation::Timeout(_));
-        let is_agent = self.nodes[node].rank.is_none();
-        self.plan.restarts && (is_agent || self.plan.synchronisations.iter().all(is_told_apart))
+        self.plan.synchronisations.iter().all(is_told_apart)
     }
 
     /// Of what is on its way to an end, the last part may never come.

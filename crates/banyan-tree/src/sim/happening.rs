@@ -28,6 +28,8 @@ pub(super) enum Happening {
     Join(usize),
     /// An inner node that was killed is started again.
     Restart(usize),
+    /// Another process takes the place of this one, which is a member.
+    Succeed(usize),
 }
 
 /// What is still to happen.

@@ -57,6 +57,8 @@ pub struct Plan {
     pub joining: usize,
     /// Whether nodes that were killed are started again.
     pub restarts: bool,
+    /// Whether another process takes the place of each member that is given up, which may live and come back.
+    pub successors: bool,
     /// What goes wrong.
     pub faults: FaultPlan,
     /// Waves that a member may be ahead of the front-end.
@@ -81,6 +83,7 @@ impl Default for Plan {
             scatters: false,
             joining: 0,
             restarts: false,
+            successors: false,
             faults: FaultPlan::NONE,
             window_waves: 64,
             capacity: 32,
@@ -104,8 +107,10 @@ impl Plan {
             (self.has_failing_filter, " --failing-filter".into()),
             (self.reopens, " --reopen".into()),
             (self.restarts, " --restart".into()),
+            (self.successors, " --successors".into()),
             (self.scatters, " --scatter".into()),
             (self.joining > 0, format!(" --joining {}", self.joining)),
+            (!self.front_end_pause.is_zero(), format!(" --pause {}", self.front_end_pause.as_millis())),
         ];
         let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.as_str()).collect();
         format!(

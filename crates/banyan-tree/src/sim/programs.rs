@@ -121,6 +121,10 @@ impl World<'_, '_> {
         while let Some(received) = self.nodes[at].node.take_packet(stream) {
             // What the node said of it comes first: packets before it may be missing.
             self.act(at)?;
+            if !self.is_current(at) {
+                // Another process is this member.
+                continue;
+            }
             let Ok((_, body)) = &received.record else {
                 self.model.failed_packet(stream, rank)?;
                 continue;

@@ -95,6 +95,8 @@ pub(super) struct World<'p, 't> {
     /// Members that join later.
     joining: Vec<usize>,
     pub(super) died: RankSet,
+    /// How many processes have been each member after its first.
+    pub(super) lives: BTreeMap<u32, u32>,
     /// What processes had counted that were started again.
     pub(super) past: Vec<NodeCounters>,
     pub(super) last_fault: Time,
@@ -133,6 +135,7 @@ impl<'p, 't> World<'p, 't> {
             holders: BTreeSet::new(),
             joining: Vec::new(),
             died: RankSet::new(),
+            lives: BTreeMap::new(),
             past: Vec::new(),
             last_fault: Time(0),
             outcome,
@@ -300,6 +303,10 @@ impl<'p, 't> World<'p, 't> {
                 self.restart(node);
                 Ok(())
             }
+            Happening::Succeed(node) => {
+                self.succeed(node);
+                Ok(())
+            }
         }
     }
 
@@ -338,10 +345,11 @@ impl<'p, 't> World<'p, 't> {
             Report::Lost(members) => {
                 self.outcome.lost += members.len();
                 self.model.lost(&members);
+                self.invite_successors(&members);
             }
             Report::Moved { .. } => self.outcome.moves += 1,
             Report::Skipped { stream, packets } => {
-                if let Some(rank) = self.nodes[node].rank {
+                if let Some(rank) = self.nodes[node].rank.filter(|_| self.is_current(node)) {
                     self.model.skipped(stream, rank, packets)?;
                 }
             }
@@ -353,6 +361,8 @@ impl<'p, 't> World<'p, 't> {
             }
             Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
             Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
+            // Its program ends.
+            Report::Succeeded => self.leave(node),
             Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
         }
         Ok(())

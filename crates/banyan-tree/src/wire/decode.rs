@@ -9,7 +9,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, NodeId, StreamId, Wave};
-use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter};
+use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter, Succession};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
 
@@ -20,9 +20,10 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
-    GONE, HURRY, LARGEST_NUMBER, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
-    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
+    FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED,
+    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME,
+    WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -91,6 +92,10 @@ impl Decoder {
             WELCOME => Message::Welcome(reader.ancestry()?.into()),
             REFUSE => Message::Refuse(reader.candidates()?),
             ANCESTRY => Message::Ancestry(reader.ancestry()?.into()),
+            SUCCEEDED => {
+                let (member, life) = (NodeId(frame.stream), frame.sequence);
+                Message::Succeeded(Arc::new(Succession { member, life, free: reader.free_waves()? }))
+            }
             PLACED => {
                 let count = reader.u32("how many places there are")?;
                 let is_new = frame.flags & NEW != 0;
@@ -108,9 +113,15 @@ impl Decoder {
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
+            BEGIN => Message::Begin { stream, next: Wave(numbered(frame, &mut reader)?) },
             RECORD | SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
+            }
+            LISTED => {
+                let options = reader.stream_options()?;
+                let members = self.set(frame, &reader)?;
+                Message::Listed(Arc::new(Opening { stream, members, options }))
             }
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
             RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },

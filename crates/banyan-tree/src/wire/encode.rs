@@ -14,10 +14,10 @@ use crate::run::{Bodies, Run};
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES, COUNT,
-    COUNTED, FAILED, FRESH, GONE, HURRY, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
-    REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
-    addresses, opening, pieces, structure,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES,
+    COUNT, COUNTED, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED,
+    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN,
+    URGENT, WELCOME, WITHDRAW, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -58,6 +58,10 @@ impl Encoder {
             Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
             Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
             Message::Ancestry(ancestry) => self.push(frame(ANCESTRY, 0, 0), structure::ancestry(ancestry), out),
+            Message::Succeeded(succession) => {
+                let frame = frame(SUCCEEDED, succession.member.0, succession.life);
+                self.push(frame, structure::free_waves(&succession.free), out);
+            }
             Message::Placed { places, resumes, is_new } => {
                 let payload = structure::places_and_resumes(places.len(), &[places], resumes);
                 let flags = if *is_new { NEW } else { 0 };
@@ -74,6 +78,13 @@ impl Encoder {
             Message::Again(stream) => out.push(frame(AGAIN, stream.0, 0)),
             Message::Hurry(stream) => out.push(frame(HURRY, stream.0, 0)),
             Message::Acknowledge { stream, until } => out.push(numbered(ACKNOWLEDGE, *stream, until.0)),
+            Message::Begin { stream, next } => out.push(numbered(BEGIN, *stream, next.0)),
+            Message::Listed(opening) => {
+                let set = self.set(&opening.members, out);
+                let mut payload = Vec::new();
+                opening::push(&mut payload, &opening.options);
+                self.push(frame(LISTED, opening.stream.0, set), payload, out);
+            }
             Message::Packet { stream, sequence, packet } => self.packet(*stream, *sequence, packet, out),
             Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),

@@ -4,9 +4,9 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED, FRESH,
-    GONE, HURRY, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN,
-    SCATTER, SIZES, SKIPPED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
+    FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE,
+    RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -31,6 +31,7 @@ impl Layout {
             WELCOME => Layout::new("a welcome"),
             REFUSE => Layout::new("a refusal"),
             ANCESTRY => Layout::new("an ancestry"),
+            SUCCEEDED => Layout::numbered("a succession"),
             PLACED => Layout { flags: NEW, ..Layout::new("a report of places") },
             GONE => Layout { stream: true, sequence: true, flags: CERTAIN, ..Layout::new("a report of a loss") },
             RUN => Layout {
@@ -44,10 +45,12 @@ impl Layout {
             AGAIN => Layout::about_stream("a request to send again"),
             HURRY => Layout::about_stream("a request to hurry"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
+            BEGIN => Layout::numbered("a beginning"),
             RECORD => Layout { format: true, flags: PARTIAL | APART, ..Layout::numbered("a record") },
             SCATTER => Layout { format: true, flags: PARTIAL | SIZES | APART, ..Layout::numbered("records for each") },
             FAILED => Layout::numbered("a failed record"),
             OPEN => Layout::numbered("the opening of a stream"),
+            LISTED => Layout::numbered("a stream of a list"),
             CLOSE => Layout::numbered("the end of a stream"),
             OVER => Layout::numbered("the end of the network"),
             COUNT => Layout { sequence: true, ..Layout::new("a question for figures") },

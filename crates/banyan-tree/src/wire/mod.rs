@@ -16,14 +16,16 @@
 //! | [`WELCOME`], [`ANCESTRY`] | | | | for each ancestor: itself, how many children (32 bits), the children |
 //! | [`REFUSE`] | | | | candidates |
 //! | [`PLACED`] | | | [`NEW`] | how many places (32 bits), the places, then resumes |
+//! | [`SUCCEEDED`] | the member | its life | | for each stream: its number (32 bits), the first free wave (64 bits) |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
-//! | [`PARTICIPATE`], [`ACKNOWLEDGE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`PARTICIPATE`], [`ACKNOWLEDGE`], [`BEGIN`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
 //! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
 //! | [`FAILED`] | stream | tag | | number of the packet (64 bits), why there is no record |
 //! | [`SCATTER`], with a format | stream | number of the member set | [`PARTIAL`], [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
 //! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), the synchronisation, then filters |
+//! | [`LISTED`] | the stream | number of the member set | | the synchronisation, then filters |
 //! | [`COUNT`] | | the question | | |
 //! | [`COUNTED`] | the node | the question | | its figures (64 bits each) |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
@@ -106,6 +108,9 @@ const COUNT: Kind = Kind::data(56);
 const COUNTED: Kind = Kind::data(57);
 /// Packet: there is no record.
 const FAILED: Kind = Kind::data(58);
+const SUCCEEDED: Kind = Kind::data(59);
+const BEGIN: Kind = Kind::data(60);
+const LISTED: Kind = Kind::data(61);
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;

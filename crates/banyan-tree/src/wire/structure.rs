@@ -1,7 +1,7 @@
 //! The structures within messages as bytes: places, resumes, candidates, ancestries. The table of the module has their
 //! layout.
 
-use crate::ids::{Epoch, Level, NodeId, StreamId};
+use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Candidate, Place, Resume};
 
 use super::error::WireError;
@@ -9,6 +9,7 @@ use super::reader::Reader;
 
 const PLACE_BYTES: usize = 20;
 const RESUME_BYTES: usize = 20;
+const FREE_BYTES: usize = 12;
 const CANDIDATE_BYTES: usize = 6;
 /// An ancestor without its children.
 const ANCESTOR_BYTES: usize = CANDIDATE_BYTES + 4;
@@ -44,6 +45,16 @@ pub(super) fn push_resumes(bytes: &mut Vec<u8>, resumes: &[Resume]) {
 pub(super) fn resumes(resumes: &[Resume]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(resumes.len() * RESUME_BYTES);
     push_resumes(&mut bytes, resumes);
+    bytes
+}
+
+/// Streams of a member that has taken another's place.
+pub(super) fn free_waves(free: &[(StreamId, Wave)]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(free.len() * FREE_BYTES);
+    for (stream, wave) in free {
+        bytes.extend_from_slice(&stream.0.to_le_bytes());
+        bytes.extend_from_slice(&wave.0.to_le_bytes());
+    }
     bytes
 }
 
@@ -103,6 +114,15 @@ impl Reader<'_> {
             resumes.push(Resume { stream, next, received });
         }
         Ok(resumes)
+    }
+
+    /// The streams of a succession at the end of a message.
+    pub(super) fn free_waves(&mut self) -> Result<Vec<(StreamId, Wave)>, WireError> {
+        let mut free = Vec::with_capacity(self.left() / FREE_BYTES);
+        while self.left() > 0 {
+            free.push((StreamId(self.u32("a stream")?), Wave(self.number("a wave")?)));
+        }
+        Ok(free)
     }
 
     fn candidate(&mut self) -> Result<Candidate, WireError> {

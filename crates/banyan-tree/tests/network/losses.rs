@@ -4,13 +4,13 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_boot::RankSet;
+use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
-use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, order, this_program};
+use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
 
 /// Beyond patience and grace: what a busy machine may need.
 const SPARE: Duration = Duration::from_secs(30);
@@ -192,6 +192,39 @@ pub(crate) fn a_member_that_is_started_again_has_its_old_rank() {
     }
     finish(network, stream);
     assert!(successors.pop().unwrap().wait().unwrap().success());
+}
+
+pub(crate) fn a_member_that_comes_back_when_another_has_its_place_is_sent_away() {
+    let mut options = options("2x1");
+    options.node.adrift = Duration::from_secs(1);
+    let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let mut number = 0;
+    let mut waves = |members: u64| {
+        order(&stream, number, 20, 0);
+        for at in number..number + 20 {
+            assert_eq!(expect_wave(&stream, at).members().len(), members, "wave {at}");
+        }
+        number += 20;
+    };
+    waves(2);
+    let first = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
+    let stopped = [first, parent(first).unwrap()];
+    stopped.iter().for_each(|pid| kill_process(*pid, Signal::STOP).unwrap());
+    let lost = event(&network, |report| if let Report::Lost(lost) = report { Some(lost) } else { None });
+    waves(1);
+    let (variable, invitation) = network.invitation(lost.first().unwrap()).unwrap().to_env();
+    let mut second = Command::new(this_program()).args(["member", "serve"]).env(variable, invitation).spawn().unwrap();
+    let joined = event(&network, |report| if let Report::Joined(joined) = report { Some(joined) } else { None });
+    assert_eq!(joined, lost);
+    waves(2);
+    stopped.iter().for_each(|pid| kill_process(*pid, Signal::CONT).unwrap());
+    let background = network.background().unwrap();
+    wait_until("the first process ends", Instant::now() + SPARE, || (!others().contains(&first)).then_some(()));
+    drop(background);
+    waves(2);
+    finish(network, stream);
+    assert!(second.wait().unwrap().success());
 }
 
 /// Waits for a report that says something of members.

@@ -62,6 +62,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_member_is_missing_in_later_waves,
     losses::a_background_thread_goes_on_while_the_front_end_computes,
     losses::a_member_that_is_started_again_has_its_old_rank,
+    losses::a_member_that_comes_back_when_another_has_its_place_is_sent_away,
     losses::a_scatter_reaches_those_who_are_left,
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,

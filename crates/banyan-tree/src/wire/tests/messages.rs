@@ -11,7 +11,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter};
+use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::stream_options::{Filtering, StreamOptions, Where};
@@ -41,11 +41,14 @@ fn about_tree() -> impl Strategy<Value = Message> {
         (any::<u32>(), any::<u32>(), any::<bool>(), resumes()).prop_map(|(node, epoch, is_certain, resumes)| {
             Message::Gone(Gone { node: NodeId(node), epoch: Epoch(epoch), is_certain, resumes })
         }),
+        (any::<u32>(), any::<u32>(), vec((any::<u32>().prop_map(StreamId), number().prop_map(Wave)), 0..4)).prop_map(
+            |(member, life, free)| Message::Succeeded(Arc::new(Succession { member: NodeId(member), life, free }))
+        ),
     ]
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..11).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..12).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -54,6 +57,7 @@ fn about_stream() -> impl Strategy<Value = Message> {
         5 => Message::Received { stream, until: number },
         6 => Message::Resend { stream, from: number },
         7 => Message::Taken { stream, bytes: number },
+        10 => Message::Begin { stream, next: Wave(number) },
         8 => Message::Count(stream.0),
         9 => {
             let numbers = std::array::from_fn(|at| number.wrapping_mul(at as u64));
@@ -80,11 +84,15 @@ fn any_packet() -> impl Strategy<Value = Message> {
             Packet::Open(Arc::new(Opening { stream: StreamId(stream), members, options }))
         }),
     ];
-    (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
+    let listed = (any::<u32>(), any_set(), stream_options()).prop_map(|(stream, members, options)| {
+        Message::Listed(Arc::new(Opening { stream: StreamId(stream), members, options }))
+    });
+    let packet = (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
         stream: StreamId(stream),
         sequence,
         packet,
-    })
+    });
+    prop_oneof![9 => packet, 1 => listed]
 }
 
 fn records() -> impl Strategy<Value = Bodies> {

@@ -1,0 +1,284 @@
+//! Nodes that are brought together by hand, for what is hard to meet by chance: answers that never come, and parents that
+//! die between two messages.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use banyan_boot::RankSet;
+use banyan_ndr::FormatId;
+use banyan_tree::reduce::Place;
+use banyan_tree::{
+    Action, Ancestor, Ancestry, Bodies, Candidate, Level, LinkFigures, LinkId, Message, Node, NodeId, NodeOptions, Run,
+    StreamId, StreamOptions, Time, Transformation, TransformationError, Transformations,
+};
+use bytes::Bytes;
+
+/// The only transformation: the first part, as it is.
+struct FirstOf;
+
+impl Transformations for FirstOf {
+    fn make(&self, _: &str) -> Result<Box<dyn Transformation>, TransformationError> {
+        Ok(Box::new(FirstOf))
+    }
+}
+
+impl Transformation for FirstOf {
+    fn combine(&mut self, parts: &[Run], _: Place) -> Result<Bodies, TransformationError> {
+        Ok(parts[0].bodies.clone())
+    }
+}
+
+/// The front-end is 0, agents are 1 and 2, members come behind them. All links are in order and take no time.
+struct Tree {
+    nodes: Vec<Node>,
+    ends: BTreeMap<(usize, LinkId), (usize, LinkId)>,
+    under_way: VecDeque<(usize, usize, LinkId, Message)>,
+    /// From whom to whom nothing comes.
+    cut: BTreeSet<(usize, usize)>,
+    now: Time,
+    options: NodeOptions,
+}
+
+const AGENTS: [usize; 2] = [1, 2];
+
+impl Tree {
+    fn new() -> Tree {
+        Tree::with(NodeOptions::default())
+    }
+
+    fn with(options: NodeOptions) -> Tree {
+        let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
+        let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
+        let mut tree = Tree { nodes: vec![front_end], ends, under_way, cut, now: Time(0), options };
+        for agent in AGENTS {
+            tree.add(None, Level(1), &[0]);
+            assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
+        }
+        tree
+    }
+
+    /// Another node, that asks these one after the other.
+    fn add(&mut self, rank: Option<u32>, level: Level, above: &[usize]) -> usize {
+        let id = self.nodes.len();
+        let ancestors = above.iter().map(|node| {
+            let level = Level(u16::from(*node > 0));
+            Ancestor { itself: Candidate { node: NodeId(*node as u32), level }, children: Vec::new() }
+        });
+        let ancestry: Ancestry = ancestors.collect();
+        let options = self.options.clone();
+        self.nodes.push(Node::below(NodeId(id as u32), rank, level, ancestry, options, Arc::new(FirstOf)));
+        self.pass(Duration::ZERO);
+        id
+    }
+
+    fn member(&mut self, rank: u32, above: &[usize]) -> usize {
+        self.add(Some(rank), Level(2), above)
+    }
+
+    /// Time passes.
+    fn pass(&mut self, time: Duration) {
+        self.now = self.now.after(time);
+        self.nodes.iter_mut().for_each(|node| node.wake(self.now));
+        self.settle();
+    }
+
+    /// Lets everything arrive.
+    fn settle(&mut self) {
+        loop {
+            for at in 0..self.nodes.len() {
+                while let Some(action) = self.nodes[at].action() {
+                    self.act(at, action);
+                }
+            }
+            let Some((from, to, link, message)) = self.under_way.pop_front() else { return };
+            if self.ends.contains_key(&(to, link)) && !self.cut.contains(&(from, to)) {
+                self.nodes[to].message(link, message, self.now);
+            }
+        }
+    }
+
+    fn act(&mut self, at: usize, action: Action) {
+        match action {
+            Action::Dial { link, to } => {
+                let to = to.0 as usize;
+                let name = self.nodes[to].accepted();
+                self.ends.insert((at, link), (to, name));
+                self.ends.insert((to, name), (at, link));
+                self.nodes[at].linked(link);
+            }
+            Action::Send { link, message } => {
+                if let Some((to, name)) = self.ends.get(&(at, link)) {
+                    self.under_way.push_back((at, *to, *name, message));
+                }
+            }
+            Action::Close(link) => self.close(at, link),
+            Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
+            Action::Report(_) => {}
+        }
+    }
+
+    fn close(&mut self, at: usize, link: LinkId) {
+        if let Some((to, name)) = self.ends.remove(&(at, link)) {
+            self.ends.remove(&(to, name));
+            self.nodes[to].closed(name, self.now);
+        }
+    }
+
+    /// An agent ends; nobody gets there again.
+    fn kill(&mut self, node: usize) {
+        let links: Vec<LinkId> = self.ends.keys().filter(|(at, _)| *at == node).map(|(_, link)| *link).collect();
+        (0..self.nodes.len()).for_each(|other| _ = self.cut.insert((node, other)));
+        links.into_iter().for_each(|link| self.close(node, link));
+        self.settle();
+    }
+
+    fn open(&mut self, members: std::ops::RangeInclusive<u32>) -> StreamId {
+        let members: RankSet = members.collect();
+        let stream = self.nodes[0].open(Arc::new(members), StreamOptions::default()).unwrap();
+        self.settle();
+        stream
+    }
+
+    fn send(&mut self, stream: StreamId, number: u8) {
+        self.nodes[0].multicast(stream, 0, FORMAT, Bytes::copy_from_slice(&[number])).unwrap();
+        self.settle();
+    }
+
+    /// What a member has got.
+    fn take(&mut self, member: usize, stream: StreamId) -> Vec<u8> {
+        std::iter::from_fn(|| self.nodes[member].take_packet(stream)).map(|got| got.record.unwrap().1[0]).collect()
+    }
+
+    fn contribute(&mut self, member: usize, stream: StreamId) {
+        let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
+        self.nodes[member].contribute(stream, body).unwrap();
+        self.settle();
+    }
+
+    /// The members of the next wave that the front-end has.
+    fn wave(&mut self, stream: StreamId) -> Option<RankSet> {
+        self.nodes[0].take_waves(stream).map(|delivery| (*delivery.members).clone())
+    }
+}
+
+const FORMAT: FormatId = FormatId::from_bytes([1; 16]);
+
+fn ranks(ranks: impl IntoIterator<Item = u32>) -> RankSet {
+    ranks.into_iter().collect()
+}
+
+#[test]
+fn a_newcomer_whose_parent_dies_before_its_first_packet_gets_none_that_was_sent_before_it_came() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[2]);
+    let stream = tree.open(0..=1);
+    for number in 0..3 {
+        tree.send(stream, number);
+    }
+    assert_eq!(tree.take(steady, stream), [0, 1, 2]);
+    let newcomer = tree.member(1, &[1, 2]);
+    tree.kill(1);
+    tree.pass(Duration::from_millis(50));
+    assert!(tree.nodes[newcomer].parent().is_some_and(|parent| parent != NodeId(1)));
+    assert!(tree.take(newcomer, stream).is_empty());
+    tree.send(stream, 3);
+    assert_eq!(tree.take(newcomer, stream), [3]);
+}
+
+#[test]
+fn a_wave_in_progress_does_not_wait_for_a_newcomer() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[1]);
+    let stream = tree.open(0..=1);
+    tree.send(stream, 0);
+    let newcomer = tree.member(1, &[1]);
+    tree.contribute(steady, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0])));
+    tree.send(stream, 1);
+    assert_eq!(tree.take(newcomer, stream), [1]);
+    tree.contribute(newcomer, stream);
+    assert_eq!(tree.wave(stream), None);
+    tree.contribute(steady, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
+}
+
+#[test]
+fn newcomers_do_not_let_others_get_further_ahead_of_a_front_end_that_takes_nothing() {
+    let mut options = NodeOptions::default();
+    options.window_waves = 4;
+    let mut tree = Tree::with(options);
+    let steady = tree.member(0, &[1]);
+    let stream = tree.open(0..=5);
+    let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
+    let mut accepted = 0;
+    for newcomer in 1..=5 {
+        while tree.nodes[steady].contribute(stream, body.clone()).is_ok() {
+            accepted += 1;
+            tree.settle();
+        }
+        tree.member(newcomer, &[1]);
+    }
+    assert_eq!(accepted, 4);
+    // What newcomers are sent they answer in a wave that is not over.
+    tree.send(stream, 0);
+    assert_eq!(std::iter::from_fn(|| tree.wave(stream)).count(), 4);
+    tree.settle();
+    for member in steady..=steady + 5 {
+        tree.contribute(member, stream);
+    }
+    assert_eq!(tree.wave(stream), Some(ranks(0..=5)));
+}
+
+#[test]
+fn streams_that_were_closed_leave_nothing_behind_and_nobody_keeps_them() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[2]);
+    let away = tree.member(1, &[1]);
+    let kept = tree.open(0..=2);
+    let closed = tree.open(0..=2);
+    tree.cut.extend([(0, 1), (2, 1)]);
+    tree.kill(1);
+    tree.nodes[0].close(closed);
+    for _ in 0..100 {
+        let stream = tree.open(0..=2);
+        tree.nodes[0].close(stream);
+        tree.settle();
+    }
+    let last = tree.open(0..=2);
+    assert_eq!(tree.nodes[0].counters().log_bytes, 0, "all who are there have heard of them");
+    tree.pass(Duration::from_millis(50));
+    let newcomer = tree.member(2, &[2]);
+    for member in [steady, away, newcomer] {
+        let open: Vec<StreamId> = tree.nodes[member].streams().map(|opening| opening.stream).collect();
+        assert_eq!((member, open), (member, vec![kept, last]));
+    }
+    tree.send(last, 7);
+    assert_eq!([steady, away, newcomer].map(|member| tree.take(member, last)), [vec![7], vec![7], vec![7]]);
+}
+
+#[test]
+fn a_newcomer_that_was_never_answered_is_not_waited_for_in_what_it_was_not_sent() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[2]);
+    let stream = tree.open(0..=1);
+    tree.send(stream, 0);
+    tree.contribute(steady, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0])));
+    // The first agent takes it in and tells the front-end, and its answer does not come.
+    tree.cut.insert((1, 3 + 1));
+    let newcomer = tree.member(1, &[1, 2]);
+    assert_eq!((tree.nodes[0].members(), tree.nodes[newcomer].parent()), (ranks([0, 1]), None));
+    tree.send(stream, 1);
+    tree.pass(Duration::from_secs(2));
+    assert_eq!(tree.nodes[newcomer].parent(), Some(NodeId(2)));
+    assert!(tree.take(newcomer, stream).is_empty());
+    tree.contribute(steady, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0])), "it has not heard of that wave");
+    tree.send(stream, 2);
+    assert_eq!(tree.take(newcomer, stream), [2]);
+    tree.contribute(steady, stream);
+    assert_eq!(tree.wave(stream), None, "it is waited for from now on");
+    tree.contribute(newcomer, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
+}
