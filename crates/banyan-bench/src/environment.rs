@@ -1,7 +1,6 @@
 //! Where a measurement was made, recorded beside its figures.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -27,10 +26,12 @@ pub struct Environment {
     pub version: String,
     /// `release`, or `debug`, whose figures say little.
     pub build: String,
-    /// What is checked out where the program was built, with `+` behind it if files differ from that; for a program that
-    /// is elsewhere, what `BANYAN_COMMIT` was when it was built, if anything.
+    /// What `BANYAN_COMMIT` was when the program was built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// What [`checked_out`] said; only studies ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_out: Option<String>,
 }
 
 impl Environment {
@@ -46,7 +47,8 @@ impl Environment {
             load_after: 0.0,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
-            commit: commit(),
+            commit: option_env!("BANYAN_COMMIT").map(str::to_owned),
+            checked_out: None,
         }
     }
 
@@ -57,8 +59,22 @@ impl Environment {
 
     /// The same machine and the same build, under whatever load.
     pub fn is_same_place(&self, other: &Environment) -> bool {
-        let still = |at: &Environment| Environment { load_before: 0.0, load_after: 0.0, ..at.clone() };
-        still(self) == still(other)
+        self.facts() == other.facts()
+    }
+
+    /// Everything but the load, by name.
+    pub fn facts(&self) -> [(&'static str, String); 8] {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
+        [
+            ("host", self.host.clone()),
+            ("processor", self.cpu.clone()),
+            ("cores", self.cores.to_string()),
+            ("system", format!("Linux {}, {}", self.kernel, self.arch)),
+            ("version", self.version.clone()),
+            ("build", self.build.clone()),
+            ("commit", known(&self.commit)),
+            ("checked out", known(&self.checked_out)),
+        ]
     }
 }
 
@@ -86,18 +102,15 @@ fn cpu_model() -> String {
     model.map_or_else(|| "unknown processor".into(), |(_, model)| model.trim().to_owned())
 }
 
-/// Only a program in a working tree of ours is asked for: one that was copied into somebody else's has nothing of it.
-fn commit() -> Option<String> {
+/// The commit that is checked out now in the working tree that this program lies in, with `+` behind it if files differ.
+/// The program may have been built from another. One that was copied into somebody else's tree has nothing of it.
+pub fn checked_out() -> Option<String> {
     let program = std::env::current_exe().ok()?;
-    let tree = program.ancestors().find(|directory| directory.join("crates/banyan-bench/Cargo.toml").is_file());
-    let built_with = option_env!("BANYAN_COMMIT").map(str::to_owned);
-    tree.and_then(checked_out).or(built_with)
-}
-
-fn checked_out(tree: &Path) -> Option<String> {
+    let tree = program.ancestors().find(|directory| directory.join("crates/banyan-bench/Cargo.toml").is_file())?;
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
-        git.arg("-C").arg(tree).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+        // Without locks: somebody may be committing just now.
+        git.arg("--no-optional-locks").arg("-C").arg(tree).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
         let output = git.output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };

@@ -24,6 +24,6 @@ mod stopwatch;
 pub mod study;
 pub mod tree;
 
-pub use environment::Environment;
+pub use environment::{Environment, checked_out};
 pub use rows::{Row, memcpy_of, nanoseconds, table, to_json};
 pub use stopwatch::{Contestant, Effort, Timing, compare};

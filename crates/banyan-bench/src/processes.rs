@@ -6,8 +6,9 @@ use std::fs;
 /// Kibibytes in a megabyte, as the kernel counts.
 pub(crate) const KIB_IN_MB: f64 = 1024.0;
 
-/// The processes below this one. What was left by processes that have ended belongs to the first process by now: with
-/// `orphans` all of its children count too, and the caller chooses by the program they run.
+/// The processes below this one. What was left by processes that have ended belongs by now to the first process, or to a
+/// process above this one that takes in orphans: with `orphans` all children of those count too, and the caller chooses by
+/// the program they run.
 pub(crate) fn descendants(orphans: bool) -> Vec<u32> {
     let ids: Vec<u32> = fs::read_dir("/proc")
         .into_iter()
@@ -16,6 +17,7 @@ pub(crate) fn descendants(orphans: bool) -> Vec<u32> {
         .collect();
     let parents: HashMap<u32, u32> = ids.iter().filter_map(|id| Some((*id, parent(*id)?))).collect();
     let own = std::process::id();
+    let above: Vec<u32> = std::iter::successors(parents.get(&own), |id| parents.get(id)).copied().chain([1]).collect();
     let is_below = |id: &u32| {
         let mut at = *id;
         while let Some(parent) = parents.get(&at) {
@@ -24,7 +26,7 @@ pub(crate) fn descendants(orphans: bool) -> Vec<u32> {
             }
             at = *parent;
         }
-        orphans && parents.get(id) == Some(&1)
+        orphans && *id != own && parents.get(id).is_some_and(|parent| above.contains(parent))
     };
     ids.into_iter().filter(is_below).collect()
 }

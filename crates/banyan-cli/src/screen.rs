@@ -20,6 +20,12 @@ pub(super) fn harmless(line: &[u8]) -> String {
     shown
 }
 
+/// A text of several lines, each of them harmless.
+pub(super) fn harmless_text(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| harmless(line.as_bytes())).collect();
+    lines.join("\n")
+}
+
 /// Marks that change the direction of what follows them, and so what seems to stand where.
 fn turns_the_text(letter: char) -> bool {
     matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

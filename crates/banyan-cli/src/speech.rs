@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
-use crate::screen::harmless;
+use crate::screen::harmless_text;
 
 /// Under which options of every verb stand in its help.
 const HEADING: &str = "Options of every verb";
@@ -102,9 +102,7 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
         Weight::Error => true,
     };
     // Some of it is what hosts said. And nobody may be there to read it, which is no reason to end.
-    let message = message.to_string();
-    let lines: Vec<String> = message.split('\n').map(|line| harmless(line.as_bytes())).collect();
-    let message = lines.join("\n");
+    let message = harmless_text(&message.to_string());
     if shown {
         let _ = writeln!(std::io::stderr(), "banyan: {message}");
     }

@@ -1,21 +1,36 @@
 //! Two studies, value by value: what has become faster, what slower, and where no difference is shown.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use serde::Serialize;
+
+use crate::Environment;
 
 use super::{Interval, Key, Results, Summary, amount, quotient, summarize};
 
 /// Two studies side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// What was not the same where they were measured.
+    pub differences: Vec<Difference>,
     /// What both have.
     pub values: Vec<Line>,
     /// What only the old one has.
     pub only_old: Vec<Key>,
     /// What only the new one has.
     pub only_new: Vec<Key>,
+}
+
+/// A fact about the machines or the builds that is not the same in both.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Its name.
+    pub fact: &'static str,
+    /// In the old study; several with commas.
+    pub old: String,
+    /// In the new one.
+    pub new: String,
 }
 
 /// One value of both.
@@ -62,13 +77,16 @@ pub enum Verdict {
     NoDifference,
     /// No interval of 95 % can be had from so few runs.
     TooFew,
+    /// Some value is zero or less, which has no quotient.
+    NotPositive,
 }
 
 impl Verdict {
     fn of(key: &Key, interval: Option<&Interval>) -> Verdict {
-        let Some(interval) = interval.filter(|interval| interval.is_sure()) else { return Verdict::TooFew };
+        let Some(interval) = interval else { return Verdict::NotPositive };
         let (grown, shrunk) = (interval.low > 1.0, interval.high < 1.0);
         match (key.is_rate(), key.is_time()) {
+            _ if !interval.is_sure() => Verdict::TooFew,
             _ if !grown && !shrunk => Verdict::NoDifference,
             (true, _) if grown => Verdict::Faster,
             (true, _) => Verdict::Slower,
@@ -89,12 +107,14 @@ impl fmt::Display for Verdict {
             Verdict::Larger => "larger",
             Verdict::NoDifference => "no difference shown",
             Verdict::TooFew => "too few runs",
+            Verdict::NotPositive => "not positive",
         })
     }
 }
 
 /// Compares what both studies have measured.
 pub fn compare(old: &Results, new: &Results) -> Comparison {
+    let differences = differences(&old.environments, &new.environments);
     let (old, new) = (summarize(&old.figures), summarize(&new.figures));
     let of = |summaries: &[Summary]| -> HashMap<Key, usize> {
         summaries.iter().enumerate().map(|(place, summary)| (summary.key.clone(), place)).collect()
@@ -108,7 +128,29 @@ pub fn compare(old: &Results, new: &Results) -> Comparison {
             .map(|summary| summary.key.clone())
             .collect()
     };
-    Comparison { values: both.collect(), only_old: missing(&old, &in_new), only_new: missing(&new, &in_old) }
+    let (only_old, only_new) = (missing(&old, &in_new), missing(&new, &in_old));
+    Comparison { differences, values: both.collect(), only_old, only_new }
+}
+
+fn differences(old: &[Environment], new: &[Environment]) -> Vec<Difference> {
+    let facts = |environments: &[Environment]| {
+        let mut facts: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
+        for (name, value) in environments.iter().flat_map(Environment::facts) {
+            facts.entry(name).or_default().insert(value);
+        }
+        facts
+    };
+    let (mut old, mut new) = (facts(old), facts(new));
+    let names: BTreeSet<&'static str> = old.keys().chain(new.keys()).copied().collect();
+    let told = |values: BTreeSet<String>| match values.is_empty() {
+        true => "not known".to_owned(),
+        false => values.into_iter().collect::<Vec<_>>().join(", "),
+    };
+    let of = |fact| {
+        let (old, new) = (old.remove(fact).unwrap_or_default(), new.remove(fact).unwrap_or_default());
+        (old != new).then(|| Difference { fact, old: told(old), new: told(new) })
+    };
+    names.into_iter().filter_map(of).collect()
 }
 
 fn line(old: &Summary, new: &Summary) -> Line {
@@ -124,12 +166,16 @@ impl Comparison {
         self.values.iter().filter(|line| line.verdict == verdict).count()
     }
 
-    /// A table for people, with what exists on one side only below it.
+    /// A table for people, with what was not the same above it, and what exists on one side only below it.
     pub fn table(&self) -> String {
         let keys: Vec<String> = self.values.iter().map(|line| line.key.to_string()).collect();
         let width = keys.iter().map(|key| key.chars().count()).max().unwrap_or(0).max("value".len());
         let head = ("value", "old", "new", "unit", "ratio", "95 % interval");
-        let mut out = format!(
+        let mut out = String::new();
+        for Difference { fact, old, new } in &self.differences {
+            out += &format!("not the same {fact}: {old} (old), {new} (new)\n");
+        }
+        out += &format!(
             "{:<width$}  {:>10}  {:>10}  {:<8}{:>7}  {:<17}  verdict\n",
             head.0, head.1, head.2, head.3, head.4, head.5
         );
@@ -159,6 +205,7 @@ impl Comparison {
             Verdict::Larger,
             Verdict::NoDifference,
             Verdict::TooFew,
+            Verdict::NotPositive,
         ];
         let counts = all.map(|verdict| (verdict, self.count(verdict)));
         let counts: Vec<String> = counts
@@ -167,10 +214,11 @@ impl Comparison {
             .map(|(verdict, count)| format!("{count} {verdict}"))
             .collect();
         let told = if counts.is_empty() { "nothing to compare".to_owned() } else { counts.join(", ") };
-        let by_chance = if self.values.len() < 20 {
-            String::new()
-        } else {
-            format!("; of so many, about {:.0} would differ by chance", self.values.len() as f64 * 0.05)
+        // Only what has an interval can differ by chance.
+        let sure = self.values.len() - self.count(Verdict::TooFew) - self.count(Verdict::NotPositive);
+        let by_chance = match sure {
+            0..20 => String::new(),
+            sure => format!("; of {sure} that could, about {:.0} would differ by chance", sure as f64 * 0.05),
         };
         let values = if self.values.len() == 1 { "value" } else { "values" };
         format!("{} {values}: {told}{by_chance}\n", self.values.len())
@@ -199,7 +247,7 @@ pub(super) mod tests {
     }
 
     fn results(system: &str, unit: &str, values: &[f64]) -> Results {
-        Results { study: "s".into(), runs: 1, failed: Vec::new(), figures: figures(system, unit, values) }
+        Results { study: "s".into(), runs: 1, figures: figures(system, unit, values), ..Results::default() }
     }
 
     const LOW: [f64; 5] = [10.0, 10.2, 9.9, 10.1, 10.3];
@@ -223,7 +271,38 @@ pub(super) mod tests {
     fn the_same_or_too_few_is_no_difference() {
         assert_eq!(verdict("ms", &LOW, &LOW), Verdict::NoDifference);
         assert_eq!(verdict("ms", &LOW[..3], &HIGH[..3]), Verdict::TooFew);
-        assert_eq!(verdict("ms", &[0.0; 5], &HIGH), Verdict::TooFew);
+        assert_eq!(verdict("ms", &[0.0, 1.0, 1.0, 1.0, 1.0], &HIGH), Verdict::NotPositive);
+    }
+
+    #[test]
+    fn only_values_with_an_interval_could_differ_by_chance() {
+        let many = |count: usize, values: &[f64]| {
+            let figures = (0..count).flat_map(|at| figures(&format!("s{at}"), "ms", values)).collect();
+            Results { figures, ..Results::default() }
+        };
+        let told = |values: &[f64]| compare(&many(40, values), &many(40, values)).table();
+        assert!(
+            told(&LOW)
+                .ends_with("40 values: 40 no difference shown; of 40 that could, about 2 would differ by chance\n")
+        );
+        assert!(told(&LOW[..3]).ends_with("40 values: 40 too few runs\n"));
+    }
+
+    #[test]
+    fn what_was_not_the_same_where_they_were_measured_is_told_first() {
+        let at = |host: &str, build: &str| {
+            let here = Environment { host: host.into(), build: build.into(), ..Environment::observe() };
+            Results { environments: vec![here], ..results("banyan", "ms", &LOW) }
+        };
+        let told = compare(&at("h1", "debug"), &at("h2", "release")).table();
+        assert!(
+            told.starts_with(
+                "not the same build: debug (old), release (new)\nnot the same host: h1 (old), h2 (new)\nvalue "
+            ),
+            "{told}"
+        );
+        assert_eq!(compare(&at("h1", "debug"), &at("h1", "debug")).differences, []);
+        assert_eq!(compare(&at("h1", "debug"), &results("banyan", "ms", &LOW)).differences[0].new, "not known");
     }
 
     #[test]

@@ -9,6 +9,9 @@ use banyan_ndr::typed::encode_body_into;
 use banyan_ndr::{EncodeError, Limits, Record};
 use serde::{Deserialize, Serialize};
 
+use super::{OutputError, Run};
+use crate::Environment;
+
 /// One measured value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -41,6 +44,9 @@ pub struct Results {
     pub runs: u32,
     /// Those of them that failed.
     pub failed: Vec<u32>,
+    /// The machines and builds, each once.
+    #[serde(default)]
+    pub environments: Vec<Environment>,
     /// The rows.
     pub figures: Vec<Figure>,
 }
@@ -98,6 +104,22 @@ pub(super) fn one_text(parameters: &BTreeMap<String, String>) -> String {
 }
 
 impl Results {
+    /// What came of these runs.
+    ///
+    /// # Errors
+    /// If one of them has an output that is not what benches print.
+    pub fn of(study: &str, runs: &[Run]) -> Result<Results, OutputError> {
+        let mut results = Results { study: study.to_owned(), runs: runs.len() as u32, ..Results::default() };
+        for run in runs {
+            results.figures.extend(run.figures(study)?);
+            results.failed.extend(run.error().map(|_| run.run));
+            if !results.environments.iter().any(|other| other.is_same_place(&run.environment)) {
+                results.environments.push(run.environment.clone());
+            }
+        }
+        Ok(results)
+    }
+
     /// One JSON object.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and texts have a JSON form")
@@ -142,7 +164,8 @@ mod tests {
     use super::*;
 
     fn results() -> Results {
-        Results { study: "a, b".into(), runs: 2, failed: vec![2], figures: figures("banyan", "µs", &[1.5, 2.5]) }
+        let figures = figures("banyan", "µs", &[1.5, 2.5]);
+        Results { study: "a, b".into(), runs: 2, failed: vec![2], figures, ..Results::default() }
     }
 
     #[test]

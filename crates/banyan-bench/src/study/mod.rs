@@ -15,7 +15,7 @@ mod run;
 mod statistics;
 mod summary;
 
-pub use compare::{Comparison, Line, Verdict, compare};
+pub use compare::{Comparison, Difference, Line, Verdict, compare};
 pub use figure::{Figure, Results, WriteResultsError};
 pub use report::{Study, report};
 pub use run::{Outcome, OutputError, Run, shell};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::figure::one_text;
 use super::picture::{draw, escape, label, varied};
-use super::run::shell;
+use super::run::{quoted, shell};
 use super::{CONFIDENCE, Interval, Results, Run, Summary, amount, summarize};
 
 /// What a report is about.
@@ -202,7 +202,7 @@ fn places(runs: &[Run]) -> String {
     }
     let mut out = String::from("<h2 id=\"machines\">Machines</h2>\n");
     if places.len() > 1 {
-        out += "<p class=\"bad\">The runs are not all of one machine and one build.</p>\n";
+        out += "<p class=\"bad\">The runs are not all of one machine, one build and one checkout.</p>\n";
     }
     for place in places {
         let at = &place[0].environment;
@@ -211,19 +211,13 @@ fn places(runs: &[Run]) -> String {
             let low = loads.clone().fold(f64::INFINITY, f64::min);
             format!("{low:.2} to {:.2}", loads.fold(low, f64::max))
         };
-        let rows = [
-            ("host", at.host.clone()),
-            ("processor", at.cpu.clone()),
-            ("cores", at.cores.to_string()),
-            ("system", format!("Linux {}, {}", at.kernel, at.arch)),
-            ("Banyan", format!("{}, {} build", at.version, at.build)),
-            ("commit", at.commit.clone().unwrap_or_else(|| "not known".to_owned())),
+        let of_runs = [
             ("load before runs", spread(|run| run.environment.load_before)),
             ("load after runs", spread(|run| run.environment.load_after)),
             ("runs", place.len().to_string()),
         ];
         out += "<table>\n";
-        rows.iter().for_each(|(name, value)| {
+        at.facts().iter().chain(&of_runs).for_each(|(name, value)| {
             let _ = writeln!(out, "<tr><th>{name}</th><td>{}</td></tr>", escape(value));
         });
         out += "</table>\n";
@@ -238,7 +232,13 @@ fn commands(study: &Study<'_>) -> String {
          <th>began</th><th class=\"number\">seconds</th><th class=\"number\">load</th><th>command</th></tr>\n",
         escape(study.plan)
     );
+    let mut place = "";
     for run in study.runs {
+        if run.working_directory != place {
+            place = &run.working_directory;
+            let _ =
+                writeln!(out, "<tr><td colspan=\"5\"></td><td><code>cd {}</code></td></tr>", escape(&quoted(place)));
+        }
         let mark = if run.error().is_some() { " <span class=\"bad\">failed</span>" } else { "" };
         let _ = writeln!(
             out,
@@ -265,8 +265,7 @@ mod tests {
     use super::*;
 
     fn page(runs: &[Run]) -> String {
-        let figures = runs.iter().flat_map(|run| run.figures("a <study>").expect("rows")).collect();
-        let results = Results { study: "a <study>".into(), runs: runs.len() as u32, failed: Vec::new(), figures };
+        let results = Results::of("a <study>", runs).expect("rows");
         report(&Study { planned: 9, runs, results: &results, plan: "[study] # <plan>" })
     }
 
@@ -284,6 +283,7 @@ mod tests {
             "6 of 9 runs, 6 figures",
             "<td class=\"number\">3.500</td><td>1.000 to 6.000</td>",
             "0123456789ab+",
+            "<code>cd /data/trees</code>",
             "<code>banyan bench tree --shape 4x16</code>",
             "prefers-color-scheme: dark",
             "With members=64 quick=true shape=4x16.",

@@ -21,6 +21,8 @@ pub struct Run {
     pub parameters: BTreeMap<String, String>,
     /// The program and its arguments, as it was started.
     pub command: Vec<String>,
+    /// Where it was started, which paths in the command are seen from.
+    pub working_directory: String,
     /// When, in UTC.
     pub began: String,
     /// How long it took.
@@ -134,7 +136,8 @@ pub fn shell(command: &[String]) -> String {
     words.join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         word.to_owned()
@@ -162,7 +165,8 @@ pub(super) mod tests {
             load_after: 1.5,
             version: "0.1.0".into(),
             build: "release".into(),
-            commit: Some("0123456789ab+".into()),
+            commit: None,
+            checked_out: Some("0123456789ab+".into()),
         };
         Run {
             run: 7,
@@ -172,6 +176,7 @@ pub(super) mod tests {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
             command: ["banyan", "bench", "tree", "--shape", "4x16"].map(str::to_owned).into(),
+            working_directory: "/data/trees".into(),
             began: "2026-01-02T03:04:05.678Z".into(),
             seconds: 1.5,
             environment,

@@ -16,6 +16,9 @@ const NORMAL: f64 = 1.959_964;
 /// Up to so many values ranks are counted exactly; above, the normal distribution is as good.
 const EXACT: usize = 60;
 
+/// Values of each side that a quotient is made of: a million pairs say all there is to say.
+const MAX_VALUES: usize = 1000;
+
 /// Where a value is likely to lie.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Interval {
@@ -55,11 +58,14 @@ pub fn median_interval(values: &[f64]) -> Option<Interval> {
     Some(between(&sorted, rank, coverage))
 }
 
-/// How many times as large the new values are: the median of the quotients of all pairs, and its interval. `None` if
-/// there are no pairs of positive values.
+/// How many times as large the new values are: the median of the quotients of all pairs, and its interval; of more than
+/// a thousand values, those of the first thousand. `None` if one of them is not positive: it has no quotient, and without
+/// it the others would tell something else.
 pub fn quotient(old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
-    let usable = |values: &[f64]| -> Vec<f64> { values.iter().copied().filter(|value| *value > 0.0).collect() };
-    let (old, new) = (usable(old), usable(new));
+    let (old, new) = (&old[..old.len().min(MAX_VALUES)], &new[..new.len().min(MAX_VALUES)]);
+    if !old.iter().chain(new).all(|value| *value > 0.0 && value.is_finite()) {
+        return None;
+    }
     let quotients: Vec<f64> = new.iter().flat_map(|new| old.iter().map(move |old| new / old)).collect();
     let quotients = sorted(&quotients);
     let estimate = middle(&quotients)?;
@@ -185,9 +191,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_positive_number_is_left_out_of_quotients() {
-        assert_eq!(quotient(&[0.0, -1.0, f64::NAN], &[1.0]), None);
-        assert_eq!(quotient(&[2.0, f64::NAN], &[3.0, 0.0]).map(|(quotient, _)| quotient), Some(1.5));
+    fn what_is_no_positive_number_has_no_quotient() {
+        for values in [&[][..], &[2.0, 0.0], &[-1.0], &[f64::NAN, 1.0], &[f64::INFINITY]] {
+            assert_eq!((quotient(values, &[1.0]), quotient(&[1.0], values)), (None, None), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn many_values_take_no_more_memory_than_a_thousand() {
+        let many = vec![1.0; 50_000];
+        assert_eq!(quotient(&many, &many).map(|(quotient, _)| quotient), Some(1.0));
     }
 
     fn values() -> impl Strategy<Value = Vec<f64>> {

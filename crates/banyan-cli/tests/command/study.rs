@@ -1,13 +1,13 @@
 //! `bench PLAN`: studies that run without hands, go on where they were, and are compared.
 //!
 //! The bench of these tests is the cheapest there is: starting a tree of two members. A run that fails at once costs
-//! nothing at all.
+//! nothing at all. One that takes minutes is cut off, and its processes must be gone long before it would have ended.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -16,12 +16,12 @@ use serde_json::Value;
 
 use crate::workshop::{Workshop, json_lines};
 
-/// So that nothing hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// So that nothing hangs; a fraction of what a long bench takes.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const TREE: &str = "[[bench]]\nbench = \"tree\"\nop = \"instantiate\"\nshape = \"1x2\"\nquick = true\n";
-/// Takes many seconds, so that it is cut off in the middle.
-const LONG: &str = "[[bench]]\nbench = \"tree\"\nshape = \"1x2\"\n";
+/// Takes minutes, so that it is cut off in the middle.
+const LONG: &str = "[[bench]]\nbench = \"tree\"\n";
 const FAILS: &str = "[[bench]]\nbench = \"collectives\"\nmember = \"mine=no/such/member\"\n";
 
 fn plan(shop: &Workshop, study: &str, benches: &str) {
@@ -74,6 +74,13 @@ fn a_study_leaves_figures_for_programs_and_a_page_for_people_and_goes_on_after_a
     assert_eq!((again.status, ran(&again.json())), (1, vec![]), "nothing that is over is done again");
     let retried = shop.run(&["bench", "plan.toml", "--json", "--retry"]);
     assert_eq!(ran(&retried.json()).into_iter().collect::<BTreeSet<_>>(), [1, 3].into(), "only what failed");
+    let told = shop.well(&["bench", "plan.toml", "--dry-run"]);
+    assert!(
+        told.contains("    1 failed  ") && told.contains("    2 done  ") && told.contains("to do: about 0 s"),
+        "{told}"
+    );
+    let told = &json_lines(&shop.well(&["bench", "plan.toml", "--dry-run", "--retry", "--json"]))[0];
+    assert_eq!((&told["at_most_seconds"], told["is_measured"].as_bool()), (&3600.0.into(), Some(false)), "{told}");
 }
 
 /// A study that tells its events.
@@ -84,8 +91,12 @@ struct Running {
 
 impl Running {
     fn start(shop: &Workshop) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-        command.args(["bench", "plan.toml", "--json", "-q"]).current_dir(shop.path("")).stdin(Stdio::null());
+        Running::start_by(Command::new(env!("CARGO_BIN_EXE_banyan")), shop, &[])
+    }
+
+    fn start_by(mut command: Command, shop: &Workshop, more: &[&str]) -> Running {
+        command.args(["bench", "plan.toml", "--json", "-q"]).args(more);
+        command.current_dir(shop.path("")).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
         let events = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         Running { child, events }
@@ -102,7 +113,21 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 
-    fn end(mut self) -> std::process::ExitStatus {
+    /// Waits until a bench of the study has started the members of a tree, and gives all of its processes.
+    fn wait_for_members(&self) -> BTreeSet<Process> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            // The study itself, the bench, a keeper, an agent, two members.
+            let below = below(self.child.id());
+            if below.len() >= 6 {
+                return below;
+            }
+            assert!(Instant::now() < deadline, "the bench has not started its members");
+            std::thread::yield_now();
+        }
+    }
+
+    fn end(mut self) -> ExitStatus {
         self.child.wait().expect("it ends")
     }
 }
@@ -114,57 +139,119 @@ impl Drop for Running {
     }
 }
 
-/// Whether some process belongs to a study.
-fn is_left(study: u32) -> bool {
-    let mark = format!("BANYAN_STUDY={study}");
-    let of = |process: &Path| fs::read(process.join("environ")).unwrap_or_default();
-    let processes = fs::read_dir("/proc").expect("processes").flatten();
-    processes
-        .into_iter()
-        .any(|process| of(&process.path()).split(|byte| *byte == 0).any(|word| word == mark.as_bytes()))
+/// A process id, and when the kernel started the process: nobody else has both.
+type Process = (u32, u64);
+
+/// The parent of a process and when it was started; nothing if it has ended.
+fn look_at(id: u32) -> Option<(u32, u64)> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let is_over = ["Z", "X"].contains(&fields[0]);
+    (!is_over).then(|| Some((fields[1].parse().ok()?, fields[19].parse().ok()?)))?
 }
 
-#[test]
-fn a_study_that_was_killed_goes_on_where_it_was_and_leaves_no_process() {
-    let shop = Workshop::new();
-    plan(&shop, "repetitions = 3", TREE);
-    let mut study = Running::start(&shop);
-    let id = study.child.id();
-    assert_eq!(study.wait_for("run")["run"], 1);
-    study.signal(Signal::KILL);
-    study.end();
-    let deadline = Instant::now() + PATIENCE;
-    while is_left(id) {
-        assert!(Instant::now() < deadline, "a process of the study is still there");
+/// A process and all that descend from it.
+fn below(root: u32) -> BTreeSet<Process> {
+    let ids = fs::read_dir("/proc").expect("processes").flatten();
+    let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let all: BTreeMap<u32, (u32, u64)> = ids.filter_map(|id| Some((id, look_at(id)?))).collect();
+    let is_below = |id: u32| {
+        let mut line = std::iter::successors(Some(id), |id| all.get(id).map(|(parent, _)| *parent)).take(100);
+        line.any(|id| id == root)
+    };
+    all.iter().filter(|(id, _)| is_below(**id)).map(|(id, (_, start))| (*id, *start)).collect()
+}
+
+/// Waits until all of them have ended; what has not by the deadline is ended, and the test fails.
+fn wait_for_the_end_of(mut processes: BTreeSet<Process>, deadline: Instant) {
+    loop {
+        processes.retain(|(id, start)| look_at(*id).is_some_and(|(_, other)| other == *start));
+        if processes.is_empty() {
+            return;
+        }
+        if Instant::now() >= deadline {
+            let ids = processes.iter().filter_map(|(id, _)| Pid::from_raw(i32::try_from(*id).ok()?));
+            for id in ids {
+                let _ = kill_process(id, Signal::KILL);
+            }
+            panic!("still there: {processes:?}");
+        }
         std::thread::yield_now();
     }
-    // Usually it is killed in its second run; how far it came is not for this test to say.
-    let file = |number: &u64| format!("s/runs/{number:04}.json");
-    let (done, left): (Vec<u64>, Vec<u64>) = (1..=3).partition(|number| shop.path(&file(number)).exists());
-    let before: Vec<Vec<u8>> = done.iter().map(|number| shop.read(&file(number))).collect();
-    let events = json_lines(&shop.well(&["bench", "plan.toml", "--json"]));
-    assert_eq!((done.first(), ran(&events)), (Some(&1), left));
-    assert_eq!(done.iter().map(|number| shop.read(&file(number))).collect::<Vec<_>>(), before);
-    let left = fs::read_dir(shop.path("s/runs")).expect("runs").count();
-    assert_eq!((left, object(&shop, "s/results.json")["runs"].as_u64()), (3, Some(3)), "no unfinished files");
 }
 
 #[test]
-fn an_interrupted_study_has_results_of_what_was_done_and_says_how_to_go_on() {
+fn a_study_that_was_killed_leaves_no_process_and_goes_on_where_it_was() {
+    let shop = Workshop::new();
+    plan(&shop, "repetitions = 2", &format!("{FAILS}{LONG}"));
+    let mut study = Running::start(&shop);
+    assert_eq!(study.wait_for("run")["run"], 1);
+    let processes = study.wait_for_members();
+    study.signal(Signal::KILL);
+    study.end();
+    wait_for_the_end_of(processes, Instant::now() + PATIENCE);
+    let first = shop.read("s/runs/0001.json");
+    let mut study = Running::start(&shop);
+    assert_eq!(study.wait_for("begin")["done"], 1);
+    study.wait_for_members();
+    study.signal(Signal::INT);
+    assert_eq!(study.wait_for("end")["done"], 1);
+    assert_eq!(shop.read("s/runs/0001.json"), first, "it is not done again");
+}
+
+#[test]
+fn an_interrupted_study_leaves_no_process_and_has_results_of_what_was_done() {
     let shop = Workshop::new();
     plan(&shop, "", &format!("{TREE}{LONG}"));
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let mut study = Running::start(&shop);
-        // The first time there is a run to wait for; the second time the long one has begun, or will be told not to.
         study.wait_for(if signal == Signal::INT { "run" } else { "begin" });
+        let mut processes = study.wait_for_members();
+        processes.retain(|(id, _)| *id != study.child.id());
         study.signal(signal);
         assert_eq!(study.wait_for("end")["done"], 1);
+        wait_for_the_end_of(processes, Instant::now());
         assert_eq!(study.end().code(), Some(status));
     }
     let results = object(&shop, "s/results.json");
     assert_eq!((&results["runs"], &results["failed"]), (&1.into(), &serde_json::json!([])), "it did not fail either");
+    let left: Vec<_> =
+        fs::read_dir(shop.path("s/runs")).expect("runs").flatten().map(|file| file.file_name()).collect();
+    assert_eq!(left, ["0001.json"], "no unfinished files");
     let told = shop.well(&["bench", "plan.toml", "--dry-run"]);
     assert!(told.contains("    1 done  ") && told.contains("    2       "), "{told}");
+}
+
+#[test]
+fn an_interrupted_retry_keeps_what_failed() {
+    let shop = Workshop::new();
+    plan(&shop, "deadline = \"10ms\"", LONG);
+    assert_eq!(shop.run(&["bench", "plan.toml", "-q"]).status, 1, "nothing ends so soon");
+    let failed = shop.read("s/runs/0001.json");
+    plan(&shop, "", LONG);
+    let mut study = Running::start_by(Command::new(env!("CARGO_BIN_EXE_banyan")), &shop, &["--retry"]);
+    assert_eq!(study.wait_for("begin")["done"], 0);
+    study.wait_for_members();
+    study.signal(Signal::INT);
+    let end = study.wait_for("end");
+    assert_eq!((&end["done"], &end["failed"]), (&1.into(), &serde_json::json!([1])), "as before");
+    assert_eq!(shop.read("s/runs/0001.json"), failed);
+}
+
+#[test]
+fn a_study_goes_on_when_its_terminal_hangs_up_or_its_output_has_no_room() {
+    let shop = Workshop::new();
+    plan(&shop, "repetitions = 2", TREE);
+    let mut nohup = Command::new("sh");
+    nohup.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan")]);
+    let mut study = Running::start_by(nohup, &shop, &[]);
+    study.wait_for("run");
+    study.signal(Signal::HUP);
+    assert_eq!((study.wait_for("end")["done"].as_u64(), study.end().code()), (Some(2), Some(0)));
+    let full = shop.shell("banyan bench plan.toml --into full > /dev/full");
+    assert_eq!((full.status, full.err.lines().count()), (0, 1), "{}", full.err);
+    assert!(full.err.starts_with("banyan: standard output cannot be written (no space left"), "{}", full.err);
+    assert_eq!(object(&shop, "full/results.json")["runs"], 2);
 }
 
 #[test]
@@ -180,12 +267,48 @@ fn two_studies_do_not_work_in_one_directory_at_once() {
 }
 
 #[test]
-fn a_run_that_does_not_end_is_cut_off_at_its_deadline() {
+fn a_run_that_does_not_end_is_cut_off_at_its_deadline_with_all_it_has_started() {
+    // Members that leave their group and their parents; a machine may be too slow for the first deadline.
+    for deadline in ["2s", "20s"] {
+        let shop = Workshop::new();
+        shop.write("member", "#!/bin/sh\nsetsid sleep 1000 &\necho $! >> started\nsleep 1000\n");
+        assert_eq!(shop.shell("chmod +x member").status, 0);
+        let bench = "[[bench]]\nbench = \"collectives\"\nmembers = 2\nmember = \"mine=./member\"\n";
+        plan(&shop, &format!("deadline = \"{deadline}\""), bench);
+        let ran = shop.run(&["bench", "plan.toml"]);
+        let says = format!("failed: no end in {deadline}; give it more with deadline in the plan");
+        assert!(ran.status == 1 && ran.out.contains(&says), "{}{}", ran.out, ran.err);
+        let Ok(started) = fs::read_to_string(shop.path("started")) else { continue };
+        let started: Vec<u32> = started.lines().map(|id| id.parse().expect("a process id")).collect();
+        assert!(!started.is_empty());
+        let there = started.into_iter().filter_map(|id| Some((id, look_at(id)?.1))).collect();
+        return wait_for_the_end_of(there, Instant::now());
+    }
+    panic!("no member was started in 20 s");
+}
+
+#[test]
+fn a_file_that_is_not_the_run_it_should_be_is_named_with_the_remedy() {
     let shop = Workshop::new();
-    plan(&shop, "deadline = \"20ms\"", TREE);
-    let ran = shop.run(&["bench", "plan.toml"]);
-    assert_eq!(ran.status, 1);
-    assert!(ran.out.contains("failed: no end in 20ms; give it more with deadline in the plan"), "{}", ran.out);
+    plan(&shop, "repetitions = 2", FAILS);
+    assert_eq!(shop.run(&["bench", "plan.toml", "-q"]).status, 1);
+    let (first, second) = (shop.read("s/runs/0001.json"), shop.read("s/runs/0002.json"));
+    let mut odd = object(&shop, "s/runs/0002.json");
+    odd.as_object_mut().expect("an object").remove("error");
+    odd["output"] = serde_json::json!({"rows": [7]});
+    for (content, says) in [
+        (first, "is another run"),
+        (b"{".to_vec(), "EOF while parsing"),
+        (odd.to_string().into_bytes(), "row 1 does not say who did what"),
+    ] {
+        shop.write("s/runs/0002.json", content);
+        let ran = shop.run(&["bench", "plan.toml"]);
+        assert_eq!((ran.status, ran.out.as_str()), (1, ""));
+        assert!(ran.err.starts_with(&format!("banyan: s/runs/0002.json: {says}")), "{}", ran.err);
+        assert!(ran.err.ends_with("; remove it, and the run is done again\n"), "{}", ran.err);
+    }
+    shop.write("s/runs/0002.json", second);
+    assert_eq!(ran(&shop.run(&["bench", "plan.toml", "--json"]).json()), Vec::<u64>::new());
 }
 
 #[test]
@@ -201,7 +324,8 @@ fn a_changed_plan_is_noticed_and_a_directory_of_others_left_alone() {
     assert_eq!((changed.status, changed.out.as_str()), (2, ""));
     assert!(changed.err.starts_with("banyan: s: was begun with another plan"), "{}", changed.err);
     assert!(changed.err.contains("s/plan.toml --into s") && changed.err.lines().count() == 1, "{}", changed.err);
-    assert_eq!(shop.run(&["bench", "s/plan.toml", "--into", "s", "-q"]).status, 1, "as the message says");
+    let as_told = shop.run(&["bench", "s/plan.toml", "--into", "s", "--json"]).json();
+    assert_eq!((&as_told[0]["done"], ran(&as_told)), (&1.into(), vec![]), "{as_told:?}");
     let others = shop.run(&["bench", "plan.toml", "--into", "."]);
     assert_eq!(others.status, 2);
     assert!(others.err.contains("has files that are no study's; name another directory with --into"), "{}", others.err);
@@ -209,6 +333,24 @@ fn a_changed_plan_is_noticed_and_a_directory_of_others_left_alone() {
     fs::create_dir(shop.path("cut")).expect("room");
     shop.write("cut/.study.json.unfinished", "");
     assert_eq!(shop.run(&["bench", "s/plan.toml", "--into", "cut", "-q"]).status, 1, "a study that was hardly begun");
+}
+
+#[test]
+fn a_study_keeps_its_name_wherever_its_plan_lies() {
+    let shop = Workshop::new();
+    shop.write("mine.toml", FAILS);
+    assert_eq!(shop.run(&["bench", "mine.toml", "-q"]).status, 1);
+    let again = shop.run(&["bench", "mine/plan.toml", "--into", "mine", "--json"]).json();
+    assert_eq!((&again[0]["study"], &again[0]["done"]), (&"mine".into(), &1.into()), "{again:?}");
+    shop.write("bare", FAILS);
+    let itself = shop.run(&["bench", "bare"]);
+    assert_eq!((itself.status, itself.err.as_str()), (2, "banyan: bare: is a file; name a directory with --into\n"));
+    let directory = shop.run(&["bench", "mine"]);
+    assert_eq!(directory.status, 2);
+    assert!(directory.err.ends_with("go on with: banyan bench mine/plan.toml --into mine\n"), "{}", directory.err);
+    shop.write("here.toml", format!("[study]\ndirectory = \"\"\n{FAILS}"));
+    let here = shop.run(&["bench", "here.toml"]);
+    assert!(here.err.starts_with("banyan: .: has files that are no study's"), "{}", here.err);
 }
 
 #[test]
@@ -286,15 +428,23 @@ fn a_job_script_is_shown_and_submitted_or_it_is_said_why_not() {
     let shop = Workshop::new();
     plan(&shop, "", TREE);
     let script = shop.well(&["bench", "plan.toml", "--submit", "slurm", "--dry-run", "--nodes", "3", "--time", "5:00"]);
-    for line in ["#!/bin/sh\n", "#SBATCH --job-name=s\n", "#SBATCH --nodes=3\n", "#SBATCH --time=5:00\n"] {
+    for line in [
+        "#!/bin/sh\n",
+        "#SBATCH --job-name=s\n",
+        "#SBATCH --nodes=3\n",
+        "#SBATCH --time=5:00\n",
+        "#SBATCH --open-mode=append\n",
+    ] {
         assert!(script.contains(line), "{line} is not in\n{script}");
     }
     let command =
         format!("bench {0}/plan.toml --into {0}/s\n", fs::canonicalize(shop.path("")).expect("there").display());
     assert!(script.ends_with(&command), "{script}");
     assert_eq!(shop.files(), ["plan.toml"]);
-    let refused = shop.run(&["bench", "plan.toml", "--submit", "slurm", "--partition", "a b"]);
-    assert_eq!(refused.status, 2, "{}", refused.err);
+    for odd in [["--partition", "a b"], ["--into", "a\nb"]] {
+        let refused = shop.run(&[&["bench", "plan.toml", "--submit", "slurm", "--dry-run"][..], &odd].concat());
+        assert_eq!((refused.status, refused.out.as_str()), (2, ""), "{}", refused.err);
+    }
 
     fs::create_dir(shop.path("bin")).expect("room");
     let nowhere = shop.shell("banyan=$(command -v banyan); PATH=$PWD/bin; $banyan bench plan.toml --submit slurm");

@@ -10,6 +10,7 @@ use super::directory::read_up_to;
 use super::shown;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::screen::harmless_text;
 
 /// Bytes of results: a million figures fit.
 const MAX_BYTES: u64 = 512 << 20;
@@ -21,7 +22,7 @@ pub(super) fn run(old: &Path, new: &Path, json: bool) -> Outcome {
         let object = serde_json::to_value(&comparison).map_err(Failure::new)?;
         writeln!(out, "{object}")?;
     } else {
-        write!(out, "{}", comparison.table())?;
+        write!(out, "{}", harmless_text(&comparison.table()))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

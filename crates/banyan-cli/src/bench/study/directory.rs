@@ -1,7 +1,7 @@
 //! The directory of a study: what belongs to which plan, and one file for each run that is over.
 //!
 //! ```text
-//! study.json      the plan's hash, written first
+//! study.json      the study's name and the plan's hash, written first
 //! plan.toml       the plan as it was then
 //! runs/0007.json  run 7: its command, environment and output, or why it failed
 //! results.json, results.csv, results.records, report.html
@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 use banyan_bench::study::{Results, Run, Study, report};
 use rustix::fs::{FlockOperation, flock};
 
-use super::plan::Plan;
-use super::schedule::Schedule;
+use super::plan::{Plan, study_name};
+use super::schedule::{Planned, Schedule};
 use super::shown;
 use crate::failure::{During, Failure, cause};
 
 /// Bytes of one run's file: what the largest bench prints fits a hundred times.
-pub(super) const MAX_RUN_BYTES: u64 = 64 << 20;
+const MAX_RUN_BYTES: u64 = 64 << 20;
 
 /// Who works in a directory holds this.
 const LOCK: &str = ".lock";
@@ -57,7 +57,7 @@ impl Directory {
             directory.write("plan.toml", plan.text.as_bytes())?;
         }
         made(&path.join("runs"))?;
-        directory.remove_unfinished()?;
+        directory.remove_unfinished();
         Ok(directory)
     }
 
@@ -89,24 +89,17 @@ impl Directory {
         self.path.join(format!("runs/.{number:04}.{what}"))
     }
 
-    /// What earlier runs were cut off in.
-    fn remove_unfinished(&self) -> Result<(), Failure> {
-        let runs = self.path.join("runs");
-        let entries = fs::read_dir(&runs).map_err(|error| Failure::system(shown(&runs), &error))?;
-        for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".")) {
-            fs::remove_file(entry.path()).map_err(|error| Failure::system(shown(&entry.path()), &error))?;
+    /// What earlier runs were cut off in. What cannot be removed is in nobody's way.
+    fn remove_unfinished(&self) {
+        let entries = fs::read_dir(self.path.join("runs")).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_unfinished_run(&entry.file_name())) {
+            let _ = fs::remove_file(entry.path());
         }
-        Ok(())
     }
 
     /// Results for programs and the page for people, from the runs that are over.
     pub(super) fn publish(&self, plan: &Plan, planned: usize, runs: &[Run]) -> Result<Results, Failure> {
-        let mut figures = Vec::new();
-        for run in runs {
-            figures.extend(run.figures(&plan.name).during(self.path.join(run_file(run.run)).display())?);
-        }
-        let failed: Vec<u32> = runs.iter().filter(|run| run.error().is_some()).map(|run| run.run).collect();
-        let results = Results { study: plan.name.clone(), runs: runs.len() as u32, failed, figures };
+        let results = Results::of(&plan.name, runs).during(shown(&self.path))?;
         self.write("results.json", results.to_json().as_bytes())?;
         let (mut csv, mut records) = (Vec::new(), Vec::new());
         results.write_csv(&mut csv).during("results.csv")?;
@@ -125,8 +118,11 @@ pub(super) fn finished(path: &Path, schedule: &Schedule) -> Result<BTreeMap<u32,
     let mut runs = BTreeMap::new();
     for planned in &schedule.runs {
         let file = path.join(run_file(planned.number));
-        if let Some(run) = read_run(&file)? {
-            runs.insert(planned.number, run);
+        if let Some(text) = read_up_to(&file, MAX_RUN_BYTES)? {
+            let run = read_run(&text, planned);
+            let remedy =
+                |error| Failure::new(format!("{}: {error}; remove it, and the run is done again", shown(&file)));
+            runs.insert(planned.number, run.map_err(remedy)?);
         }
     }
     Ok(runs)
@@ -136,11 +132,23 @@ fn run_file(number: u32) -> String {
     format!("runs/{number:04}.json")
 }
 
-fn read_run(file: &Path) -> Result<Option<Run>, Failure> {
-    let Some(text) = read_up_to(file, MAX_RUN_BYTES)? else { return Ok(None) };
-    let run = serde_json::from_str(&text);
-    run.map(Some)
-        .map_err(|error| Failure::new(format!("{}: {error}; remove it, and the run is done again", shown(file))))
+/// Output of a bench, what it said, and a run that is being written: `.0007.out`, `.0007.err`, `.0007.json.unfinished`.
+fn is_unfinished_run(name: &OsStr) -> bool {
+    let number_and_rest = name.to_str().and_then(|name| name.strip_prefix('.')?.split_once('.'));
+    number_and_rest.is_some_and(|(number, rest)| {
+        number.parse::<u32>().is_ok() && ["out", "err", "json.unfinished"].contains(&rest)
+    })
+}
+
+/// The run that a file holds, if it is the one that was planned and has the figures of one.
+fn read_run(text: &str, planned: &Planned) -> Result<Run, String> {
+    let run: Run = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let (there, wanted) = ((run.run, &run.bench, run.repetition), (planned.number, &planned.bench, planned.repetition));
+    if there != wanted || run.parameters != planned.parameters {
+        return Err("is another run".to_owned());
+    }
+    run.figures("").map_err(|error| error.to_string())?;
+    Ok(run)
 }
 
 /// The text of a file; nothing if it is not there.
@@ -160,17 +168,34 @@ pub(super) fn read_up_to(file: &Path, most: u64) -> Result<Option<String>, Failu
     }
 }
 
+/// What `study.json` says, if it is there.
+fn begun(path: &Path) -> Result<Option<serde_json::Value>, Failure> {
+    if path.is_file() {
+        return Err(Failure::usage(format!("{}: is a file; name a directory with --into", shown(path))));
+    }
+    let file = path.join("study.json");
+    let text = read_up_to(&file, MAX_RUN_BYTES)?;
+    text.map(|text| serde_json::from_str(&text)).transpose().during(shown(&file))
+}
+
+/// The name of a study that was begun: the plan may lie elsewhere by now, in a file of another name.
+pub(super) fn name_of(path: &Path) -> Result<Option<String>, Failure> {
+    let study = begun(path)?;
+    let name = study.as_ref().and_then(|study| study["study"].as_str()).map(study_name);
+    name.transpose().during(shown(&path.join("study.json")))
+}
+
 /// Refuses a directory of another plan, or of something else.
 fn check(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
-    let file = path.join("study.json");
-    let Some(text) = read_up_to(&file, MAX_RUN_BYTES)? else {
+    let Some(study) = begun(path)? else {
         // What a study leaves that was killed as it began.
         let is_own = |name: &OsStr| name == LOCK || name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes());
-        let is_empty = |path: &Path| {
-            fs::read_dir(path)
-                .map_or(true, |mut all| all.all(|entry| entry.is_ok_and(|entry| is_own(&entry.file_name()))))
+        let is_empty = match fs::read_dir(path) {
+            Ok(mut all) => all.all(|entry| entry.is_ok_and(|entry| is_own(&entry.file_name()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(Failure::system(shown(path), &error)),
         };
-        return if is_empty(path) {
+        return if is_empty {
             Ok(())
         } else {
             Err(Failure::usage(format!(
@@ -179,7 +204,6 @@ fn check(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
             )))
         };
     };
-    let study: serde_json::Value = serde_json::from_str(&text).during(shown(&file))?;
     let was = study["plan"].as_str().unwrap_or_default();
     if was == schedule.hash {
         return Ok(());
@@ -202,6 +226,24 @@ fn lock(path: &Path) -> Result<File, Failure> {
             "{}: another banyan bench works on this study; wait for its end, or name another directory with --into",
             shown(path)
         ))),
-        Err(error) => Err(Failure::new(format!("{}: cannot be locked: {}", shown(&file), cause(&error.into())))),
+        Err(error) => Err(Failure::new(format!(
+            "{}: cannot be locked: {}; name a directory on a local disk with --into",
+            shown(&file),
+            cause(&error.into())
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_unfinished_runs_are_removed() {
+        let is_ours = |name: &str| is_unfinished_run(OsStr::new(name));
+        assert!([".0007.out", ".12345.err", ".0007.json.unfinished"].into_iter().all(is_ours));
+        assert!(
+            ![".nfs0001", ".0007", ".gitignore", "0007.out", ".x.out", "..out", ".0007.txt"].into_iter().any(is_ours)
+        );
     }
 }

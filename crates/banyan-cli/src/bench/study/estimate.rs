@@ -23,10 +23,10 @@ pub(super) struct Estimate {
     pub(super) is_measured: bool,
 }
 
-/// How long the runs will take that are not over.
-pub(super) fn estimate(planned: &[Planned], finished: &BTreeMap<u32, Run>) -> Estimate {
+/// How long these runs will take, by what is over.
+pub(super) fn estimate(planned: &[&Planned], finished: &BTreeMap<u32, Run>) -> Estimate {
     let mut estimate = Estimate { seconds: 0.0, is_measured: true };
-    for run in planned.iter().filter(|run| !finished.contains_key(&run.number)) {
+    for run in planned {
         let same =
             |other: &&Run| other.bench == run.bench && other.parameters == run.parameters && other.error().is_none();
         let took: Vec<f64> = finished.values().filter(same).map(|run| run.seconds).collect();
@@ -78,6 +78,7 @@ mod tests {
             repetition: planned.repetition,
             parameters: planned.parameters.clone(),
             command: Vec::new(),
+            working_directory: String::new(),
             began: String::new(),
             seconds,
             environment: Environment::observe(),
@@ -90,15 +91,19 @@ mod tests {
     fn earlier_runs_say_how_long_the_same_will_take() {
         let text = "[study]\nrepetitions = 3\n[[bench]]\nbench = \"tree\"\nshape = [\"1x2\", \"2x2\"]\n";
         let runs = Schedule::of(&read(text).unwrap()).runs;
-        let guessed = estimate(&runs, &BTreeMap::new());
+        let estimate = |finished: &BTreeMap<u32, Run>| {
+            let left: Vec<&Planned> = runs.iter().filter(|run| !finished.contains_key(&run.number)).collect();
+            super::estimate(&left, finished)
+        };
+        let guessed = estimate(&BTreeMap::new());
         assert_eq!((guessed.seconds, guessed.is_measured), (6.0 * 7.0 * 10.0, false));
         let well = || Outcome::Output(serde_json::Value::Null);
         let mut finished: BTreeMap<u32, Run> = [over(&runs[0], 2.0, well()), over(&runs[2], 4.0, well())].into();
-        assert!(!estimate(&runs, &finished).is_measured, "nothing is known of 2x2");
+        assert!(!estimate(&finished).is_measured, "nothing is known of 2x2");
         finished.extend([over(&runs[1], 5.0, well())]);
-        assert_eq!(estimate(&runs, &finished), Estimate { seconds: 3.0 + 5.0 + 5.0, is_measured: true });
+        assert_eq!(estimate(&finished), Estimate { seconds: 3.0 + 5.0 + 5.0, is_measured: true });
         finished.extend([over(&runs[3], 900.0, Outcome::Error("late".into()))]);
-        assert_eq!(estimate(&runs, &finished).seconds, 3.0 + 5.0, "what failed says nothing");
+        assert_eq!(estimate(&finished).seconds, 3.0 + 5.0, "what failed says nothing");
     }
 
     #[test]

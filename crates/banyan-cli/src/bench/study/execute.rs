@@ -1,29 +1,27 @@
 //! One run: this program as a process of its own, until it ends, its deadline passes, or the user has had enough.
 //!
-//! Nothing here wakes up while a bench measures, but for the line on a terminal once a second. A run that is cut off leaves
-//! nothing: its processes are ended, and if the study itself is killed, the kernel ends the bench
+//! A bench is left alone while it measures, but for its orphans, which are reaped as the first process of the machine
+//! would, and for the line on a terminal once a second. However a run ends, none of its processes sees the next: the study
+//! takes in the orphans and ends them all. If the study itself is killed, the kernel ends the bench
 //! ([`end_with_the_study`]), which ends its own.
 
 use std::env;
 use std::fs::{self, File};
-use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use banyan_bench::Environment;
 use banyan_bench::study::{self, Run};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use banyan_boot::process::end_descendants;
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, pidfd_open, prlimit};
 
-use super::directory::{Directory, MAX_RUN_BYTES, read_up_to};
+use super::directory::{Directory, read_up_to};
+use super::interruption::Interruption;
 use super::schedule::Planned;
+use super::shown;
 use crate::failure::Failure;
 use crate::hosts::ALLOCATION;
 use crate::speech;
@@ -34,7 +32,17 @@ const STUDY: &str = "BANYAN_STUDY";
 /// How often the line on a terminal is written anew.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Of what a failed bench says, its last lines are kept.
+/// Bytes that a bench may print: a run that is kept must be readable again, however its numbers are written.
+const MAX_OUTPUT_BYTES: u64 = 16 << 20;
+
+/// Bytes of any file that a bench writes, so that one that has gone mad does not fill the disk. Programs that are staged
+/// for other hosts are the largest that there are.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Of what a failed bench says, so many bytes are looked at from the end,
+const LAST_BYTES: u64 = 8 << 10;
+
+/// and so many lines kept.
 const LAST_WORDS: usize = 4;
 
 /// How a run ended.
@@ -45,42 +53,20 @@ pub(super) enum Ended {
     Interrupted(i32),
 }
 
-/// Signals that end a study.
-pub(super) struct Interruption {
-    /// The last one; 0 if none came.
-    signal: Arc<AtomicUsize>,
-    /// Readable once one came.
-    wake: UnixStream,
-}
-
-impl Interruption {
-    pub(super) fn watch() -> io::Result<Interruption> {
-        let signal = Arc::new(AtomicUsize::new(0));
-        let (wake, bell) = UnixStream::pair()?;
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
-            signal_hook::low_level::pipe::register(number, bell.try_clone()?)?;
-        }
-        Ok(Interruption { signal, wake })
-    }
-
-    /// The signal that came, if one did.
-    pub(super) fn came(&self) -> Option<i32> {
-        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal > 0).map(|signal| signal as i32)
-    }
-}
-
 /// In a bench that a study has started: ends it when the study ends, also by `kill -9`.
 pub(super) fn end_with_the_study() {
-    let Some(study) = env::var(STUDY).ok().and_then(|id| id.parse::<i32>().ok()) else { return };
-    let parent = || rustix::process::getppid().map(Pid::as_raw_nonzero).map(i32::from);
-    // Somebody else's child has inherited the variable.
-    if parent() != Some(study) {
-        return;
+    let study = env::var(STUDY).ok().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
+    let Some(study) = study else { return };
+    let is_child = || rustix::process::getppid() == Some(study);
+    if is_child() {
+        // Where the kernel cannot, a bench ends when its work is done.
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+        if is_child() {
+            return;
+        }
     }
-    // Where the kernel cannot, a bench ends when its work is done.
-    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    if parent() != Some(study) {
+    // Either somebody else's child has inherited the variable, or the study was killed before this process came so far.
+    if rustix::process::test_kill_process(study) == Err(rustix::io::Errno::SRCH) {
         std::process::exit(1);
     }
 }
@@ -91,7 +77,7 @@ pub(super) fn nodes() -> Option<String> {
 }
 
 /// Where this program is.
-pub(super) fn program() -> Result<std::path::PathBuf, Failure> {
+pub(super) fn program() -> Result<PathBuf, Failure> {
     let program = env::current_exe().map_err(|error| Failure::system("this program", &error))?;
     if program.is_file() {
         return Ok(program);
@@ -99,57 +85,113 @@ pub(super) fn program() -> Result<std::path::PathBuf, Failure> {
     Err(Failure::new(format!("{}: was replaced while the study ran; start the study again", program.display())))
 }
 
-/// Does a run. `tick` is told once a second how long it has taken.
-pub(super) fn execute(
-    planned: &Planned,
+/// What does the runs of a study, one after another.
+pub(super) struct Runner<'a> {
     deadline: Duration,
-    directory: &Directory,
-    interruption: &Interruption,
-    tick: Option<&mut dyn FnMut(Duration)>,
-) -> Result<Ended, Failure> {
-    let program = program()?;
-    let (out, err) = (directory.unfinished(planned.number, "out"), directory.unfinished(planned.number, "err"));
-    let file = |path: &Path| File::create(path).map_err(|error| Failure::system(path.display(), &error));
-    let mut environment = Environment::observe();
-    let (began, clock) = (speech::time(SystemTime::now()), Instant::now());
-    let command = planned.command(&program, nodes().as_deref());
-    let child = Command::new(&command[0])
-        .args(&command[1..])
-        .env(STUDY, std::process::id().to_string())
-        .stdin(Stdio::null())
-        .stdout(file(&out)?)
-        .stderr(file(&err)?)
-        .process_group(0)
-        .spawn();
-    let mut child = child.map_err(|error| Failure::system(program.display(), &error))?;
-    let waited = wait(&mut child, clock, deadline, interruption, tick);
-    if !matches!(waited, Ok(Waited::Ended(_))) {
-        cut_off(&mut child).map_err(|error| Failure::system(format_args!("run {}", planned.number), &error))?;
+    directory: &'a Directory,
+    interruption: &'a Interruption,
+    checked_out: Option<String>,
+    working_directory: String,
+}
+
+impl Runner<'_> {
+    pub(super) fn new<'a>(
+        deadline: Duration,
+        directory: &'a Directory,
+        interruption: &'a Interruption,
+    ) -> Result<Runner<'a>, Failure> {
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| Failure::system("taking in the orphans of runs", &error.into()))?;
+        let here = env::current_dir().map_err(|error| Failure::system("the working directory", &error))?;
+        let checked_out = banyan_bench::checked_out();
+        Ok(Runner { deadline, directory, interruption, checked_out, working_directory: shown(&here) })
     }
-    let status = match waited.map_err(|error| Failure::system(format_args!("run {}", planned.number), &error))? {
-        Waited::Interrupted(signal) => return Ok(Ended::Interrupted(signal)),
-        Waited::Ended(status) => Some(status),
-        Waited::Late => None,
-    };
-    environment.finish();
-    let mut run = Run {
-        run: planned.number,
-        bench: planned.bench.clone(),
-        repetition: planned.repetition,
-        parameters: planned.parameters.clone(),
-        command,
-        began,
-        seconds: clock.elapsed().as_secs_f64(),
-        environment,
-        outcome: outcome(status, deadline, (&out, &err)),
-    };
-    if let Err(error) = run.figures("") {
-        run.outcome = study::Outcome::Error(error.to_string());
+
+    /// This machine and this build.
+    pub(super) fn environment(&self) -> Environment {
+        Environment { checked_out: self.checked_out.clone(), ..Environment::observe() }
     }
-    for path in [out, err] {
-        fs::remove_file(&path).map_err(|error| Failure::system(path.display(), &error))?;
+
+    /// Does a run. `tick` is told once a second how long it has taken.
+    pub(super) fn run(&self, planned: &Planned, tick: Option<&mut dyn FnMut(Duration)>) -> Result<Ended, Failure> {
+        let [out, err] = ["out", "err"].map(|what| self.directory.unfinished(planned.number, what));
+        let ended = self.run_into(planned, &out, &err, tick);
+        // What cannot be removed is removed when the study goes on, and says nothing until then.
+        [out, err].iter().for_each(|path| drop(fs::remove_file(path)));
+        ended
     }
-    Ok(Ended::Over(Box::new(run)))
+
+    fn run_into(
+        &self,
+        planned: &Planned,
+        out: &Path,
+        err: &Path,
+        tick: Option<&mut dyn FnMut(Duration)>,
+    ) -> Result<Ended, Failure> {
+        let program = program()?;
+        let file = |path: &Path| File::create(path).map_err(|error| Failure::system(shown(path), &error));
+        let mut environment = self.environment();
+        let (began, clock) = (speech::time(SystemTime::now()), Instant::now());
+        let command = planned.command(&program, nodes().as_deref());
+        let bench = Command::new(&command[0])
+            .args(&command[1..])
+            .env(STUDY, std::process::id().to_string())
+            .stdin(Stdio::null())
+            .stdout(file(out)?)
+            .stderr(file(err)?)
+            .process_group(0)
+            .spawn();
+        let bench = Pid::from_child(&bench.map_err(|error| Failure::system(program.display(), &error))?);
+        let limit = Rlimit { current: Some(MAX_FILE_BYTES), maximum: Some(MAX_FILE_BYTES) };
+        // It may have ended already; and a lower limit that the user has set is as good.
+        let _ = prlimit(Some(bench), Resource::Fsize, limit);
+        let waited = self.wait(bench, clock, tick);
+        let seconds = clock.elapsed().as_secs_f64();
+        environment.finish();
+        end_descendants(&[]).map_err(|error| Failure::new(format!("run {}: {error}", planned.number)))?;
+        let status = match waited.map_err(|error| Failure::system(format_args!("run {}", planned.number), &error))? {
+            Waited::Interrupted(signal) => return Ok(Ended::Interrupted(signal)),
+            Waited::Ended(status) => Some(status),
+            Waited::Late => None,
+        };
+        let mut run = Run {
+            run: planned.number,
+            bench: planned.bench.clone(),
+            repetition: planned.repetition,
+            parameters: planned.parameters.clone(),
+            command,
+            working_directory: self.working_directory.clone(),
+            began,
+            seconds,
+            environment,
+            outcome: outcome(status, self.deadline, (out, err)),
+        };
+        if let Err(error) = run.figures("") {
+            run.outcome = study::Outcome::Error(error.to_string());
+        }
+        Ok(Ended::Over(Box::new(run)))
+    }
+
+    /// Waits until a bench has ended, or should be ended.
+    fn wait(&self, bench: Pid, clock: Instant, mut tick: Option<&mut dyn FnMut(Duration)>) -> io::Result<Waited> {
+        let process = pidfd_open(bench, PidfdFlags::empty())?;
+        loop {
+            if let Some(status) = reap(bench)? {
+                return Ok(Waited::Ended(status));
+            }
+            if let Some(signal) = self.interruption.came() {
+                return Ok(Waited::Interrupted(signal));
+            }
+            let left = self.deadline.saturating_sub(clock.elapsed());
+            if left.is_zero() {
+                return Ok(Waited::Late);
+            }
+            self.interruption.wait(&process, if tick.is_some() { left.min(TICK) } else { left })?;
+            if let Some(tick) = &mut tick {
+                tick(clock.elapsed());
+            }
+        }
+    }
 }
 
 enum Waited {
@@ -158,66 +200,63 @@ enum Waited {
     Interrupted(i32),
 }
 
-/// Ends a run, with the processes it has started.
-fn cut_off(child: &mut Child) -> io::Result<()> {
-    // It has not been waited for, so that the number is still its own. It may have ended by itself just now.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
-    child.wait().map(drop)
-}
-
-/// Waits until a process has ended, or should be ended.
-fn wait(
-    child: &mut Child,
-    clock: Instant,
-    deadline: Duration,
-    interruption: &Interruption,
-    mut tick: Option<&mut dyn FnMut(Duration)>,
-) -> io::Result<Waited> {
-    let ended = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
-    loop {
-        if let Some(signal) = interruption.came() {
-            return Ok(Waited::Interrupted(signal));
-        }
-        let left = deadline.saturating_sub(clock.elapsed());
-        if left.is_zero() {
-            return Ok(Waited::Late);
-        }
-        let pause = if tick.is_some() { left.min(TICK) } else { left };
-        let pause = Timespec { tv_sec: pause.as_secs() as i64, tv_nsec: pause.subsec_nanos().into() };
-        let mut watched =
-            [PollFd::new(&ended, PollFlags::IN), PollFd::from_borrowed_fd(interruption.wake.as_fd(), PollFlags::IN)];
-        match poll(&mut watched, Some(&pause)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if let Some(status) = child.try_wait()? {
-            return Ok(Waited::Ended(status));
-        }
-        if let Some(tick) = &mut tick {
-            tick(clock.elapsed());
+/// Reaps what has ended, orphans too, until the bench is among it.
+fn reap(bench: Pid) -> io::Result<Option<ExitStatus>> {
+    while let Some((child, status)) = rustix::process::wait(WaitOptions::NOHANG)? {
+        if child == bench {
+            return Ok(Some(ExitStatus::from_raw(status.as_raw())));
         }
     }
+    Ok(None)
 }
 
 /// What it printed, or why that is nothing.
 fn outcome(status: Option<ExitStatus>, deadline: Duration, (out, err): (&Path, &Path)) -> study::Outcome {
-    let said = |path: &Path| read_up_to(path, MAX_RUN_BYTES).map(Option::unwrap_or_default);
-    let failed = |why: String| {
-        let words = said(err).unwrap_or_default();
-        let mut last: Vec<&str> = words.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
-        last.reverse();
-        let last = if last.is_empty() { String::new() } else { format!(": {}", last.join("\n")) };
-        study::Outcome::Error(format!("{why}{last}"))
-    };
+    let failed = |why: String| study::Outcome::Error(format!("{why}{}", last_words(err)));
     match status {
         None => failed(format!("no end in {deadline:?}; give it more with deadline in the plan")),
         Some(status) if !status.success() => failed(status.to_string()),
-        Some(_) => match said(out) {
+        Some(_) => match read_up_to(out, MAX_OUTPUT_BYTES).map(Option::unwrap_or_default) {
             Ok(text) => match serde_json::from_str(&text) {
                 Ok(output) => study::Outcome::Output(output),
                 Err(error) => failed(format!("its output is no JSON object ({error})")),
             },
             Err(failure) => failed(failure.message().to_owned()),
         },
+    }
+}
+
+/// The last lines of a file behind a colon, whatever is in it; nothing if it is empty.
+fn last_words(file: &Path) -> String {
+    let read = File::open(file).and_then(|mut open| {
+        let length = open.seek(SeekFrom::End(0))?;
+        open.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
+        let mut bytes = Vec::new();
+        open.take(LAST_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    let bytes = read.unwrap_or_default();
+    let words = String::from_utf8_lossy(&bytes);
+    let mut last: Vec<&str> = words.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
+    last.reverse();
+    if last.is_empty() { String::new() } else { format!(": {}", last.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_few_and_may_be_anything() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("err");
+        let said = |bytes: &[u8]| {
+            fs::write(&file, bytes).unwrap();
+            last_words(&file)
+        };
+        assert_eq!(said(b""), "");
+        assert_eq!(said(b"1\n2\n\n3\n4\n5\xff\n"), ": 2\n3\n4\n5\u{fffd}");
+        let endless = said(&vec![b'x'; 1 << 20]);
+        assert_eq!(endless.len() as u64, LAST_BYTES + 2);
     }
 }

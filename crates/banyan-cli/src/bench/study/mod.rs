@@ -11,6 +11,7 @@ mod conduct;
 mod directory;
 mod estimate;
 mod execute;
+mod interruption;
 mod options;
 mod plan;
 mod schedule;
@@ -106,12 +107,16 @@ impl StudyArguments {
         let Some(path) = &self.plan else {
             return Err(Failure::usage("which study? Give its plan, as in: banyan bench plan.toml --dry-run"));
         };
-        let plan = Plan::read(path).map_err(Failure::usage)?;
+        let mut plan = Plan::read(path).map_err(Failure::usage)?;
         let directory = self.into.clone().unwrap_or_else(|| plan.directory(path));
+        let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
+        if let Some(name) = directory::name_of(&directory)? {
+            plan.name = name;
+        }
         let schedule = Schedule::of(&plan);
         match (self.submission.is_given(), self.dry_run) {
             (true, _) => self.submission.submit(&plan, &schedule, path, &directory, self.dry_run, self.json),
-            (false, true) => conduct::rehearse(&plan, &schedule, &directory, self.json),
+            (false, true) => conduct::rehearse(&plan, &schedule, &directory, self.retry, self.json),
             (false, false) => conduct::run(&plan, &schedule, &directory, self.retry, self.json),
         }
     }

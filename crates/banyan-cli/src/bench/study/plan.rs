@@ -16,6 +16,9 @@ use crate::hosts::time;
 /// The most runs of a study: at a second each, three hours; more is a mistake in the lists.
 const MAX_RUNS: u64 = 10_000;
 
+/// Bytes of an option's value: each of the runs has it.
+const MAX_VALUE_BYTES: usize = 4 << 10;
+
 /// How long a run may take if the plan does not say.
 const DEADLINE: Duration = Duration::from_secs(30 * 60);
 
@@ -65,6 +68,13 @@ impl Plan {
     /// Reads a plan.
     pub(super) fn read(path: &Path) -> Result<Plan, String> {
         let options = Options::known();
+        if path.is_dir() {
+            let directory = path.display();
+            return Err(format!(
+                "{directory}: is a directory; if it is that of a study, go on with: banyan bench {directory}/plan.toml \
+                 --into {directory}"
+            ));
+        }
         let Some(text) = text_of(path)? else {
             return Err(format!(
                 "{}: no such file; give the plan of a study, or one of the benches: {}",
@@ -81,9 +91,8 @@ impl Plan {
             let at = error.span().map_or(0, |span| span.start);
             format!("{}: {}; a plan is TOML, as in: shape = [\"1x16\", \"4x16\"]", source.place_at(at), error.message())
         })?;
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let mut plan = Plan {
-            name: stem,
+            name: String::new(),
             directory: None,
             repetitions: 1,
             order: Order::Given,
@@ -98,6 +107,12 @@ impl Plan {
                 "bench" => {}
                 other => return Err(source.wrong(name, format_args!("{other:?} is not known; {TABLES}"))),
             }
+        }
+        if plan.name.is_empty() {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            plan.name = study_name(&stem).map_err(|error| {
+                format!("{}: {stem:?} {error}; write name = \"…\" under [study], or rename the file", path.display())
+            })?;
         }
         let empty =
             || format!("{}: has no [[bench]]; write for example [[bench]] and bench = \"tree\"", path.display());
@@ -126,12 +141,19 @@ impl Plan {
                     self.repetitions = repetitions.ok_or_else(too_many)?;
                 }
                 "order" => is_shuffled = word(source, item, order)?,
-                "seed" => seed = Some(number(source, item)? as u64),
+                "seed" => seed = Some((number(source, item)? as u64, key)),
                 "deadline" => self.deadline = word(source, item, time)?,
                 other => return Err(source.wrong(key, format_args!("{other:?} is not known; {KEYS}"))),
             }
         }
-        self.order = if is_shuffled { Order::Shuffled(seed.unwrap_or(1)) } else { Order::Given };
+        self.order = match (is_shuffled, seed) {
+            (true, seed) => Order::Shuffled(seed.map_or(1, |(seed, _)| seed)),
+            (false, None) => Order::Given,
+            (false, Some((_, key))) => {
+                let useless = "seed decides nothing here; write order = \"shuffled\", or leave it out";
+                return Err(source.wrong(key, useless));
+            }
+        };
         Ok(())
     }
 
@@ -220,6 +242,9 @@ fn value(source: &Source<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Re
         Takes::Nothing => "true or false, or a list of them",
     };
     let text = text.ok_or_else(|| source.wrong(item, format_args!("{option} is {wanted}")))?;
+    if text.len() > MAX_VALUE_BYTES {
+        return Err(source.wrong(item, format_args!("is longer than {MAX_VALUE_BYTES} bytes; write less")));
+    }
     Ok((text, item.span().start))
 }
 
@@ -237,7 +262,8 @@ fn product(axes: &[Axis]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-fn study_name(text: &str) -> Result<String, String> {
+/// A name that can be that of a directory, and of a job.
+pub(super) fn study_name(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_name = text.bytes().all(is_plain) && !text.is_empty() && text.len() <= 100 && !text.starts_with(['.', '-']);
     if is_name { Ok(text.to_owned()) } else { Err("is no name of a study; use letters, digits and -_.".to_owned()) }
@@ -302,6 +328,19 @@ quick = [false, true]
     }
 
     #[test]
+    fn a_plan_whose_file_cannot_name_the_study_must_say_its_name() {
+        let of = |path: &str, text: &str| {
+            Plan::parse(Path::new(path), &format!("{text}[[bench]]\nbench = \"records\"\n"), &Options::known())
+        };
+        assert_eq!(of("mine", "").unwrap().name, "mine");
+        assert_eq!(of("a b.toml", "[study]\nname = \"n\"\n").unwrap().name, "n");
+        for path in ["a b.toml", "a\nb.toml", "-a.toml", ""] {
+            let error = of(path, "").expect_err(path);
+            assert!(error.contains("is no name of a study; use letters"), "{error}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_line_cause_and_remedy() {
         let tree = "[[bench]]\nbench = \"tree\"\n";
         for (text, says) in [
@@ -310,6 +349,7 @@ quick = [false, true]
             ("[study]\nrepetitions = 0\n", "line 2: is no number of at least 1"),
             ("[study]\nrepetitions = 1000000\n", "line 2: is more than 10000 runs"),
             ("[study]\norder = \"random\"\n", "line 2: \"random\": there are shuffled and given"),
+            ("[study]\nseed = 3\n", "line 2: seed decides nothing here; write order = "),
             ("[study]\nrepeat = 3\n", "line 2: \"repeat\" is not known; there are name"),
             ("study = 1\n", "line 1: study is a table"),
             ("[studies]\n", "line 1: \"studies\" is not known; there are [study]"),
@@ -324,6 +364,7 @@ quick = [false, true]
             (&format!("{tree}svg = \"x\"\n"), "line 3: svg is the business of the study"),
             (&format!("{tree}quick = \"yes\"\n"), "line 3: quick is true or false"),
             (&format!("{tree}shape = true\n"), "line 3: shape is a text or a whole number"),
+            (&format!("{tree}shape = \"{}\"\n", "1".repeat(5000)), "line 3: is longer than 4096 bytes"),
             (&format!("{tree}shape = []\n"), "line 3: shape has no values"),
             (&format!("{tree}shape = [\n  \"1x2\",\n  \"4x\",\n]\n"), "line 5: invalid value '4x' for '--shape <AxB>'"),
             (&format!("{tree}op = \"dance\"\n"), "line 3: invalid value 'dance'"),

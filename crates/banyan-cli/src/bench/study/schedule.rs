@@ -25,7 +25,7 @@ pub(super) struct Planned {
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub(super) runs: Vec<Planned>,
-    /// Tells plans apart: the same for the same runs in the same order, whatever comments and deadlines there are.
+    /// Tells plans apart: the same for the same runs in the same order, whatever name, comments and deadlines there are.
     pub(super) hash: String,
 }
 
@@ -49,7 +49,7 @@ impl Schedule {
                 shuffle(&mut runs[first..], seed.wrapping_add(u64::from(repetition)));
             }
         }
-        let hash = hash(&plan.name, &runs);
+        let hash = hash(&runs);
         Schedule { runs, hash }
     }
 
@@ -74,9 +74,8 @@ impl Planned {
     }
 }
 
-fn hash(name: &str, runs: &[Planned]) -> String {
+fn hash(runs: &[Planned]) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(name.as_bytes());
     for run in runs {
         hasher.update(format!("\n{} {}", run.number, run.arguments.len()).as_bytes());
         run.arguments.iter().for_each(|word| {

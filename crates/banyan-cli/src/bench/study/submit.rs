@@ -69,7 +69,13 @@ impl Submission {
         json: bool,
     ) -> Outcome {
         let whole = |path: &Path| std::path::absolute(path).map_err(|error| Failure::system(shown(path), &error));
-        let script = self.script(plan, &program()?, &whole(path)?, &whole(directory)?);
+        let (program, path, whole_directory) = (program()?, whole(path)?, whole(directory)?);
+        for path in [&program, &path, &whole_directory] {
+            if shown(path).contains(char::is_control) {
+                return Err(Failure::usage(format!("{path:?}: cannot stand in a line of a job script; rename it")));
+            }
+        }
+        let script = self.script(plan, &program, &path, &whole_directory);
         let mut out = output::stdout();
         if only_show {
             write!(out, "{script}")?;
@@ -103,6 +109,8 @@ impl Submission {
             // Whoever measures is alone on the node.
             "--exclusive".to_owned(),
             "--requeue".to_owned(),
+            // A job that is requeued adds to what it said before.
+            "--open-mode=append".to_owned(),
             "--signal=B:TERM@60".to_owned(),
             format!("--output={}", shell(&[format!("{}/job-%j.out", shown(directory).replace('%', "%%"))])),
         ];
