@@ -41,8 +41,11 @@ const FORGONE: usize = 2 * 4096;
 pub(super) struct Ledger {
     /// Whose contributions are waited for.
     expected: Arc<RankSet>,
-    /// Members that have come since, and have neither been sent anything nor contributed.
+    /// Members that have come and were sent nothing since. Those among them that have contributed to a wave that was not over
+    /// are expected as well.
     newcomers: RankSet,
+    /// Those among them whose contribution came when its wave was over.
+    behind: RankSet,
     /// The first wave that is not whole.
     next: Wave,
     /// From `next` on.
@@ -63,6 +66,7 @@ impl Ledger {
         Ledger {
             expected,
             newcomers: RankSet::new(),
+            behind: RankSet::new(),
             next: Wave(0),
             pages: VecDeque::new(),
             whole: VecDeque::new(),
@@ -77,7 +81,8 @@ impl Ledger {
     /// These members are there now. Those that were not are waited for from when they are sent something, or contribute: who
     /// has just come may have nothing to say.
     pub(super) fn set_present(&mut self, present: &RankSet) {
-        self.newcomers = present.difference(&self.expected);
+        self.newcomers = self.newcomers.intersection(present).union(&present.difference(&self.expected));
+        self.behind = self.behind.intersection(&self.newcomers);
         self.expect(self.expected.intersection(present));
     }
 
@@ -86,7 +91,7 @@ impl Ledger {
         self.next == Wave(0) && self.pages.is_empty()
     }
 
-    /// Whether someone is there who is not waited for yet.
+    /// Whether someone is there who was sent nothing since it came.
     pub(super) fn has_newcomers(&self) -> bool {
         !self.newcomers.is_empty()
     }
@@ -94,6 +99,7 @@ impl Ledger {
     /// From now on all who are there are waited for.
     pub(super) fn expect_newcomers(&mut self) {
         let newcomers = std::mem::take(&mut self.newcomers);
+        self.behind = RankSet::new();
         self.expect(self.expected.union(&newcomers));
     }
 
@@ -103,6 +109,7 @@ impl Ledger {
         let members = self.expected.intersection(members);
         if !members.is_empty() {
             self.newcomers = self.newcomers.union(&members);
+            self.behind = self.behind.difference(&members);
             self.expect(self.expected.difference(&members));
         }
     }
@@ -117,9 +124,7 @@ impl Ledger {
     pub(super) fn add(&mut self, parts: Vec<Run>, members: &Arc<RankSet>) {
         let Some(first) = parts.first() else { return };
         if !self.newcomers.is_empty() && !self.newcomers.is_disjoint(members) {
-            let heard = self.newcomers.intersection(members);
-            self.newcomers = self.newcomers.difference(&heard);
-            self.expect(self.expected.union(&heard));
+            self.hear_newcomers(&self.newcomers.intersection(members), first);
         }
         if first.first == self.next && self.pages.is_empty() && self.suffices(members) {
             self.next = first.end();
@@ -129,6 +134,18 @@ impl Ledger {
         }
         parts.into_iter().for_each(|part| self.note(part));
         self.turn_pages();
+    }
+
+    /// Newcomers have contributed to these waves, and are waited for from now on; but not for one contribution to a wave that
+    /// is over. It may be the answer to what was sent before they came, or of a process whose place they have taken, and then
+    /// there is none to come until they are sent something.
+    fn hear_newcomers(&mut self, heard: &RankSet, run: &Run) {
+        let is_late = run.end() <= self.next;
+        if is_late && run.bodies.len() == 1 && self.behind.is_disjoint(heard) {
+            self.behind = self.behind.union(heard);
+        } else if !heard.is_subset(&self.expected) {
+            self.expect(self.expected.union(heard));
+        }
     }
 
     /// Parts that were refused because another part holds some, but not all, of their members.
