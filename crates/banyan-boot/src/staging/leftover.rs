@@ -42,10 +42,9 @@ pub(super) fn make_held<T: AsFd>(
     make: impl Fn(&OsStr) -> rustix::io::Result<T>,
 ) -> rustix::io::Result<(T, OwnedFd)> {
     for _ in 0..NAMES {
-        let made = make(name)?;
-        match hold(&made) {
+        match make(name).and_then(|made| Ok((hold(&made)?, made))) {
             // It may have been removed, and let go, before it was held.
-            Ok(held) if rustix::fs::statat(directory, &*name, AtFlags::SYMLINK_NOFOLLOW).is_ok() => {
+            Ok((held, made)) if rustix::fs::statat(directory, &*name, AtFlags::SYMLINK_NOFOLLOW).is_ok() => {
                 return Ok((made, held));
             }
             Ok(_) | Err(Errno::WOULDBLOCK) => {

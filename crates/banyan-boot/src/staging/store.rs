@@ -269,7 +269,11 @@ impl Store {
             let parent = self.parent.as_fd();
             let (root, held) = make_held(parent, &mut self.temporary, |name| {
                 rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
-                rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())
+                rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()).map_err(|error| match error {
+                    // Taken for left over, and gone already.
+                    Errno::NOENT => Errno::WOULDBLOCK,
+                    error => error,
+                })
             })?;
             (self.root, self.held) = (Some(root), Some(held));
         } else {
