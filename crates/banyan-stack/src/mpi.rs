@@ -97,6 +97,6 @@ mod tests {
         assert_eq!(home_in(proxy).as_deref(), Some("n1:40195"));
         assert_eq!(home_in("prted --prtemca prte_hnp_uri"), None);
         assert_eq!(home_in("solver --grid 7"), None);
-        assert_eq!(home_in("/home/ana/orted/solver --control-port n1:40195"), None, "an option of its own");
+        assert_eq!(home_in("/opt/orted/solver --control-port n1:40195"), None, "an option of its own");
     }
 }

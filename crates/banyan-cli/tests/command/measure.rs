@@ -228,7 +228,7 @@ fn ends_with_everything_it_started(arguments: &[&str], role: &str) {
         if has_begun || Instant::now() >= deadline {
             break has_begun;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::park_timeout(Duration::from_millis(1));
     };
     let mut stderr = bench.stderr.take().expect("a pipe");
     bench.kill().expect("it runs");
