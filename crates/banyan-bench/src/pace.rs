@@ -2,15 +2,30 @@
 
 use std::time::Duration;
 
+/// How much longer a run may take than the one before promises; one that takes longer was disturbed.
+const DISTURBED: f64 = 4.0;
+
+/// How often a run that seems disturbed is done again; if it is slow even then, it is slow by itself.
+const AGAIN: u32 = 5;
+
 /// Does something more and more often until it takes about as long as it should; the seconds that each took then. The
 /// first time warms everything up and does not count.
 pub(crate) fn fill<E>(within: Duration, first: u64, mut run: impl FnMut(u64) -> Result<Duration, E>) -> Result<f64, E> {
-    run(first)?;
+    let warming = run(first)?;
     let mut count = first;
+    // The seconds that each took in the run before.
+    let mut promised = warming.as_secs_f64() / first.max(1) as f64;
+    let mut again = 0;
     loop {
         let took = run(count)?;
+        let each = took.as_secs_f64() / count as f64;
+        if again < AGAIN && each > promised * DISTURBED {
+            again += 1;
+            continue;
+        }
+        promised = each;
         if took * 2 >= within {
-            return Ok(took.as_secs_f64() / count as f64);
+            return Ok(each);
         }
         // A very short run is not trusted further than this.
         let factor = within.as_secs_f64() / took.as_secs_f64().max(1e-9);
@@ -73,5 +88,22 @@ mod tests {
         assert_eq!(counts.iter().take(3).collect::<Vec<_>>(), [&1, &1, &20]);
         assert!(counts.last().is_some_and(|last| *last >= 5000));
         assert!(each.is_ok_and(|each| (each - 1e-6).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_run_that_was_disturbed_is_not_taken_for_the_result() {
+        let mut runs = 0;
+        let each = fill(Duration::from_millis(10), 1, |count| {
+            runs += 1;
+            let hiccup = if runs == 3 { Duration::from_millis(9) } else { Duration::ZERO };
+            Ok::<_, ()>(Duration::from_micros(count) + hiccup)
+        });
+        assert!(each.is_ok_and(|each| (each - 1e-6).abs() < 1e-9), "{each:?}");
+    }
+
+    #[test]
+    fn what_is_slow_by_itself_comes_to_an_end() {
+        let each = fill(Duration::from_millis(10), 1, |count| Ok::<_, ()>(Duration::from_micros(count * count)));
+        assert!(each.is_ok_and(|each| each > 1e-6), "{each:?}");
     }
 }

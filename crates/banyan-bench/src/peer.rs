@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio, exit};
+use std::process::{Child, Command, ExitStatus, Stdio, exit};
 
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 
@@ -18,6 +18,11 @@ impl Peer {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(arguments).env_clear().stdin(stdin).stdout(Stdio::null());
         command.spawn().map(Peer)
+    }
+
+    /// How it has ended, if it has.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.0.try_wait()
     }
 }
 

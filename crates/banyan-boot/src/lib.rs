@@ -109,6 +109,7 @@ pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use session::{Outcome, Session};
 pub use staging::{
-    Delivery, Parcel, ParcelStore, Parcels, Place, Stage, StageError, StageReport, remove_leftovers, staged_path,
+    Delivery, Parcel, ParcelStore, Parcels, Place, Stage, StageError, StageReport, remove_leftovers,
+    remove_leftovers_of, staged_path,
 };
 pub use ticket::{Ticket, TicketError};

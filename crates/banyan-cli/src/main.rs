@@ -23,6 +23,7 @@ mod progress;
 mod records;
 mod run;
 mod screen;
+mod signals;
 mod sim;
 mod speech;
 mod stack;

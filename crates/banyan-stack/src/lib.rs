@@ -30,6 +30,7 @@
 //!
 //! Stacks can be taken on Linux, on x86-64 and 64-bit ARM; elsewhere every process is unread.
 
+mod allowance;
 mod find;
 mod frame;
 mod maps;

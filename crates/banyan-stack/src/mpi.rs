@@ -15,7 +15,7 @@ use crate::processes::{all, ancestors, command, descendants, machine, variable};
 const HOME_OPTIONS: [&str; 3] = ["orte_hnp_uri", "prte_hnp_uri", "--control-port"];
 
 /// What daemons are called; what else has the address in its command line starts one on another host.
-const DAEMONS: [&str; 3] = ["orted", "prted", "hydra_pmi_proxy"];
+const DAEMONS: [&str; 4] = ["orted", "prted", "hydra_pmi_proxy", "pmi_proxy"];
 
 /// The variable that tells ranks the same.
 const HOME_VARIABLE: &str = "OMPI_MCA_orte_hnp_uri";
@@ -73,11 +73,13 @@ impl MpiJob {
     }
 }
 
-/// The address in a command line: that of a daemon, or of what starts one elsewhere, where it stands in quotes.
+/// The address in a command line: that of a daemon, or of what starts one elsewhere, where it stands in quotes. Other
+/// programs may have options of the same name.
 fn home_in(command: &str) -> Option<String> {
-    let mut words = command.split_whitespace();
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    words.find(|word| word.rsplit('/').next().is_some_and(|name| DAEMONS.contains(&name)))?;
     words.find(|word| HOME_OPTIONS.contains(word))?;
-    words.next().map(|word| word.trim_matches(['"', '\'']).to_owned())
+    words.next().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -95,5 +97,6 @@ mod tests {
         assert_eq!(home_in(proxy).as_deref(), Some("n1:40195"));
         assert_eq!(home_in("prted --prtemca prte_hnp_uri"), None);
         assert_eq!(home_in("solver --grid 7"), None);
+        assert_eq!(home_in("/opt/orted/solver --control-port n1:40195"), None, "an option of its own");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::allowance::Allowance;
 use crate::frame::{Frame, MAX_FRAMES};
 use crate::sampler::SamplerOptions;
 
@@ -19,6 +20,9 @@ const PY_SPY: &str = "py-spy";
 
 /// How many of them run at a time; each reads a good part of an interpreter.
 const AT_A_TIME: usize = 4;
+
+/// How often it may take too long before it is asked no more: what keeps it from one process keeps it from others.
+const MAX_LATE: usize = 4;
 
 /// What it may write, on each stream. A frame is about two hundred bytes, and the deepest stack has a few thousand.
 const MAX_OUTPUT: u64 = 64 << 20;
@@ -29,48 +33,86 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The stacks of a process, from the outermost function to the innermost; `None` if it runs no Python.
 pub(crate) type Stacks = Result<Option<Vec<Vec<Frame>>>, String>;
 
-/// The stacks of these processes.
-pub(crate) fn stacks(pids: &[u32], options: &SamplerOptions) -> Vec<Stacks> {
-    let results: Vec<Mutex<Stacks>> = pids.iter().map(|_| Mutex::new(Ok(None))).collect();
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME.min(pids.len()) {
-            scope.spawn(|| {
-                while let Some((pid, result)) = {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    pids.get(at).zip(results.get(at))
-                } {
-                    *result.lock().unwrap_or_else(PoisonError::into_inner) = of_process(*pid, options);
-                }
-            });
-        }
-    });
-    results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+/// Asks `py-spy`, and remembers how often it took too long.
+#[derive(Default)]
+pub(crate) struct PySpy {
+    late: AtomicUsize,
 }
 
-fn of_process(pid: u32, options: &SamplerOptions) -> Stacks {
-    if !runs_python(pid) {
-        return Ok(None);
+impl PySpy {
+    /// The stacks of these processes, within what is left of the time.
+    pub(crate) fn stacks(&self, pids: &[u32], options: &SamplerOptions, left: Allowance) -> Vec<Stacks> {
+        let results: Vec<Mutex<Stacks>> = pids.iter().map(|_| Mutex::new(Ok(None))).collect();
+        let (begin, next) = (Instant::now(), AtomicUsize::new(0));
+        let work = || {
+            while let Some((pid, result)) = {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                pids.get(at).zip(results.get(at))
+            } {
+                let patience = left.after(begin.elapsed()).next();
+                let found = if runs_python(*pid) { self.of_process(*pid, options, patience) } else { Ok(None) };
+                *result.lock().unwrap_or_else(PoisonError::into_inner) = found;
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..AT_A_TIME.min(pids.len()) {
+                // Where no more threads can be started, those that are there do it all.
+                let _ = thread::Builder::new().name(PY_SPY.into()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
+
+    fn of_process(&self, pid: u32, options: &SamplerOptions, patience: Option<Duration>) -> Stacks {
+        let Some(patience) = patience else {
+            return Err(format!("{PY_SPY} was not asked, since the time for all processes was over"));
+        };
+        if self.late.load(Ordering::Relaxed) >= MAX_LATE {
+            return Err(format!("{PY_SPY} was not asked, since it took too long {MAX_LATE} times"));
+        }
+        of_process(pid, options, patience).map_err(|why| match why {
+            Failed::Late(why) => {
+                self.late.fetch_add(1, Ordering::Relaxed);
+                why
+            }
+            Failed::Otherwise(why) => why,
+        })
+    }
+}
+
+/// Why there are no stacks.
+enum Failed {
+    Late(String),
+    Otherwise(String),
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed::Otherwise(why)
+    }
+}
+
+fn of_process(pid: u32, options: &SamplerOptions, patience: Duration) -> Result<Option<Vec<Vec<Frame>>>, Failed> {
     let mut command = Command::new(PY_SPY);
     command.args(["dump", "--json", "--nonblocking", "--pid", &pid.to_string()]).stdin(Stdio::null());
-    let output = output_within(&mut command, options.patience).map_err(|error| match error.kind() {
+    let output = output_within(&mut command, patience).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            format!("there is no {PY_SPY} here, which reads the stacks of Python; get it with: pip install {PY_SPY}")
+            format!("there is no {PY_SPY} here, which reads the stacks of Python; get it with: pip install {PY_SPY}").into()
         }
         io::ErrorKind::TimedOut => {
-            let limit = options.patience.as_secs_f64();
-            format!(
+            let limit = patience.as_secs_f64();
+            Failed::Late(format!(
                 "{PY_SPY} did not read the stacks of Python within {limit:.1} s, and was ended; try it with: {PY_SPY} dump \
                  --nonblocking --pid {pid}"
-            )
+            ))
         }
-        _ => format!("{PY_SPY}: {error}"),
+        _ => format!("{PY_SPY}: {error}").into(),
     })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it said nothing").to_owned();
-        return Err(format!("{PY_SPY} could not read the stacks of Python: {last}"));
+        return Err(format!("{PY_SPY} could not read the stacks of Python: {last}").into());
     }
     let threads: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{PY_SPY}: {error}"))?;
     let stacks = parse(&threads, options);
@@ -82,7 +124,8 @@ fn of_process(pid: u32, options: &SamplerOptions) -> Stacks {
 fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     let deadline = Instant::now() + limit;
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let readers = reader(child.stdout.take()).and_then(|stdout| Ok((stdout, reader(child.stderr.take())?)));
+    let (stdout, stderr) = readers.inspect_err(|_| end(&mut child))?;
     let left = || deadline.saturating_duration_since(Instant::now());
     let read = stdout.recv_timeout(left()).and_then(|stdout| Ok((stdout, stderr.recv_timeout(left())?)));
     let status = loop {
@@ -94,24 +137,29 @@ fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
         }
     };
     if status.is_err() {
-        // It is our child, and has not been waited for: the number is still its own.
-        child.kill()?;
-        child.wait()?;
+        end(&mut child);
     }
     let (stdout, stderr) = read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
     Ok(Output { status: status?, stdout, stderr })
 }
 
+/// Ends a child that has not been waited for: the number is still its own.
+fn end(child: &mut Child) {
+    // One that has ended by itself need not be killed.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
 /// What comes from a pipe until it ends.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn reader(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = sync_channel(1);
-    thread::spawn(move || {
+    thread::Builder::new().name("reader".into()).spawn(move || {
         let mut bytes = Vec::new();
         // What was read before an error is what there is.
         let _ = pipe.map(|pipe| pipe.take(MAX_OUTPUT).read_to_end(&mut bytes));
         let _ = sender.send(bytes);
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// Whether an interpreter is mapped into the process: as its program, or as a library.

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use banyan_ranks::RankSet;
 
+use crate::allowance::Allowance;
 use crate::frame::Frame;
-use crate::python;
+use crate::python::PySpy;
 use crate::report::{Process, Report, Unread};
 use crate::trace;
 use crate::tree::StackTree;
@@ -38,6 +39,8 @@ pub struct SamplerOptions {
     pub every: Duration,
     /// How long each process may take, once its stacks have been copied: to unwind them, and to be read by `py-spy`.
     pub patience: Duration,
+    /// How long all of them together may take for that, in all samples; those that are left then are not read.
+    pub limit: Option<Duration>,
 }
 
 impl Default for SamplerOptions {
@@ -50,6 +53,7 @@ impl Default for SamplerOptions {
             every: Duration::from_millis(100),
             // The first process with the largest of programs, and its files on a file server.
             patience: Duration::from_secs(10),
+            limit: None,
         }
     }
 }
@@ -60,7 +64,11 @@ impl Default for SamplerOptions {
 ///
 /// If no thread can be started.
 pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> {
-    let mut unwinder = PatientUnwinder::new(options.lines, options.patience);
+    let mut tools = Tools {
+        unwinder: PatientUnwinder::new(options.lines),
+        py_spy: PySpy::default(),
+        left: Allowance::new(options),
+    };
     let mut report = Report::default();
     for target in targets {
         let process = Process { rank: target.rank, command: target.command.clone(), ..Process::default() };
@@ -68,7 +76,7 @@ pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> 
     }
     for number in 0..options.samples {
         let begin = Instant::now();
-        sample(targets, options, &mut unwinder, &mut report)?;
+        sample(targets, options, &mut tools, &mut report)?;
         if number + 1 < options.samples {
             std::thread::sleep(options.every.saturating_sub(begin.elapsed()));
         }
@@ -76,14 +84,30 @@ pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> 
     Ok(report)
 }
 
-fn sample(
-    targets: &[Target],
-    options: &SamplerOptions,
-    unwinder: &mut PatientUnwinder,
-    report: &mut Report,
-) -> io::Result<()> {
+/// What looks into processes in all samples, and the time that it has left.
+struct Tools {
+    unwinder: PatientUnwinder,
+    py_spy: PySpy,
+    left: Allowance,
+}
+
+impl Tools {
+    /// Does something that takes time, with what is left of it.
+    fn spend<T>(&mut self, work: impl FnOnce(&mut Tools, Allowance) -> T) -> T {
+        let begin = Instant::now();
+        let done = work(self, self.left);
+        self.left = self.left.after(begin.elapsed());
+        done
+    }
+}
+
+fn sample(targets: &[Target], options: &SamplerOptions, tools: &mut Tools, report: &mut Report) -> io::Result<()> {
     let pids: Vec<u32> = targets.iter().map(|target| target.pid).collect();
-    let python = if options.python { python::stacks(&pids, options) } else { pids.iter().map(|_| Ok(None)).collect() };
+    let python = if options.python {
+        tools.spend(|tools, left| tools.py_spy.stacks(&pids, options, left))
+    } else {
+        pids.iter().map(|_| Ok(None)).collect()
+    };
     let copies = trace::copy_all(&pids, options.threads)?;
     let mut stacks: Vec<(u32, Vec<Frame>)> = Vec::new();
     for ((target, copied), python) in targets.iter().zip(copies).zip(python) {
@@ -94,7 +118,7 @@ fn sample(
         process.stopped = process.stopped.max(copied.as_ref().map_or(Duration::ZERO, longest_stop));
         let found = match (python, copied) {
             (Ok(Some(stacks)), _) => Ok(Unwound { stacks, note: None }),
-            (_, Ok(copied)) => unwinder.stacks(target.pid, copied)?,
+            (_, Ok(copied)) => tools.spend(|tools, left| tools.unwinder.stacks(target.pid, copied, left))?,
             (_, Err(why)) => Err(why),
         };
         match found {

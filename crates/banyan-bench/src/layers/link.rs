@@ -31,6 +31,9 @@ const PEER: PeerId = PeerId { session: SessionId([0; 16]), index: 0, incarnation
 /// The word for links that are encrypted, in the arguments of the process at the other end.
 const ENCRYPTED: &str = "encrypted";
 
+/// The time between two looks whether the process at the other end is still there, until it has dialled.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// A process at the other end of a link.
 pub(super) struct Linked {
     end: End,
@@ -45,7 +48,7 @@ impl Linked {
         let (mut stdin, theirs) = Channel::unix()?;
         stdin.write_all(secret.expose())?;
         let word = if encryption == Encryption::Always { ENCRYPTED } else { "plain" };
-        let peer = start_peer(Role::Link, Some((&listener.address().to_string(), word)), theirs)?;
+        let mut peer = start_peer(Role::Link, Some((&listener.address().to_string(), word)), theirs)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
             let find = &mut |peer: &PeerId| (*peer == PEER).then(|| secret.clone());
@@ -55,7 +58,10 @@ impl Linked {
             if Instant::now() >= deadline {
                 return Err(io::Error::from(io::ErrorKind::TimedOut).into());
             }
-            wait(&mut [PollFd::new(&listener, PollFlags::IN)])?;
+            if let Some(status) = peer.ended()? {
+                return Err(Cause::Ended(status));
+            }
+            wait(&mut [PollFd::new(&listener, PollFlags::IN)], LOOK)?;
         }
     }
 }
@@ -134,7 +140,7 @@ impl End {
         if self.link.wants_write() {
             let (socket, _) = self.link.fds();
             // What went wrong is seen by whoever reads or writes next.
-            let _ = wait(&mut [PollFd::from_borrowed_fd(socket, PollFlags::IN | PollFlags::OUT)]);
+            let _ = wait(&mut [PollFd::from_borrowed_fd(socket, PollFlags::IN | PollFlags::OUT)], PATIENCE);
             self.link.fill(Instant::now());
         } else {
             self.link.fill_patiently();
@@ -151,8 +157,8 @@ fn still_open(event: Event) -> Result<(), LinkError> {
     }
 }
 
-fn wait(sockets: &mut [PollFd<'_>]) -> io::Result<()> {
-    let timeout = Timespec::try_from(PATIENCE).map_err(io::Error::other)?;
+fn wait(sockets: &mut [PollFd<'_>], limit: Duration) -> io::Result<()> {
+    let timeout = Timespec::try_from(limit).map_err(io::Error::other)?;
     poll(sockets, Some(&timeout)).map(|_| ()).map_err(io::Error::from)
 }
 

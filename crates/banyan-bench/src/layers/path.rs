@@ -4,6 +4,7 @@
 //! waits sleeps in a call to the system, in all layers.
 
 use std::io;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use banyan_link::LinkError;
@@ -19,6 +20,9 @@ pub enum Cause {
     /// A socket or a process.
     #[error("{0}; look at `ulimit -n` and `ulimit -u`")]
     System(#[from] io::Error),
+    /// The process at the other end.
+    #[error("the process at the other end ended before it was heard of ({0}); what it said is above")]
+    Ended(ExitStatus),
     /// A link.
     #[error("the link: {0}")]
     Link(#[from] LinkError),

@@ -3,18 +3,21 @@
 //! Whoever stores something holds a lock on what it has under a temporary name. The kernel lets go of it with the process,
 //! in whatever way that ends; so what nobody holds is left over, and may be removed at once.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 /// How the names of files begin that are not complete yet; sixteen hexadecimal digits follow.
 pub(crate) const TEMPORARY: &str = ".banyan-";
+
+/// Names that are tried. That one is taken for left over needs another process in the moment in which it is made.
+const NAMES: usize = 8;
 
 /// Opens what may be anything, and never waits.
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -31,8 +34,30 @@ fn is_temporary(name: &str) -> bool {
     digits.len() == 16 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// Makes something under a temporary name, and marks it as being worked on for as long as what is returned second lives.
+/// If someone has taken it for left over in the moment between, it is made anew under another name.
+pub(super) fn make_held<T: AsFd>(
+    directory: BorrowedFd<'_>,
+    name: &mut OsString,
+    make: impl Fn(&OsStr) -> rustix::io::Result<T>,
+) -> rustix::io::Result<(T, OwnedFd)> {
+    for _ in 0..NAMES {
+        match make(name).and_then(|made| Ok((hold(&made)?, made))) {
+            // It may have been removed, and let go, before it was held.
+            Ok((held, made)) if rustix::fs::statat(directory, &*name, AtFlags::SYMLINK_NOFOLLOW).is_ok() => {
+                return Ok((made, held));
+            }
+            Ok(_) | Err(Errno::WOULDBLOCK) => {
+                *name = temporary_name().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Errno::WOULDBLOCK)
+}
+
 /// Marks a temporary file or directory as being worked on, for as long as what is returned lives.
-pub(super) fn hold(temporary: impl AsFd) -> rustix::io::Result<OwnedFd> {
+fn hold(temporary: impl AsFd) -> rustix::io::Result<OwnedFd> {
     let held = rustix::io::fcntl_dupfd_cloexec(temporary, 0)?;
     match rustix::fs::flock(&held, FlockOperation::NonBlockingLockExclusive) {
         // Someone who looks for leftovers was faster, and removes it.
@@ -46,20 +71,25 @@ pub(super) fn hold(temporary: impl AsFd) -> rustix::io::Result<OwnedFd> {
 /// [`ParcelStore`](super::ParcelStore) that nobody is working on. What cannot be removed stays.
 pub fn remove_leftovers(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(is_temporary) && is_left_over(&entry.path()) {
+        if entry.file_name().to_str().is_some_and(is_temporary)
+            && let Some(held) = left_over(&entry.path())
+        {
             remove(&entry.path());
+            // Not before: whoever has just made it, and comes for the lock, must not get it while it is removed.
+            drop(held);
         }
     }
 }
 
-fn is_left_over(path: &Path) -> bool {
-    let Ok(found) = rustix::fs::open(path, LOOK, Mode::empty()) else { return false };
+/// What nobody is working on, held until it is removed.
+fn left_over(path: &Path) -> Option<OwnedFd> {
+    let found = rustix::fs::open(path, LOOK, Mode::empty()).ok()?;
     let ours = rustix::fs::fstat(&found).is_ok_and(|about| {
         let kind = FileType::from_raw_mode(about.st_mode);
         about.st_uid == rustix::process::geteuid().as_raw()
             && matches!(kind, FileType::RegularFile | FileType::Directory)
     });
-    ours && rustix::fs::flock(&found, FlockOperation::NonBlockingLockExclusive).is_ok()
+    (ours && rustix::fs::flock(&found, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(found)
 }
 
 /// Removes a file or a whole directory, whatever modes its directories have by now.

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::leftover::{hold, temporary_name};
+use super::leftover::{make_held, temporary_name};
 use super::store::{DIRECTORY, NEW_FILE};
 
 /// Moves everything named from one directory into another. An error comes with the name it happened at.
@@ -87,8 +87,8 @@ fn take_place(from: &OwnedFd, to: &OwnedFd, name: &Path) -> io::Result<()> {
 
 /// The same where another file system is mounted below the destination: a copy is made there, beside what it replaces.
 fn take_place_elsewhere(old: &OwnedFd, new: &OwnedFd, last: &OsStr) -> io::Result<()> {
-    let temporary = temporary_name()?;
-    let made = copy(old, last, new, &temporary)
+    let mut temporary = temporary_name()?;
+    let made = copy(old, last, new, &mut temporary)
         .and_then(|held| Ok(rustix::fs::renameat(new, &temporary, new, last).map(|()| drop(held))?));
     if made.is_err() {
         // Nothing was made before some errors.
@@ -98,16 +98,17 @@ fn take_place_elsewhere(old: &OwnedFd, new: &OwnedFd, last: &OsStr) -> io::Resul
 }
 
 /// Copies a file or a link. The copy of a file is not left over as long as what is returned lives.
-fn copy(old: &OwnedFd, name: &OsStr, new: &OwnedFd, copy: &OsStr) -> io::Result<Option<OwnedFd>> {
+fn copy(old: &OwnedFd, name: &OsStr, new: &OwnedFd, copy: &mut OsString) -> io::Result<Option<OwnedFd>> {
     let about = rustix::fs::statat(old, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(about.st_mode) == FileType::Symlink {
-        rustix::fs::symlinkat(rustix::fs::readlinkat(old, name, Vec::new())?, new, copy)?;
+        rustix::fs::symlinkat(rustix::fs::readlinkat(old, name, Vec::new())?, new, &*copy)?;
         return Ok(None);
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut from = File::from(rustix::fs::openat(old, name, flags, Mode::empty())?);
-    let mut to = File::from(rustix::fs::openat(new, copy, NEW_FILE, Mode::RUSR | Mode::WUSR)?);
-    let held = hold(&to)?;
+    let make = |name: &OsStr| rustix::fs::openat(new, name, NEW_FILE, Mode::RUSR | Mode::WUSR);
+    let (to, held) = make_held(new.as_fd(), copy, make)?;
+    let mut to = File::from(to);
     io::copy(&mut from, &mut to)?;
     rustix::fs::fchmod(&to, Mode::from_raw_mode(about.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))?;
     Ok(Some(held))

@@ -36,6 +36,7 @@ pub use leftover::remove_leftovers;
 pub use parcel::{Parcel, Parcels};
 pub use parcel_store::ParcelStore;
 pub use place::staged_path;
+pub use store::remove_leftovers_of;
 
 /// Bytes of a staged stream that travel in one frame: long enough that system calls vanish, short enough that the first
 /// agents store while the front-end still reads.

@@ -3,10 +3,10 @@
 //! The stream is not trusted. Names are checked, and everything is made relative to descriptors of directories that were
 //! made here, never through a symbolic link.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use super::Offer;
 use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
-use super::leftover::{TEMPORARY, hold, make_writable, remove, temporary_name};
+use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
 use super::merge::merge;
 use super::{parcel, place};
 
@@ -265,25 +265,38 @@ impl Store {
 
     fn make_directory(&mut self, name: &Path, mode: u32) -> rustix::io::Result<()> {
         self.state = State::Head(Vec::new());
-        let (parent, last) = self.locate(name)?;
-        let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
-        rustix::fs::mkdirat(parent, &last, Mode::RWXU)?;
         if name.as_os_str().is_empty() {
-            let root = rustix::fs::openat(parent, &last, DIRECTORY, Mode::empty())?;
-            self.held = Some(hold(&root)?);
-            self.root = Some(root);
+            let parent = self.parent.as_fd();
+            let (root, held) = make_held(parent, &mut self.temporary, |name| {
+                rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
+                rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()).map_err(|error| match error {
+                    // Taken for left over, and gone already.
+                    Errno::NOENT => Errno::WOULDBLOCK,
+                    error => error,
+                })
+            })?;
+            (self.root, self.held) = (Some(root), Some(held));
+        } else {
+            let (parent, last) = self.locate(name)?;
+            let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
+            rustix::fs::mkdirat(parent, &last, Mode::RWXU)?;
         }
         self.directories.push((name.to_owned(), mode));
         Ok(())
     }
 
     fn make_file(&mut self, name: &Path, head: &Head) -> rustix::io::Result<()> {
-        let (parent, last) = self.locate(name)?;
-        let parent = parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd);
-        let file = rustix::fs::openat(parent, &last, NEW_FILE, Mode::RUSR | Mode::WUSR)?;
-        if name.as_os_str().is_empty() {
-            self.held = Some(hold(&file)?);
-        }
+        let new =
+            |parent: BorrowedFd<'_>, name: &OsStr| rustix::fs::openat(parent, name, NEW_FILE, Mode::RUSR | Mode::WUSR);
+        let file = if name.as_os_str().is_empty() {
+            let parent = self.parent.as_fd();
+            let (file, held) = make_held(parent, &mut self.temporary, |name| new(parent, name))?;
+            self.held = Some(held);
+            file
+        } else {
+            let (parent, last) = self.locate(name)?;
+            new(parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd), &last)?
+        };
         self.state = State::File { file: file.into(), mode: head.mode, left: head.length };
         Ok(())
     }
@@ -451,6 +464,14 @@ fn workplace(target: &Path) -> PathBuf {
         target.join("part")
     } else {
         target.to_owned()
+    }
+}
+
+/// Removes what processes of this user that were killed have left where parcels for this target are put together; see
+/// [`remove_leftovers`].
+pub fn remove_leftovers_of(target: &Path) {
+    if let Some(directory) = workplace(target).parent() {
+        remove_leftovers(directory);
     }
 }
 

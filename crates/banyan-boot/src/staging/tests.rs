@@ -1,6 +1,7 @@
 //! Packing and storing against each other, and storing against streams that mean harm.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -344,9 +345,34 @@ fn what_a_killed_process_has_left_is_removed_and_what_is_being_worked_on_is_not(
     let stream = entry(EntryKind::File, "", b"content");
     let mut store = Store::begin(&offer(&stream, &place.path().join("file")), None, "here").unwrap().unwrap();
     store.push(&stream).unwrap();
-    super::remove_leftovers(place.path());
+    super::remove_leftovers_of(&place.path().join("file"));
     assert!(left.iter().all(|name| !place.path().join(name).exists()));
     assert!(others.iter().all(|name| place.path().join(name).exists()));
     store.finish().unwrap();
     assert_eq!(fs::read(place.path().join("file")).unwrap(), b"content");
+    // Within a directory that was copied it is somebody's own, whatever it is called.
+    fs::create_dir(place.path().join("data")).unwrap();
+    let own = place.path().join("data").join(left[0]);
+    fs::write(&own, "content").unwrap();
+    super::remove_leftovers_of(&place.path().join("data"));
+    assert!(own.exists());
+}
+
+#[test]
+fn what_is_taken_for_left_over_while_it_is_made_is_made_under_another_name() {
+    let place = TempDir::new().unwrap();
+    let directory = fs::File::open(place.path()).unwrap();
+    let first = super::leftover::temporary_name().unwrap();
+    let mut name = first.clone();
+    let (_file, _held) = super::leftover::make_held(directory.as_fd(), &mut name, |name| {
+        let file = fs::File::create_new(place.path().join(name)).unwrap();
+        if name == first {
+            super::remove_leftovers(place.path());
+        }
+        Ok(file)
+    })
+    .unwrap();
+    assert!(name != first && place.path().join(&name).exists());
+    super::remove_leftovers(place.path());
+    assert!(place.path().join(&name).exists(), "it is held");
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{
     Event, ExitState, HostSet, Input, Lines, Problem, ProblemKind, ProcessDistribution, RankSet, Session, Stdio,
-    remove_leftovers,
+    remove_leftovers, remove_leftovers_of,
 };
 use serde_json::json;
 
@@ -84,7 +84,7 @@ fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
     let targets: Vec<PathBuf> = names_at(copy, host)?.iter().map(|name| dest.join(host).join(name)).collect();
     remove_leftovers(&dest.join(host));
     // Where a directory is a file system of its own, files are put together within it.
-    targets.iter().for_each(|target| remove_leftovers(target));
+    targets.iter().for_each(|target| remove_leftovers_of(target));
     Ok(Inbox::new(targets))
 }
 
@@ -148,9 +148,9 @@ impl Gathering<'_> {
             match say {
                 Say::Answer(wanted) => {
                     let answer = if wanted { "send" } else { "skip" };
-                    if let Err(Overrun) = self.answers.say(format!("{host} {answer}\n").into_bytes()) {
+                    if let Err(Overrun) = self.answers.say(lines.rank, format!("{host} {answer}\n").into_bytes()) {
                         self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
-                        return self.fail(&host, "some host does not read its answers, so it gets none".into());
+                        return self.fail(&host, "it asks on and on without waiting for answers".into());
                     }
                 }
                 Say::Problem(why) => self.fail(&host, why)?,

@@ -9,6 +9,8 @@ use banyan_boot::Session;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::signals::heeded;
+
 /// What shells add to the number of the signal that ended a command.
 const SIGNALLED: i32 = 128;
 
@@ -20,7 +22,7 @@ impl Interrupt {
     /// Watches for signals in a thread of its own until this process ends.
     pub(super) fn watch(session: Weak<Session>) -> io::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+        let mut signals = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
         let told = interrupt.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {

@@ -7,13 +7,14 @@ use signal_hook::iterator::Signals;
 
 use super::Shared;
 use crate::failure::warn;
+use crate::signals::heeded;
 
 /// What shells add to the number of the signal that ended a command.
 const SIGNALLED: i32 = 128;
 
 /// Watches for signals in a thread of its own until this process ends.
 pub(super) fn watch(shared: Shared) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut forwarded = false;
         for signal in signals.forever() {

@@ -94,13 +94,14 @@ impl Answer {
 
 impl Order {
     pub(super) fn text(&self) -> String {
-        let SamplerOptions { threads, lines, python, samples, every, patience } = self.options;
+        let SamplerOptions { threads, lines, python, samples, every, patience, limit } = self.options;
         let targets: Vec<Value> =
             self.targets.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
-        let (every, patience) = (every.as_micros() as u64, patience.as_micros() as u64);
+        let [every, patience] = [every, patience].map(|time| time.as_micros() as u64);
+        let limit = limit.map(|limit| limit.as_micros() as u64);
         json!({
             "host": self.host, "targets": targets, "threads": threads, "lines": lines, "python": python,
-            "samples": samples, "every_us": every, "patience_us": patience,
+            "samples": samples, "every_us": every, "patience_us": patience, "limit_us": limit,
         })
         .to_string()
     }
@@ -121,6 +122,7 @@ impl Order {
             samples: number(&value["samples"])?,
             every: Duration::from_micros(value["every_us"].as_u64()?),
             patience: Duration::from_micros(value["patience_us"].as_u64()?),
+            limit: value["limit_us"].as_u64().map(Duration::from_micros),
         };
         let targets = value["targets"].as_array()?.iter().map(target).collect::<Option<Vec<Target>>>()?;
         Some(Order { host: value["host"].as_str()?.into(), targets, options })

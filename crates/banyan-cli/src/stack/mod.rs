@@ -151,6 +151,7 @@ impl Stack {
 
     fn sampling(&self) -> Result<SamplerOptions, Failure> {
         let SamplerOptions { patience, .. } = SamplerOptions::default();
+        let all = self.hosts.timeout()?;
         Ok(SamplerOptions {
             threads: self.threads,
             lines: self.lines,
@@ -158,7 +159,9 @@ impl Stack {
             samples: self.samples,
             every: self.every,
             // One process that takes for ever is not to take the time of the others.
-            patience: self.hosts.timeout()?.map_or(patience, |all| patience.min(all / 4)),
+            patience: all.map_or(patience, |all| patience.min(all / 4)),
+            // The other half is for starting, and for what comes back.
+            limit: all.map(|all| all / 2),
         })
     }
 }

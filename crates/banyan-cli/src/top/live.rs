@@ -194,14 +194,14 @@ impl Live<'_> {
         Ok(Next::Go)
     }
 
-    /// Other rows are wanted: what was told of the old ones is no answer, unless it is only another order.
+    /// Other rows are wanted: what was told of the old ones is no answer, and hosts are asked at once. For another order
+    /// what is there will do until they are asked again.
     fn look_elsewhere(&mut self, before: Option<Wanted>) -> io::Result<()> {
         let what = |wanted: Option<Wanted>| wanted.map(|wanted| (wanted.kind, wanted.host));
         if what(before) != what(self.view.wanted()) {
             self.model.used = AllUsed::default();
+            self.due = Instant::now();
         }
-        self.watch.list(self.view.wanted()).map_err(|failure| io::Error::other(failure.message().to_owned()))?;
-        self.due = Instant::now();
-        Ok(())
+        self.watch.list(self.view.wanted()).map_err(|failure| io::Error::other(failure.message().to_owned()))
     }
 }

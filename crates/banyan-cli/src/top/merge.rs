@@ -34,10 +34,10 @@ impl Merge {
     }
 }
 
-/// The listing of a host, which does not say what it is called here.
-pub(super) fn placed(mut listing: Listing, on: &RankSet) -> Listing {
+/// The listing of a host: all of it is there, whatever the host says.
+fn placed(mut listing: Listing, on: &RankSet) -> Listing {
     let on = on.to_string();
-    listing.usages.iter_mut().filter(|usage| usage.on.is_empty()).for_each(|usage| usage.on.clone_from(&on));
+    listing.usages.iter_mut().for_each(|usage| usage.on.clone_from(&on));
     listing
 }
 
@@ -106,6 +106,14 @@ mod tests {
                     prop_assert!(merged.usages.windows(2).all(|pair| pair[0].memory >= pair[1].memory));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_host_cannot_say_that_something_is_elsewhere() {
+        for strange in ["0-4000000000", "7", "no ranks"] {
+            let told = Listing { usages: vec![Usage { on: strange.into(), ..usage(1, 1, 0) }], ..Listing::default() };
+            assert_eq!(placed(told, &RankSet::from_iter([3])).usages[0].on, "3", "{strange}");
         }
     }
 

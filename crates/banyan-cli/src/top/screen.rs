@@ -35,16 +35,18 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, view: &View, table: &Ta
     }
 }
 
-/// The rows around the chosen one.
+/// The rows around the chosen one, and below them the line of those that are not shown one by one.
 fn visible(table: &Table, view: &View, room: usize) -> Vec<Line<'static>> {
     let selected = view.selected.min(table.rows.len().saturating_sub(1));
+    let others = table.others.as_ref().filter(|_| room > 1);
+    let room = room.saturating_sub(others.iter().len());
     let first = (selected + 1).saturating_sub(room);
-    let rows = table.rows.iter().chain(&table.others).enumerate().skip(first).take(room);
+    let rows = table.rows.iter().enumerate().skip(first).take(room);
     let line = |(number, row)| {
         let line = page::row(table, row);
         if number == selected { line.style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }
     };
-    rows.map(line).collect()
+    rows.map(line).chain(others.map(|others| page::row(table, others))).collect()
 }
 
 fn footer(view: &View) -> Line<'static> {
@@ -64,10 +66,13 @@ mod tests {
     use super::*;
 
     fn shown(view: &View, width: u16, height: u16) -> String {
+        drawn(&model(), view, width, height)
+    }
+
+    fn drawn(model: &Model, view: &View, width: u16, height: u16) -> String {
         let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
-        let model = model();
-        let table = view.table(&model);
-        let Ok(_) = terminal.draw(|frame| draw(frame, &model, view, &table));
+        let table = view.table(model);
+        let Ok(_) = terminal.draw(|frame| draw(frame, model, view, &table));
         terminal.backend().to_string()
     }
 
@@ -88,6 +93,19 @@ mod tests {
         // Room for one row.
         let shown = shown(&View { selected: 2, ..View::new(By::Host) }, 80, 7);
         assert!(shown.contains("\"n4 ") && !shown.contains("\"n2 "), "{shown}");
+    }
+
+    #[test]
+    fn the_line_of_the_others_is_below_however_many_rows_there_are() {
+        let mut model = model();
+        let used = model.used.used[0].clone();
+        model.used.used = vec![used; 30];
+        for selected in [0, 17, 29] {
+            let view = View { selected, ..View::new(By::User) };
+            let shown = drawn(&model, &view, 100, 20);
+            let last = shown.lines().rev().nth(1).unwrap_or_default();
+            assert!(last.contains("12 others"), "{selected}:\n{shown}");
+        }
     }
 
     #[test]

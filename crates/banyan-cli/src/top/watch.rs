@@ -12,7 +12,7 @@ use banyan_tree::{
 
 use super::cost::worked;
 use super::member::{LIST, ROLE, SAMPLE};
-use super::merge::{USAGES, placed};
+use super::merge::USAGES;
 use super::tick::{self, Tick};
 use super::usage::{Ask, Kind, Listing, Order, Rest, Usage};
 use crate::failure::Failure;
@@ -169,12 +169,13 @@ impl Watch {
         let Some(format) = wave.format() else { return Ok(AllUsed::default()) };
         let id = self.decoder.learn(&format).map_err(strange)?;
         let listing: Listing = self.decoder.decode(id, wave.body()).map_err(strange)?;
-        let Listing { usages, others } = placed(listing, wave.members());
+        let Listing { usages, others } = listing;
         let used = usages.into_iter().map(|usage| {
-            let on: RankSet = usage.on.parse().map_err(strange)?;
-            Ok(Used { on: on.intersection(wave.members()).iter().collect(), usage })
+            // The tree has written it; what makes no sense is nowhere, and does not end the view of the others.
+            let on: RankSet = usage.on.parse().unwrap_or_default();
+            Used { on: on.intersection(wave.members()).iter().collect(), usage }
         });
-        Ok(AllUsed { used: used.collect::<Result<_, Failure>>()?, others })
+        Ok(AllUsed { used: used.collect(), others })
     }
 
     /// What the front-end has cost since it was last asked.

@@ -208,30 +208,45 @@ fn messages_that_no_layer_can_carry_are_refused() {
 
 #[test]
 fn nothing_is_left_of_a_bench_that_is_killed() {
-    ends_with_everything_it_started(&["bench", "tree", "--shape", "2x3", "--op", "waves"]);
-    ends_with_everything_it_started(&["bench", "layers", "--plot", "none"]);
-    ends_with_everything_it_started(&["bench", "exchange", "--plot", "none"]);
+    ends_with_everything_it_started(&["bench", "tree", "--shape", "2x3", "--op", "waves"], "agent");
+    ends_with_everything_it_started(&["bench", "layers", "--plot", "none"], "bench-layers-");
+    ends_with_everything_it_started(&["bench", "exchange", "--plot", "none"], "bench-exchange-peer");
 }
 
-/// Every process of the bench has its standard error, so that its end is the end of the last of them.
-fn ends_with_everything_it_started(arguments: &[&str]) {
+/// Kills the bench once it has a child with this word in its command line. Every process of the bench has its standard
+/// error, so that its end is the end of the last of them.
+fn ends_with_everything_it_started(arguments: &[&str], role: &str) {
     let mut bench = Command::new(env!("CARGO_BIN_EXE_banyan"))
         .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command was built");
-    let children = format!("/proc/{0}/task/{0}/children", bench.id());
     let deadline = Instant::now() + PATIENCE;
-    while fs::read_to_string(&children).is_ok_and(|children| children.is_empty()) && Instant::now() < deadline {
-        std::thread::yield_now();
-    }
+    let has_begun = loop {
+        let has_begun = has_child(bench.id(), role);
+        if has_begun || Instant::now() >= deadline {
+            break has_begun;
+        }
+        std::thread::park_timeout(Duration::from_millis(1));
+    };
     let mut stderr = bench.stderr.take().expect("a pipe");
     bench.kill().expect("it runs");
     bench.wait().expect("it ends");
+    assert!(has_begun, "{arguments:?} has started no {role}");
     let (ended, end) = mpsc::channel();
     std::thread::spawn(move || ended.send(std::io::copy(&mut stderr, &mut std::io::sink()).is_ok()));
     assert_eq!(end.recv_timeout(PATIENCE), Ok(true), "a process of the bench is still there");
+}
+
+/// Whether a process has a child with this word in its command line: one that is not this program yet has none.
+fn has_child(process: u32, word: &str) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<String> =
+        children.flat_map(|it| it.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let command = |child: &String| fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+    children.iter().any(|child| String::from_utf8_lossy(&command(child)).contains(word))
 }
 
 #[test]

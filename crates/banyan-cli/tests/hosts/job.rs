@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use crate::file;
@@ -21,9 +22,14 @@ impl Job {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
             job.0.push(command.spawn().expect("a program that is there"));
         }
+        let deadline = Instant::now() + PATIENCE;
         for child in &mut job.0 {
             let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
-            assert_eq!(lines.filter(|line| line == "ready").take(times).count(), times, "it ended");
+            let (counted, count) = sync_channel(1);
+            std::thread::spawn(move || counted.send(lines.filter(|line| line == "ready").take(times).count()));
+            // The job ends with what is thrown here, and the thread with the job.
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert_eq!(count.recv_timeout(left), Ok(times), "it ended, or does not begin");
         }
         job
     }

@@ -92,9 +92,10 @@ impl Unread {
             Unreadable::Forbidden(_) | Unreadable::Traced(_) => Kind::Forbidden,
             Unreadable::Kernel(_)
             | Unreadable::Foreign
-            | Unreadable::TookTooLong(_)
+            | Unreadable::TookTooLong { .. }
             | Unreadable::GivenUp(_)
-            | Unreadable::Damaged
+            | Unreadable::OutOfTime
+            | Unreadable::Damaged(_)
             | Unreadable::System(_) => Kind::Other,
         };
         Unread { kind, why: why.to_string(), facts: Facts::read(process) }

@@ -91,16 +91,26 @@ pub enum Unreadable {
     /// Its stack was copied, but could not be unwound within this time.
     #[error(
         "its stack was not unwound within {:.1} s: the unwinding tables of its program or of a library are damaged, or \
-         enormous; look with: gdb -p",
-        .0.as_secs_f64()
+         enormous; look with: gdb -p {process}",
+        limit.as_secs_f64()
     )]
-    TookTooLong(Duration),
+    TookTooLong {
+        /// Its number.
+        process: u32,
+        /// How long that was given.
+        limit: Duration,
+    },
     /// Its stack was not unwound, since so many others took too long.
     #[error("its stack was not unwound: {0} other processes took too long; name it alone with --pid")]
     GivenUp(usize),
-    /// Its stack was copied, but unwinding it has failed.
-    #[error("the unwinding tables of its program or of a library are damaged; look with: gdb -p")]
-    Damaged,
+    /// Its stack was not unwound, since the time for all processes together was over.
+    #[error(
+        "its stack was not unwound: the time for all processes was over; name fewer, or give it longer with --timeout"
+    )]
+    OutOfTime,
+    /// The stack of the process with this number was copied, but unwinding it has failed.
+    #[error("the unwinding tables of its program or of a library are damaged; look with: gdb -p {0}")]
+    Damaged(u32),
     /// Something else.
     #[error("{0}")]
     System(String),

@@ -87,11 +87,19 @@ impl Elf {
         }
     }
 
-    /// The bytes of a section for debuggers, such as `.debug_line`, compressed or not; `None` if there is none.
-    pub(super) fn debug_section(&self, name: &str) -> Result<Option<Arc<[u8]>>, Unpackable> {
+    /// Whether there is a section for debuggers, such as `.debug_line`, compressed or not.
+    pub(super) fn has_debug_section(&self, name: &str) -> bool {
         match self {
-            Elf::File(cache) => debug_section(&**cache, name),
-            Elf::Bytes(bytes) => debug_section(&bytes[..], name),
+            Elf::File(cache) => has_debug_section(&**cache, name),
+            Elf::Bytes(bytes) => has_debug_section(&bytes[..], name),
+        }
+    }
+
+    /// Its bytes; `None` if there is none. What is read for it is taken off `left`, and no more is read than that.
+    pub(super) fn debug_section(&self, name: &str, left: &mut u64) -> Result<Option<Arc<[u8]>>, Unpackable> {
+        match self {
+            Elf::File(cache) => debug_section(&**cache, name, left),
+            Elf::Bytes(bytes) => debug_section(&bytes[..], name, left),
         }
     }
 }
@@ -153,18 +161,50 @@ fn section_by_name<'d, R: ReadRef<'d>>(data: R, name: &str) -> Option<Section> {
     section(data, endian, &sections, name)
 }
 
-fn debug_section<'d, R: ReadRef<'d>>(data: R, name: &str) -> Result<Option<Arc<[u8]>>, Unpackable> {
-    let Some((_, endian, sections)) = open(data) else { return Ok(None) };
-    if let Some((_, found)) = sections.section_by_name(endian, name.as_bytes()) {
-        let unpacked = unpacked(data, endian, found, MAX_SECTION);
-        return match unpacked {
-            Some(unpacked) => unpacked.map(Some),
-            None => Ok(section(data, endian, &sections, name).map(|(_, bytes)| bytes)),
+fn has_debug_section<'d, R: ReadRef<'d>>(data: R, name: &str) -> bool {
+    open(data).is_some_and(|(_, endian, sections)| {
+        let is_there = |name: &str| {
+            let found = sections.section_by_name(endian, name.as_bytes());
+            found.is_some_and(|(_, section)| bytes_in_file(endian, section) > 0)
         };
-    }
-    let old_name = name.replacen(".debug_", ".zdebug_", 1);
-    let old = section(data, endian, &sections, &old_name);
-    old.map(|(_, bytes)| unpacked_old(&bytes, MAX_SECTION)).transpose()
+        is_there(name) || is_there(&old_name(name))
+    })
+}
+
+fn debug_section<'d, R: ReadRef<'d>>(data: R, name: &str, left: &mut u64) -> Result<Option<Arc<[u8]>>, Unpackable> {
+    let Some((_, endian, sections)) = open(data) else { return Ok(None) };
+    // What is read stays in memory, and what is unpacked comes on top of it.
+    let mut spend = |bytes: u64| -> Result<u64, Unpackable> {
+        *left = left.checked_sub(bytes).ok_or(Unpackable::Damaged)?;
+        Ok(*left)
+    };
+    let bytes = if let Some((_, found)) = sections.section_by_name(endian, name.as_bytes()) {
+        let left = spend(bytes_in_file(endian, found))?;
+        match unpacked(data, endian, found, left) {
+            Some(unpacked) => unpacked?,
+            None => return Ok(section(data, endian, &sections, name).map(|(_, bytes)| bytes)),
+        }
+    } else if let Some((_, found)) = sections.section_by_name(endian, old_name(name).as_bytes()) {
+        let left = spend(bytes_in_file(endian, found))?;
+        match section(data, endian, &sections, &old_name(name)) {
+            Some((_, bytes)) => unpacked_old(&bytes, left)?,
+            None => return Ok(None),
+        }
+    } else {
+        return Ok(None);
+    };
+    spend(bytes.len() as u64)?;
+    Ok(Some(bytes))
+}
+
+/// What old compilers call a section that is compressed.
+fn old_name(name: &str) -> String {
+    name.replacen(".debug_", ".zdebug_", 1)
+}
+
+/// How much of the file a section says that it takes.
+fn bytes_in_file(endian: Endianness, section: &elf::SectionHeader64<Endianness>) -> u64 {
+    section.file_range(endian).map_or(0, |(_, length)| length)
 }
 
 /// A section that is not compressed.
@@ -227,4 +267,49 @@ fn build_id<'d, R: ReadRef<'d>>(data: R) -> Option<Vec<u8>> {
     let (_, bytes) = section_by_name(data, ".note.gnu.build-id")?;
     // Length of the name, length of the content, kind; then "GNU\0" and the content.
     bytes.get(16..).filter(|id| (4..=64).contains(&id.len())).map(<[u8]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An ELF file with two sections for debuggers that lie on the same bytes.
+    fn overlapping(length: u64) -> Elf {
+        let names = b"\0.debug_line\0.debug_info\0";
+        let (header, heads) = (64u64, 4 * 64u64);
+        let names_at = header + heads;
+        let content_at = names_at + names.len() as u64;
+        let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+        bytes.resize(16, 0);
+        let short = |bytes: &mut Vec<u8>, number: u16| bytes.extend(number.to_le_bytes());
+        let word = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
+        let long = |bytes: &mut Vec<u8>, number: u64| bytes.extend(number.to_le_bytes());
+        [3, 62].into_iter().for_each(|number| short(&mut bytes, number));
+        word(&mut bytes, 1);
+        [0, 0, header].into_iter().for_each(|number| long(&mut bytes, number));
+        word(&mut bytes, 0);
+        [64, 56, 0, 64, 4, 3].into_iter().for_each(|number| short(&mut bytes, number));
+        bytes.resize((header + 64) as usize, 0);
+        let sections = [(1, 1, content_at, length), (13, 1, content_at, length), (0, 3, names_at, names.len() as u64)];
+        for (name, kind, offset, size) in sections {
+            [name, kind].into_iter().for_each(|number| word(&mut bytes, number));
+            [0, 0, offset, size].into_iter().for_each(|number| long(&mut bytes, number));
+            [0, 0].into_iter().for_each(|number| word(&mut bytes, number));
+            [1, 0].into_iter().for_each(|number| long(&mut bytes, number));
+        }
+        bytes.extend(names);
+        bytes.resize((content_at + length) as usize, 7);
+        Elf::Bytes(bytes)
+    }
+
+    #[test]
+    fn sections_on_the_same_bytes_are_read_only_as_far_as_all_may_be() {
+        let elf = overlapping(1000);
+        let mut left = 1999;
+        assert!(elf.has_debug_section(".debug_line") && !elf.has_debug_section(".debug_str"));
+        assert_eq!(elf.debug_section(".debug_line", &mut left).map(|found| found.map(|it| it.len())), Ok(Some(1000)));
+        assert_eq!(elf.debug_section(".debug_str", &mut left), Ok(None));
+        assert_eq!(elf.debug_section(".debug_info", &mut left), Err(Unpackable::Damaged));
+        assert!(elf.debug_section(".debug_info", &mut 1000).is_ok_and(|found| found.is_some()));
+    }
 }

@@ -14,6 +14,10 @@ use super::name::demangled;
 
 type Reader = EndianArcSlice<NativeEndian>;
 
+/// What is read of all tables of a file together, compressed and not; sections of a damaged file may lie on top of each
+/// other. Those of the largest programs have as much.
+const MAX_TABLES: u64 = 1 << 30;
+
 /// The tables of one file.
 pub(super) struct Lines(Context<Reader>);
 
@@ -29,11 +33,12 @@ pub(super) struct Spot {
 impl Lines {
     /// `None` where the compiler has left no tables, or damaged ones.
     pub(super) fn of(elf: &Elf) -> Result<Option<Lines>, Unpackable> {
-        if elf.debug_section(".debug_line")?.is_none() {
+        if !elf.has_debug_section(".debug_line") {
             return Ok(None);
         }
+        let mut left = MAX_TABLES;
         let load = |id: SectionId| {
-            let bytes = elf.debug_section(id.name())?.unwrap_or_else(|| Arc::from([]));
+            let bytes = elf.debug_section(id.name(), &mut left)?.unwrap_or_else(|| Arc::from([]));
             Ok(Reader::new(bytes, NativeEndian))
         };
         Ok(Context::from_dwarf(Dwarf::load(load)?).ok().map(Lines))

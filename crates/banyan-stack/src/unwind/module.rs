@@ -34,16 +34,24 @@ const MAX_KNOWN: usize = 1 << 16;
 pub(super) struct Module {
     /// The last part of its path.
     name: Arc<str>,
+    /// As processes that have it see it.
+    path: String,
     elf: Elf,
     pub(super) unwinding: Unwinding,
     /// Read when first asked for.
     symbols: Option<Symbols>,
     /// Read when first asked for; nothing where there are none.
-    lines: Option<Result<Option<Lines>, Unpackable>>,
+    lines: Option<Result<Option<Lines>, Unshown>>,
     /// The root of the file system it was found in.
     root: PathBuf,
     /// What was found at addresses so far.
     known: HashMap<u64, Arc<[Frame]>>,
+}
+
+/// Why the lines of a file are not shown, and which file it is: this one, or that with what was stripped off it.
+struct Unshown {
+    why: Unpackable,
+    path: String,
 }
 
 /// All files so far.
@@ -70,7 +78,7 @@ impl Modules {
             return Some(*known);
         }
         let file = open(process, map).ok()?;
-        let module = Module::new(module_name(&map.path), Elf::open(file), format!("/proc/{process}/root").into());
+        let module = Module::new(&map.path, Elf::open(file), format!("/proc/{process}/root").into());
         let at = self.add(module);
         self.by_file.insert(map.file, at);
         Some(at)
@@ -91,10 +99,10 @@ impl Modules {
 }
 
 impl Module {
-    fn new(name: &str, elf: Elf, root: PathBuf) -> Module {
+    fn new(path: &str, elf: Elf, root: PathBuf) -> Module {
         let unwinding = elf.unwinding();
         let (symbols, lines, known) = (None, None, HashMap::new());
-        Module { name: name.into(), elf, unwinding, symbols, lines, root, known }
+        Module { name: module_name(path).into(), path: path.to_owned(), elf, unwinding, symbols, lines, root, known }
     }
 
     fn kernel(process: u32, map: &Map) -> Option<Module> {
@@ -172,10 +180,10 @@ impl Module {
 
     fn lines(&mut self) -> Option<&Lines> {
         if self.lines.is_none() {
-            let own = Lines::of(&self.elf);
-            self.lines = Some(match own {
-                Ok(None) => self.stripped().map_or(Ok(None), |elf| Lines::of(&elf)),
-                own => own,
+            let of = |elf: &Elf, path: &str| Lines::of(elf).map_err(|why| Unshown { why, path: path.to_owned() });
+            self.lines = Some(match (of(&self.elf, &self.path), self.stripped_path()) {
+                (Ok(None), Some(path)) => self.stripped().map_or(Ok(None), |elf| of(&elf, &path)),
+                (own, _) => own,
             });
         }
         self.lines.as_ref()?.as_ref().ok()?.as_ref()
@@ -183,18 +191,26 @@ impl Module {
 
     /// Why its lines are not shown, if they were asked for and are there.
     pub(super) fn note(&self) -> Option<String> {
-        let Some(Err(why)) = &self.lines else { return None };
-        let name = &self.name;
-        Some(format!("the lines of {name} {why}; make them readable with: objcopy --decompress-debug-sections {name}"))
+        let Some(Err(Unshown { why, path })) = &self.lines else { return None };
+        let remedy = match why {
+            Unpackable::Damaged => format!("build {path} anew, with less in it (-g1) if it is very large"),
+            Unpackable::Zstandard | Unpackable::Unknown => {
+                format!("make them readable with: objcopy --decompress-debug-sections {path}")
+            }
+        };
+        Some(format!("the lines of {} {why}; {remedy}", self.name))
     }
 
     /// The file with what was stripped off this one, where a system keeps it.
     fn stripped(&self) -> Option<Elf> {
+        open_regular(format!("{}{}", self.root.display(), self.stripped_path()?)).ok().map(Elf::open)
+    }
+
+    fn stripped_path(&self) -> Option<String> {
         let id = self.elf.build_id()?;
         let text: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         let (first, rest) = text.split_at_checked(2)?;
-        let path = format!("{}{STRIPPED}/{first}/{rest}.debug", self.root.display());
-        open_regular(path).ok().map(Elf::open)
+        Some(format!("{STRIPPED}/{first}/{rest}.debug"))
     }
 }
 

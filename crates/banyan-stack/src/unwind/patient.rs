@@ -4,12 +4,14 @@
 //! goes in a circle keeps whoever follows it for ever. A thread that is left behind cannot be ended; it costs a
 //! processor until this process ends. So only few are left behind, and then nothing is unwound any more.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 use super::{Unwinder, Unwound};
+use crate::allowance::Allowance;
 use crate::trace::{Copied, Unreadable};
 
 /// Threads that are left behind at most, each of which may cost a processor: one damaged file should not keep the stacks
@@ -19,9 +21,10 @@ const MAX_LEFT_BEHIND: usize = 4;
 /// Unwinds copies of stacks, none for longer than a given time.
 pub(crate) struct PatientUnwinder {
     with_lines: bool,
-    patience: Duration,
     helper: Option<Helper>,
-    left_behind: usize,
+    /// Processes that took too long, with the time they were given; each has left a thread behind, and would leave
+    /// another one if it were tried again.
+    slow: HashMap<u32, Duration>,
 }
 
 /// A thread that unwinds, and remembers what it found in files. It ends when nothing can come any more.
@@ -31,32 +34,41 @@ struct Helper {
 }
 
 impl PatientUnwinder {
-    /// With or without the lines of the source, and for how long each process at most.
-    pub(crate) fn new(with_lines: bool, patience: Duration) -> PatientUnwinder {
-        PatientUnwinder { with_lines, patience, helper: None, left_behind: 0 }
+    /// With or without the lines of the source.
+    pub(crate) fn new(with_lines: bool) -> PatientUnwinder {
+        PatientUnwinder { with_lines, helper: None, slow: HashMap::new() }
     }
 
     /// The stacks of a process; fails only if no thread can be started.
-    pub(crate) fn stacks(&mut self, process: u32, copied: Copied) -> io::Result<Result<Unwound, Unreadable>> {
-        if self.left_behind == MAX_LEFT_BEHIND {
+    pub(crate) fn stacks(
+        &mut self,
+        process: u32,
+        copied: Copied,
+        left: Allowance,
+    ) -> io::Result<Result<Unwound, Unreadable>> {
+        if let Some(&limit) = self.slow.get(&process) {
+            return Ok(Err(Unreadable::TookTooLong { process, limit }));
+        }
+        if self.slow.len() == MAX_LEFT_BEHIND {
             return Ok(Err(Unreadable::GivenUp(MAX_LEFT_BEHIND)));
         }
+        let Some(patience) = left.next() else { return Ok(Err(Unreadable::OutOfTime)) };
         let helper = match self.helper.take() {
             Some(helper) => helper,
             None => Helper::start(self.with_lines)?,
         };
         // One that has panicked takes nothing, and is noticed when it gives nothing.
         let _ = helper.copies.send((process, copied));
-        match helper.stacks.recv_timeout(self.patience) {
+        match helper.stacks.recv_timeout(patience) {
             Ok(stacks) => {
                 self.helper = Some(helper);
                 Ok(Ok(stacks))
             }
             Err(RecvTimeoutError::Timeout) => {
-                self.left_behind += 1;
-                Ok(Err(Unreadable::TookTooLong(self.patience)))
+                self.slow.insert(process, patience);
+                Ok(Err(Unreadable::TookTooLong { process, limit: patience }))
             }
-            Err(RecvTimeoutError::Disconnected) => Ok(Err(Unreadable::Damaged)),
+            Err(RecvTimeoutError::Disconnected) => Ok(Err(Unreadable::Damaged(process))),
         }
     }
 }

@@ -100,6 +100,7 @@ fn lines_that_are_compressed_in_another_way_are_named_with_the_remedy() {
     assert!(classes(&report)[0].1[0].contains("exchange wait_for_neighbour"), "{:?}", classes(&report));
     let note = report.processes.values().find_map(|process| process.note.clone()).expect("a note");
     assert!(note.contains("the lines of ranks are compressed with zstd; make them readable with: objcopy"), "{note}");
+    assert!(note.ends_with("/ranks"), "the whole path: {note}");
 }
 
 /// A report with lines of a program whose tables are compressed so, then changed; and the line in which it hangs.
@@ -166,10 +167,13 @@ fn a_program_whose_tables_go_in_a_circle_is_given_up_and_others_are_read() {
     let other = Running::start(&shop.compile("ranks", &["-O2"]), &[0, 0], 'S');
     let targets = pids(&[trap.pid(), other.pid()]);
     // Enough for the other one on a machine with much to do; no time is enough for the trap.
-    let options = SamplerOptions { patience: std::time::Duration::from_secs(3), ..SamplerOptions::default() };
+    let patience = std::time::Duration::from_secs(3);
+    let options = SamplerOptions { patience, samples: 6, ..SamplerOptions::default() };
     let report = take(&targets, &options).expect("a thread");
     let unread: Vec<_> = report.unread().map(|(_, process, unread)| (process.rank, unread.why.as_str())).collect();
     assert!(matches!(unread[..], [(0, why)] if why.contains("not unwound within 3.0 s")), "{unread:?}");
+    let stacks: Vec<u64> = report.processes.values().map(|process| process.stacks).collect();
+    assert!(stacks == [0, 6] || stacks == [6, 0], "it was tried again and again: {stacks:?}");
     assert_eq!(report.tree.stacks()[0].1.to_string(), "1");
     assert_eq!(trap.end(), Some(0));
 }

@@ -1,0 +1,34 @@
+//! Signals that whoever started this process wants ignored, such as `nohup` and shells that start something in the
+//! background: they stay so, where others are watched for.
+
+use std::fs;
+
+/// Of these signals those that are not ignored. Ask before anything is watched for: what is watched for is not ignored.
+pub(crate) fn heeded<const N: usize>(signals: [i32; N]) -> Vec<i32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&status);
+    signals.into_iter().filter(|signal| !has(ignored, *signal)).collect()
+}
+
+/// The signals that a process ignores, one bit for each, from what `/proc` tells of it; none if it does not.
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn has(signals: u64, signal: i32) -> bool {
+    let bit = signal.checked_sub(1).and_then(|bit| u32::try_from(bit).ok());
+    bit.and_then(|bit| 1u64.checked_shl(bit)).is_some_and(|bit| signals & bit != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nohup_ignores_is_not_heeded() {
+        let ignored = ignored("Name:\tbanyan\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t4\n");
+        assert_eq!((0..70).filter(|signal| has(ignored, *signal)).collect::<Vec<_>>(), [1, 13]);
+        assert_eq!(super::ignored("Name:\tbanyan\n"), 0);
+    }
+}
