@@ -1,6 +1,5 @@
 //! Signals that end a study, and a bell that rings when one comes or when a process below the study ends.
 
-use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -10,6 +9,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+
+use crate::signals::heeded;
 
 /// Signals that end a study.
 pub(super) struct Interruption {
@@ -24,8 +25,7 @@ impl Interruption {
         let (bell, rope) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         // What is ignored stays so: that is how nohup protects a study.
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        for number in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|number| !is_ignored(*number, &status)) {
+        for number in heeded([SIGINT, SIGTERM, SIGHUP]) {
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
             signal_hook::low_level::pipe::register(number, rope.try_clone()?)?;
         }
@@ -50,23 +50,5 @@ impl Interruption {
         // As often as it has rung: whoever waited looks at everything.
         while (&self.bell).read(&mut [0; 64]).is_ok_and(|rung| rung > 0) {}
         Ok(())
-    }
-}
-
-/// Whether `/proc/PID/status` says that the process ignores a signal.
-fn is_ignored(signal: i32, status: &str) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> (signal - 1) & 1 == 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_read_from_the_mask_of_the_kernel() {
-        let status = "Name:\tx\nSigBlk:\t0000000000000002\nSigIgn:\t0000000000001001\n";
-        assert!(is_ignored(SIGHUP, status) && !is_ignored(SIGINT, status) && !is_ignored(SIGHUP, ""));
     }
 }
