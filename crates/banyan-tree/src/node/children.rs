@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use banyan_boot::RankSet;
 
 use super::log::Log;
-use super::{Action, EARLY_STREAMS, Node, Report};
+use super::{Action, EARLY_STREAMS_OF_CHILD, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, Place, Resume};
 use crate::run::Run;
@@ -74,7 +74,7 @@ impl Node {
             return;
         };
         let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
-        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS {
+        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
             self.early_children.insert((link, *stream));
         }
     }
@@ -167,6 +167,9 @@ impl Node {
             self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
         }
         self.resume_downwards(link, &resumes, is_new);
+        if is_new && first.parent == self.id {
+            self.end_greeting(link);
+        }
         self.expect();
     }
 
