@@ -9,7 +9,7 @@ use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
 use banyan_tree::reduce::Place;
 use banyan_tree::{
-    Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Level, LinkFigures, LinkId, Message, Node, NodeId,
+    Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Epoch, Level, LinkFigures, LinkId, Message, Node, NodeId,
     NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Time, Transformation,
     TransformationError, Transformations,
 };
@@ -431,5 +431,29 @@ fn a_newcomer_begins_where_it_came_on_every_one_of_many_streams() {
     for stream in &streams {
         tree.send(*stream, 1);
         assert_eq!(tree.take(newcomer, *stream), [1]);
+    }
+}
+
+#[test]
+fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
+    let place = |node: u32, parent: u32, rank| {
+        let (node, parent) = (NodeId(node), NodeId(parent));
+        banyan_tree::Place { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
+    };
+    let (member, other) = (place(1, 0, Some(0)), place(2, 1, Some(1)));
+    let attach = |below| {
+        let (is_urgent, is_new, resumes) = (false, true, Vec::new());
+        Message::Attach(Attach { place: member, is_urgent, is_new, below, resumes })
+    };
+    let placed = Message::Placed { places: vec![other], resumes: Vec::new(), is_new: true };
+    for messages in [vec![attach(vec![other])], vec![attach(Vec::new()), placed]] {
+        let mut front_end = Node::front_end(NodeOptions::default(), Arc::new(FirstOf));
+        let link = front_end.accepted();
+        messages.into_iter().for_each(|message| front_end.message(link, message, Time(0)));
+        let actions: Vec<Action> = std::iter::from_fn(|| front_end.action()).collect();
+        let is_cut = actions.iter().any(|action| matches!(action, Action::Close(closed) if *closed == link));
+        let is_told = |action: &Action| matches!(action, Action::Report(Report::Violation { child: NodeId(1), .. }));
+        assert!(is_cut && actions.iter().any(is_told), "{actions:?}");
+        assert!(!front_end.members().contains(1));
     }
 }
