@@ -18,8 +18,8 @@ use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
 use crate::reduce::Filters;
 
-/// The guard of an agent has the agent's number and this.
-const GUARD: u32 = 1 << 31;
+/// The guard of an agent has the agent's number and this: behind all members.
+pub(crate) const FIRST_GUARD: u32 = 1 << 31;
 
 /// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
@@ -143,6 +143,7 @@ fn driver(agent: &AgentInfo, id: NodeId, level: Level, filters: fn() -> Filters)
     let node = Node::below(id, None, level, note.ancestry(), note.options.clone(), transformations);
     let mut driver = Driver::new(node, formats, Credentials::agent(&note, id))?;
     driver.learn_addresses(note.addresses());
+    driver.set_first_member(NodeId(agent.agents + 1));
     Ok((driver, note))
 }
 
@@ -212,7 +213,7 @@ fn has_ended(driver: &mut Driver, patience: Duration) -> bool {
 
 /// Keeps the members of an agent that was killed, as long as the network lives that they are part of.
 pub fn guard(agent: &GuardInfo) {
-    let id = NodeId(agent.agent.node | GUARD);
+    let id = NodeId(agent.agent.node | FIRST_GUARD);
     // It has no children, so it may be below anyone.
     let Ok((mut driver, note)) = driver(&agent.agent, id, Level(u16::MAX), Filters::default) else { return };
     let patience = note.options.adrift * ADRIFT_TIMES;

@@ -217,6 +217,7 @@ impl BackEnd {
     pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
         self.hand_over()?;
         loop {
+            self.ensure_member()?;
             if let Some(incoming) = self.take() {
                 return incoming;
             }
@@ -229,11 +230,13 @@ impl BackEnd {
     /// # Errors
     /// When a filter on the way could make nothing of the record, or the network has ended.
     pub fn try_recv(&mut self) -> Result<Option<Incoming>, TreeError> {
+        self.ensure_member()?;
         if let Some(incoming) = self.take() {
             return incoming.map(Some);
         }
         self.hand_over()?;
         self.turn(Some(Instant::now()))?;
+        self.ensure_member()?;
         match self.take() {
             None if self.is_over => Err(self.end()),
             incoming => incoming.transpose(),
@@ -266,6 +269,7 @@ impl BackEnd {
     /// # Errors
     /// When the stream is not open here, the record cannot be encoded, or the network has ended.
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
+        self.ensure_member()?;
         let format = R::format();
         if self.aligns(stream)? {
             return self.align(stream, record);
@@ -291,6 +295,7 @@ impl BackEnd {
     /// # Errors
     /// When the records cannot be put together, or the network has ended.
     pub fn finish_interval(&mut self, stream: StreamId) -> Result<(), TreeError> {
+        self.ensure_member()?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
         finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned))
     }
@@ -335,6 +340,7 @@ impl BackEnd {
                     self.aligned.remove(&stream);
                     return Err(TreeError::NoStream(stream));
                 }
+                Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
                 // A wave that is over waits for nobody.
                 Ok(()) | Err(_) => return Ok(()),
             }
@@ -365,6 +371,7 @@ impl BackEnd {
 
     /// Gives everything that was held back to the links.
     fn hand_over(&mut self) -> Result<(), TreeError> {
+        self.ensure_member()?;
         let due: Vec<StreamId> =
             self.pending.iter().filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).collect();
         if due.is_empty() {
@@ -388,6 +395,7 @@ impl BackEnd {
             match self.driver.node_mut().contribute(stream, bodies.clone()) {
                 Ok(_) => return Ok(()),
                 Err(SendError::Full) => self.wait(None)?,
+                Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
                 // It was closed meanwhile: nobody waits for these.
                 Err(_) => {
                     self.pending.remove(&stream);
@@ -444,6 +452,11 @@ impl BackEnd {
     /// Why there is nothing more to be had.
     fn end(&self) -> TreeError {
         if self.is_succeeded { TreeError::Succeeded { rank: self.rank() } } else { TreeError::Ended }
+    }
+
+    /// One whose place another process has taken neither gets nor gives anything any more, not even what has come before.
+    fn ensure_member(&self) -> Result<(), TreeError> {
+        if self.is_succeeded { Err(self.end()) } else { Ok(()) }
     }
 
     fn note_reports(&mut self) {

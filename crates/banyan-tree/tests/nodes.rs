@@ -9,8 +9,9 @@ use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
 use banyan_tree::reduce::Place;
 use banyan_tree::{
-    Action, Ancestor, Ancestry, Bodies, Candidate, Level, LinkFigures, LinkId, Message, Node, NodeId, NodeOptions, Run,
-    StreamId, StreamOptions, Time, Transformation, TransformationError, Transformations,
+    Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Epoch, Level, LinkFigures, LinkId, Message, Node, NodeId,
+    NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Time, Transformation,
+    TransformationError, Transformations,
 };
 use bytes::Bytes;
 
@@ -33,11 +34,14 @@ impl Transformation for FirstOf {
 struct Tree {
     nodes: Vec<Node>,
     ends: BTreeMap<(usize, LinkId), (usize, LinkId)>,
-    under_way: VecDeque<(usize, usize, LinkId, Message)>,
+    /// From whom, to whom, on which of its links; no message is the end of the link.
+    under_way: VecDeque<(usize, usize, LinkId, Option<Message>)>,
     /// From whom to whom nothing comes.
     cut: BTreeSet<(usize, usize)>,
     now: Time,
     options: NodeOptions,
+    /// Who has said so of itself.
+    succeeded: BTreeSet<usize>,
 }
 
 const AGENTS: [usize; 2] = [1, 2];
@@ -50,7 +54,8 @@ impl Tree {
     fn with(options: NodeOptions) -> Tree {
         let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
-        let mut tree = Tree { nodes: vec![front_end], ends, under_way, cut, now: Time(0), options };
+        let succeeded = BTreeSet::new();
+        let mut tree = Tree { nodes: vec![front_end], ends, under_way, cut, now: Time(0), options, succeeded };
         for agent in AGENTS {
             tree.add(None, Level(1), &[0]);
             assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
@@ -60,20 +65,30 @@ impl Tree {
 
     /// Another node, that asks these one after the other.
     fn add(&mut self, rank: Option<u32>, level: Level, above: &[usize]) -> usize {
-        let id = self.nodes.len();
+        let id = NodeId(self.nodes.len() as u32);
+        self.add_life(id, 0, rank, level, above)
+    }
+
+    /// As that, in place of others that were the same node.
+    fn add_life(&mut self, id: NodeId, life: u32, rank: Option<u32>, level: Level, above: &[usize]) -> usize {
         let ancestors = above.iter().map(|node| {
             let level = Level(u16::from(*node > 0));
             Ancestor { itself: Candidate { node: NodeId(*node as u32), level }, children: Vec::new() }
         });
         let ancestry: Ancestry = ancestors.collect();
         let options = self.options.clone();
-        self.nodes.push(Node::below(NodeId(id as u32), rank, level, ancestry, options, Arc::new(FirstOf)));
+        self.nodes.push(Node::below(id, rank, level, ancestry, options, Arc::new(FirstOf)).in_life(life));
         self.pass(Duration::ZERO);
-        id
+        self.nodes.len() - 1
     }
 
     fn member(&mut self, rank: u32, above: &[usize]) -> usize {
         self.add(Some(rank), Level(2), above)
+    }
+
+    /// Another process for a member.
+    fn successor(&mut self, of: usize, rank: u32, above: &[usize]) -> usize {
+        self.add_life(self.nodes[of].id(), 1, Some(rank), Level(2), above)
     }
 
     /// Time passes.
@@ -92,8 +107,12 @@ impl Tree {
                 }
             }
             let Some((from, to, link, message)) = self.under_way.pop_front() else { return };
-            if self.ends.contains_key(&(to, link)) && !self.cut.contains(&(from, to)) {
-                self.nodes[to].message(link, message, self.now);
+            match message {
+                Some(message) if self.ends.contains_key(&(to, link)) && !self.cut.contains(&(from, to)) => {
+                    self.nodes[to].message(link, message, self.now);
+                }
+                None if self.ends.remove(&(to, link)).is_some() => self.nodes[to].closed(link, self.now),
+                _ => {}
             }
         }
     }
@@ -109,19 +128,19 @@ impl Tree {
             }
             Action::Send { link, message } => {
                 if let Some((to, name)) = self.ends.get(&(at, link)) {
-                    self.under_way.push_back((at, *to, *name, message));
+                    self.under_way.push_back((at, *to, *name, Some(message)));
                 }
             }
             Action::Close(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
+            Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
             Action::Report(_) => {}
         }
     }
 
     fn close(&mut self, at: usize, link: LinkId) {
         if let Some((to, name)) = self.ends.remove(&(at, link)) {
-            self.ends.remove(&(to, name));
-            self.nodes[to].closed(name, self.now);
+            self.under_way.push_back((at, to, name, None));
         }
     }
 
@@ -323,4 +342,160 @@ fn a_newcomer_whose_first_contribution_is_in_time_stays_in_step() {
     assert_eq!(tree.wave(stream), None);
     tree.contribute(newcomer, stream);
     assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
+}
+
+#[test]
+fn a_predecessor_linked_to_an_ancestor_of_its_successor_is_sent_away_and_waves_go_on() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[2]);
+    // Once below the front-end itself, once below the agent that its successor is below an agent of.
+    let inner = tree.add(None, Level(2), &[1]);
+    let before = [tree.member(1, &[0]), tree.add(Some(2), Level(9), &[1])];
+    let stream = tree.open(0..=2);
+    let after = [tree.successor(before[0], 1, &[1]), tree.add_life(NodeId(6), 1, Some(2), Level(9), &[inner])];
+    assert_eq!(tree.nodes[before[1]].id(), NodeId(6));
+    assert_eq!(after.map(|member| tree.nodes[member].parent()), [Some(NodeId(1)), Some(NodeId(inner as u32))]);
+    for predecessor in before {
+        assert!(tree.succeeded.contains(&predecessor));
+        assert_eq!(tree.nodes[predecessor].parent(), None);
+        let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
+        assert_eq!(tree.nodes[predecessor].contribute(stream, body), Err(SendError::Succeeded));
+    }
+    tree.send(stream, 7);
+    for member in [steady, after[0], after[1]] {
+        assert_eq!(tree.take(member, stream), [7]);
+        tree.contribute(member, stream);
+    }
+    assert_eq!(tree.wave(stream), Some(ranks(0..=2)));
+}
+
+/// A member whose parent is the test.
+struct Alone {
+    member: Node,
+    link: LinkId,
+}
+
+impl Alone {
+    fn new() -> Alone {
+        let (ancestry, options) = (Alone::ancestry(), NodeOptions::default());
+        Alone {
+            member: Node::below(NodeId(1), Some(0), Level(1), ancestry, options, Arc::new(FirstOf)),
+            link: LinkId(0),
+        }
+    }
+
+    fn ancestry() -> Ancestry {
+        let itself = Candidate { node: NodeId::ROOT, level: Level(0) };
+        [Ancestor { itself, children: Vec::new() }].into_iter().collect()
+    }
+
+    /// What it says when it asks for a parent, which then takes it in.
+    fn ask(&mut self, now: Time) -> Attach {
+        self.member.wake(now);
+        let mut attach = None;
+        while let Some(action) = self.member.action() {
+            match action {
+                Action::Dial { link, .. } => {
+                    self.link = link;
+                    self.member.linked(link);
+                }
+                Action::Send { message: Message::Attach(sent), .. } => attach = Some(sent),
+                _ => {}
+            }
+        }
+        self.hear([Message::Welcome(Alone::ancestry())]);
+        attach.expect("it asks")
+    }
+
+    fn hear(&mut self, messages: impl IntoIterator<Item = Message>) {
+        messages.into_iter().for_each(|message| self.member.message(self.link, message, Time(0)));
+    }
+
+    fn open(&self) -> Vec<StreamId> {
+        self.member.streams().map(|opening| opening.stream).collect()
+    }
+}
+
+fn opening(stream: u32) -> Arc<Opening> {
+    Arc::new(Opening { stream: StreamId(stream), members: Arc::new(ranks([0])), options: StreamOptions::default() })
+}
+
+#[test]
+fn a_catalogue_that_is_cut_off_opens_nothing() {
+    let mut alone = Alone::new();
+    alone.ask(Time(0));
+    alone.hear([Message::Listed(opening(1)), Message::Listed(opening(2))]);
+    assert!(alone.open().is_empty());
+    alone.member.closed(alone.link, Time(0));
+    // The next parent has heard less.
+    alone.ask(Time(u64::MAX / 2));
+    alone.hear([Message::Listed(opening(1)), Message::Skipped { stream: StreamId::CONTROL, until: 1 }]);
+    assert_eq!(alone.open(), [StreamId(1)]);
+}
+
+#[test]
+fn a_member_is_new_until_it_has_heard_of_everything_and_says_what_it_does_not_know_the_beginning_of() {
+    let mut alone = Alone::new();
+    assert!(alone.ask(Time(0)).is_new);
+    alone.hear([
+        Message::Skipped { stream: StreamId(1), until: 5 },
+        Message::Listed(opening(1)),
+        Message::Listed(opening(2)),
+        Message::Skipped { stream: StreamId::CONTROL, until: 2 },
+    ]);
+    let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
+    assert_eq!(alone.member.contribute(StreamId(1), body.clone()), Err(SendError::Full));
+    alone.member.closed(alone.link, Time(0));
+    let attach = alone.ask(Time(u64::MAX / 4));
+    let next: Vec<(u32, u64)> = attach.resumes.iter().map(|resume| (resume.stream.0, resume.next)).collect();
+    assert_eq!((attach.is_new, next), (true, vec![(0, 2), (1, 5), (2, Resume::NOW)]));
+    // The second parent ends its greeting, and a stream is opened.
+    alone.hear([Message::Skipped { stream: StreamId::CONTROL, until: 2 }]);
+    let packet = Packet::Open(opening(3));
+    alone.hear([Message::Packet { stream: StreamId::CONTROL, sequence: 2, packet }]);
+    assert!(alone.member.contribute(StreamId(1), body).is_ok());
+    alone.member.closed(alone.link, Time(0));
+    let attach = alone.ask(Time(u64::MAX / 2));
+    let next: Vec<(u32, u64)> = attach.resumes.iter().map(|resume| (resume.stream.0, resume.next)).collect();
+    assert_eq!((attach.is_new, next), (false, vec![(0, 3), (1, 5), (2, Resume::NOW), (3, 0)]));
+}
+
+#[test]
+fn a_newcomer_begins_where_it_came_on_every_one_of_many_streams() {
+    let mut tree = Tree::new();
+    let steady = tree.member(0, &[1]);
+    let streams: Vec<StreamId> = (0..1100).map(|_| tree.open(0..=1)).collect();
+    for stream in &streams {
+        tree.send(*stream, 0);
+        assert_eq!(tree.take(steady, *stream), [0]);
+    }
+    let newcomer = tree.member(1, &[1]);
+    for stream in &streams {
+        tree.send(*stream, 1);
+        assert_eq!(tree.take(newcomer, *stream), [1]);
+    }
+}
+
+#[test]
+fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
+    let place = |node: u32, parent: u32, rank| {
+        let (node, parent) = (NodeId(node), NodeId(parent));
+        banyan_tree::Place { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
+    };
+    let (member, other) = (place(1, 0, Some(0)), place(2, 1, Some(1)));
+    let attach = |below| {
+        let (is_urgent, is_new, resumes) = (false, true, Vec::new());
+        Message::Attach(Attach { place: member, is_urgent, is_new, below, resumes })
+    };
+    let placed = Message::Placed { places: vec![other], resumes: Vec::new(), is_new: true };
+    for messages in [vec![attach(vec![other])], vec![attach(Vec::new()), placed]] {
+        let mut front_end = Node::front_end(NodeOptions::default(), Arc::new(FirstOf));
+        let link = front_end.accepted();
+        messages.into_iter().for_each(|message| front_end.message(link, message, Time(0)));
+        let actions: Vec<Action> = std::iter::from_fn(|| front_end.action()).collect();
+        let is_cut = actions.iter().any(|action| matches!(action, Action::Close(closed) if *closed == link));
+        let is_told = |action: &Action| matches!(action, Action::Report(Report::Violation { child: NodeId(1), .. }));
+        assert!(is_cut && actions.iter().any(is_told), "{actions:?}");
+        assert!(!front_end.members().contains(1));
+    }
 }

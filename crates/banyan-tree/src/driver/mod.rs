@@ -71,6 +71,8 @@ pub(crate) struct Driver {
     dials: u64,
     /// When to look whether other hosts are cut off, if there are links to any.
     look_at: Option<Instant>,
+    /// The node that is member 0, once it is known.
+    first_member: Option<NodeId>,
     /// At how many of its addresses a node has not answered, the one or the other more than once: it is dialled at the next.
     unanswered: HashMap<NodeId, usize>,
     /// When this was last driven.
@@ -102,6 +104,7 @@ impl Driver {
             tick_at: None,
             dials,
             look_at: None,
+            first_member: None,
             unanswered: HashMap::new(),
             left: None,
             adrift_since: None,
@@ -124,6 +127,11 @@ impl Driver {
 
     pub(crate) fn poller(&self) -> &Poller {
         &self.poller
+    }
+
+    /// Members are the nodes from this one on: whoever proves to be one of them has its rank and no other.
+    pub(crate) fn set_first_member(&mut self, node: NodeId) {
+        self.first_member = Some(node);
     }
 
     /// What users may want to know.
@@ -355,7 +363,7 @@ impl Driver {
                     }
                 }
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),
-                Some(Arrival::Message(Message::Attach(attach))) if !link.may_be(&attach.place) => {
+                Some(Arrival::Message(Message::Attach(attach))) if !link.may_be(&attach.place, self.first_member) => {
                     // It proved to be someone else, or was invited as someone else.
                     return self.lost(id, End::Other, time);
                 }

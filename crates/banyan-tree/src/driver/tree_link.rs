@@ -14,6 +14,7 @@ use banyan_ndr::FormatId;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
+use crate::agent::FIRST_GUARD;
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
@@ -138,11 +139,13 @@ impl TreeLink {
         !self.is_local && self.link.unacknowledged_for().is_some_and(|time| time >= silence)
     }
 
-    /// Whether the peer may say that it is this node: it proved to be, or was invited as that.
-    pub(super) fn may_be(&self, place: &Place) -> bool {
+    /// Whether the peer may say that it is this node, with this rank: it proved to be, or was invited as that. Ranks follow
+    /// from nodes where it is known which is the first member.
+    pub(super) fn may_be(&self, place: &Place, first_member: Option<NodeId>) -> bool {
         let proved = self.link.peer_id().map(|peer| NodeId(peer.index));
         let invited = self.invited.is_none_or(|(node, rank)| place.node == node && place.rank == Some(rank));
-        invited && proved.is_none_or(|node| place.node == node)
+        let is_ranked = |node| first_member.is_none_or(|first| place.rank == rank_of(node, first));
+        invited && proved.is_none_or(|node| place.node == node && is_ranked(node))
     }
 
     /// Whether the system at the other end has accepted the connection, though nobody may have answered.
@@ -287,4 +290,20 @@ fn keep_alive(link: &Link) {
         .and_then(|()| sockopt::set_tcp_keepintvl(socket, ASKED_EVERY))
         .and_then(|()| sockopt::set_tcp_keepcnt(socket, ASKED))
         .and_then(|()| sockopt::set_socket_keepalive(socket, true));
+}
+
+/// The rank of a node, if it is a member: behind the agents, and before their guards.
+fn rank_of(node: NodeId, first_member: NodeId) -> Option<u32> {
+    node.0.checked_sub(first_member.0).filter(|_| node.0 < FIRST_GUARD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_follow_from_nodes_and_agents_and_guards_have_none() {
+        let ranks = [0, 4, 5, 9, FIRST_GUARD | 1, u32::MAX].map(|node| rank_of(NodeId(node), NodeId(5)));
+        assert_eq!(ranks, [None, None, Some(0), Some(4), None, None]);
+    }
 }

@@ -120,6 +120,7 @@ impl Network {
         session.extension = Some(note.to_text().into_bytes());
         session.layout = shape.or(session.layout);
         let session = launch(&mut driver, &distribution, &session)?;
+        driver.set_first_member(first_member(&session));
         let mut core = Core::new(driver);
         if distribution.exe.is_some() {
             core.gather(&session, options.join_deadline)?;
@@ -151,7 +152,7 @@ impl Network {
         }
         let life = core.lives.entry(rank).or_default();
         *life += 1;
-        let node = NodeId(self.session.layout().len() as u32 + 1 + rank);
+        let node = NodeId(first_member(&self.session).0 + rank);
         let mut note = self.note.for_member(Invited { node, rank, size, life: *life });
         // If its agent is there, that is the nearest.
         let agent = self.agent_of(rank);
@@ -255,6 +256,11 @@ impl Network {
     pub fn counters(&self) -> NodeCounters {
         self.shared.core().driver.node().counters()
     }
+}
+
+/// The node that is member 0: those before it are the front-end and the agents.
+fn first_member(session: &Session) -> NodeId {
+    NodeId(session.layout().len() as u32 + 1)
 }
 
 /// Starts the session while its agents are let in.

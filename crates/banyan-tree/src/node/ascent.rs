@@ -47,6 +47,7 @@ pub(super) struct Ascent {
     passes: u32,
     /// Since when there is no parent.
     orphaned: Time,
+    /// Whether it has ever had a parent.
     had_parent: bool,
     chance: Chance,
 }
@@ -112,11 +113,6 @@ impl Ascent {
             ancestor
         });
         self.ancestry = merged.collect();
-    }
-
-    /// Whether it has ever had a parent.
-    pub(super) fn had_parent(&self) -> bool {
-        self.had_parent
     }
 
     /// Whether everyone was asked before, so that someone has to take this node.

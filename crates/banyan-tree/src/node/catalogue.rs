@@ -27,19 +27,28 @@ impl Node {
         self.send(link, Message::Skipped { stream: StreamId::CONTROL, until });
     }
 
-    /// The parent has this stream open.
+    /// The parent has this stream open. It is opened here when all are known: a parent that dies before that leaves nothing
+    /// which the next, if it has heard less, would have closed again.
     pub(super) fn listed(&mut self, opening: &Arc<Opening>) {
-        self.listed.insert(opening.stream);
-        self.open_here(opening);
+        self.listed.insert(opening.stream, Arc::clone(opening));
+    }
+
+    /// Tells a member that has just come that it has heard of everything that was there before it.
+    pub(super) fn end_greeting(&mut self, link: LinkId) {
+        let until = self.control.next();
+        self.send(link, Message::Skipped { stream: StreamId::CONTROL, until });
     }
 
     /// The parent has listed all streams that are open, in place of the packets before this one.
     pub(super) fn catalogue_ends(&mut self, until: u64) {
         let listed = std::mem::take(&mut self.listed);
         if until <= self.control.next() {
+            // Nothing was skipped: a greeting ends.
+            self.is_greeted = true;
             return;
         }
-        self.streams.retain(|id, _| listed.contains(id));
+        self.streams.retain(|id, _| listed.contains_key(id));
+        listed.values().for_each(|opening| self.open_here(opening));
         for link in self.control.skip(until) {
             self.send_catalogue(link, until);
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use banyan_boot::RankSet;
 
 use super::log::Log;
-use super::{Action, EARLY_STREAMS, Node, Report};
+use super::{Action, EARLY_STREAMS_OF_CHILD, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, Place, Resume};
 use crate::run::Run;
@@ -21,6 +21,9 @@ impl Node {
         };
         self.note_early(link, &message);
         match message {
+            Message::Placed { .. } if self.rank_of(child).is_some() => {
+                self.violation(link, child, "is a member, and told of nodes below it".into(), now);
+            }
             Message::Placed { places, resumes, is_new } => self.placed(link, places, resumes, is_new, now),
             // One that has moved is another's to speak of.
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
@@ -56,8 +59,11 @@ impl Node {
 
     /// A member speaks for itself alone.
     fn is_of(&self, child: NodeId, run: &Run) -> bool {
-        let rank = self.below.get(child).and_then(|place| place.rank);
-        rank.is_none_or(|rank| run.members.len() == 1 && run.members.contains(rank))
+        self.rank_of(child).is_none_or(|rank| run.members.len() == 1 && run.members.contains(rank))
+    }
+
+    fn rank_of(&self, child: NodeId) -> Option<u32> {
+        self.below.get(child).and_then(|place| place.rank)
     }
 
     fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
@@ -74,7 +80,7 @@ impl Node {
             return;
         };
         let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
-        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS {
+        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
             self.early_children.insert((link, *stream));
         }
     }
@@ -84,6 +90,9 @@ impl Node {
         let place = attach.place;
         if let Some(known) = self.below.node_of(link).filter(|known| *known != place.node) {
             return self.violation(link, known, format!("says that it is {} now", place.node), now);
+        }
+        if place.rank.is_some() && !attach.below.is_empty() {
+            return self.violation(link, place.node, "is a member, and brings nodes below it".into(), now);
         }
         if let Some(succession) = self.successor_of(&place).cloned() {
             return self.send_away(link, &succession, now);
@@ -167,6 +176,9 @@ impl Node {
             self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
         }
         self.resume_downwards(link, &resumes, is_new);
+        if is_new && first.parent == self.id {
+            self.end_greeting(link);
+        }
         self.expect();
     }
 

@@ -64,7 +64,7 @@ pub use records::RecordCounters;
 pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
-use crate::message::{Ancestry, Candidate, Message, Resume, Succession};
+use crate::message::{Ancestry, Candidate, Message, Opening, Resume, Succession};
 use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
@@ -204,7 +204,9 @@ pub struct Node {
     /// What the parent was last told of it.
     control_reported: u64,
     /// Streams that the parent has listed, until it says that these are all.
-    listed: BTreeSet<StreamId>,
+    listed: BTreeMap<StreamId, Arc<Opening>>,
+    /// At a member: whether it has heard of everything that was there before it came.
+    is_greeted: bool,
     /// Whether the network has ended: whoever comes has to hear of that.
     is_over: bool,
     streams: BTreeMap<StreamId, Stream>,
@@ -235,8 +237,12 @@ struct Early {
     whole: Wave,
 }
 
-/// Streams that may be spoken of before they are open here.
-const EARLY_STREAMS: usize = 1024;
+/// Streams that the parent may speak of before they are open here: it does so of all there are to a member that has just
+/// come. Each takes some ten words.
+const EARLY_STREAMS: usize = 1 << 16;
+
+/// Streams that a child may speak of before they are open here: those that were opened since this node lost its parent.
+const EARLY_STREAMS_OF_CHILD: usize = 1024;
 
 /// Children of a node that its grandchildren may turn to, at most.
 const NAMED: usize = 8;
@@ -288,7 +294,8 @@ impl Node {
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,
-            listed: BTreeSet::new(),
+            listed: BTreeMap::new(),
+            is_greeted: false,
             is_over: false,
             streams: BTreeMap::new(),
             last_opened: StreamId::CONTROL,

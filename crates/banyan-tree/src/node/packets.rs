@@ -12,7 +12,7 @@ use super::log::{Log, Taken};
 use super::patience::Patience;
 use super::records::Records;
 use super::stream::{Caution, Stream};
-use super::{EARLY_STREAMS, Early, Node, Report};
+use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
 use crate::reduce::Place;
@@ -43,6 +43,9 @@ pub enum SendError {
     /// The front-end's filter for what goes down made nothing of it.
     #[error(transparent)]
     Unfiltered(#[from] TransformationError),
+    /// Another process is this member now.
+    #[error("another process has taken this member's place; this one has no part in the network any more")]
+    Succeeded,
     /// Others have to catch up first.
     #[error("the other side is too far behind; take what has come, and try again")]
     Full,
@@ -205,7 +208,8 @@ impl Node {
     pub(super) fn note_early_resumes(&mut self, link: LinkId, resumes: &[Resume]) {
         for resume in resumes.iter().filter(|resume| resume.stream > self.last_opened) {
             let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
-            if self.early_resumes.range(of_child).count() < EARLY_STREAMS {
+            let is_known = self.early_resumes.contains_key(&(link, resume.stream));
+            if is_known || self.early_resumes.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
                 let known = self.early_resumes.entry((link, resume.stream)).or_insert(*resume);
                 known.next = known.next.min(resume.next);
                 known.received = known.received.min(resume.received);
@@ -215,8 +219,8 @@ impl Node {
 
     /// What was said of a stream that this node has not heard of.
     pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
-        let is_early = id > self.last_opened && self.early.len() < EARLY_STREAMS;
-        is_early.then(|| self.early.entry(id).or_default())
+        let has_room = self.early.contains_key(&id) || self.early.len() < EARLY_STREAMS;
+        (id > self.last_opened && has_room).then(|| self.early.entry(id).or_default())
     }
 
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
@@ -250,6 +254,7 @@ impl Node {
         let mut stream = Stream::new(Arc::clone(opening), transformation);
         stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, text));
         stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
+        stream.is_older = self.rank.is_some() && !self.is_greeted;
         stream.filters_own = place == Place::Member && opening.options.filters_at_members();
         match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
@@ -278,6 +283,8 @@ impl Node {
             stream.log.add_child(link, next, received);
         }
         self.last_opened = self.last_opened.max(id);
+        // Streams are opened in the order of their numbers: those before it that are not open were closed again.
+        self.early.retain(|early, _| *early > self.last_opened);
         self.early_children.retain(|(_, early)| *early > id);
         self.early_resumes.retain(|(_, early), _| *early > id);
         let early = packet.map(|first| first.max(skipped));

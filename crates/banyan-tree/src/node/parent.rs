@@ -36,7 +36,7 @@ impl Node {
         let attach = Attach {
             place: self.place(candidate.node),
             is_urgent: self.ascent.is_urgent(),
-            is_new: self.rank.is_some() && !self.ascent.had_parent(),
+            is_new: self.rank.is_some() && !self.is_greeted,
             below: self.below.everyone(),
             resumes: self.resumes(),
         };
@@ -57,6 +57,8 @@ impl Node {
         // Who takes no part in a stream is not behind in it.
         let taking_part = self.streams.iter().filter(|(_, stream)| self.takes_part(stream));
         let others = taking_part.map(|(id, stream)| match self.received(stream) {
+            // It is older than this member, which was not told where it begins.
+            _ if stream.is_older && !stream.log.is_started() => Resume::now(*id),
             // All below have just come.
             Resume::NOW => Resume::now(*id),
             received => Resume { stream: *id, next: stream.log.next(), received },

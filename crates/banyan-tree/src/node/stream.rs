@@ -84,6 +84,8 @@ pub(super) struct Stream {
     /// At a member: whether it has come when others had been sent something, and has neither been sent anything nor
     /// contributed since. Nobody waits for it.
     pub(super) is_beginner: bool,
+    /// At a member: whether it was open before this member came, which then begins where it is told to.
+    pub(super) is_older: bool,
     /// At a member: whether a process before it may have contributed to the waves it contributes to.
     pub(super) caution: Caution,
     /// At a member: the set of itself alone.
@@ -118,6 +120,7 @@ impl Stream {
             taken: Wave(0),
             taken_bytes: 0,
             is_beginner: false,
+            is_older: false,
             caution: Caution::None,
             own: None,
         }

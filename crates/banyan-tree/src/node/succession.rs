@@ -21,6 +21,11 @@ impl Node {
         self.successions.get(&place.node).filter(|succession| succession.life > place.epoch.life())
     }
 
+    /// At a member: whether another process has taken its place.
+    pub(super) fn is_succeeded(&self) -> bool {
+        self.successions.get(&self.id).is_some_and(|known| known.life > self.life())
+    }
+
     /// At a member: what was said of it when it took another's place.
     pub(super) fn own_succession(&self) -> Option<Arc<Succession>> {
         self.successions.get(&self.id).filter(|own| own.life == self.life()).cloned()
@@ -70,7 +75,8 @@ impl Node {
         let children: Vec<(Place, LinkId)> =
             self.below.links().filter_map(|(node, link)| Some((self.below.get(node)?, link))).collect();
         for (child, link) in children {
-            if self.successor_of(&child).is_some_and(|known| known.member == member) {
+            // A successor whose place is known already may be elsewhere below: then this link is of the one before it.
+            if child.node == member && (child.parent != self.id || child.epoch.life() < life) {
                 self.send_away(link, succession, now);
             } else {
                 self.tell_succession(link, child, succession);

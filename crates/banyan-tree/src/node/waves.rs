@@ -37,7 +37,7 @@ impl Node {
     /// At a member: contributes to the next waves of a stream.
     ///
     /// # Errors
-    /// If the stream is not there, or this member is too far ahead.
+    /// If the stream is not there, this member is too far ahead, or another process has taken its place.
     pub fn contribute(&mut self, stream: StreamId, bodies: Bodies) -> Result<Wave, SendError> {
         self.contribute_run(stream, bodies, false)
     }
@@ -77,11 +77,18 @@ impl Node {
     }
 
     fn contribute_run(&mut self, stream: StreamId, bodies: Bodies, is_partial: bool) -> Result<Wave, SendError> {
+        if self.is_succeeded() {
+            return Err(SendError::Succeeded);
+        }
         let (waves, bytes) = (self.options.window_waves, self.options.window_bytes);
         let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
         let Some(rank) = self.rank.filter(|rank| known.opening.members.contains(*rank)) else {
             return Err(SendError::NoStream(stream));
         };
+        if !self.is_greeted {
+            // If its parent dies now it comes to another as one that has done nothing.
+            return Err(SendError::Full);
+        }
         let members = known.own_members(rank);
         let run = Run { stream, first: known.sent, members, is_fresh: true, is_partial, bodies };
         if known.records.is_some() {
