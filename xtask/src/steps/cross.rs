@@ -10,7 +10,7 @@ use crate::report::Problem;
 use crate::{install, manifest};
 
 /// Random cases for each property test: emulation is slow, and the native run has tried many.
-const PROPTEST_CASES: &str = "8";
+const PROPTEST_CASES: &str = "16";
 
 /// An architecture that qemu emulates.
 pub(super) struct Architecture {
