@@ -20,8 +20,9 @@ use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
 
-/// Bytes of a frame at most; longer messages travel in pieces.
-pub(super) const LONGEST_PAYLOAD: usize = 1 << 20;
+/// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
+/// mebibyte, as people like to send, is one with all that stands before its numbers.
+pub(super) const LONGEST_PAYLOAD: usize = (1 << 20) + (60 << 10);
 
 /// Bytes that the system is asked to hold for a reader on this host: as much as most systems grant, which then hold twice
 /// as much, and twice what they do unasked.
