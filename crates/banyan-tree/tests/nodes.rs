@@ -302,8 +302,8 @@ fn a_newcomer_that_was_never_answered_is_not_waited_for_in_what_it_was_not_sent(
     assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
 }
 
-#[test]
-fn a_newcomer_whose_first_contribution_comes_too_late_is_put_in_step_by_what_is_sent_next() {
+/// A member that has answered once, and one that has come since.
+fn joined_after_a_wave() -> (Tree, StreamId, [usize; 2]) {
     let mut tree = Tree::new();
     let steady = tree.member(0, &[1]);
     let stream = tree.open(0..=1);
@@ -311,6 +311,12 @@ fn a_newcomer_whose_first_contribution_comes_too_late_is_put_in_step_by_what_is_
     tree.contribute(steady, stream);
     assert_eq!(tree.wave(stream), Some(ranks([0])));
     let newcomer = tree.member(1, &[2]);
+    (tree, stream, [steady, newcomer])
+}
+
+#[test]
+fn a_newcomer_whose_first_contribution_comes_too_late_is_put_in_step_by_what_is_sent_next() {
+    let (mut tree, stream, [steady, newcomer]) = joined_after_a_wave();
     // Two waves go by before it says anything.
     for _ in 0..2 {
         tree.contribute(steady, stream);
@@ -326,13 +332,7 @@ fn a_newcomer_whose_first_contribution_comes_too_late_is_put_in_step_by_what_is_
 
 #[test]
 fn a_newcomer_whose_first_contribution_is_in_time_stays_in_step() {
-    let mut tree = Tree::new();
-    let steady = tree.member(0, &[1]);
-    let stream = tree.open(0..=1);
-    tree.send(stream, 0);
-    tree.contribute(steady, stream);
-    assert_eq!(tree.wave(stream), Some(ranks([0])));
-    let newcomer = tree.member(1, &[2]);
+    let (mut tree, stream, [steady, newcomer]) = joined_after_a_wave();
     tree.contribute(newcomer, stream);
     assert_eq!(tree.wave(stream), None, "it is waited for, and so are the others");
     tree.contribute(steady, stream);
