@@ -62,7 +62,7 @@ const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Miri, Lane::
 pub(crate) const STEPS: &[Step] = &[
     step("fmt", Lane::First, "The code is formatted", fmt::run),
     step("tidy", Lane::First, "The rules of the repository that no other tool checks", tidy::run),
-    step("tests", Lane::Debug, "Unit, integration and documentation tests, with and without jit", tests::run),
+    // These two wait more than they compute: other lanes have work to do meanwhile, but not at the end.
     step("hosts", Lane::Debug, "Hosts for tests are made, work, misbehave as asked, and are gone", hosts::run),
     step(
         "sessions",
@@ -70,7 +70,7 @@ pub(crate) const STEPS: &[Step] = &[
         "Sessions over test hosts start, fail as they should, and leave nothing",
         sessions::run,
     ),
-    // Behind the sessions, which wait more than they compute: other lanes have work to do meanwhile, but not at the end.
+    step("tests", Lane::Debug, "Unit, integration and documentation tests, with and without jit", tests::run),
     step("clippy", Lane::Debug, "No lint warns, whatever the features", clippy::run),
     step("doc", Lane::Debug, "The documentation builds without warnings", doc::run),
     step("cross", Lane::Emulated, "The tests on emulated machines of other architectures", cross::run),

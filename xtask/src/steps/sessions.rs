@@ -56,7 +56,7 @@ fn by_launchers(tools: &Tools<'_>) -> Outcome {
 
 /// The tests of a program that are ignored unless there are hosts.
 fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
-    // With the features of step `tests`, which has built these programs.
+    // With the features of step `tests`, so that each crate is built once for both.
     let mut tests = cargo(["test", "--test", program]);
     tests.args(EVERYTHING).args(["--", "--ignored", "--test-threads=1"]);
     tests.env("BANYAN_TEST_CLUSTER", &hosts.name).env("BANYAN_TEST_XTASK", this_program());
