@@ -229,10 +229,20 @@ fn compare_waves<L: Load, const LARGEST: bool>(strip: &mut Strip, rows: Rows<'_>
     Some(())
 }
 
+/// Parts that are taken without a jump between them.
+const BLOCK: usize = 8;
+
+/// All parts in order. The end of a loop over a few is hard to foresee, and a wrong guess costs as much as several of
+/// them: in blocks there is less of it.
+fn in_blocks<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
+    let (blocks, rest) = parts.as_chunks::<BLOCK>();
+    blocks.iter().flatten().chain(rest)
+}
+
 fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
     let scalar = L::Number::cell(cell);
     let end = at + L::BYTES;
-    let numbers = parts.iter().map(|part| L::load(&part.body[at..end]));
+    let numbers = in_blocks(parts).map(|part| L::load(&part.body[at..end]));
     let Some(sum) = scalar.value().plus_all(numbers.clone().map(L::Sum::from)) else {
         return Err((overflowing(scalar.value(), numbers), overflow()));
     };
@@ -250,17 +260,19 @@ fn overflowing<N: Number>(mut sum: N, numbers: impl Iterator<Item = impl Into<N>
 /// Of equal values within the parts the first is the one of the lowest rank.
 fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
     let end = at + L::BYTES;
-    let mut values = parts.iter().map(|part| (L::load(&part.body[at..end]), part));
-    let is_ordered = |(value, _): &(L::Memory, _)| L::Number::is_ordered((*value).into());
-    let Some((mut best, mut whose)) = values.find(is_ordered) else { return Ok(()) };
-    for (value, part) in values {
+    let value = |part: &Part<'_>| L::load(&part.body[at..end]);
+    let is_ordered = |part: &&Part<'_>| L::Number::is_ordered(value(part).into());
+    let Some(mut whose) = parts.iter().find(is_ordered) else { return Ok(()) };
+    let mut best = value(whose);
+    in_blocks(parts).for_each(|part| {
+        let value = value(part);
         let is_beyond = if LARGEST { value > best } else { value < best };
         if is_beyond {
             // Of many values few are beyond all before. A guess is quicker than to wait for each comparison.
             cold_path();
             (best, whose) = (value, part);
         }
-    }
+    });
     L::Number::cell(cell).compare::<LARGEST>(best.into(), whose.members.first().unwrap_or(u32::MAX));
     Ok(())
 }

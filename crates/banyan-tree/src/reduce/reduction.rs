@@ -151,14 +151,12 @@ impl Reduction {
             if part.is_partial != is_partial || !alike(part) {
                 break;
             }
-            let Some(rank) = part.members.first() else { return Err(refused(part, Fault::Members(0))) };
+            let rank = if is_partial { part.members.first() } else { part.members.only() };
+            let Some(rank) = rank else { return Err(refused(part, Fault::Members(part.members.len()))) };
             if let Some(after) = last
                 && rank <= after
             {
                 return Err(ReduceError::Order { members: part.members.clone(), after });
-            }
-            if !is_partial && part.members.last() != Some(rank) {
-                return Err(refused(part, Fault::Members(part.members.len())));
             }
             if !sizes.contains(&part.body.len()) {
                 return Err(refused(part, DecodeError::Size { found: part.body.len(), wanted: format.size() }.into()));
@@ -325,9 +323,11 @@ fn begin<'c>(
 
 /// Whether parts are as a reduction takes them: records of one member each, lowest ranks first.
 fn are_in_order(parts: &[PartRun<'_>]) -> bool {
-    let alone = |part: &PartRun<'_>| part.is_partial || part.members.first() == part.members.last();
-    let somebody = parts.iter().all(|part| !part.members.is_empty() && alone(part));
-    somebody && parts.is_sorted_by(|one, other| one.members.first() < other.members.first())
+    let somebody = |part: &PartRun<'_>| match part.is_partial {
+        true => !part.members.is_empty(),
+        false => part.members.only().is_some(),
+    };
+    parts.iter().all(somebody) && parts.is_sorted_by(|one, other| one.members.first() < other.members.first())
 }
 
 /// Names the first function or key of which two parts have different kinds.
