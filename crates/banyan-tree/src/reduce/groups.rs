@@ -180,6 +180,8 @@ fn take_all(
     Ok(())
 }
 
+/// Takes records one by one. Not in line: the loop over functions that are fast would be slower.
+#[inline(never)]
 fn take_each(cell: &mut Cell, access: &Access, parts: &[Part<'_>], longest: usize) -> Result<(), (usize, Fault)> {
     for (position, part) in parts.iter().enumerate() {
         let sender = Sender { rank: part.members.first().unwrap_or(u32::MAX), longest };
