@@ -13,8 +13,11 @@ use banyan_ndr::{Buffer, ByteOrder, Decoder, Format, PointerWidth, Record, typed
 use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery, Reduction, ReductionLimits};
 use rustix::time::{ClockId, clock_gettime};
 
-const FEW: u32 = 16;
-const MANY: u32 = 64;
+/// Children of a node.
+const MEMBERS: [u32; 3] = [4, 16, 64];
+
+/// Children that send arrays.
+const SENDERS: u32 = 16;
 const BATCHES: usize = 300;
 
 /// CPU time of one batch.
@@ -228,7 +231,7 @@ impl Wave {
 fn main() -> Result<(), Failure> {
     let mut table = Table { out: std::io::stdout().lock(), wanted: std::env::args().nth(1).unwrap_or_default() };
     writeln!(table.out, "{:<50}{:>14}{:>14}{:>8}", "a wave", "compiled type", "specification", "ratio")?;
-    for members in [FEW, MANY] {
+    for members in MEMBERS {
         let native = Wave::new(members, sample)?;
         let foreign = native.converted(ByteOrder::Big, PointerWidth::Four)?;
         for (name, wave) in [("96 B", &native), ("96 B, big-endian", &foreign)] {
@@ -239,10 +242,10 @@ fn main() -> Result<(), Failure> {
     }
     for (name, length) in [("64 KB", MEGABYTE / 16), ("1 MB", MEGABYTE)] {
         let load: Vec<f64> = (0..length).map(|index| index as f64).collect();
-        let wave = Wave::new(FEW, |_| Array { load: &load })?;
-        table.arrays(&format!("{FEW} x {name} arrays of f64: sum"), &wave)?;
+        let wave = Wave::new(SENDERS, |_| Array { load: &load })?;
+        table.arrays(&format!("{SENDERS} x {name} arrays of f64: sum"), &wave)?;
         let wave = wave.converted(ByteOrder::Big, PointerWidth::Four)?;
-        table.arrays(&format!("{FEW} x {name} arrays of f64, big-endian: sum"), &wave)?;
+        table.arrays(&format!("{SENDERS} x {name} arrays of f64, big-endian: sum"), &wave)?;
     }
     Ok(())
 }

@@ -181,7 +181,7 @@ impl<N: Number> Scalar<N> {
         }
     }
 
-    /// Writes the state, or the result. In line, this is half of what a function of a few members costs less.
+    /// Writes the state, or the result. In line: calls would double what writing a number costs.
     #[inline(always)]
     pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>, what: What) {
         match what {
