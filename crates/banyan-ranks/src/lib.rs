@@ -98,6 +98,14 @@ impl RankSet {
         self.pieces.is_empty()
     }
 
+    /// The rank, if there is just one.
+    pub fn only(&self) -> Option<u32> {
+        match self.pieces[..] {
+            [Progression { first, last, .. }] if first == last => Some(first),
+            _ => None,
+        }
+    }
+
     /// The smallest rank.
     pub fn first(&self) -> Option<u32> {
         self.pieces.first().map(|piece| piece.first)

@@ -67,6 +67,14 @@ fn strides_that_interleave_for_too_long_are_refused_as_text() {
 }
 
 #[test]
+fn just_a_set_of_one_rank_has_an_only_rank() {
+    assert_eq!(set("7").only(), Some(7));
+    for text in ["", "7-8", "1,5", "1-9/2", "1,5,6"] {
+        assert_eq!(set(text).only(), None, "{text}");
+    }
+}
+
+#[test]
 fn strides_are_worked_with_as_strides() {
     let all = set("0-4294967295");
     let thirds = set("0-4294967295/3");
@@ -168,6 +176,7 @@ proptest! {
         prop_assert_eq!(set.len(), model.len() as u64);
         prop_assert_eq!(set.is_empty(), model.is_empty());
         prop_assert_eq!((set.first(), set.last()), (model.first().copied(), model.last().copied()));
+        prop_assert_eq!(set.only(), set.first().filter(|_| model.len() == 1));
         prop_assert_eq!(set.contains(asked), model.contains(&asked));
         prop_assert!(model.iter().all(|rank| set.contains(*rank)));
         let by_rank: RankSet = model.iter().rev().copied().collect();

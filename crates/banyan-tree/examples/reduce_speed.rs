@@ -1,16 +1,23 @@
 //! What a reduction costs that was compiled from format and specification, beside one with a compiled Rust type.
 //!
-//! `cargo run --release -p banyan-tree --example reduce_speed`. Both sides are filters: they take the parts of a wave of
-//! 16 members, reduce them and write what goes to the parent. Thread CPU time, the best of many batches that alternate.
+//! `cargo run --release -p banyan-tree --example reduce_speed [PART OF A ROW'S NAME]`. Both sides are filters: they take
+//! the parts of a wave, reduce them and write what goes to the parent. What the compiled type writes is taken by a
+//! reduction as the partial result of another node, and must give the same result to the bit. Thread CPU time, the median
+//! of many batches that alternate; the ratio is the median of those of neighbouring batches.
 
 use std::io::Write;
+use std::marker::PhantomData;
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, ByteOrder, Decoder, Format, PointerWidth, Record, typed};
 use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery, Reduction, ReductionLimits};
 use rustix::time::{ClockId, clock_gettime};
 
-const MEMBERS: u32 = 16;
+/// Children of a node.
+const MEMBERS: [u32; 3] = [4, 16, 64];
+
+/// Children that send arrays.
+const SENDERS: u32 = 16;
 const BATCHES: usize = 300;
 
 /// CPU time of one batch.
@@ -35,25 +42,60 @@ struct Sample {
     temp: f32,
 }
 
+/// Partial results of one, four and eight functions, as nodes of a tree send them.
 #[derive(Record, Default)]
-struct Few {
-    max: Option<f64>,
-    who: u32,
-    sum: f64,
-    count: u64,
+struct One {
+    #[record(rename = "max(temp)")]
+    max_temp: Option<f64>,
+    #[record(rename = "max(temp).who")]
+    max_temp_who: u32,
 }
 
 #[derive(Record, Default)]
-struct Many {
-    few: Few,
-    min: Option<f64>,
-    min_who: u32,
+struct Four {
+    #[record(rename = "max(temp)")]
+    max_temp: Option<f64>,
+    #[record(rename = "max(temp).who")]
+    max_temp_who: u32,
+    #[record(rename = "avg(energy)")]
+    energy: f64,
+    #[record(rename = "avg(energy).count")]
+    energy_count: u64,
+    #[record(rename = "min(coord[0])")]
+    min_x: Option<f64>,
+    #[record(rename = "min(coord[0]).who")]
+    min_x_who: u32,
+    #[record(rename = "sum(id)")]
     ids: i128,
+}
+
+#[derive(Record, Default)]
+struct Eight {
+    #[record(rename = "max(temp)")]
+    max_temp: Option<f64>,
+    #[record(rename = "max(temp).who")]
+    max_temp_who: u32,
+    #[record(rename = "avg(energy)")]
+    energy: f64,
+    #[record(rename = "avg(energy).count")]
+    energy_count: u64,
+    #[record(rename = "min(coord[0])")]
+    min_x: Option<f64>,
+    #[record(rename = "min(coord[0]).who")]
+    min_x_who: u32,
+    #[record(rename = "sum(id)")]
+    ids: i128,
+    #[record(rename = "avg(flags)")]
     flags: i128,
+    #[record(rename = "avg(flags).count")]
     flags_count: u64,
-    nodes: Option<i128>,
-    nodes_who: u32,
+    #[record(rename = "max(node_count)")]
+    max_nodes: Option<i128>,
+    #[record(rename = "max(node_count).who")]
+    max_nodes_who: u32,
+    #[record(rename = "sum(disp[2])")]
     disp: f64,
+    #[record(rename = "count()")]
     records: u64,
 }
 
@@ -78,36 +120,71 @@ fn sample(rank: u32) -> Sample {
     }
 }
 
-impl Few {
+/// What a Rust program would make of the records of a wave, one by one.
+trait Reduce: Record + Default {
+    const SPECIFICATION: &str;
+    /// Takes a record; none if a sum is too large.
+    fn add(&mut self, sample: &Sample, rank: u32) -> Option<()>;
+}
+
+impl Reduce for One {
+    const SPECIFICATION: &str = "max(temp)";
+
     #[inline]
-    fn add(&mut self, sample: &Sample, rank: u32) {
-        let temp = f64::from(sample.temp);
-        if self.max.is_none_or(|max| temp > max) && !temp.is_nan() {
-            (self.max, self.who) = (Some(temp), rank);
-        }
-        self.sum += sample.energy;
-        self.count += 1;
+    fn add(&mut self, sample: &Sample, rank: u32) -> Option<()> {
+        largest(&mut self.max_temp, &mut self.max_temp_who, f64::from(sample.temp), rank);
+        Some(())
     }
 }
 
-impl Many {
+impl Reduce for Four {
+    const SPECIFICATION: &str = "max(temp), avg(energy), min(coord[0]), sum(id)";
+
     #[inline]
     fn add(&mut self, sample: &Sample, rank: u32) -> Option<()> {
-        self.few.add(sample, rank);
-        let x = sample.coord[0];
-        if self.min.is_none_or(|min| x < min) && !x.is_nan() {
-            (self.min, self.min_who) = (Some(x), rank);
-        }
+        largest(&mut self.max_temp, &mut self.max_temp_who, f64::from(sample.temp), rank);
+        self.energy += sample.energy;
+        self.energy_count += 1;
+        smallest(&mut self.min_x, &mut self.min_x_who, sample.coord[0], rank);
+        self.ids = self.ids.checked_add(sample.id.into())?;
+        Some(())
+    }
+}
+
+impl Reduce for Eight {
+    const SPECIFICATION: &str =
+        "max(temp), avg(energy), min(coord[0]), sum(id), avg(flags), max(node_count), sum(disp[2]), count()";
+
+    #[inline]
+    fn add(&mut self, sample: &Sample, rank: u32) -> Option<()> {
+        largest(&mut self.max_temp, &mut self.max_temp_who, f64::from(sample.temp), rank);
+        self.energy += sample.energy;
+        self.energy_count += 1;
+        smallest(&mut self.min_x, &mut self.min_x_who, sample.coord[0], rank);
         self.ids = self.ids.checked_add(sample.id.into())?;
         self.flags = self.flags.checked_add(sample.flags.into())?;
         self.flags_count += 1;
         let nodes = i128::from(sample.node_count);
-        if self.nodes.is_none_or(|most| nodes > most) {
-            (self.nodes, self.nodes_who) = (Some(nodes), rank);
+        if self.max_nodes.is_none_or(|most| nodes > most) {
+            (self.max_nodes, self.max_nodes_who) = (Some(nodes), rank);
         }
         self.disp += sample.disp[2];
         self.records += 1;
         Some(())
+    }
+}
+
+#[inline]
+fn largest(max: &mut Option<f64>, who: &mut u32, value: f64, rank: u32) {
+    if max.is_none_or(|max| value > max) && !value.is_nan() {
+        (*max, *who) = (Some(value), rank);
+    }
+}
+
+#[inline]
+fn smallest(min: &mut Option<f64>, who: &mut u32, value: f64, rank: u32) {
+    if min.is_none_or(|min| value < min) && !value.is_nan() {
+        (*min, *who) = (Some(value), rank);
     }
 }
 
@@ -118,13 +195,13 @@ struct Wave {
 }
 
 impl Wave {
-    fn new<T: Record>(record: impl Fn(u32) -> T) -> Result<Wave, Failure> {
+    fn new<T: Record>(members: u32, record: impl Fn(u32) -> T) -> Result<Wave, Failure> {
         let body = |rank| {
             let mut body = Vec::new();
             typed::encode_body_into(&record(rank), &mut body)?;
             Ok((RankSet::from_iter([rank]), Buffer::from_slice(&body)))
         };
-        let bodies = (0..MEMBERS).map(body).collect::<Result<_, Failure>>()?;
+        let bodies = (0..members).map(body).collect::<Result<_, Failure>>()?;
         Ok(Wave { format: T::format().clone(), bodies })
     }
 
@@ -152,47 +229,59 @@ impl Wave {
 }
 
 fn main() -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{:<44}{:>14}{:>14}{:>8}", "a wave of 16 members", "compiled type", "specification", "ratio")?;
-    let native = Wave::new(sample)?;
-    let foreign = native.converted(ByteOrder::Big, PointerWidth::Four)?;
-    for (name, wave) in [("96 B", &native), ("96 B, big-endian", &foreign)] {
-        let (typed, ours) = few(wave)?;
-        row(&mut out, &format!("{name}: max, avg"), typed, ours)?;
-        let (typed, ours) = many(wave)?;
-        row(&mut out, &format!("{name}: eight functions"), typed, ours)?;
+    let mut table = Table { out: std::io::stdout().lock(), wanted: std::env::args().nth(1).unwrap_or_default() };
+    writeln!(table.out, "{:<50}{:>14}{:>14}{:>8}", "a wave", "compiled type", "specification", "ratio")?;
+    for members in MEMBERS {
+        let native = Wave::new(members, sample)?;
+        let foreign = native.converted(ByteOrder::Big, PointerWidth::Four)?;
+        for (name, wave) in [("96 B", &native), ("96 B, big-endian", &foreign)] {
+            table.rows::<One>(&format!("{members} x {name}: one function"), wave)?;
+            table.rows::<Four>(&format!("{members} x {name}: four functions"), wave)?;
+            table.rows::<Eight>(&format!("{members} x {name}: eight functions"), wave)?;
+        }
     }
     for (name, length) in [("64 KB", MEGABYTE / 16), ("1 MB", MEGABYTE)] {
         let load: Vec<f64> = (0..length).map(|index| index as f64).collect();
-        let wave = Wave::new(|_| Array { load: &load })?;
-        let bytes = wave.bytes();
-        let (typed, ours) = array(&wave)?;
-        row(&mut out, &format!("{name} arrays of f64: sum"), typed, ours)?;
-        writeln!(out, "{:<44}{:>9.1} GB/s{:>9.1} GB/s", "", bytes as f64 / typed, bytes as f64 / ours)?;
+        let wave = Wave::new(SENDERS, |_| Array { load: &load })?;
+        table.arrays(&format!("{SENDERS} x {name} arrays of f64: sum"), &wave)?;
         let wave = wave.converted(ByteOrder::Big, PointerWidth::Four)?;
-        let (typed, ours) = array(&wave)?;
-        row(&mut out, &format!("{name} arrays of f64, big-endian: sum"), typed, ours)?;
-        writeln!(out, "{:<44}{:>9.1} GB/s{:>9.1} GB/s", "", bytes as f64 / typed, bytes as f64 / ours)?;
+        table.arrays(&format!("{SENDERS} x {name} arrays of f64, big-endian: sum"), &wave)?;
     }
     Ok(())
 }
 
-fn row(out: &mut impl Write, what: &str, typed: f64, ours: f64) -> std::io::Result<()> {
-    writeln!(out, "{what:<44}{typed:>11.0} ns{ours:>11.0} ns{:>8.2}", ours / typed)
+/// What is printed.
+struct Table<W> {
+    out: W,
+    /// A part of the names of the rows that are measured.
+    wanted: String,
 }
 
-fn few(wave: &Wave) -> Result<(f64, f64), Failure> {
-    compare(wave, "max(temp), avg(energy)", &mut FewFilter(Typed::new(wave)?))
-}
+impl<W: Write> Table<W> {
+    fn rows<R: Reduce>(&mut self, name: &str, wave: &Wave) -> Result<(), Failure> {
+        if name.contains(&self.wanted) {
+            let mut filter = Compiled::<R> { typed: Typed::new(wave)?, reduce: PhantomData };
+            check(wave, R::SPECIFICATION, &mut filter)?;
+            self.row(name, &compare(wave, R::SPECIFICATION, &mut filter)?)?;
+        }
+        Ok(())
+    }
 
-fn many(wave: &Wave) -> Result<(f64, f64), Failure> {
-    let specification =
-        "max(temp), avg(energy), min(coord[0]), sum(id), avg(flags), max(node_count), sum(disp[2]), count()";
-    compare(wave, specification, &mut ManyFilter(Typed::new(wave)?))
-}
+    fn arrays(&mut self, name: &str, wave: &Wave) -> Result<(), Failure> {
+        if name.contains(&self.wanted) {
+            let mut filter = ArrayFilter { typed: Typed::new(wave)?, sums: Vec::new() };
+            let times = compare(wave, "sum(load)", &mut filter)?;
+            self.row(name, &times)?;
+            let speed = |time| wave.bytes() as f64 / time;
+            writeln!(self.out, "{:<50}{:>9.1} GB/s{:>9.1} GB/s", "", speed(times.typed), speed(times.ours))?;
+        }
+        Ok(())
+    }
 
-fn array(wave: &Wave) -> Result<(f64, f64), Failure> {
-    compare(wave, "sum(load)", &mut ArrayFilter { typed: Typed::new(wave)?, sums: Vec::new() })
+    fn row(&mut self, name: &str, times: &Times) -> std::io::Result<()> {
+        let Times { typed, ours, ratio } = times;
+        writeln!(self.out, "{name:<50}{typed:>11.0} ns{ours:>11.0} ns{ratio:>8.2}")
+    }
 }
 
 /// What a filter for one Rust type keeps between waves.
@@ -228,27 +317,16 @@ fn custom(error: impl std::fmt::Display) -> FilterError {
     FilterError::Custom(error.to_string())
 }
 
-struct FewFilter(Typed);
-
-impl Filter for FewFilter {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
-        let mut few = Few::default();
-        self.0.each(parts, |sample, rank| few.add(sample, rank))?;
-        self.0.write(&few, out)
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Recomputed
-    }
+struct Compiled<R> {
+    typed: Typed,
+    reduce: PhantomData<fn() -> R>,
 }
 
-struct ManyFilter(Typed);
-
-impl Filter for ManyFilter {
+impl<R: Reduce> Filter for Compiled<R> {
     fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
-        let (mut many, mut fits) = (Many::default(), true);
-        self.0.each(parts, |sample, rank| fits &= many.add(sample, rank).is_some())?;
-        if fits { self.0.write(&many, out) } else { Err(custom("overflow")) }
+        let (mut partial, mut fits) = (R::default(), true);
+        self.typed.each(parts, |sample, rank| fits &= partial.add(sample, rank).is_some())?;
+        if fits { self.typed.write(&partial, out) } else { Err(custom("overflow")) }
     }
 
     fn recovery(&self) -> Recovery {
@@ -279,8 +357,29 @@ impl Filter for ArrayFilter {
     }
 }
 
+/// Fails unless a reduction makes the same result of what the filter wrote as of the records.
+fn check(wave: &Wave, specification: &str, typed: &mut dyn Filter) -> Result<(), Failure> {
+    let mut reduction = Reduction::new(specification.parse()?, ReductionLimits::default());
+    let (mut partial, mut from_partial, mut from_records) = (Output::new(), Buffer::new(), Buffer::new());
+    reduction.add_all(&wave.parts())?;
+    reduction.result(&mut from_records);
+    typed.wave(&wave.parts(), Place::Inner, &mut partial)?;
+    let (format, body) = partial.take().next().ok_or("the filter wrote nothing")?;
+    let members: RankSet = (0..wave.bodies.len() as u32).collect();
+    reduction.add(&Part { members: &members, format: &format, body: &body, is_partial: true })?;
+    reduction.result(&mut from_partial);
+    if from_partial[..] == from_records[..] { Ok(()) } else { Err(format!("{specification}: results differ").into()) }
+}
+
+/// Medians, in nanoseconds a wave, and the median of the ratios.
+struct Times {
+    typed: f64,
+    ours: f64,
+    ratio: f64,
+}
+
 /// Times a filter for a Rust type and a reduction.
-fn compare(wave: &Wave, specification: &str, typed: &mut dyn Filter) -> Result<(f64, f64), Failure> {
+fn compare(wave: &Wave, specification: &str, typed: &mut dyn Filter) -> Result<Times, Failure> {
     let mut reduction = Reduction::new(specification.parse()?, ReductionLimits::default());
     let parts = wave.parts();
     let (mut one, mut other) = (Output::new(), Output::new());
@@ -293,15 +392,20 @@ fn run(filter: &mut dyn Filter, parts: &[Part<'_>], out: &mut Output) {
     std::hint::black_box(out.records());
 }
 
-/// The best batch of each, in nanoseconds an operation.
-fn alternate(one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (f64, f64) {
-    let sizes = [batch_size(one), batch_size(other)];
-    let mut best = [f64::INFINITY; 2];
-    for _ in 0..BATCHES {
-        best[0] = best[0].min(batch(one, sizes[0]));
-        best[1] = best[1].min(batch(other, sizes[1]));
+fn alternate(typed: &mut dyn FnMut(), ours: &mut dyn FnMut()) -> Times {
+    let sizes = [batch_size(typed), batch_size(ours)];
+    let pairs: Vec<_> = (0..BATCHES).map(|_| (batch(typed, sizes[0]), batch(ours, sizes[1]))).collect();
+    Times {
+        typed: median(pairs.iter().map(|(typed, _)| *typed)),
+        ours: median(pairs.iter().map(|(_, ours)| *ours)),
+        ratio: median(pairs.iter().map(|(typed, ours)| ours / typed)),
     }
-    (best[0], best[1])
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn batch_size(operation: &mut dyn FnMut()) -> u64 {

@@ -49,6 +49,7 @@ impl<'b> Writer<'b> {
         at
     }
 
+    #[inline]
     pub(super) fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
         self.out[at..at + N].copy_from_slice(&bytes);
     }
@@ -58,6 +59,7 @@ impl<'b> Writer<'b> {
     }
 
     /// An optional value that is there: its flag, and where the value goes.
+    #[inline]
     pub(super) fn present(&mut self, at: usize, align: usize) -> usize {
         self.out[at] = 1;
         at + align

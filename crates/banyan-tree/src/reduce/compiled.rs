@@ -46,7 +46,7 @@ pub(super) enum Step {
     /// The record itself is counted.
     Count,
     /// Whatever else.
-    General(Access),
+    General(Box<Access>),
 }
 
 impl Input {
@@ -63,7 +63,8 @@ impl Input {
                 None => (Column::of(function, Kind::Float, false), Step::Count),
                 Some(Resolved { access, kind, many }) => {
                     let column = Column::of(function, kind, many);
-                    (column, Fast::new(function, column, &access, format).map_or(Step::General(access), Step::Fast))
+                    let fast = Fast::new(function, column, &access, format);
+                    (column, fast.map_or_else(|| Step::General(access.into()), Step::Fast))
                 }
             };
             aggregates.push(column);

@@ -4,6 +4,9 @@
 //! and the place. It runs over all records of a wave that have the same format, so that one call serves them all. This
 //! is what most reductions of small records are.
 
+use std::hint::cold_path;
+use std::iter::Sum;
+
 use banyan_ndr::{ByteOrder, Format, Type};
 
 use super::cell::Cell;
@@ -61,18 +64,23 @@ impl Fast {
     }
 }
 
-/// A number in memory.
+/// A number in memory. Extremes are found among numbers as they are there, which is quicker than among wide ones.
 trait Load {
+    type Memory: Copy + PartialOrd + Into<Self::Number>;
+    /// Holds the sum of as many of them as there are ranks.
+    type Sum: From<Self::Memory> + Into<Self::Number> + Sum;
     type Number: InCell;
     const BYTES: usize;
     /// The number that these bytes are.
-    fn load(bytes: &[u8]) -> Self::Number;
+    fn load(bytes: &[u8]) -> Self::Memory;
 }
 
 /// A number that scalar cells are made of.
 trait InCell: Number {
     fn cell(cell: &mut Cell) -> &mut Scalar<Self>;
     fn strip(strip: &mut Strip) -> Option<&mut [Scalar<Self>]>;
+    /// The sum with numbers of which no rank has more than one; none if it is too large. Floats are added one by one.
+    fn plus_all<S: Into<Self> + Sum>(self, numbers: impl Iterator<Item = S>) -> Option<Self>;
 }
 
 impl InCell for i128 {
@@ -89,6 +97,11 @@ impl InCell for i128 {
             Strip::Integer(scalars) => Some(scalars.waves()),
             _ => None,
         }
+    }
+
+    #[inline]
+    fn plus_all<S: Into<i128> + Sum>(self, numbers: impl Iterator<Item = S>) -> Option<i128> {
+        self.checked_add(numbers.sum::<S>().into())
     }
 }
 
@@ -107,45 +120,51 @@ impl InCell for f64 {
             _ => None,
         }
     }
+
+    #[inline]
+    fn plus_all<S: Into<f64> + Sum>(self, numbers: impl Iterator<Item = S>) -> Option<f64> {
+        Some(numbers.fold(self, |sum, number| sum + number.into()))
+    }
 }
 
-/// Types in memory: each is its Rust type and byte order.
+/// Types in memory: each is its Rust type and byte order, with what its sum and its cell are made of.
 macro_rules! loads {
-    ($($name:ident: $rust:ty, $from:ident => $number:ty;)*) => { $(
+    ($($name:ident: $rust:ty, $from:ident => $sum:ty => $number:ty;)*) => { $(
         struct $name;
 
         impl Load for $name {
+            type Memory = $rust;
+            type Sum = $sum;
             type Number = $number;
             const BYTES: usize = size_of::<$rust>();
 
             #[inline]
-            fn load(bytes: &[u8]) -> $number {
-                let bytes = bytes.first_chunk().expect("as many bytes as it has");
-                <$number>::from(<$rust>::$from(*bytes))
+            fn load(bytes: &[u8]) -> $rust {
+                <$rust>::$from(*bytes.first_chunk().expect("as many bytes as it has"))
             }
         }
     )* };
 }
 
 loads! {
-    I8: i8, from_ne_bytes => i128;
-    U8: u8, from_ne_bytes => i128;
-    I16Little: i16, from_le_bytes => i128;
-    U16Little: u16, from_le_bytes => i128;
-    I32Little: i32, from_le_bytes => i128;
-    U32Little: u32, from_le_bytes => i128;
-    I64Little: i64, from_le_bytes => i128;
-    U64Little: u64, from_le_bytes => i128;
-    I16Big: i16, from_be_bytes => i128;
-    U16Big: u16, from_be_bytes => i128;
-    I32Big: i32, from_be_bytes => i128;
-    U32Big: u32, from_be_bytes => i128;
-    I64Big: i64, from_be_bytes => i128;
-    U64Big: u64, from_be_bytes => i128;
-    F32Little: f32, from_le_bytes => f64;
-    F64Little: f64, from_le_bytes => f64;
-    F32Big: f32, from_be_bytes => f64;
-    F64Big: f64, from_be_bytes => f64;
+    I8: i8, from_ne_bytes => i64 => i128;
+    U8: u8, from_ne_bytes => u64 => i128;
+    I16Little: i16, from_le_bytes => i64 => i128;
+    U16Little: u16, from_le_bytes => u64 => i128;
+    I32Little: i32, from_le_bytes => i64 => i128;
+    U32Little: u32, from_le_bytes => u64 => i128;
+    I64Little: i64, from_le_bytes => i128 => i128;
+    U64Little: u64, from_le_bytes => i128 => i128;
+    I16Big: i16, from_be_bytes => i64 => i128;
+    U16Big: u16, from_be_bytes => u64 => i128;
+    I32Big: i32, from_be_bytes => i64 => i128;
+    U32Big: u32, from_be_bytes => u64 => i128;
+    I64Big: i64, from_be_bytes => i128 => i128;
+    U64Big: u64, from_be_bytes => i128 => i128;
+    F32Little: f32, from_le_bytes => f64 => f64;
+    F64Little: f64, from_le_bytes => f64 => f64;
+    F32Big: f32, from_be_bytes => f64 => f64;
+    F64Big: f64, from_be_bytes => f64 => f64;
 }
 
 fn integer(function: &Function, width: u8, signed: bool, order: ByteOrder) -> Option<Runs> {
@@ -196,7 +215,7 @@ fn operation<L: Load>(function: &Function) -> Option<Runs> {
 fn add_waves<L: Load>(strip: &mut Strip, rows: Rows<'_>, at: usize, _: u32) -> Option<()> {
     let end = at + L::BYTES;
     for (scalar, row) in L::Number::strip(strip)?.iter_mut().zip(rows.iter()) {
-        let sum = scalar.value().plus(L::load(&row[at..end]))?;
+        let sum = scalar.value().plus(L::load(&row[at..end]).into())?;
         scalar.set_sum(sum, 1);
     }
     Some(())
@@ -205,37 +224,55 @@ fn add_waves<L: Load>(strip: &mut Strip, rows: Rows<'_>, at: usize, _: u32) -> O
 fn compare_waves<L: Load, const LARGEST: bool>(strip: &mut Strip, rows: Rows<'_>, at: usize, rank: u32) -> Option<()> {
     let end = at + L::BYTES;
     for (scalar, row) in L::Number::strip(strip)?.iter_mut().zip(rows.iter()) {
-        scalar.compare::<LARGEST>(L::load(&row[at..end]), rank);
+        scalar.compare::<LARGEST>(L::load(&row[at..end]).into(), rank);
     }
     Some(())
 }
 
+/// Parts that are taken without a jump between them.
+const BLOCK: usize = 8;
+
+/// All parts in order. The end of a loop over a few is hard to foresee, and a wrong guess costs as much as several of
+/// them: in blocks there is less of it.
+fn in_blocks<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
+    let (blocks, rest) = parts.as_chunks::<BLOCK>();
+    blocks.iter().flatten().chain(rest)
+}
+
 fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
     let scalar = L::Number::cell(cell);
-    let mut sum = scalar.value();
     let end = at + L::BYTES;
-    for (position, part) in parts.iter().enumerate() {
-        match sum.plus(L::load(&part.body[at..end])) {
-            Some(next) => sum = next,
-            None => return Err((position, overflow())),
-        }
-    }
+    let numbers = in_blocks(parts).map(|part| L::load(&part.body[at..end]));
+    let Some(sum) = scalar.value().plus_all(numbers.clone().map(L::Sum::from)) else {
+        return Err((overflowing(scalar.value(), numbers), overflow()));
+    };
     scalar.set_sum(sum, parts.len() as u64);
     Ok(())
+}
+
+/// Which number makes a sum too large.
+#[cold]
+fn overflowing<N: Number>(mut sum: N, numbers: impl Iterator<Item = impl Into<N>>) -> usize {
+    let is_too_large = |number: N| sum.plus(number).map(|next| sum = next).is_none();
+    numbers.map(Into::into).position(is_too_large).unwrap_or_default()
 }
 
 /// Of equal values within the parts the first is the one of the lowest rank.
 fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
     let end = at + L::BYTES;
-    let mut values = parts.iter().map(|part| (L::load(&part.body[at..end]), part));
-    let Some(mut best) = values.find(|(value, _)| value.is_ordered()) else { return Ok(()) };
-    for candidate in values {
-        let beyond = if LARGEST { candidate.0 > best.0 } else { candidate.0 < best.0 };
-        if beyond {
-            best = candidate;
+    let value = |part: &Part<'_>| L::load(&part.body[at..end]);
+    let is_ordered = |part: &&Part<'_>| L::Number::is_ordered(value(part).into());
+    let Some(mut whose) = parts.iter().find(is_ordered) else { return Ok(()) };
+    let mut best = value(whose);
+    in_blocks(parts).for_each(|part| {
+        let value = value(part);
+        let is_beyond = if LARGEST { value > best } else { value < best };
+        if is_beyond {
+            // Of many values few are beyond all before. A guess is quicker than to wait for each comparison.
+            cold_path();
+            (best, whose) = (value, part);
         }
-    }
-    let (value, part) = best;
-    L::Number::cell(cell).compare::<LARGEST>(value, part.members.first().unwrap_or(u32::MAX));
+    });
+    L::Number::cell(cell).compare::<LARGEST>(best.into(), whose.members.first().unwrap_or(u32::MAX));
     Ok(())
 }

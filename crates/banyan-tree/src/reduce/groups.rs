@@ -71,10 +71,7 @@ impl State {
     pub(super) fn clear(&mut self) {
         match self {
             State::Whole(cells) => cells.iter_mut().for_each(Cell::clear),
-            State::Groups(groups) => {
-                groups.rows.clear();
-                groups.ungrouped = 0;
-            }
+            State::Groups(groups) => groups.clear(),
         }
     }
 
@@ -135,7 +132,7 @@ impl State {
         }
     }
 
-    /// Writes the state, or the result.
+    /// Writes the state, or the result, and is ready for the next wave.
     pub(super) fn write(&mut self, shape: &Shape, out: &mut Writer<'_>, what: What) {
         match (self, &shape.grouped) {
             (State::Whole(cells), _) => write_row(cells, out, shape, 0, what),
@@ -152,6 +149,7 @@ impl State {
                     }
                     write_row(&mut row.cells, out, shape, at, what);
                 }
+                groups.clear();
             }
             (State::Groups(_), None) => unreachable!("grouped specifications have grouped layouts"),
         }
@@ -182,6 +180,8 @@ fn take_all(
     Ok(())
 }
 
+/// Takes records one by one. Not in line: the loop over functions that are fast would be slower.
+#[inline(never)]
 fn take_each(cell: &mut Cell, access: &Access, parts: &[Part<'_>], longest: usize) -> Result<(), (usize, Fault)> {
     for (position, part) in parts.iter().enumerate() {
         let sender = Sender { rank: part.members.first().unwrap_or(u32::MAX), longest };
@@ -199,6 +199,11 @@ pub(super) enum What {
 }
 
 impl Groups {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.ungrouped = 0;
+    }
+
     /// The row of a key, to which `records` belong; none where there is no key, or no room for it.
     fn row(&mut self, key: Option<Vec<Value>>, records: u64) -> Option<&mut Row> {
         let is_full = self.rows.len() >= self.most;
@@ -238,17 +243,6 @@ fn key(record: RecordView<'_>, keys: &[Access], longest: usize) -> Result<Option
     Ok(Some(key))
 }
 
-/// Places of a function's fields in a row: more than any function has, so that none are allocated. Quantiles have one
-/// a share.
-const PLACES: usize = 64;
-
-/// The places of a function's fields in the row at `at`.
-fn places<'p>(fields: &[usize], at: usize, places: &'p mut [usize; PLACES]) -> &'p [usize] {
-    let places = &mut places[..fields.len()];
-    places.iter_mut().zip(fields).for_each(|(place, field)| *place = at + field);
-    places
-}
-
 fn merge_row(
     specification: &Specification,
     cells: &mut [Cell],
@@ -257,31 +251,12 @@ fn merge_row(
     at: usize,
     longest: usize,
 ) -> Result<(), Fault> {
-    for (position, (cell, fields)) in cells.iter_mut().zip(&shape.cells).enumerate() {
-        let merged = match at {
-            0 => cell.merge(from, fields, longest),
-            at => cell.merge(from, places(fields, at, &mut [0; PLACES]), longest),
-        };
-        if let Err(fault) = merged {
-            return Err(named(specification, position)(fault));
-        }
+    for (position, (cell, places)) in cells.iter_mut().zip(shape.places(at)).enumerate() {
+        cell.merge(from, places, longest).map_err(named(specification, position))?;
     }
     Ok(())
 }
 
 fn write_row(cells: &mut [Cell], out: &mut Writer<'_>, shape: &Shape, at: usize, what: What) {
-    for (cell, fields) in cells.iter_mut().zip(&shape.cells) {
-        match at {
-            0 => write_cell(cell, out, fields, what),
-            at => write_cell(cell, out, places(fields, at, &mut [0; PLACES]), what),
-        }
-    }
-}
-
-#[inline]
-fn write_cell(cell: &mut Cell, out: &mut Writer<'_>, places: &[usize], what: What) {
-    match what {
-        What::Partial => cell.partial(out, places),
-        What::Result => cell.result(out, places),
-    }
+    cells.iter_mut().zip(shape.places(at)).for_each(|(cell, places)| cell.write(out, places, what));
 }

@@ -49,7 +49,7 @@ pub(super) struct Shape {
     /// Where groups and the number of ungrouped records lie, if there are groups.
     pub(super) grouped: Option<Grouped>,
     /// Places of each function's fields, in the root or in a group.
-    pub(super) cells: Vec<Vec<usize>>,
+    cells: Vec<Vec<usize>>,
 }
 
 /// Places of what only grouped results have.
@@ -63,6 +63,37 @@ pub(super) struct Grouped {
     pub(super) keys: Vec<usize>,
     /// In a group of a partial result.
     pub(super) records: Option<usize>,
+}
+
+/// Where the fields of a function lie: in the root of a body, or in a row of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places<'l> {
+    row: usize,
+    /// In the row.
+    fields: &'l [usize],
+}
+
+impl<'l> Places<'l> {
+    pub(super) const fn new(row: usize, fields: &'l [usize]) -> Places<'l> {
+        Places { row, fields }
+    }
+
+    /// The same in a row so many bytes further on.
+    #[inline]
+    pub(super) fn moved(self, bytes: usize) -> Places<'l> {
+        Places { row: self.row + bytes, ..self }
+    }
+
+    /// Where a field lies in the body.
+    #[inline]
+    pub(super) fn field(self, number: usize) -> usize {
+        self.row + self.fields[number]
+    }
+
+    /// Where the last field lies.
+    pub(super) fn last(self) -> usize {
+        self.field(self.fields.len() - 1)
+    }
 }
 
 impl Layout {
@@ -79,6 +110,11 @@ impl Layout {
 }
 
 impl Shape {
+    /// The fields of each function in the row that begins at `row`.
+    pub(super) fn places(&self, row: usize) -> impl Iterator<Item = Places<'_>> {
+        self.cells.iter().map(move |fields| Places::new(row, fields))
+    }
+
     fn new(
         name: &str,
         specification: &Specification,

@@ -142,31 +142,29 @@ impl Reduction {
     /// result. Returns how many these are.
     fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>]) -> Result<usize, ReduceError> {
         let (format, is_partial) = (first.format, first.is_partial);
-        let (size, is_exact) = (format.size(), !format.has_references());
-        let mut last = self.last;
+        let longest = if format.has_references() { usize::MAX } else { format.size() };
+        let sizes = format.size()..=longest;
         let alike = |part: &Part<'_>| std::ptr::eq(part.format, format) || part.format.id() == format.id();
-        for (position, part) in parts.iter().enumerate() {
-            if position > 0 && (is_partial || part.is_partial || !alike(part)) {
-                self.last = last;
-                return Ok(position);
+        let parts = if is_partial { &parts[..1] } else { parts };
+        let (mut taken, mut last) = (0, self.last);
+        for part in parts {
+            if part.is_partial != is_partial || !alike(part) {
+                break;
             }
-            let Some(rank) = part.members.first() else { return Err(refused(part, Fault::Members(0))) };
+            let rank = if is_partial { part.members.first() } else { part.members.only() };
+            let Some(rank) = rank else { return Err(refused(part, Fault::Members(part.members.len()))) };
             if let Some(after) = last
                 && rank <= after
             {
                 return Err(ReduceError::Order { members: part.members.clone(), after });
             }
-            if !is_partial && part.members.last() != Some(rank) {
-                return Err(refused(part, Fault::Members(part.members.len())));
+            if !sizes.contains(&part.body.len()) {
+                return Err(refused(part, DecodeError::Size { found: part.body.len(), wanted: format.size() }.into()));
             }
-            let found = part.body.len();
-            if found < size || is_exact && found != size {
-                return Err(refused(part, DecodeError::Size { found, wanted: size }.into()));
-            }
-            last = Some(rank);
+            (taken, last) = (taken + 1, Some(rank));
         }
         self.last = last;
-        Ok(parts.len())
+        Ok(taken)
     }
 
     /// Takes records of one format, or one partial result. Fails with the position of the part.
@@ -232,8 +230,8 @@ impl Reduction {
         };
         let mut out = Buffer::new();
         let mut writer = Writer::new(&mut out, shape.format.size() * count as usize);
-        for (strip, fields) in strips.as_ref()?.iter().zip(&shape.cells) {
-            strip.write(&mut writer, shape, fields, what);
+        for (strip, places) in strips.as_ref()?.iter().zip(shape.places(0)) {
+            strip.write(&mut writer, shape, places, what);
         }
         let size = u32::try_from(shape.format.size()).ok()?;
         let bodies = Bodies::of_size(shape.format.id(), size, count, shared(out)).ok()?;
@@ -262,7 +260,8 @@ impl Reduction {
                 })
             }
             Way::Partial(None) => {
-                strips.iter_mut().zip(&layout.partial.cells).try_for_each(|(strip, fields)| strip.merge(rows, fields))
+                let mut pairs = strips.iter_mut().zip(layout.partial.places(0));
+                pairs.try_for_each(|(strip, places)| strip.merge(rows, places))
             }
             Way::Partial(Some(_)) => None,
         }
@@ -280,7 +279,6 @@ impl Reduction {
         };
         let mut writer = Writer::new(out, shape.format.size());
         state.write(shape, &mut writer, what);
-        state.clear();
         Some(&shape.format)
     }
 
@@ -325,9 +323,11 @@ fn begin<'c>(
 
 /// Whether parts are as a reduction takes them: records of one member each, lowest ranks first.
 fn are_in_order(parts: &[PartRun<'_>]) -> bool {
-    let alone = |part: &PartRun<'_>| part.is_partial || part.members.first() == part.members.last();
-    let somebody = parts.iter().all(|part| !part.members.is_empty() && alone(part));
-    somebody && parts.is_sorted_by(|one, other| one.members.first() < other.members.first())
+    let somebody = |part: &PartRun<'_>| match part.is_partial {
+        true => !part.members.is_empty(),
+        false => part.members.only().is_some(),
+    };
+    parts.iter().all(somebody) && parts.is_sorted_by(|one, other| one.members.first() < other.members.first())
 }
 
 /// Names the first function or key of which two parts have different kinds.

@@ -11,7 +11,7 @@ use super::body::{Reader, Writer};
 use super::cell::Cell;
 use super::cell::scalar::{Number, Scalar};
 use super::groups::What;
-use super::layout::Shape;
+use super::layout::{Places, Shape};
 
 /// A function's state in each of some waves.
 #[derive(Debug)]
@@ -80,30 +80,30 @@ impl Strip {
     }
 
     /// Merges partial results. None if one of them is wrong, or too large.
-    pub(super) fn merge(&mut self, rows: Rows<'_>, fields: &[usize]) -> Option<()> {
+    pub(super) fn merge(&mut self, rows: Rows<'_>, at: Places<'_>) -> Option<()> {
         match self {
             Strip::Count(counts) => {
                 for (count, body) in counts.iter_mut().zip(rows.iter()) {
-                    *count = count.saturating_add(Reader::new(body).u64(fields[0]));
+                    *count = count.saturating_add(Reader::new(body).u64(at.field(0)));
                 }
                 Some(())
             }
-            Strip::Integer(scalars) => scalars.merge(rows, fields),
-            Strip::Float(scalars) => scalars.merge(rows, fields),
+            Strip::Integer(scalars) => scalars.merge(rows, at),
+            Strip::Float(scalars) => scalars.merge(rows, at),
         }
     }
 
     /// Writes states, or results, to the bodies of a shape that lie side by side.
-    pub(super) fn write(&self, out: &mut Writer<'_>, shape: &Shape, fields: &[usize], what: What) {
+    pub(super) fn write(&self, out: &mut Writer<'_>, shape: &Shape, at: Places<'_>, what: What) {
         let size = shape.format.size();
         match self {
             Strip::Count(counts) => {
                 for (wave, count) in counts.iter().enumerate() {
-                    out.put(wave * size + fields[0], count.to_ne_bytes());
+                    out.put(at.field(0) + wave * size, count.to_ne_bytes());
                 }
             }
-            Strip::Integer(scalars) => scalars.write(out, size, fields, what),
-            Strip::Float(scalars) => scalars.write(out, size, fields, what),
+            Strip::Integer(scalars) => scalars.write(out, size, at, what),
+            Strip::Float(scalars) => scalars.write(out, size, at, what),
         }
     }
 }
@@ -124,22 +124,16 @@ impl<N: Number> Scalars<N> {
         &mut self.waves
     }
 
-    fn merge(&mut self, rows: Rows<'_>, fields: &[usize]) -> Option<()> {
+    fn merge(&mut self, rows: Rows<'_>, at: Places<'_>) -> Option<()> {
         for (scalar, body) in self.waves.iter_mut().zip(rows.iter()) {
-            scalar.merge(&Reader::new(body), fields).ok()?;
+            scalar.merge(&Reader::new(body), at).ok()?;
         }
         Some(())
     }
 
-    fn write(&self, out: &mut Writer<'_>, size: usize, fields: &[usize], what: What) {
-        let second = fields.get(1).copied().unwrap_or_default();
+    fn write(&self, out: &mut Writer<'_>, size: usize, at: Places<'_>, what: What) {
         for (wave, scalar) in self.waves.iter().enumerate() {
-            let at = wave * size;
-            let places = [at + fields[0], at + second];
-            match what {
-                What::Partial => scalar.partial(out, &places),
-                What::Result => scalar.result(out, &places),
-            }
+            scalar.write(out, at.moved(wave * size), what);
         }
     }
 }

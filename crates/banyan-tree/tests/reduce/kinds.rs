@@ -159,6 +159,17 @@ fn a_sum_that_overflows_is_an_error() {
 }
 
 #[test]
+fn the_member_whose_number_makes_a_sum_too_large_is_named() {
+    let mut reduction = reduction("sum(x)");
+    add(&mut reduction, 0, &Huge { x: i128::MAX - 11, y: vec![] }).unwrap();
+    let members: Vec<RankSet> = (1..30).map(|rank| RankSet::from_iter([rank])).collect();
+    let body = 1_u32.to_ne_bytes();
+    let part = |members| Part { members, format: Whole::format(), body: &body, is_partial: false };
+    let error = reduction.add_all(&members.iter().map(part).collect::<Vec<_>>()).unwrap_err();
+    assert_eq!(error.to_string(), "members 12: sum(x): the sum is too large for i128; send floats, or use avg");
+}
+
+#[test]
 fn parts_out_of_order_and_parts_of_nobody_are_refused() {
     let mut reduction = reduction("count()");
     add(&mut reduction, 5, &Whole { x: 1 }).unwrap();

@@ -8,6 +8,7 @@ mod hostile;
 mod kinds;
 mod member;
 mod model;
+mod numbers;
 mod specification;
 mod tree;
 mod trees;

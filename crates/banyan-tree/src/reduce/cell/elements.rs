@@ -8,6 +8,7 @@ use banyan_ndr::{ByteOrder, Type};
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 use super::super::value::Datum;
 use super::scalar::Operation;
 
@@ -247,9 +248,9 @@ impl<E: Element> Elements<E> {
     }
 
     /// Places: values, then who (of extremes), then count.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) -> Result<(), Fault> {
-        let count = from.u64(at[at.len() - 1]);
-        let numbers = from.numbers::<8>(at[0])?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
+        let count = from.u64(at.last());
+        let numbers = from.numbers::<8>(at.field(0))?;
         if count == 0 {
             return Ok(());
         }
@@ -257,32 +258,32 @@ impl<E: Element> Elements<E> {
         if !self.tracks_who() {
             return self.combine(numbers, std::iter::repeat(0), count);
         }
-        let who = from.numbers::<4>(at[1])?;
+        let who = from.numbers::<4>(at.field(1))?;
         if who.len() != numbers.len() {
             return Err(Fault::partial(format!("{} values belong to {} members", numbers.len(), who.len())));
         }
         self.combine(numbers, who.iter().map(|bytes| u32::from_ne_bytes(*bytes)), count)
     }
 
-    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
         self.write(out, at);
-        out.put(at[at.len() - 1], self.count.to_ne_bytes());
+        out.put(at.last(), self.count.to_ne_bytes());
     }
 
-    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: Places<'_>) {
         let count = self.count as f64;
         match self.operation {
             Operation::Average => {
-                out.numbers(at[0], self.values.iter().map(|value| (value.to_float() / count).to_ne_bytes()));
+                out.numbers(at.field(0), self.values.iter().map(|value| (value.to_float() / count).to_ne_bytes()));
             }
             _ => self.write(out, at),
         }
     }
 
-    fn write(&self, out: &mut Writer<'_>, at: &[usize]) {
-        out.numbers(at[0], self.values.iter().map(|value| value.to_native()));
+    fn write(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        out.numbers(at.field(0), self.values.iter().map(|value| value.to_native()));
         if self.tracks_who() {
-            out.numbers(at[1], self.who.iter().map(|who| who.to_ne_bytes()));
+            out.numbers(at.field(1), self.who.iter().map(|who| who.to_ne_bytes()));
         }
     }
 }

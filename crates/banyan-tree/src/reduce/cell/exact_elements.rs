@@ -2,6 +2,7 @@
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 use super::exact::{Exact, LIMBS};
 
 /// A sum for each element.
@@ -48,10 +49,10 @@ impl ExactElements {
     }
 
     /// Places: limbs of all sums, their specials, count.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) -> Result<(), Fault> {
-        let count = from.u64(at[2]);
-        let (limbs_at, limbs) = from.list(at[0], 8)?;
-        let (special_at, sums) = from.list(at[1], 1)?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
+        let count = from.u64(at.field(2));
+        let (limbs_at, limbs) = from.list(at.field(0), 8)?;
+        let (special_at, sums) = from.list(at.field(1), 1)?;
         if sums.checked_mul(LIMBS) != Some(limbs) {
             return Err(Fault::partial(format!("{limbs} limbs are not those of {sums} sums")));
         }
@@ -66,16 +67,16 @@ impl ExactElements {
         Ok(())
     }
 
-    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: &[usize]) {
-        let limbs_at = out.room(at[0], self.sums.len() * LIMBS, 8);
-        let special_at = out.room(at[1], self.sums.len(), 1);
+    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        let limbs_at = out.room(at.field(0), self.sums.len() * LIMBS, 8);
+        let special_at = out.room(at.field(1), self.sums.len(), 1);
         for (index, sum) in self.sums.iter().enumerate() {
             sum.write(out, limbs_at + index * LIMBS * 8, special_at + index);
         }
-        out.put(at[2], self.count.to_ne_bytes());
+        out.put(at.field(2), self.count.to_ne_bytes());
     }
 
-    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: &[usize]) {
-        out.numbers(at[0], self.sums.iter().map(|sum| sum.value().to_ne_bytes()));
+    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        out.numbers(at.field(0), self.sums.iter().map(|sum| sum.value().to_ne_bytes()));
     }
 }

@@ -1,6 +1,7 @@
 //! How many values fall into each of equal parts of a range.
 
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 
 /// Counts by part, and of what lies outside. Every value is counted once.
 #[derive(Debug, Clone)]
@@ -46,22 +47,22 @@ impl Histogram {
     }
 
     /// Places: counts, under, over, NaN.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) {
-        let (others, _) = from.slice(at[0], self.counts.len() * 8).as_chunks::<8>();
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) {
+        let (others, _) = from.slice(at.field(0), self.counts.len() * 8).as_chunks::<8>();
         for (count, other) in self.counts.iter_mut().zip(others) {
             *count = count.saturating_add(u64::from_ne_bytes(*other));
         }
-        for (count, at) in [&mut self.under, &mut self.over, &mut self.nan].into_iter().zip(&at[1..]) {
-            *count = count.saturating_add(from.u64(*at));
+        for (count, field) in [&mut self.under, &mut self.over, &mut self.nan].into_iter().zip(1..) {
+            *count = count.saturating_add(from.u64(at.field(field)));
         }
     }
 
-    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>) {
         for (index, count) in self.counts.iter().enumerate() {
-            out.put(at[0] + index * 8, count.to_ne_bytes());
+            out.put(at.field(0) + index * 8, count.to_ne_bytes());
         }
-        for (count, at) in [self.under, self.over, self.nan].into_iter().zip(&at[1..]) {
-            out.put(*at, count.to_ne_bytes());
+        for (count, field) in [self.under, self.over, self.nan].into_iter().zip(1..) {
+            out.put(at.field(field), count.to_ne_bytes());
         }
     }
 }

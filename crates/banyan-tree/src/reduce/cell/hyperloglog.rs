@@ -7,6 +7,7 @@
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 
 const INDEX_BITS: u32 = 12;
 const REGISTERS: usize = 1 << INDEX_BITS;
@@ -52,8 +53,8 @@ impl HyperLogLog {
     }
 
     /// Place: all registers, or entries of those that are not zero.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) -> Result<(), Fault> {
-        let bytes = from.bytes(at[0])?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
+        let bytes = from.bytes(at.field(0))?;
         let wrong = |what: &str| Err(Fault::partial(format!("{what} of a distinct count")));
         if bytes.len() == REGISTERS {
             return match bytes.iter().all(|register| *register <= MOST) {
@@ -81,12 +82,12 @@ impl HyperLogLog {
         Ok(())
     }
 
-    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
         let used = self.registers.iter().filter(|register| **register > 0).count();
         if used * ENTRY >= REGISTERS {
-            return out.bytes(at[0], &self.registers[..]);
+            return out.bytes(at.field(0), &self.registers[..]);
         }
-        let place = out.room(at[0], used * ENTRY, 1);
+        let place = out.room(at.field(0), used * ENTRY, 1);
         let used = self.registers.iter().enumerate().filter(|(_, register)| **register > 0);
         for (position, (index, register)) in used.enumerate() {
             let [low, high] = (index as u16).to_le_bytes();
@@ -94,8 +95,8 @@ impl HyperLogLog {
         }
     }
 
-    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: &[usize]) {
-        out.put(at[0], (self.estimate().round() as u64).to_ne_bytes());
+    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        out.put(at.field(0), (self.estimate().round() as u64).to_ne_bytes());
     }
 
     /// The estimate of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017): from how many

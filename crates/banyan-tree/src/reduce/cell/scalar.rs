@@ -2,6 +2,8 @@
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer, align};
+use super::super::groups::What;
+use super::super::layout::Places;
 use super::super::value::{Datum, Kind};
 
 /// What is done with numbers.
@@ -112,6 +114,7 @@ impl<N: Number> Scalar<N> {
         Scalar { operation, value: N::ZERO, count: 0, who: 0 }
     }
 
+    #[inline]
     pub(in crate::reduce) fn clear(&mut self) {
         *self = Scalar::new(self.operation);
     }
@@ -163,43 +166,56 @@ impl<N: Number> Scalar<N> {
     }
 
     /// Places: value and count, or optional value and who.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) -> Result<(), Fault> {
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
         match self.operation {
-            Operation::Sum => self.add(N::read(from, at[0]), 1),
-            Operation::Average => self.add(N::read(from, at[0]), from.u64(at[1])),
-            Operation::Minimum | Operation::Maximum if from.flag(at[0])? => {
-                let value = N::read(from, at[0] + align(N::KIND));
+            Operation::Sum => self.add(N::read(from, at.field(0)), 1),
+            Operation::Average => self.add(N::read(from, at.field(0)), from.u64(at.field(1))),
+            Operation::Minimum | Operation::Maximum if from.flag(at.field(0))? => {
+                let value = N::read(from, at.field(0) + align(N::KIND));
                 if !value.is_ordered() {
                     return Err(Fault::partial("NaN is no extreme"));
                 }
-                self.take(value, from.u32(at[1]))
+                self.take(value, from.u32(at.field(1)))
             }
             Operation::Minimum | Operation::Maximum => Ok(()),
         }
     }
 
-    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: &[usize]) {
+    /// Writes the state, or the result. In line: calls would double what writing a number costs.
+    #[inline(always)]
+    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>, what: What) {
+        match what {
+            What::Partial => self.partial(out, at),
+            What::Result => self.result(out, at),
+        }
+    }
+
+    #[inline(always)]
+    fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
         match self.operation {
-            Operation::Sum => self.value.write(out, at[0]),
-            Operation::Average => {
-                self.value.write(out, at[0]);
-                out.put(at[1], self.count.to_ne_bytes());
+            Operation::Sum | Operation::Average => {
+                self.value.write(out, at.field(0));
+                if self.operation == Operation::Average {
+                    out.put(at.field(1), self.count.to_ne_bytes());
+                }
             }
             Operation::Minimum | Operation::Maximum if self.count > 0 => {
-                let place = out.present(at[0], align(N::KIND));
+                let place = out.present(at.field(0), align(N::KIND));
                 self.value.write(out, place);
-                out.put(at[1], self.who.to_ne_bytes());
+                out.put(at.field(1), self.who.to_ne_bytes());
             }
             Operation::Minimum | Operation::Maximum => {}
         }
     }
 
-    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: &[usize]) {
+    /// Only roots have results: it shall not be in the way of what all nodes do.
+    #[inline(never)]
+    fn result(&self, out: &mut Writer<'_>, at: Places<'_>) {
         match self.operation {
             // The sum of nothing, which in floats is -0, is shown as 0.
             Operation::Sum if self.value == N::ZERO => {}
             Operation::Average if self.count > 0 => {
-                let place = out.present(at[0], align(Kind::Float));
+                let place = out.present(at.field(0), align(Kind::Float));
                 out.put(place, (self.value.to_float() / self.count as f64).to_ne_bytes());
             }
             Operation::Average => {}

@@ -5,6 +5,7 @@ use banyan_ndr::RecordView;
 use super::super::Fault;
 use super::super::body::{Reader, Writer, align};
 use super::super::input::Access;
+use super::super::layout::Places;
 use super::super::value::{Datum, Kind, Value};
 use super::Sender;
 
@@ -60,23 +61,23 @@ impl Concatenation {
     }
 
     /// Places: values, who, cut.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize], longest: usize) -> Result<(), Fault> {
-        let values = from.values(at[0], self.kind)?;
-        let who = from.numbers::<4>(at[1])?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>, longest: usize) -> Result<(), Fault> {
+        let values = from.values(at.field(0), self.kind)?;
+        let who = from.numbers::<4>(at.field(1))?;
         if values.len() != who.len() {
             return Err(Fault::partial(format!("{} values belong to {} members", values.len(), who.len())));
         }
         for (datum, who) in values.zip(who) {
             self.push(datum?.value(longest)?, u32::from_ne_bytes(*who));
         }
-        self.cut = self.cut.saturating_add(from.u64(at[2]));
+        self.cut = self.cut.saturating_add(from.u64(at.field(2)));
         Ok(())
     }
 
-    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: &[usize]) {
-        out.values(at[0], self.kind, self.values.iter());
-        out.numbers(at[1], self.who.iter().map(|who| who.to_ne_bytes()));
-        out.put(at[2], self.cut.to_ne_bytes());
+    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        out.values(at.field(0), self.kind, self.values.iter());
+        out.numbers(at.field(1), self.who.iter().map(|who| who.to_ne_bytes()));
+        out.put(at.field(2), self.cut.to_ne_bytes());
     }
 }
 
@@ -140,31 +141,31 @@ impl First {
     }
 
     /// Places: optional value or values, optional who.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize], longest: usize) -> Result<(), Fault> {
-        if !from.flag(at[1])? {
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>, longest: usize) -> Result<(), Fault> {
+        if !from.flag(at.field(1))? {
             return Ok(());
         }
-        if !self.begins_with(from.u32(at[1] + 4)) {
+        if !self.begins_with(from.u32(at.field(1) + 4)) {
             return Ok(());
         }
         if self.many {
-            return from.values(at[0], self.kind)?.try_for_each(|datum| self.push(datum?, longest));
+            return from.values(at.field(0), self.kind)?.try_for_each(|datum| self.push(datum?, longest));
         }
-        match from.flag(at[0])? {
-            true => self.push(from.datum(at[0] + align(self.kind), self.kind)?, longest),
+        match from.flag(at.field(0))? {
+            true => self.push(from.datum(at.field(0) + align(self.kind), self.kind)?, longest),
             false => Err(Fault::partial("a member is named, but no value")),
         }
     }
 
-    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>) {
         let Some(who) = self.who else { return };
         if self.many {
-            out.values(at[0], self.kind, self.values.iter());
+            out.values(at.field(0), self.kind, self.values.iter());
         } else if let Some(value) = self.values.first() {
-            let place = out.present(at[0], align(self.kind));
+            let place = out.present(at.field(0), align(self.kind));
             out.value(place, value);
         }
-        let place = out.present(at[1], 4);
+        let place = out.present(at.field(1), 4);
         out.put(place, who.to_ne_bytes());
     }
 }

@@ -9,6 +9,7 @@ use banyan_boot::RankSet;
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 use super::super::value::{Datum, Kind, Value};
 
 /// Values, each with the members that have it.
@@ -55,9 +56,9 @@ impl Classes {
     }
 
     /// Places: values, members of each, others.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize], longest: usize) -> Result<(), Fault> {
-        let values = from.values(at[0], self.kind)?;
-        let members = from.values(at[1], Kind::Bytes)?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>, longest: usize) -> Result<(), Fault> {
+        let values = from.values(at.field(0), self.kind)?;
+        let members = from.values(at.field(1), Kind::Bytes)?;
         if values.len() != members.len() {
             return Err(Fault::partial(format!("{} values have {} sets of members", values.len(), members.len())));
         }
@@ -66,14 +67,14 @@ impl Classes {
             let Datum::Bytes(bytes) = members? else { unreachable!("asked for bytes") };
             self.insert(value, ranks(bytes)?);
         }
-        let others = from.bytes(at[2])?;
+        let others = from.bytes(at.field(2))?;
         if !others.is_empty() {
             self.others = self.others.union(&ranks(others)?);
         }
         Ok(())
     }
 
-    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
         self.write(out, at, |members| {
             let mut bytes = Vec::new();
             members.encode(&mut bytes);
@@ -82,16 +83,16 @@ impl Classes {
     }
 
     /// As [`Classes::partial`], with the members as text.
-    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn result(&self, out: &mut Writer<'_>, at: Places<'_>) {
         self.write(out, at, |members| members.to_string().into_bytes());
     }
 
-    fn write(&self, out: &mut Writer<'_>, at: &[usize], encode: impl Fn(&RankSet) -> Vec<u8>) {
-        out.values(at[0], self.kind, self.members.keys());
+    fn write(&self, out: &mut Writer<'_>, at: Places<'_>, encode: impl Fn(&RankSet) -> Vec<u8>) {
+        out.values(at.field(0), self.kind, self.members.keys());
         let members: Vec<Vec<u8>> = self.members.values().map(&encode).collect();
-        out.blobs(at[1], members.iter().map(Vec::as_slice));
+        out.blobs(at.field(1), members.iter().map(Vec::as_slice));
         if !self.others.is_empty() {
-            out.bytes(at[2], &encode(&self.others));
+            out.bytes(at.field(2), &encode(&self.others));
         }
     }
 }
@@ -134,16 +135,16 @@ impl Union {
     }
 
     /// Places: values, whether some were cut.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize], longest: usize) -> Result<(), Fault> {
-        for datum in from.values(at[0], self.kind)? {
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>, longest: usize) -> Result<(), Fault> {
+        for datum in from.values(at.field(0), self.kind)? {
             self.take(datum?, longest)?;
         }
-        self.cut |= from.flag(at[1])?;
+        self.cut |= from.flag(at.field(1))?;
         Ok(())
     }
 
-    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: &[usize]) {
-        out.values(at[0], self.kind, self.values.iter());
-        out.put(at[1], [u8::from(self.cut)]);
+    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        out.values(at.field(0), self.kind, self.values.iter());
+        out.put(at.field(1), [u8::from(self.cut)]);
     }
 }

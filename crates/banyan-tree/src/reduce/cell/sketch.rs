@@ -12,6 +12,7 @@ use sketches_ddsketch::{Config, DDSketch};
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 
 /// Most values of one sketch: counts travel as floats, which are exact so far.
 const MOST: u64 = 1 << 53;
@@ -63,8 +64,8 @@ impl Sketch {
     }
 
     /// Place: bytes, none for an empty sketch.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) -> Result<(), Fault> {
-        let bytes = from.bytes(at[0])?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
+        let bytes = from.bytes(at.field(0))?;
         if bytes.is_empty() {
             return Ok(());
         }
@@ -77,9 +78,9 @@ impl Sketch {
         self.0.merge(&other).map_err(|error| wrong(&error.to_string()))
     }
 
-    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: &[usize]) {
+    pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
         if self.0.count() > 0 {
-            out.bytes(at[0], &self.0.to_java_bytes());
+            out.bytes(at.field(0), &self.0.to_java_bytes());
         }
     }
 

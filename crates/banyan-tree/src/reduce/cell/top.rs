@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::Fault;
 use super::super::body::{Reader, Writer};
+use super::super::layout::Places;
 use super::super::value::{Datum, Kind, Value};
 
 /// The largest first; of equal values, the lowest rank first. NaN is never among them.
@@ -40,9 +41,9 @@ impl Top {
     }
 
     /// Places: values, who.
-    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: &[usize]) -> Result<(), Fault> {
-        let values = from.values(at[0], self.kind)?;
-        let who = from.numbers::<4>(at[1])?;
+    pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
+        let values = from.values(at.field(0), self.kind)?;
+        let who = from.numbers::<4>(at.field(1))?;
         if values.len() != who.len() || who.len() > self.most {
             return Err(Fault::partial(format!("{} values of {} members", values.len(), who.len())));
         }
@@ -52,9 +53,9 @@ impl Top {
         Ok(())
     }
 
-    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: &[usize]) {
-        out.values(at[0], self.kind, self.kept.iter().map(|(value, _)| value));
-        out.numbers(at[1], self.kept.iter().map(|(_, who)| who.to_ne_bytes()));
+    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>) {
+        out.values(at.field(0), self.kind, self.kept.iter().map(|(value, _)| value));
+        out.numbers(at.field(1), self.kept.iter().map(|(_, who)| who.to_ne_bytes()));
     }
 }
 

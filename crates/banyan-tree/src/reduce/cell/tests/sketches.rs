@@ -7,9 +7,13 @@ use super::super::hyperloglog::HyperLogLog;
 use super::super::sketch::Sketch;
 use crate::reduce::Fault;
 use crate::reduce::body::{Reader, Writer};
+use crate::reduce::layout::Places;
 
-/// Bytes of a span, where the only field of these bodies lies.
+/// Bytes of a span, the only field of these bodies.
 const SPAN: usize = 2 * size_of::<usize>();
+
+/// Where it lies.
+const ALONE: Places<'static> = Places::new(0, &[0]);
 
 fn distinct(values: impl Iterator<Item = u64>) -> HyperLogLog {
     let mut sketch = HyperLogLog::new();
@@ -28,7 +32,7 @@ fn written(write: impl FnOnce(&mut Writer<'_>)) -> Buffer {
 }
 
 fn estimate(sketch: &HyperLogLog) -> u64 {
-    Reader::new(&written(|out| sketch.result(out, &[0]))).u64(0)
+    Reader::new(&written(|out| sketch.result(out, ALONE))).u64(0)
 }
 
 #[test]
@@ -53,16 +57,16 @@ proptest! {
         one in prop::collection::vec(any::<u64>(), 0..3000), other in prop::collection::vec(any::<u64>(), 0..50)
     ) {
         let mut merged = distinct(one.iter().copied());
-        let body = written(|out| distinct(other.iter().copied()).partial(out, &[0]));
-        merged.merge(&Reader::new(&body), &[0]).unwrap();
+        let body = written(|out| distinct(other.iter().copied()).partial(out, ALONE));
+        merged.merge(&Reader::new(&body), ALONE).unwrap();
         let all = distinct(one.into_iter().chain(other));
-        prop_assert_eq!(&written(|out| merged.partial(out, &[0]))[..], &written(|out| all.partial(out, &[0]))[..]);
+        prop_assert_eq!(&written(|out| merged.partial(out, ALONE))[..], &written(|out| all.partial(out, ALONE))[..]);
     }
 
     #[test]
     fn any_bytes_are_a_distinct_count_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..5000)) {
         let body = written(|out| out.bytes(0, &bytes));
-        let _ = HyperLogLog::new().merge(&Reader::new(&body), &[0]);
+        let _ = HyperLogLog::new().merge(&Reader::new(&body), ALONE);
     }
 
     #[test]
@@ -83,8 +87,8 @@ proptest! {
         one in prop::collection::vec(any::<f64>(), 0..200), other in prop::collection::vec(any::<f64>(), 0..50)
     ) {
         let mut merged = sketch(&one);
-        let body = written(|out| sketch(&other).partial(out, &[0]));
-        merged.merge(&Reader::new(&body), &[0]).unwrap();
+        let body = written(|out| sketch(&other).partial(out, ALONE));
+        merged.merge(&Reader::new(&body), ALONE).unwrap();
         let all = sketch(&[&one[..], &other].concat());
         for share in [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0] {
             prop_assert_eq!(merged.quantile(share), all.quantile(share));
@@ -97,19 +101,19 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut body = written(|out| sketch(&values).partial(out, &[0]));
+        let mut body = written(|out| sketch(&values).partial(out, ALONE));
         let start = SPAN.next_multiple_of(16);
         for (at, byte) in damage {
             let at = start + at.index(body.len() - start);
             body[at] = byte;
         }
         let mut merged = sketch(&values);
-        if merged.merge(&Reader::new(&body), &[0]).is_ok() {
+        if merged.merge(&Reader::new(&body), ALONE).is_ok() {
             merged.quantile(0.5);
         }
         let bytes = body[start..].to_vec();
         let short = written(|out| out.bytes(0, &bytes[..cut.index(bytes.len())]));
-        let _ = Sketch::new().merge(&Reader::new(&short), &[0]);
+        let _ = Sketch::new().merge(&Reader::new(&short), ALONE);
     }
 }
 
@@ -131,6 +135,6 @@ fn a_sketch_of_another_accuracy_is_refused() {
     let mut other = sketches_ddsketch::DDSketch::new(sketches_ddsketch::Config::new(0.05, 2048, 1e-9));
     other.add(1.0);
     let body = written(|out| out.bytes(0, &other.to_java_bytes()));
-    let error = Sketch::new().merge(&Reader::new(&body), &[0]).unwrap_err();
+    let error = Sketch::new().merge(&Reader::new(&body), ALONE).unwrap_err();
     assert_eq!(error, Fault::partial("no sketch of quantiles: another accuracy"));
 }
