@@ -24,7 +24,7 @@ use crate::link_frame::{FORMAT, HELLO, Hello, LinkFrame};
 use crate::liveness::{Due, Liveness};
 use crate::opening::{Accepted, Initiator, Opened, Opening, PeerId};
 use crate::options::LinkOptions;
-use crate::output::Output;
+use crate::output::{Output, is_for_pool};
 use crate::pool::{Overwritten, PeerPool, Place, Sharing};
 use crate::slab::Slabs;
 
@@ -182,10 +182,10 @@ impl Connection {
         }
     }
 
-    /// Whether this side's pool should be offered.
-    pub(crate) fn wants_pool(&self) -> bool {
-        let is_worth_it = self.sharing.as_ref().is_some_and(|sharing| sharing.is_worth_it(self.output.long));
-        is_worth_it && self.state == State::Running && self.is_sharing_agreed()
+    /// Whether this side's pool should be offered before this frame is sent: it will lie there, or the next like it.
+    pub(crate) fn wants_pool(&self, frame: &Frame) -> bool {
+        let can_offer = || self.sharing.as_ref().is_some_and(Sharing::can_offer) && self.is_sharing_agreed();
+        is_for_pool(frame.kind, &frame.payload) && self.state == State::Running && can_offer()
     }
 
     /// Offers this side's pool of so many bytes. Its descriptor goes with the next bytes that are sent. `None`: there is none,
@@ -590,6 +590,9 @@ impl Connection {
                 self.send_credit.grant(hello.window)?;
                 self.liveness.peer_beats_every(hello.heartbeat);
                 self.hello = Some(hello);
+                if self.is_sharing_agreed() {
+                    self.options.slabs.share_with_peers();
+                }
                 let Hello { incarnation, capabilities, .. } = hello;
                 self.opened = Some(PeerInfo { id: self.id, incarnation, capabilities });
                 Ok(())

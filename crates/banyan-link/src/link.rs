@@ -118,6 +118,9 @@ impl Link {
     /// # Panics
     /// When the payload is longer than [`LinkOptions::max_payload`].
     pub fn send(&mut self, frame: Frame) {
+        if self.connection.wants_pool(&frame) {
+            self.offer_pool();
+        }
         self.connection.send(frame);
         // What is still in the cache is cheap to send, and the peer can begin.
         if !self.is_blocked && self.connection.has_batch() {
@@ -227,13 +230,9 @@ impl Link {
         }
     }
 
-    /// Offers the peer the pool of this process, when that has become worth it.
+    /// Offers the peer the pool of this process. Where there is none, everything goes over the socket.
     fn offer_pool(&mut self) {
-        if !self.connection.wants_pool() {
-            return;
-        }
-        // Without it everything goes over the socket.
-        self.passing = self.transport.passes_descriptors().then(|| self.connection.slabs().open_pool().ok()).flatten();
+        self.passing = self.connection.slabs().pool().filter(|_| self.transport.passes_descriptors());
         self.connection.offer_pool(self.passing.as_ref().map(OwnPool::size));
     }
 
@@ -254,7 +253,6 @@ impl Link {
     /// Sends what may be sent, as far as the system takes it.
     pub fn flush(&mut self, now: Instant) {
         self.is_blocked = false;
-        self.offer_pool();
         while self.retry.is_none() {
             let mut pieces = [IoSlice::new(&[]); PIECES];
             let count = self.connection.poll_transmit(&mut pieces);

@@ -38,10 +38,17 @@ const LONGEST: usize = 32;
 pub(crate) enum LinkFrame {
     Hello(Hello),
     /// How much data may have been sent, and how many payloads were taken from the peer's pool, since the link opened.
-    Credit { total: u64, taken: u64 },
-    Heartbeat { incarnation: u64 },
+    Credit {
+        total: u64,
+        taken: u64,
+    },
+    Heartbeat {
+        incarnation: u64,
+    },
     Close,
-    Pool { bytes: u64 },
+    Pool {
+        bytes: u64,
+    },
     Mapped,
 }
 

@@ -11,7 +11,7 @@ use std::io::IoSlice;
 use bytes::Bytes;
 
 use crate::credit::SendCredit;
-use crate::frame::{FRAME_ALIGN, Frame, Header};
+use crate::frame::{FRAME_ALIGN, Frame, Header, Kind};
 use crate::link_frame::Encoded;
 use crate::pool::{Held, LONG, Place};
 use crate::slab::{SLAB_BYTES, Slabs};
@@ -25,6 +25,11 @@ const STAGED: usize = 2 * SLAB_BYTES;
 
 /// Pieces handed to the system in one call.
 pub(crate) const PIECES: usize = 64;
+
+/// Whether such a payload is to lie in the pool. Control frames are not: nothing bounds how many of them a peer leaves there.
+pub(crate) fn is_for_pool(kind: Kind, payload: &[u8]) -> bool {
+    payload.len() >= LONG && kind.is_data()
+}
 
 /// A run of bytes of one or more frames.
 #[derive(Debug)]
@@ -60,9 +65,7 @@ pub(crate) struct Output {
     /// Whether the peer has mapped the pool.
     pub(crate) uses_pool: bool,
     pub(crate) held: Held,
-    /// Long payloads of data so far.
-    pub(crate) long: u64,
-    /// Bytes of those that went by the pool.
+    /// Bytes of payloads that went by the pool.
     pub(crate) pool_bytes: u64,
 }
 
@@ -81,7 +84,6 @@ impl Output {
             stalls: 0,
             uses_pool: false,
             held: Held::default(),
-            long: 0,
             pool_bytes: 0,
         }
     }
@@ -216,18 +218,16 @@ impl Output {
     /// Forgets everything that was not sent.
     pub(crate) fn clear(&mut self) {
         let (held, slabs) = (std::mem::take(&mut self.held), self.slabs.clone());
-        let Output { stalls, long, pool_bytes, .. } = *self;
-        *self = Output { stalls, held, long, pool_bytes, ..Output::new(slabs) };
+        let Output { stalls, pool_bytes, .. } = *self;
+        *self = Output { stalls, held, pool_bytes, ..Output::new(slabs) };
     }
 
     fn put(&mut self, header: &Header, payload: &Bytes) {
-        if payload.len() >= LONG && header.kind.is_data() {
-            self.long += 1;
-            if self.uses_pool
-                && let Some((payload, place)) = self.slabs.in_pool(payload)
-            {
-                return self.put_apart(*header, payload, place);
-            }
+        if self.uses_pool
+            && is_for_pool(header.kind, payload)
+            && let Some((payload, place)) = self.slabs.in_pool(payload)
+        {
+            return self.put_apart(*header, payload, place);
         }
         self.copy(&header.encode());
         if payload.len() <= COPIED {

@@ -7,7 +7,6 @@
 //!
 //! Long slabs lie in the process's [pool](crate::pool) once there is one.
 
-use std::io;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,8 +33,21 @@ struct Spare {
     send: Vec<Vec<u8>>,
     bytes: usize,
     bound: usize,
-    /// Where long slabs lie, once some peer can read it.
+    /// Whether some peer can read a pool. The system may not know of such memory: then none can.
+    shares: bool,
+    /// Where long slabs lie then.
     pool: Option<OwnPool>,
+}
+
+impl Spare {
+    /// The pool, made when it is first asked for.
+    fn pool(&mut self) -> Option<OwnPool> {
+        if self.shares && self.pool.is_none() {
+            self.pool = OwnPool::create().ok();
+            self.shares = self.pool.is_some();
+        }
+        self.pool.clone()
+    }
 }
 
 /// Memory of one owner.
@@ -108,7 +120,7 @@ impl Slabs {
     /// An empty supply that keeps up to so many bytes for later: a process that gathers large frames of many links needs
     /// as much as all of them have under way, or it asks the system for memory again and again.
     pub fn keeping(bytes: usize) -> Slabs {
-        let spare = Spare { receive: Vec::new(), send: Vec::new(), bytes: 0, bound: bytes, pool: None };
+        let spare = Spare { receive: Vec::new(), send: Vec::new(), bytes: 0, bound: bytes, shares: false, pool: None };
         Slabs(Arc::new(Mutex::new(spare)))
     }
 
@@ -137,7 +149,7 @@ impl Slabs {
             return spare.receive.remove(at).renewed();
         }
         if wanted > SLAB_BYTES
-            && let Some(slab) = spare.pool.as_ref().and_then(|pool| pool.take(wanted))
+            && let Some(slab) = spare.pool().and_then(|pool| pool.take(wanted))
         {
             return Slab::Pooled(slab);
         }
@@ -147,23 +159,19 @@ impl Slabs {
         Slab::Private(slab)
     }
 
-    /// The pool; made if there is none. From now on long slabs lie there.
-    pub(crate) fn open_pool(&self) -> io::Result<OwnPool> {
-        let mut spare = self.spare();
-        if let Some(pool) = &spare.pool {
-            return Ok(pool.clone());
-        }
-        let pool = OwnPool::create()?;
-        spare.pool = Some(pool.clone());
-        spare.receive.retain(|slab| slab.len() <= SLAB_BYTES);
-        spare.bytes = spare.receive.iter().map(|slab| slab.len()).sum::<usize>()
-            + spare.send.iter().map(Vec::capacity).sum::<usize>();
-        Ok(pool)
+    /// There is a peer that can read a pool. Long slabs lie there from now on.
+    pub(crate) fn share_with_peers(&self) {
+        self.spare().shares = true;
+    }
+
+    /// The pool, if there can be one.
+    pub(crate) fn pool(&self) -> Option<OwnPool> {
+        self.spare().pool()
     }
 
     /// A payload as it lies in the pool, and where: itself if it does, else a copy. `None` when there is no room.
     pub(crate) fn in_pool(&self, payload: &Bytes) -> Option<(Bytes, Place)> {
-        let pool = self.spare().pool.clone()?;
+        let pool = self.pool()?;
         if let Some(place) = pool.place_of(payload) {
             return Some((payload.clone(), place));
         }

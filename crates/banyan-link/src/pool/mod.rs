@@ -26,9 +26,8 @@ pub(crate) use sharing::Sharing;
 
 use crate::slab::SLAB_BYTES;
 
-/// Payloads from this length on go by the pool: what an ordinary slab does not hold. For shorter ones a socket does as
-/// well.
-pub(crate) const LONG: usize = SLAB_BYTES;
+/// Payloads from this length on go by the pool: what no ordinary slab holds. For shorter ones a socket does as well.
+pub(crate) const LONG: usize = SLAB_BYTES + 1;
 
 /// Bytes of a unit. All that is given out begins and ends with one.
 pub(crate) const UNIT: usize = SLAB_BYTES;

@@ -3,9 +3,6 @@
 use super::{Overwritten, PeerPool, Place};
 use crate::error::ProtocolError;
 
-/// Long payloads that go by the socket before this side offers its pool: a link that carries a few never needs it.
-const OFFERED_AFTER: u64 = 4;
-
 /// Of one end of a link that could share memory.
 #[derive(Debug, Default)]
 pub(crate) struct Sharing {
@@ -26,7 +23,7 @@ pub(crate) struct Sharing {
 /// How far this side's pool has come.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Own {
-    /// Nothing was worth it, or it cannot be.
+    /// There was nothing to put there.
     #[default]
     Kept,
     Offered,
@@ -35,9 +32,9 @@ enum Own {
 }
 
 impl Sharing {
-    /// Whether it is time to offer this side's pool, after so many long payloads.
-    pub(crate) fn is_worth_it(&self, long: u64) -> bool {
-        self.own == Own::Kept && long >= OFFERED_AFTER
+    /// Whether this side's pool could still be offered.
+    pub(crate) fn can_offer(&self) -> bool {
+        self.own == Own::Kept
     }
 
     /// This side's pool is offered; or it cannot be, and is never tried again.

@@ -18,7 +18,8 @@ impl Units {
 
     /// Takes the first units of which so many are free side by side: what was used once is used again first.
     pub(super) fn take(&mut self, count: usize) -> Option<Range<usize>> {
-        let (start, end) = self.free.iter().map(|(start, end)| (*start, *end)).find(|(start, end)| end - start >= count)?;
+        let (start, end) =
+            self.free.iter().map(|(start, end)| (*start, *end)).find(|(start, end)| end - start >= count)?;
         self.free.remove(&start);
         if start + count < end {
             self.free.insert(start + count, end);

@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
-use banyan_link::{Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs};
+use banyan_link::{
+    Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
+};
 
 pub(crate) use bell::Bell;
 pub(crate) use credentials::{Credentials, silent_links};
