@@ -59,8 +59,7 @@ impl Credentials {
 /// Every link of a tree: four large frames under way.
 fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
-    let frames: usize = std::env::var("BX_LW").ok().and_then(|t| t.parse().ok()).unwrap_or(4);
-    LinkOptions { max_payload, window: frames * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
+    LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
 }
 
 /// Links of those who compute: they give no signs of life, and notice when agents give none for so long.

@@ -95,7 +95,7 @@ impl Default for NodeOptions {
         NodeOptions {
             capacity: 128,
             window_waves: 4096,
-            window_bytes: std::env::var("BX_WB").ok().and_then(|t| t.parse().ok()).unwrap_or(4 << 20),
+            window_bytes: 4 << 20,
             ahead_packets: 4096,
             ahead_bytes: 4 << 20,
             adrift: Duration::from_secs(10),
