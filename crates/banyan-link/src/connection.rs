@@ -171,8 +171,7 @@ impl Connection {
 
     /// Whether a descriptor of the peer's pool may come with the next bytes.
     pub(crate) fn expects_pool(&self) -> bool {
-        let may_share = self.hello.is_none_or(|hello| hello.shares) && self.cipher.is_none();
-        may_share && self.sharing.as_ref().is_some_and(Sharing::expects_pool)
+        self.sharing.as_ref().is_some_and(Sharing::expects_pool)
     }
 
     /// The peer's pool came with bytes that are [received](Self::received) next.
@@ -188,14 +187,26 @@ impl Connection {
         is_for_pool(frame.kind, &frame.payload) && self.state == State::Running && can_offer()
     }
 
-    /// Offers this side's pool of so many bytes. Its descriptor goes with the next bytes that are sent. `None`: there is none,
-    /// and never will be.
+    /// Offers this side's pool of so many bytes. `None`: there is none, and never will be.
     pub(crate) fn offer_pool(&mut self, bytes: Option<u64>) {
         if let Some(sharing) = &mut self.sharing {
             sharing.offer(bytes.is_some());
         }
         if let Some(bytes) = bytes {
             self.output.push_link_frame(&LinkFrame::Pool { bytes }.encode());
+        }
+    }
+
+    /// Whether the peer is ready for the descriptor of this side's pool.
+    pub(crate) fn is_pool_wanted(&self) -> bool {
+        self.sharing.as_ref().is_some_and(Sharing::is_wanted)
+    }
+
+    /// The descriptor of this side's pool goes with the next bytes that are sent.
+    pub(crate) fn pass_pool(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.pass();
+            self.output.push_link_frame(&LinkFrame::Passed.encode());
         }
     }
 
@@ -315,8 +326,8 @@ impl Connection {
         }
         let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
-        let report = self.is_report_due();
-        goodbye || sealed || report || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
+        let about_pools = self.is_report_due() || (self.state != State::Ended && self.is_pool_wanted());
+        goodbye || sealed || about_pools || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
     /// Whether so much is ready to be sent that more frames would only wait.
@@ -574,8 +585,7 @@ impl Connection {
             self.receive_credit.receive(frame_cost(header.length as usize))?;
         }
         if let Some(place) = place {
-            let sharing = self.sharing.as_mut().ok_or(ProtocolError::Pool("it was never offered"))?;
-            sharing.arrived(place, header.length)?;
+            self.agreed_sharing()?.arrived(place, header.length)?;
         }
         match header.format {
             Some(id) if !self.formats.knows(id) => Err(ProtocolError::UnknownFormat(id)),
@@ -616,23 +626,30 @@ impl Connection {
                 self.finish(Event::Closed);
                 Ok(())
             }
-            LinkFrame::Pool { bytes } => self.offered_pool(bytes),
+            LinkFrame::Pool { bytes } => {
+                self.agreed_sharing()?.offered(bytes)?;
+                self.output.push_link_frame(&LinkFrame::Wanted.encode());
+                Ok(())
+            }
+            LinkFrame::Wanted => self.agreed_sharing()?.wanted(),
+            LinkFrame::Passed => {
+                if self.agreed_sharing()?.passed()? {
+                    self.output.push_link_frame(&LinkFrame::Mapped.encode());
+                }
+                Ok(())
+            }
             LinkFrame::Mapped => {
-                let sharing = self.sharing.as_mut().ok_or(ProtocolError::Pool("it was never offered one"))?;
-                sharing.mapped()?;
+                self.agreed_sharing()?.mapped()?;
                 self.output.uses_pool = true;
                 Ok(())
             }
         }
     }
 
-    fn offered_pool(&mut self, bytes: u64) -> Result<(), ProtocolError> {
+    /// What is known of pools, where both ends have agreed to have some.
+    fn agreed_sharing(&mut self) -> Result<&mut Sharing, ProtocolError> {
         let is_agreed = self.is_sharing_agreed();
-        let sharing = self.sharing.as_mut().filter(|_| is_agreed);
-        if sharing.ok_or(ProtocolError::Pool("this link shares no memory"))?.offered(bytes)? {
-            self.output.push_link_frame(&LinkFrame::Mapped.encode());
-        }
-        Ok(())
+        self.sharing.as_mut().filter(|_| is_agreed).ok_or(ProtocolError::Pool("this link shares no memory"))
     }
 
     /// Takes a frame whose payload lies in the peer's pool.

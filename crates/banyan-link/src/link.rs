@@ -232,8 +232,14 @@ impl Link {
 
     /// Offers the peer the pool of this process. Where there is none, everything goes over the socket.
     fn offer_pool(&mut self) {
-        self.passing = self.connection.slabs().pool().filter(|_| self.transport.passes_descriptors());
-        self.connection.offer_pool(self.passing.as_ref().map(OwnPool::size));
+        let pool = self.connection.slabs().pool().filter(|_| self.transport.passes_descriptors());
+        self.connection.offer_pool(pool.map(|pool| pool.size()));
+    }
+
+    /// Passes the pool of this process to a peer that is ready for its descriptor.
+    fn pass_pool(&mut self) {
+        self.passing = self.connection.slabs().pool();
+        self.connection.pass_pool();
     }
 
     /// Takes note of what a read gave; returns how many bytes that was.
@@ -253,6 +259,9 @@ impl Link {
     /// Sends what may be sent, as far as the system takes it.
     pub fn flush(&mut self, now: Instant) {
         self.is_blocked = false;
+        if self.connection.is_pool_wanted() {
+            self.pass_pool();
+        }
         while self.retry.is_none() {
             let mut pieces = [IoSlice::new(&[]); PIECES];
             let count = self.connection.poll_transmit(&mut pieces);

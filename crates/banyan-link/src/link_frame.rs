@@ -1,4 +1,4 @@
-//! The link's own frames: hello, format, credit, heartbeat, close, pool, mapped.
+//! The link's own frames: hello, format, credit, heartbeat, close, and those about pools.
 //!
 //! They never cost credit and never wait for it. Formats are encoded by `banyan-ndr` and have no type here.
 
@@ -22,10 +22,14 @@ pub(crate) const HEARTBEAT: Kind = Kind::link(4);
 /// The goodbye.
 pub(crate) const CLOSE: Kind = Kind::link(5);
 
-/// A pool that the peer may map; its descriptor comes with it.
+/// A pool that the peer may map.
 pub(crate) const POOL: Kind = Kind::link(6);
+/// The peer's pool is wanted: this side is ready to receive its descriptor.
+pub(crate) const WANTED: Kind = Kind::link(7);
+/// The descriptor has come with this frame, or before it.
+pub(crate) const PASSED: Kind = Kind::link(8);
 /// The peer's pool is mapped.
-pub(crate) const MAPPED: Kind = Kind::link(7);
+pub(crate) const MAPPED: Kind = Kind::link(9);
 
 /// In the second byte of a hello: this side maps pools, and may offer its own.
 const SHARES: u8 = 1;
@@ -49,6 +53,8 @@ pub(crate) enum LinkFrame {
     Pool {
         bytes: u64,
     },
+    Wanted,
+    Passed,
     Mapped,
 }
 
@@ -132,6 +138,8 @@ impl LinkFrame {
                 payload[..8].copy_from_slice(&bytes.to_le_bytes());
                 (POOL, 8)
             }
+            LinkFrame::Wanted => (WANTED, 0),
+            LinkFrame::Passed => (PASSED, 0),
             LinkFrame::Mapped => (MAPPED, 0),
         };
         let header = Header { length, kind, flags: 0, stream: 0, sequence: 0, format: None, is_apart: false };
@@ -157,8 +165,10 @@ impl LinkFrame {
             HEARTBEAT => Ok(LinkFrame::Heartbeat { incarnation: number()? }),
             POOL => Ok(LinkFrame::Pool { bytes: number()? }),
             CLOSE if payload.is_empty() => Ok(LinkFrame::Close),
+            WANTED if payload.is_empty() => Ok(LinkFrame::Wanted),
+            PASSED if payload.is_empty() => Ok(LinkFrame::Passed),
             MAPPED if payload.is_empty() => Ok(LinkFrame::Mapped),
-            CLOSE | MAPPED => Err(wrong_length),
+            CLOSE | WANTED | PASSED | MAPPED => Err(wrong_length),
             _ => Err(ProtocolError::UnknownKind(kind)),
         }
     }

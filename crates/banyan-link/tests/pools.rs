@@ -26,7 +26,9 @@ const LONG: usize = UNIT + 1;
 /// Kinds of the link's own frames.
 const HELLO: u8 = 1;
 const POOL: u8 = 6;
-const MAPPED: u8 = 7;
+const WANTED: u8 = 7;
+const PASSED: u8 = 8;
+const MAPPED: u8 = 9;
 
 /// Nothing here takes so long; who waits longer has lost.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -243,6 +245,16 @@ impl Stranger {
         self.write(&header(kind, payload.len() as u32, false), payload, descriptors);
     }
 
+    /// Offers a pool of so many bytes, and waits until it is wanted.
+    fn offer(&mut self, link: &mut Link, bytes: usize) {
+        self.say(POOL, &(bytes as u64).to_le_bytes(), None);
+        assert!(matches!(next(link), Event::Opened(_)));
+        link.fill(Instant::now());
+        link.flush(Instant::now());
+        assert_eq!(self.hear().0, HELLO);
+        assert_eq!(self.hear().0, WANTED);
+    }
+
     /// A frame whose payload is said to lie elsewhere.
     fn point(&mut self, length: u32, at: u64, edition: u64) {
         let place = [at.to_le_bytes(), edition.to_le_bytes()].concat();
@@ -311,11 +323,10 @@ fn descriptors() -> usize {
 fn mapped() -> (Stranger, Link) {
     let (mut stranger, mut link) = Stranger::new(true);
     let pool = memory(4 * UNIT, SealFlags::SHRINK);
-    stranger.say(POOL, &(4 * UNIT as u64).to_le_bytes(), Some(&[pool.as_fd()]));
-    assert!(matches!(next(&mut link), Event::Opened(_)));
+    stranger.offer(&mut link, 4 * UNIT);
+    stranger.say(PASSED, &[], Some(&[pool.as_fd()]));
     link.fill(Instant::now());
     link.flush(Instant::now());
-    assert_eq!(stranger.hear().0, HELLO);
     assert_eq!(stranger.hear().0, MAPPED);
     (stranger, link)
 }
@@ -356,10 +367,22 @@ fn a_peer_that_shares_and_never_maps_gets_everything_over_the_socket() {
         link.flush(Instant::now());
         if sequence == 0 {
             let (kind, _, bytes, descriptor) = stranger.hear();
-            assert_eq!((kind, bytes.len(), descriptor.is_some()), (POOL, 8, true));
+            assert_eq!((kind, bytes.len(), descriptor.is_some()), (POOL, 8, false));
         }
         assert_eq!(stranger.hear().0, DATA.number());
     }
+    // Nor when it has the descriptor.
+    stranger.say(WANTED, &[], None);
+    link.fill(Instant::now());
+    link.send(frame(3, LONG));
+    link.flush(Instant::now());
+    let (kind, _, _, descriptor) = stranger.hear();
+    assert_eq!((kind, descriptor.is_some()), (DATA.number(), true));
+    assert_eq!(stranger.hear().0, PASSED);
+    link.send(frame(4, LONG));
+    link.flush(Instant::now());
+    let (kind, is_apart, ..) = stranger.hear();
+    assert_eq!((kind, is_apart), (DATA.number(), false));
 }
 
 #[test]
@@ -369,20 +392,19 @@ fn offers_that_are_none_end_the_link_and_leave_no_descriptor() {
     let odd = memory(2 * UNIT + 1, SealFlags::SHRINK);
     let large = memory(1 << 30, SealFlags::SHRINK);
     let file = std::fs::File::open("/proc/self/exe").unwrap();
-    let size = (2 * UNIT as u64).to_le_bytes();
-    let other_size = (4 * UNIT as u64).to_le_bytes();
-    let offers: [(&str, &[u8], &[BorrowedFd<'_>]); 6] = [
-        ("whose size is not sealed", &size, &[unsealed.as_fd()]),
-        ("of a size that no pool has", &size, &[odd.as_fd()]),
-        ("too large", &size, &[large.as_fd()]),
-        ("a file", &size, &[file.as_fd()]),
-        ("of another size than is said", &other_size, &[good.as_fd()]),
-        ("several at once", &size, &[good.as_fd(), good.as_fd(), good.as_fd()]),
+    let offers: [(&str, usize, &[BorrowedFd<'_>]); 6] = [
+        ("whose size is not sealed", 2 * UNIT, &[unsealed.as_fd()]),
+        ("of a size that no pool has", 2 * UNIT, &[odd.as_fd()]),
+        ("too large", 1 << 30, &[large.as_fd()]),
+        ("a file", 2 * UNIT, &[file.as_fd()]),
+        ("of another size than is said", 4 * UNIT, &[good.as_fd()]),
+        ("several at once", 2 * UNIT, &[good.as_fd(), good.as_fd(), good.as_fd()]),
     ];
     for (what, size, descriptors) in offers {
         let (mut stranger, mut link) = Stranger::new(true);
         let before = self::descriptors();
-        stranger.say(POOL, size, Some(descriptors));
+        stranger.offer(&mut link, size);
+        stranger.say(PASSED, &[], Some(descriptors));
         let last = end(&mut link);
         assert!(matches!(last, Event::Lost(LinkError::Protocol(ProtocolError::Pool(_)))), "{what}: {last:?}");
         assert!(before > 0, "those of the stranger are counted");
@@ -404,9 +426,9 @@ fn a_second_offer_ends_the_link() {
 #[test]
 fn an_offer_whose_descriptor_was_lost_on_the_way_is_not_taken_up() {
     let (mut stranger, mut link) = Stranger::new(true);
-    stranger.say(POOL, &(4 * UNIT as u64).to_le_bytes(), None);
+    stranger.offer(&mut link, 4 * UNIT);
+    stranger.say(PASSED, &[], None);
     stranger.say(CONTROL.number(), b"and so on", None);
-    assert!(matches!(next(&mut link), Event::Opened(_)));
     assert!(matches!(next(&mut link), Event::Frame(_)));
     stranger.point(6, UNIT as u64, 0);
     let last = end(&mut link);
@@ -414,16 +436,28 @@ fn an_offer_whose_descriptor_was_lost_on_the_way_is_not_taken_up() {
 }
 
 #[test]
-fn a_descriptor_without_an_offer_goes_with_the_link() {
+fn a_descriptor_that_nobody_asked_for_is_not_received() {
     let (mut stranger, mut link) = Stranger::new(true);
     let good = memory(2 * UNIT, SealFlags::SHRINK);
     let before = descriptors();
-    stranger.say(CONTROL.number(), b"by the way", Some(&[good.as_fd()]));
+    for _ in 0..3 {
+        stranger.say(CONTROL.number(), b"by the way", Some(&[good.as_fd()]));
+    }
     assert!(matches!(next(&mut link), Event::Opened(_)));
-    assert!(matches!(next(&mut link), Event::Frame(_)));
+    (0..3).for_each(|_| assert!(matches!(next(&mut link), Event::Frame(_))));
     assert_eq!(descriptors(), before);
-    // Another one is too much.
-    stranger.say(CONTROL.number(), b"by the way", Some(&[good.as_fd()]));
+}
+
+#[test]
+fn a_descriptor_that_comes_early_is_kept_and_a_second_one_ends_the_link() {
+    let (mut stranger, mut link) = Stranger::new(true);
+    let good = memory(4 * UNIT, SealFlags::SHRINK);
+    let before = descriptors();
+    stranger.offer(&mut link, 4 * UNIT);
+    stranger.say(CONTROL.number(), b"with it", Some(&[good.as_fd()]));
+    assert!(matches!(next(&mut link), Event::Frame(_)));
+    assert_eq!(descriptors(), before, "mapped, and closed");
+    stranger.say(CONTROL.number(), b"with another", Some(&[good.as_fd()]));
     let last = end(&mut link);
     assert!(matches!(last, Event::Lost(LinkError::Protocol(ProtocolError::Pool(_)))), "{last:?}");
     assert_eq!(descriptors(), before);
@@ -443,11 +477,13 @@ fn places_where_nothing_can_lie_end_the_link() {
 }
 
 #[test]
-fn saying_that_something_was_mapped_that_was_not_offered_ends_the_link() {
-    let (mut stranger, mut link) = Stranger::new(true);
-    stranger.say(MAPPED, &[], None);
-    let last = end(&mut link);
-    assert!(matches!(last, Event::Lost(LinkError::Protocol(ProtocolError::Pool(_)))), "{last:?}");
+fn answers_about_a_pool_that_was_not_offered_end_the_link() {
+    for kind in [WANTED, PASSED, MAPPED] {
+        let (mut stranger, mut link) = Stranger::new(true);
+        stranger.say(kind, &[], None);
+        let last = end(&mut link);
+        assert!(matches!(last, Event::Lost(LinkError::Protocol(ProtocolError::Pool(_)))), "{last:?}");
+    }
 }
 
 /// Set in the process that sends until it is killed.

@@ -7,12 +7,7 @@ use crate::error::ProtocolError;
 #[derive(Debug, Default)]
 pub(crate) struct Sharing {
     own: Own,
-    /// The peer's pool that came and was not yet announced.
-    came: Option<PeerPool>,
-    /// The peer's pool, mapped.
-    peer: Option<PeerPool>,
-    /// Whether the peer has offered one, mapped or not.
-    was_offered: bool,
+    theirs: Theirs,
     /// Frames that came whose payloads lie in the peer's pool.
     arrived: u64,
     /// How many of them were taken, and how many of these the peer was told of.
@@ -26,9 +21,23 @@ enum Own {
     /// There was nothing to put there.
     #[default]
     Kept,
-    Offered,
     Impossible,
+    Offered,
+    /// The peer is ready to receive its descriptor.
+    Wanted,
+    Passed,
     Mapped,
+}
+
+/// How far the peer's pool has come.
+#[derive(Debug, Default)]
+enum Theirs {
+    #[default]
+    Unknown,
+    /// Of so many bytes. Its descriptor may come with every read.
+    Offered { bytes: u64, came: Option<PeerPool> },
+    /// Unless this process had no descriptor left to receive it by, or no room for it.
+    Passed(Option<PeerPool>),
 }
 
 impl Sharing {
@@ -42,44 +51,78 @@ impl Sharing {
         self.own = if is_possible { Own::Offered } else { Own::Impossible };
     }
 
+    /// The peer is ready for the descriptor.
+    pub(crate) fn wanted(&mut self) -> Result<(), ProtocolError> {
+        self.advance(Own::Offered, Own::Wanted, "it wants what it was not offered")
+    }
+
+    /// Whether the descriptor is to be passed.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.own == Own::Wanted
+    }
+
+    /// The descriptor is passed.
+    pub(crate) fn pass(&mut self) {
+        self.own = Own::Passed;
+    }
+
     /// The peer says that it has mapped this side's pool.
     pub(crate) fn mapped(&mut self) -> Result<(), ProtocolError> {
-        if self.own != Own::Offered {
-            return Err(ProtocolError::Pool("it says that it has mapped what it was not offered"));
+        self.advance(Own::Passed, Own::Mapped, "it says that it has mapped what it was not given")
+    }
+
+    fn advance(&mut self, from: Own, to: Own, otherwise: &'static str) -> Result<(), ProtocolError> {
+        if self.own != from {
+            return Err(ProtocolError::Pool(otherwise));
         }
-        self.own = Own::Mapped;
+        self.own = to;
         Ok(())
     }
 
-    /// Whether a descriptor may still come.
+    /// The peer offers its pool. Descriptors are expected from now on.
+    pub(crate) fn offered(&mut self, bytes: u64) -> Result<(), ProtocolError> {
+        if !matches!(self.theirs, Theirs::Unknown) {
+            return Err(ProtocolError::Pool("it was offered before"));
+        }
+        self.theirs = Theirs::Offered { bytes, came: None };
+        Ok(())
+    }
+
+    /// Whether a descriptor may come.
     pub(crate) fn expects_pool(&self) -> bool {
-        !self.was_offered
+        matches!(self.theirs, Theirs::Offered { .. })
     }
 
     /// A descriptor came and was mapped.
     pub(crate) fn came(&mut self, pool: PeerPool) -> Result<(), ProtocolError> {
-        if self.came.is_some() {
-            return Err(ProtocolError::Pool("it was sent twice"));
+        match &mut self.theirs {
+            Theirs::Offered { came, .. } if came.is_none() => {
+                *came = Some(pool);
+                Ok(())
+            }
+            _ => Err(ProtocolError::Pool("it was passed twice")),
         }
-        self.came = Some(pool);
-        Ok(())
     }
 
-    /// The peer offers its pool; whether it can be used. It cannot if this process has no descriptor left to receive it by.
-    pub(crate) fn offered(&mut self, bytes: u64) -> Result<bool, ProtocolError> {
-        if std::mem::replace(&mut self.was_offered, true) {
-            return Err(ProtocolError::Pool("it was offered before"));
+    /// The peer has passed the descriptor; whether its pool can be used.
+    pub(crate) fn passed(&mut self) -> Result<bool, ProtocolError> {
+        let Theirs::Offered { bytes, came } = &mut self.theirs else {
+            return Err(ProtocolError::Pool("it was passed and not offered"));
+        };
+        if came.as_ref().is_some_and(|pool| pool.size() != *bytes) {
+            return Err(ProtocolError::Pool("it is not as large as was said"));
         }
-        self.peer = self.came.take();
-        match &self.peer {
-            Some(pool) if pool.size() != bytes => Err(ProtocolError::Pool("it is not as large as was said")),
-            pool => Ok(pool.is_some()),
-        }
+        let pool = came.take();
+        let is_mapped = pool.is_some();
+        self.theirs = Theirs::Passed(pool);
+        Ok(is_mapped)
     }
 
     /// A frame came whose payload lies in the peer's pool.
     pub(crate) fn arrived(&mut self, place: Place, length: u32) -> Result<(), ProtocolError> {
-        let pool = self.peer.as_ref().ok_or(ProtocolError::Pool("it is not mapped"))?;
+        let Theirs::Passed(Some(pool)) = &self.theirs else {
+            return Err(ProtocolError::Pool("a payload is said to lie there, and it is not mapped"));
+        };
         if !pool.has_room_for(place, length as usize) {
             return Err(ProtocolError::Place { at: place.at, length });
         }
@@ -89,8 +132,9 @@ impl Sharing {
 
     /// Takes the payload of such a frame.
     pub(crate) fn take(&mut self, place: Place, into: &mut [u8]) -> Result<(), Overwritten> {
+        let Theirs::Passed(Some(pool)) = &self.theirs else { return Err(Overwritten) };
         self.taken += 1;
-        self.peer.as_ref().map_or(Err(Overwritten), |pool| pool.copy(place, into))
+        pool.copy(place, into)
     }
 
     /// Whether the peer should be told that everything was taken.
