@@ -4,6 +4,9 @@
 //! map it writable any more, whoever has the descriptor. So it is memory like any other to this process, and slabs in it
 //! are ordinary bytes. Units of it are taken from the system when they are first given out, so that a system without
 //! memory says so then and does not end whoever touches it.
+//!
+//! A process that forks and does not execute another program has its pool in common with its child, which must leave links
+//! and what came over them alone.
 
 #![expect(unsafe_code, reason = "mapping memory is, and so is making slices of parts of it; see the header")]
 
