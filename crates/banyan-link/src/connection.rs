@@ -462,16 +462,18 @@ impl Connection {
     pub fn close(&mut self) {
         if self.state == State::Running {
             self.state = State::Closing { goodbye_staged: false };
-            self.output.held.owe();
         }
     }
 
-    /// Whether this side has said goodbye and all of it was sent, or the link has ended.
+    /// Whether this side has said goodbye, all of it was sent, and the peer has taken what is kept for it in the pool; or the
+    /// link has ended.
     pub fn is_finished(&self) -> bool {
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
         match self.state {
             State::Running => false,
-            State::Closing { goodbye_staged } => goodbye_staged && self.output.is_empty() && !sealed,
+            State::Closing { goodbye_staged } => {
+                goodbye_staged && self.output.is_empty() && !sealed && !self.output.is_owed()
+            }
             State::Ended => true,
         }
     }
@@ -621,8 +623,6 @@ impl Connection {
                 }
             }
             LinkFrame::Close => {
-                // The peer may go on to take what it has been sent.
-                self.output.held.owe();
                 self.finish(Event::Closed);
                 Ok(())
             }
@@ -640,7 +640,8 @@ impl Connection {
             }
             LinkFrame::Mapped => {
                 self.agreed_sharing()?.mapped()?;
-                self.output.uses_pool = true;
+                // A peer may grant as much credit as it likes; what it leaves untaken is this side's memory.
+                self.output.pool_window = self.options.window;
                 Ok(())
             }
         }

@@ -24,7 +24,7 @@ use crate::opening::{Accepted, Opening, PeerId};
 use crate::options::{Encryption, LinkOptions};
 use crate::output::PIECES;
 use crate::patience::Patience;
-use crate::pool::{MapError, OwnPool, PeerPool};
+use crate::pool::{MapError, OwnPool, PeerPool, has_room_for_pools};
 use crate::transport::Transport;
 
 /// Bytes read in one [`fill`](Link::fill) before other links get their turn.
@@ -90,7 +90,7 @@ impl Link {
     }
 
     fn new(transport: Transport, mut connection: Connection) -> Link {
-        if let Transport::Unix(_) = &transport {
+        if matches!(&transport, Transport::Unix(_)) && has_room_for_pools() {
             connection.share_memory();
         }
         Link { transport, connection, retry: None, is_blocked: false, passing: None, patience: Patience::default() }
@@ -284,6 +284,10 @@ impl Link {
                     self.is_blocked = true;
                     break;
                 }
+                // Too many descriptors are under way, say: the peer finds none, and everything is sent.
+                Err(error) if self.passing.is_some() && !matches!(error, Errno::PIPE | Errno::CONNRESET) => {
+                    self.passing = None;
+                }
                 // The peer may have said goodbye before it went: that is still to be read.
                 Err(Errno::PIPE | Errno::CONNRESET) => {
                     self.connection.end_of_output();
@@ -399,7 +403,8 @@ impl Link {
         self.connection.close();
     }
 
-    /// Whether the goodbye was sent, or the link has ended.
+    /// Whether the goodbye was sent and the peer has taken all long payloads before it, or is gone; or the link has ended. A
+    /// link that is dropped before that may take them from the peer.
     pub fn is_finished(&self) -> bool {
         self.connection.is_finished()
     }

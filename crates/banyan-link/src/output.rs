@@ -62,8 +62,8 @@ pub(crate) struct Output {
     offset: usize,
     /// Whether data has found the credit used up since it last went.
     pub(crate) stalls: u64,
-    /// Whether the peer has mapped the pool.
-    pub(crate) uses_pool: bool,
+    /// Bytes in the pool that the peer may leave untaken: none before it has mapped it.
+    pub(crate) pool_window: usize,
     pub(crate) held: Held,
     /// Bytes of payloads that went by the pool.
     pub(crate) pool_bytes: u64,
@@ -82,7 +82,7 @@ impl Output {
             apart_bytes: 0,
             offset: 0,
             stalls: 0,
-            uses_pool: false,
+            pool_window: 0,
             held: Held::default(),
             pool_bytes: 0,
         }
@@ -222,9 +222,14 @@ impl Output {
         *self = Output { stalls, held, pool_bytes, ..Output::new(slabs) };
     }
 
+    /// Whether the peer is still to take something that this side keeps for it.
+    pub(crate) fn is_owed(&self) -> bool {
+        self.held.bytes() > 0
+    }
+
     fn put(&mut self, header: &Header, payload: &Bytes) {
-        if self.uses_pool
-            && is_for_pool(header.kind, payload)
+        if is_for_pool(header.kind, payload)
+            && self.held.bytes() + payload.len() <= self.pool_window
             && let Some((payload, place)) = self.slabs.in_pool(payload)
         {
             return self.put_apart(*header, payload, place);

@@ -40,6 +40,13 @@ struct Spare {
 }
 
 impl Spare {
+    /// One of this length that is kept, in the pool or not. The one that came back last is most likely in the cache.
+    fn take(&mut self, length: usize, is_pooled: bool) -> Option<Slab> {
+        let at = self.receive.iter().rposition(|slab| slab.len() == length && slab.is_pooled() == is_pooled)?;
+        self.bytes -= length;
+        Some(self.receive.remove(at).renewed())
+    }
+
     /// The pool, made when it is first asked for.
     fn pool(&mut self) -> Option<OwnPool> {
         if self.shares && self.pool.is_none() {
@@ -64,6 +71,10 @@ impl Slab {
             slab.renew();
         }
         self
+    }
+
+    fn is_pooled(&self) -> bool {
+        matches!(self, Slab::Pooled(_))
     }
 
     /// A copy of these bytes, as long as they are.
@@ -142,21 +153,19 @@ impl Slabs {
     /// Memory to receive at least so many bytes into, aligned, of a multiple of [`SLAB_BYTES`].
     pub(crate) fn take(&self, at_least: usize) -> Slab {
         let wanted = at_least.max(1).next_multiple_of(SLAB_BYTES);
+        let pooled = if wanted > SLAB_BYTES { self.take_pooled(wanted) } else { None };
+        pooled.or_else(|| self.spare().take(wanted, false)).unwrap_or_else(|| {
+            let mut slab = Buffer::new();
+            slab.set_len(wanted);
+            Slab::Private(slab)
+        })
+    }
+
+    /// So many bytes of the pool, a multiple of [`SLAB_BYTES`], if there is one with room for them.
+    fn take_pooled(&self, wanted: usize) -> Option<Slab> {
         let mut spare = self.spare();
-        // The one that came back last is most likely in the cache.
-        if let Some(at) = spare.receive.iter().rposition(|slab| slab.len() == wanted) {
-            spare.bytes -= wanted;
-            return spare.receive.remove(at).renewed();
-        }
-        if wanted > SLAB_BYTES
-            && let Some(slab) = spare.pool().and_then(|pool| pool.take(wanted))
-        {
-            return Slab::Pooled(slab);
-        }
-        drop(spare);
-        let mut slab = Buffer::new();
-        slab.set_len(wanted);
-        Slab::Private(slab)
+        let pool = spare.pool()?;
+        spare.take(wanted, true).or_else(|| pool.take(wanted).map(Slab::Pooled))
     }
 
     /// There is a peer that can read a pool. Long slabs lie there from now on.
@@ -175,7 +184,9 @@ impl Slabs {
         if let Some(place) = pool.place_of(payload) {
             return Some((payload.clone(), place));
         }
-        let copy = self.join(payload.len(), [&payload[..]]);
+        let mut slab = self.take_pooled(payload.len().next_multiple_of(SLAB_BYTES))?;
+        slab[..payload.len()].copy_from_slice(payload);
+        let copy = self.share(slab).slice(..payload.len());
         pool.place_of(&copy).map(|place| (copy, place))
     }
 
@@ -200,7 +211,9 @@ impl Slabs {
     /// Takes back what [`take`](Self::take) gave. What is of another size is not kept.
     pub(crate) fn give_back(&self, slab: Slab) {
         let mut spare = self.spare();
-        let useful = !slab.is_empty() && slab.len().is_multiple_of(SLAB_BYTES);
+        // Where long slabs lie in a pool, others are not asked for again.
+        let is_shut_out = spare.pool.is_some() && slab.len() > SLAB_BYTES && !slab.is_pooled();
+        let useful = !slab.is_empty() && slab.len().is_multiple_of(SLAB_BYTES) && !is_shut_out;
         if useful && spare.bytes + slab.len() <= spare.bound {
             spare.bytes += slab.len();
             spare.receive.push(slab);

@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event, Frame, HEADER_BYTES, Kind, Link, LinkError, LinkOptions, ProtocolError, Slabs, frame_cost};
+use banyan_link::{
+    Event, Frame, HEADER_BYTES, Kind, Link, LinkError, LinkOptions, PROTOCOL_VERSION, ProtocolError, Slabs, frame_cost,
+};
 use bytes::Bytes;
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -25,6 +27,7 @@ const LONG: usize = UNIT + 1;
 
 /// Kinds of the link's own frames.
 const HELLO: u8 = 1;
+const CREDIT: u8 = 3;
 const POOL: u8 = 6;
 const WANTED: u8 = 7;
 const PASSED: u8 = 8;
@@ -190,9 +193,8 @@ fn a_goodbye_right_behind_long_payloads_takes_nothing_away() {
     links[0].send(frame(1, 4 * LONG));
     links[0].close();
     links[0].flush(Instant::now());
-    assert!(links[0].is_finished());
-    let [one, mut other] = links;
-    drop(one);
+    assert!(!links[0].is_finished(), "the peer has not taken it");
+    let [mut one, mut other] = links;
     // The process goes on and sends other things.
     let mut others = sharing(&slabs, &options());
     for sequence in 0..10 {
@@ -201,6 +203,9 @@ fn a_goodbye_right_behind_long_payloads_takes_nothing_away() {
     }
     assert_eq!(next(&mut other), Event::Frame(frame(1, 4 * LONG)));
     assert_eq!(next(&mut other), Event::Closed);
+    drop(other);
+    assert_eq!(next(&mut one), Event::Closed);
+    assert!(one.is_finished());
 }
 
 #[test]
@@ -233,7 +238,7 @@ impl Stranger {
         let link = Link::inherited(theirs.into(), &options());
         let mut stranger = Stranger(ours);
         let mut hello = [0; 32];
-        hello[0] = 1;
+        hello[0] = PROTOCOL_VERSION as u8;
         hello[2] = u8::from(shares);
         hello[8..16].copy_from_slice(&(8u64 << 20).to_le_bytes());
         hello[16..20].copy_from_slice(&(1u32 << 20).to_le_bytes());
@@ -256,9 +261,9 @@ impl Stranger {
     }
 
     /// A frame whose payload is said to lie elsewhere.
-    fn point(&mut self, length: u32, at: u64, edition: u64) {
+    fn point(&mut self, length: usize, at: u64, edition: u64) {
         let place = [at.to_le_bytes(), edition.to_le_bytes()].concat();
-        self.write(&header(DATA.number(), length, true), &place, None);
+        self.write(&header(DATA.number(), length as u32, true), &place, None);
     }
 
     fn write(&mut self, header: &[u8], payload: &[u8], descriptors: Option<&[BorrowedFd<'_>]>) {
@@ -300,6 +305,9 @@ fn header(kind: u8, length: u32, is_apart: bool) -> [u8; HEADER_BYTES] {
     header
 }
 
+/// How memory is sealed that is taken for a pool.
+const SEALED: SealFlags = SealFlags::SHRINK.union(SealFlags::FUTURE_WRITE);
+
 /// Memory of so many bytes that says `banyan` in its second unit. It is called as the thread is, which has a test's name.
 fn memory(bytes: usize, seals: SealFlags) -> OwnedFd {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
@@ -322,7 +330,7 @@ fn descriptors() -> usize {
 /// A stranger whose pool of four units was taken for one.
 fn mapped() -> (Stranger, Link) {
     let (mut stranger, mut link) = Stranger::new(true);
-    let pool = memory(4 * UNIT, SealFlags::SHRINK);
+    let pool = memory(4 * UNIT, SEALED);
     stranger.offer(&mut link, 4 * UNIT);
     stranger.say(PASSED, &[], Some(&[pool.as_fd()]));
     link.fill(Instant::now());
@@ -334,9 +342,9 @@ fn mapped() -> (Stranger, Link) {
 #[test]
 fn a_payload_is_taken_from_the_pool_of_anyone_who_keeps_to_the_rules() {
     let (mut stranger, mut link) = mapped();
-    stranger.point(6, UNIT as u64, 0);
+    stranger.point(LONG, UNIT as u64, 0);
     let Event::Frame(frame) = next(&mut link) else { panic!("no frame") };
-    assert_eq!(&frame.payload[..], b"banyan");
+    assert_eq!((frame.payload.len(), &frame.payload[..6]), (LONG, &b"banyan"[..]));
 }
 
 #[test]
@@ -386,11 +394,32 @@ fn a_peer_that_shares_and_never_maps_gets_everything_over_the_socket() {
 }
 
 #[test]
+fn a_peer_that_takes_nothing_pins_no_more_than_a_window_whatever_it_grants() {
+    let (mut stranger, mut link) = Stranger::new(true);
+    assert!(matches!(next(&mut link), Event::Opened(_)));
+    link.send(frame(0, LONG));
+    link.flush(Instant::now());
+    stranger.say(WANTED, &[], None);
+    link.fill(Instant::now());
+    link.flush(Instant::now());
+    stranger.say(MAPPED, &[], None);
+    stranger.say(CREDIT, &[u64::MAX.to_le_bytes(), 0u64.to_le_bytes()].concat(), None);
+    link.fill(Instant::now());
+    for sequence in 1..100 {
+        link.send(frame(sequence, 1 << 20));
+        link.flush(Instant::now());
+        let _ = link.poll();
+    }
+    let (pinned, window) = (link.counters().pool_bytes_sent as usize, options().window);
+    assert!((1 << 20..=window).contains(&pinned), "{pinned} bytes of a window of {window}");
+}
+
+#[test]
 fn offers_that_are_none_end_the_link_and_leave_no_descriptor() {
-    let good = memory(2 * UNIT, SealFlags::SHRINK);
+    let good = memory(2 * UNIT, SEALED);
     let unsealed = memory(2 * UNIT, SealFlags::GROW);
-    let odd = memory(2 * UNIT + 1, SealFlags::SHRINK);
-    let large = memory(1 << 30, SealFlags::SHRINK);
+    let odd = memory(2 * UNIT + 1, SEALED);
+    let large = memory(1 << 30, SEALED);
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     let offers: [(&str, usize, &[BorrowedFd<'_>]); 6] = [
         ("whose size is not sealed", 2 * UNIT, &[unsealed.as_fd()]),
@@ -415,7 +444,7 @@ fn offers_that_are_none_end_the_link_and_leave_no_descriptor() {
 #[test]
 fn a_second_offer_ends_the_link() {
     let (mut stranger, mut link) = mapped();
-    let again = memory(4 * UNIT, SealFlags::SHRINK);
+    let again = memory(4 * UNIT, SEALED);
     let before = descriptors();
     stranger.say(POOL, &(4 * UNIT as u64).to_le_bytes(), Some(&[again.as_fd()]));
     let last = end(&mut link);
@@ -430,7 +459,7 @@ fn an_offer_whose_descriptor_was_lost_on_the_way_is_not_taken_up() {
     stranger.say(PASSED, &[], None);
     stranger.say(CONTROL.number(), b"and so on", None);
     assert!(matches!(next(&mut link), Event::Frame(_)));
-    stranger.point(6, UNIT as u64, 0);
+    stranger.point(LONG, UNIT as u64, 0);
     let last = end(&mut link);
     assert!(matches!(last, Event::Lost(LinkError::Protocol(ProtocolError::Pool(_)))), "{last:?}");
 }
@@ -438,7 +467,7 @@ fn an_offer_whose_descriptor_was_lost_on_the_way_is_not_taken_up() {
 #[test]
 fn a_descriptor_that_nobody_asked_for_is_not_received() {
     let (mut stranger, mut link) = Stranger::new(true);
-    let good = memory(2 * UNIT, SealFlags::SHRINK);
+    let good = memory(2 * UNIT, SEALED);
     let before = descriptors();
     for _ in 0..3 {
         stranger.say(CONTROL.number(), b"by the way", Some(&[good.as_fd()]));
@@ -451,7 +480,7 @@ fn a_descriptor_that_nobody_asked_for_is_not_received() {
 #[test]
 fn a_descriptor_that_comes_early_is_kept_and_a_second_one_ends_the_link() {
     let (mut stranger, mut link) = Stranger::new(true);
-    let good = memory(4 * UNIT, SealFlags::SHRINK);
+    let good = memory(4 * UNIT, SEALED);
     let before = descriptors();
     stranger.offer(&mut link, 4 * UNIT);
     stranger.say(CONTROL.number(), b"with it", Some(&[good.as_fd()]));
@@ -466,13 +495,17 @@ fn a_descriptor_that_comes_early_is_kept_and_a_second_one_ends_the_link() {
 #[test]
 fn places_where_nothing_can_lie_end_the_link() {
     let size = 4 * UNIT as u64;
-    for (length, at) in [(1, 0), (8, UNIT as u64 + 8), (UNIT as u32, size - 16), (100, size), (100, u64::MAX - 15)] {
+    let unit = UNIT as u64;
+    let places =
+        [(LONG, 0), (LONG, unit + 8), (LONG, size - 16), (LONG, size), (LONG, u64::MAX - 15), (LONG - 1, unit)];
+    for (length, at) in places {
         let (mut stranger, mut link) = mapped();
         stranger.point(length, at, 0);
+        let length = length as u32;
         assert_eq!(end(&mut link), Event::Lost(LinkError::Protocol(ProtocolError::Place { at, length })));
     }
     let (mut stranger, mut link) = mapped();
-    stranger.point(6, UNIT as u64, 9);
+    stranger.point(LONG, unit, 9);
     assert_eq!(end(&mut link), Event::Lost(LinkError::Protocol(ProtocolError::Overwritten)), "another edition");
 }
 

@@ -10,16 +10,22 @@ use crate::error::ProtocolError;
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     payloads: VecDeque<Bytes>,
+    /// Bytes of them all.
+    bytes: usize,
     /// How many the peer has taken since the link opened.
     taken: u64,
-    /// Whether the peer has a right to those that it has not taken, though this end is no longer driven.
-    is_owed: bool,
 }
 
 impl Held {
     /// The peer is told of a payload.
     pub(crate) fn push(&mut self, payload: Bytes) {
+        self.bytes += payload.len();
         self.payloads.push_back(payload);
+    }
+
+    /// Bytes that the peer has not taken.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The peer says how many it has taken since the link opened.
@@ -29,35 +35,21 @@ impl Held {
             return Err(ProtocolError::Taken { taken: total, sent: told });
         }
         // At most as many as are held.
-        self.payloads.drain(..(total - self.taken) as usize);
+        self.bytes -= self.payloads.drain(..(total - self.taken) as usize).map(|payload| payload.len()).sum::<usize>();
         self.taken = total;
         Ok(())
     }
 
-    /// The link ends in peace: what the peer was told of before is still its own.
-    pub(crate) fn owe(&mut self) {
-        self.is_owed = true;
-    }
-
-    /// The peer is gone, or has lost its right.
+    /// Nobody is there any more to take them.
     pub(crate) fn let_go(&mut self) {
         self.payloads = VecDeque::new();
+        self.bytes = 0;
     }
 
     /// Gives memory back where none is held.
     pub(crate) fn settle(&mut self) {
         if self.payloads.is_empty() && self.payloads.capacity() > 0 {
             self.payloads = VecDeque::new();
-        }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if self.is_owed {
-            // Who drops a link right after its goodbye never hears when the peer has taken the last payloads. Their memory
-            // is not used again: at most a window of it, once for a link, and the pool is bounded.
-            self.payloads.drain(..).for_each(std::mem::forget);
         }
     }
 }
@@ -93,10 +85,10 @@ mod tests {
     fn payloads_are_let_go_in_order_as_they_are_taken() {
         let (mut held, dropped) = holding(5);
         held.taken(2).unwrap();
-        assert_eq!(dropped.load(Ordering::Relaxed), 2);
+        assert_eq!((dropped.load(Ordering::Relaxed), held.bytes()), (2, 3 * b"watched".len()));
         held.taken(2).unwrap();
         held.taken(5).unwrap();
-        assert_eq!(dropped.load(Ordering::Relaxed), 5);
+        assert_eq!((dropped.load(Ordering::Relaxed), held.bytes()), (5, 0));
     }
 
     #[test]
@@ -105,17 +97,5 @@ mod tests {
         held.taken(2).unwrap();
         assert_eq!(held.taken(4), Err(ProtocolError::Taken { taken: 4, sent: 3 }));
         assert_eq!(held.taken(1), Err(ProtocolError::Taken { taken: 1, sent: 3 }));
-    }
-
-    #[test]
-    fn what_is_owed_outlives_the_link_and_what_is_not_does_not() {
-        for (owes, dropped_with_it) in [(true, 0), (false, 2)] {
-            let (mut held, dropped) = holding(2);
-            if owes {
-                held.owe();
-            }
-            drop(held);
-            assert_eq!(dropped.load(Ordering::Relaxed), dropped_with_it);
-        }
     }
 }

@@ -24,6 +24,10 @@ pub(crate) use own::{OwnPool, PoolSlab};
 pub(crate) use peer::{MapError, Overwritten, PeerPool};
 pub(crate) use sharing::Sharing;
 
+use std::sync::OnceLock;
+
+use rustix::process::{Resource, getrlimit};
+
 use crate::slab::SLAB_BYTES;
 
 /// Payloads from this length on go by the pool: what no ordinary slab holds. For shorter ones a socket does as well.
@@ -38,15 +42,21 @@ const POOL_BYTES: usize = 256 << 20;
 /// Bytes of the largest pool of a peer that is mapped. The editions of all its units fit into the first.
 const LARGEST_POOL: usize = 2 * POOL_BYTES;
 
-const _: () = assert!(LARGEST_POOL / UNIT * size_of::<u64>() <= UNIT);
+const _: () = assert!(LARGEST_POOL / UNIT * size_of::<u32>() <= UNIT);
+
+/// Whether this process has addresses to spare for the pools of all its peers.
+pub(crate) fn has_room_for_pools() -> bool {
+    static HAS_ROOM: OnceLock<bool> = OnceLock::new();
+    *HAS_ROOM.get_or_init(|| cfg!(target_pointer_width = "64") && getrlimit(Resource::As).current.is_none())
+}
 
 /// Where in the pool of its sender a payload lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Bytes from the beginning of the pool.
     pub(crate) at: u64,
-    /// How often the memory there has been given out.
-    pub(crate) edition: u64,
+    /// How often the memory there has been given out, modulo 2³².
+    pub(crate) edition: u32,
 }
 
 impl Place {
@@ -56,12 +66,12 @@ impl Place {
     pub(crate) fn encode(self) -> [u8; Place::BYTES] {
         let mut bytes = [0; Place::BYTES];
         bytes[..8].copy_from_slice(&self.at.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.edition.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.edition.to_le_bytes());
         bytes
     }
 
     pub(crate) fn decode(bytes: [u8; Place::BYTES]) -> Place {
         let number = u128::from_le_bytes(bytes);
-        Place { at: number as u64, edition: (number >> 64) as u64 }
+        Place { at: number as u64, edition: (number >> 64) as u32 }
     }
 }

@@ -5,8 +5,8 @@
 //! are ordinary bytes. Units of it are taken from the system when they are first given out, so that a system without
 //! memory says so then and does not end whoever touches it.
 //!
-//! A process that forks and does not execute another program has its pool in common with its child, which must leave links
-//! and what came over them alone.
+//! A child of a fork that executes no other program does not have this memory: its parent goes on to write there. Long payloads
+//! that it needs have to be copied before.
 
 #![expect(unsafe_code, reason = "mapping memory is, and so is making slices of parts of it; see the header")]
 
@@ -14,7 +14,7 @@ use std::io;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -70,6 +70,8 @@ impl OwnPool {
         // Nobody else has seen the descriptor yet: from here on nobody can change what lies there but by this mapping.
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL;
         fcntl_add_seals(&pool.0.fd, seals)?;
+        // SAFETY: all of the mapping, whose contents this does not change.
+        unsafe { madvise(base.as_ptr().cast(), POOL_BYTES, Advice::LinuxDontFork) }?;
         // The unit of editions.
         pool.0.reach(&mut pool.0.state(), 1)?;
         Ok(pool)
@@ -94,7 +96,6 @@ impl OwnPool {
             state.units.give_back(units);
             return None;
         }
-        drop(state);
         let mut slab = PoolSlab { pool: OwnPool(Arc::clone(&self.0)), units };
         slab.renew();
         Some(slab)
@@ -128,11 +129,11 @@ impl Shared {
     }
 
     /// How often a unit was given out.
-    fn edition(&self, unit: usize) -> &AtomicU64 {
+    fn edition(&self, unit: usize) -> &AtomicU32 {
         assert!(unit < POOL_BYTES / UNIT, "a unit of the pool");
         // SAFETY: all editions lie in the first unit, which is mapped, begins at a page, is never given out, and is only
         // ever used as atomics.
-        unsafe { self.base.cast::<AtomicU64>().add(unit).as_ref() }
+        unsafe { self.base.cast::<AtomicU32>().add(unit).as_ref() }
     }
 }
 
@@ -218,12 +219,13 @@ mod tests {
     fn a_pool_takes_no_more_memory_than_was_used_at_once() {
         let pool = OwnPool::create().unwrap();
         let memory = || rustix::fs::fstat(pool.fd()).unwrap().st_blocks as usize * 512;
-        assert_eq!(memory(), UNIT);
+        // Emulated systems may give memory later.
+        assert!(memory() <= UNIT);
         for _ in 0..10 {
             let slabs = [pool.take(1).unwrap(), pool.take(UNIT + 1).unwrap()];
             assert_eq!(slabs.map(|slab| slab.len()), [UNIT, 2 * UNIT]);
         }
-        assert_eq!(memory(), 4 * UNIT);
+        assert!(memory() <= 4 * UNIT);
     }
 
     #[test]

@@ -8,16 +8,19 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
-use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+use rustix::fs::{SealFlags, fcntl_get_seals, fstat, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::{LARGEST_POOL, Place, UNIT};
 use crate::frame::FRAME_ALIGN;
 
-/// Bytes of a word.
-const WORD: usize = size_of::<u64>();
+/// Bytes of a word: as wide as loads can be that are nothing but loads, since this memory cannot be written.
+const WORD: usize = size_of::<usize>();
+
+/// What `statfs` says of memory in pages of the ordinary size, which a read of it never lacks.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// Words copied at a time: a cache line, and few enough for the compiler to write them out.
 const LINE: usize = 8;
@@ -25,7 +28,7 @@ const LINE: usize = 8;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct PeerPool {
-    base: NonNull<AtomicU64>,
+    base: NonNull<AtomicUsize>,
     words: usize,
 }
 
@@ -55,8 +58,11 @@ impl PeerPool {
     pub(crate) fn open(fd: OwnedFd) -> Result<PeerPool, MapError> {
         // What cannot be sealed at all is no memory.
         let seals = fcntl_get_seals(&fd).map_err(|_| MapError::Unfit("it is no memory"))?;
-        if !seals.contains(SealFlags::SHRINK) {
-            return Err(MapError::Unfit("it could be taken away: its size is not sealed"));
+        if !seals.contains(SealFlags::SHRINK | SealFlags::FUTURE_WRITE) {
+            return Err(MapError::Unfit("it could be taken away: its size and its pages are not sealed"));
+        }
+        if fstatfs(&fd).map_err(io::Error::from)?.f_type as u64 != TMPFS_MAGIC {
+            return Err(MapError::Unfit("it is not of ordinary pages"));
         }
         let bytes = usize::try_from(fstat(&fd).map_err(io::Error::from)?.st_size).unwrap_or(usize::MAX);
         if !(UNIT..=LARGEST_POOL).contains(&bytes) || !bytes.is_multiple_of(UNIT) {
@@ -102,11 +108,18 @@ impl PeerPool {
         }
         // Whoever has read a byte of another edition sees its number, too.
         fence(Ordering::Acquire);
-        let edition = self.words()[at / UNIT].load(Ordering::Relaxed);
+        let edition = self.edition(at / UNIT).load(Ordering::Relaxed);
         if edition == place.edition { Ok(()) } else { Err(Overwritten) }
     }
 
-    fn words(&self) -> &[AtomicU64] {
+    /// How often the memory of a unit was given out.
+    fn edition(&self, unit: usize) -> &AtomicU32 {
+        assert!(unit < UNIT / size_of::<AtomicU32>(), "no pool has so many units");
+        // SAFETY: all editions lie in the first unit, which every pool has and which is mapped as `words` says.
+        unsafe { self.base.cast::<AtomicU32>().add(unit).as_ref() }
+    }
+
+    fn words(&self) -> &[AtomicUsize] {
         // SAFETY: the mapping is as long as that, begins at a page, lives until this is dropped, and cannot shrink since its
         // size is sealed; any bits are a valid atomic. It can only be read: nothing here stores, and relaxed loads of this
         // width are plain loads that do not write.
@@ -184,10 +197,12 @@ mod tests {
             fcntl_add_seals(&fd, seals).unwrap();
             PeerPool::open(fd)
         };
-        assert!(made(2 * UNIT, SealFlags::SHRINK).is_ok());
-        assert!(matches!(made(2 * UNIT, SealFlags::GROW), Err(MapError::Unfit(_))));
+        let sealed = SealFlags::SHRINK | SealFlags::FUTURE_WRITE;
+        assert!(made(2 * UNIT, sealed).is_ok());
+        assert!(matches!(made(2 * UNIT, SealFlags::SHRINK), Err(MapError::Unfit(_))));
+        assert!(matches!(made(2 * UNIT, SealFlags::FUTURE_WRITE), Err(MapError::Unfit(_))));
         for bytes in [0, 1, UNIT + 1, LARGEST_POOL + UNIT] {
-            assert!(matches!(made(bytes, SealFlags::SHRINK), Err(MapError::Unfit(_))), "{bytes}");
+            assert!(matches!(made(bytes, sealed), Err(MapError::Unfit(_))), "{bytes}");
         }
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         assert!(matches!(PeerPool::open(file.into()), Err(MapError::Unfit(_))));

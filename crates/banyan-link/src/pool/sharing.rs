@@ -1,6 +1,6 @@
 //! What the two ends of a link know of each other's pools.
 
-use super::{Overwritten, PeerPool, Place};
+use super::{LONG, Overwritten, PeerPool, Place};
 use crate::error::ProtocolError;
 
 /// Of one end of a link that could share memory.
@@ -123,7 +123,8 @@ impl Sharing {
         let Theirs::Passed(Some(pool)) = &self.theirs else {
             return Err(ProtocolError::Pool("a payload is said to lie there, and it is not mapped"));
         };
-        if !pool.has_room_for(place, length as usize) {
+        // A short one would cost its sender next to nothing, and this side a slab.
+        if (length as usize) < LONG || !pool.has_room_for(place, length as usize) {
             return Err(ProtocolError::Place { at: place.at, length });
         }
         self.arrived += 1;
