@@ -3,13 +3,12 @@
 //! A message is its length (two bytes, little-endian), the encrypted bytes and a tag of 16 bytes. The number of the
 //! message is part of what the tag protects. Messages know nothing of the frames in them.
 
-use banyan_ndr::Buffer;
 use snow::TransportState;
 
 use crate::error::ProtocolError;
 use crate::input::Input;
 use crate::output::Output;
-use crate::slab::{SLAB_BYTES, Slabs};
+use crate::slab::{SLAB_BYTES, Slab, Slabs};
 
 /// Bytes of a message's length.
 pub(crate) const LENGTH_BYTES: usize = 2;
@@ -32,7 +31,7 @@ pub(crate) struct Cipher {
     transport: TransportState,
     slabs: Slabs,
     /// Empty when no part of a message is there.
-    incoming: Buffer,
+    incoming: Slab,
     filled: usize,
     outgoing: Vec<u8>,
     sent: usize,
@@ -40,7 +39,7 @@ pub(crate) struct Cipher {
 
 impl Cipher {
     pub(crate) fn new(transport: TransportState, slabs: Slabs) -> Cipher {
-        Cipher { transport, slabs, incoming: Buffer::new(), filled: 0, outgoing: Vec::new(), sent: 0 }
+        Cipher { transport, slabs, incoming: Slab::default(), filled: 0, outgoing: Vec::new(), sent: 0 }
     }
 
     /// An empty message: only who knows the keys can make it.
@@ -137,7 +136,7 @@ impl Cipher {
         if self.filled == 0 {
             self.slabs.give_back(std::mem::take(&mut self.incoming));
         } else if self.filled * 4 < self.incoming.len() {
-            let rest = Buffer::from_slice(&self.incoming[..self.filled]);
+            let rest = Slab::from_slice(&self.incoming[..self.filled]);
             self.slabs.give_back(std::mem::replace(&mut self.incoming, rest));
         }
         if self.outgoing.is_empty() {

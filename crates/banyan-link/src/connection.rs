@@ -19,12 +19,14 @@ use crate::credit::{ReceiveCredit, SendCredit};
 use crate::error::{LinkError, OpeningError, ProtocolError, SendError};
 use crate::formats::Formats;
 use crate::frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Header, Kind, frame_cost};
-use crate::input::Input;
+use crate::input::{Input, Taken};
 use crate::link_frame::{FORMAT, HELLO, Hello, LinkFrame};
 use crate::liveness::{Due, Liveness};
 use crate::opening::{Accepted, Initiator, Opened, Opening, PeerId};
 use crate::options::LinkOptions;
-use crate::output::Output;
+use crate::output::{Output, is_for_pool};
+use crate::pool::{Overwritten, PeerPool, Place, Sharing};
+use crate::slab::Slabs;
 
 /// Bytes of received frames that may wait to be taken; while there are more, nothing is read.
 const UNTAKEN_BYTES: usize = 1 << 20;
@@ -86,6 +88,8 @@ pub struct Connection {
     formats: Formats,
     id: Option<PeerId>,
     hello: Option<Hello>,
+    /// Pools of memory, where the driver can pass them on.
+    sharing: Option<Sharing>,
     opened: Option<PeerInfo>,
     end: Option<Event>,
     counters: Counters,
@@ -114,6 +118,7 @@ impl Connection {
             formats: Formats::new(options.formats),
             id: None,
             hello: None,
+            sharing: None,
             opened: None,
             end: None,
             counters: Counters::default(),
@@ -144,6 +149,65 @@ impl Connection {
     /// Who the peer proved to be, when this end accepted its connection.
     pub fn peer_id(&self) -> Option<PeerId> {
         self.id
+    }
+
+    /// Says in its hello that this end maps pools: its driver passes descriptors. To be called before anything was sent.
+    pub(crate) fn share_memory(&mut self) {
+        self.sharing = Some(Sharing::default());
+        self.output.clear();
+        let hello = Hello { shares: true, ..Hello::of(&self.options) };
+        self.output.push_link_frame(&LinkFrame::Hello(hello).encode());
+    }
+
+    /// Where its memory comes from.
+    pub(crate) fn slabs(&self) -> &Slabs {
+        &self.options.slabs
+    }
+
+    /// Whether both ends map pools. Encrypted frames are not to lie anywhere in the clear.
+    fn is_sharing_agreed(&self) -> bool {
+        self.sharing.is_some() && self.cipher.is_none() && self.hello.is_some_and(|hello| hello.shares)
+    }
+
+    /// Whether a descriptor of the peer's pool may come with the next bytes.
+    pub(crate) fn expects_pool(&self) -> bool {
+        self.sharing.as_ref().is_some_and(Sharing::expects_pool)
+    }
+
+    /// The peer's pool came with bytes that are [received](Self::received) next.
+    pub(crate) fn pool_came(&mut self, pool: PeerPool) {
+        if let Some(Err(error)) = self.sharing.as_mut().map(|sharing| sharing.came(pool)) {
+            self.fail(error.into());
+        }
+    }
+
+    /// Whether this side's pool should be offered before this frame is sent: it will lie there, or the next like it.
+    pub(crate) fn wants_pool(&self, frame: &Frame) -> bool {
+        let can_offer = || self.sharing.as_ref().is_some_and(Sharing::can_offer) && self.is_sharing_agreed();
+        is_for_pool(frame.kind, &frame.payload) && self.state == State::Running && can_offer()
+    }
+
+    /// Offers this side's pool of so many bytes. `None`: there is none, and never will be.
+    pub(crate) fn offer_pool(&mut self, bytes: Option<u64>) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.offer(bytes.is_some());
+        }
+        if let Some(bytes) = bytes {
+            self.output.push_link_frame(&LinkFrame::Pool { bytes }.encode());
+        }
+    }
+
+    /// Whether the peer is ready for the descriptor of this side's pool.
+    pub(crate) fn is_pool_wanted(&self) -> bool {
+        self.sharing.as_ref().is_some_and(Sharing::is_wanted)
+    }
+
+    /// The descriptor of this side's pool goes with the next bytes that are sent.
+    pub(crate) fn pass_pool(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.pass();
+            self.output.push_link_frame(&LinkFrame::Passed.encode());
+        }
     }
 
     /// Where received bytes go. Empty when nothing more should be read for now: frames must be taken first, or the link
@@ -191,8 +255,12 @@ impl Connection {
     pub fn end_of_input(&mut self) {
         let in_frame = !self.input.bytes().is_empty() || self.cipher.as_ref().is_some_and(|cipher| cipher.has_part());
         match self.state {
-            State::Ended => {}
-            State::Closing { .. } => self.finish(Event::Closed),
+            // Nobody is there to take anything.
+            State::Ended => self.output.held.let_go(),
+            State::Closing { .. } => {
+                self.finish(Event::Closed);
+                self.output.held.let_go();
+            }
             State::Running if self.opening.is_some() => self.fail(OpeningError::Refused.into()),
             State::Running => self.fail(LinkError::Ended { in_frame }),
         }
@@ -201,6 +269,7 @@ impl Connection {
     /// The link is lost for a reason that only the driver knows.
     pub fn fail(&mut self, error: LinkError) {
         self.finish(Event::Lost(error));
+        self.output.held.let_go();
     }
 
     /// Nothing that is sent arrives any more; what the peer said before may still be read.
@@ -214,7 +283,8 @@ impl Connection {
             return Some(Event::Opened(peer));
         }
         match self.input.next_frame() {
-            Some(frame) => Some(Event::Frame(frame)),
+            Some(Taken::Whole(frame)) => Some(Event::Frame(frame)),
+            Some(Taken::Apart(header, place)) => Some(self.take_apart(header, place)),
             None => self.end.take(),
         }
     }
@@ -256,7 +326,8 @@ impl Connection {
         }
         let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
-        goodbye || sealed || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
+        let about_pools = self.is_report_due() || (self.state != State::Ended && self.is_pool_wanted());
+        goodbye || sealed || about_pools || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
     /// Whether so much is ready to be sent that more frames would only wait.
@@ -383,7 +454,7 @@ impl Connection {
         if self.state != State::Ended
             && let Some(total) = self.receive_credit.grant()
         {
-            self.output.push_link_frame(&LinkFrame::Credit { total }.encode());
+            self.push_credit(total);
         }
     }
 
@@ -394,19 +465,22 @@ impl Connection {
         }
     }
 
-    /// Whether this side has said goodbye and all of it was sent, or the link has ended.
+    /// Whether this side has said goodbye, all of it was sent, and the peer has taken what is kept for it in the pool; or the
+    /// link has ended.
     pub fn is_finished(&self) -> bool {
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
         match self.state {
             State::Running => false,
-            State::Closing { goodbye_staged } => goodbye_staged && self.output.is_empty() && !sealed,
+            State::Closing { goodbye_staged } => {
+                goodbye_staged && self.output.is_empty() && !sealed && !self.output.is_owed()
+            }
             State::Ended => true,
         }
     }
 
     /// What was done so far.
     pub fn counters(&self) -> Counters {
-        Counters { credit_stalls: self.output.stalls, ..self.counters }
+        Counters { credit_stalls: self.output.stalls, pool_bytes_sent: self.output.pool_bytes, ..self.counters }
     }
 
     /// Nothing is to be received or sent for now: gives memory back.
@@ -448,8 +522,8 @@ impl Connection {
         let result = loop {
             match self.take_frame(at) {
                 Ok(None) => break Ok(()),
-                Ok(Some((cost, is_link))) => {
-                    at += cost;
+                Ok(Some((size, is_link))) => {
+                    at += size;
                     for_users += u64::from(!is_link);
                     // Nothing counts after a goodbye.
                     if self.state == State::Ended {
@@ -467,7 +541,7 @@ impl Connection {
         result
     }
 
-    /// Checks the frame at `at`; what it costs and whether it is the link's own, or `None` when it has not arrived.
+    /// Checks the frame at `at`; how many bytes it takes and whether it is the link's own, or `None` when it has not arrived.
     fn take_frame(&mut self, at: usize) -> Result<Option<(usize, bool)>, ProtocolError> {
         let arrived = &self.input.bytes()[at..];
         let Some(header) = arrived.first_chunk::<HEADER_BYTES>() else {
@@ -482,12 +556,15 @@ impl Connection {
         if (header.kind == HELLO) != self.hello.is_none() {
             return Err(ProtocolError::Hello(header.kind.number()));
         }
-        let (length, cost) = (header.length as usize, frame_cost(header.length as usize));
-        let Some(frame) = arrived.get(..cost) else {
-            self.input.want(cost);
+        if header.is_apart && !header.kind.is_data() {
+            return Err(ProtocolError::Reserved { kind: header.kind.number() });
+        }
+        let size = frame_cost(header.following());
+        let Some(frame) = arrived.get(..size) else {
+            self.input.want(size);
             return Ok(None);
         };
-        let (payload, padding) = frame[HEADER_BYTES..].split_at(length);
+        let (payload, padding) = frame[HEADER_BYTES..].split_at(header.following());
         debug_assert!(padding.len() < FRAME_ALIGN);
         if padding.iter().any(|byte| *byte != 0) {
             return Err(ProtocolError::Reserved { kind: header.kind.number() });
@@ -498,14 +575,19 @@ impl Connection {
             let frame = LinkFrame::decode(&header, payload)?;
             self.handle(frame)?;
         } else {
-            self.check_frame(&header, cost)?;
+            let place = payload.first_chunk().filter(|_| header.is_apart).map(|place| Place::decode(*place));
+            self.check_frame(&header, place)?;
         }
-        Ok(Some((cost, header.kind.is_link())))
+        Ok(Some((size, header.kind.is_link())))
     }
 
-    fn check_frame(&mut self, header: &Header, cost: usize) -> Result<(), ProtocolError> {
+    /// Checks a frame of a user, whose payload may lie elsewhere.
+    fn check_frame(&mut self, header: &Header, place: Option<Place>) -> Result<(), ProtocolError> {
         if header.kind.is_data() {
-            self.receive_credit.receive(cost)?;
+            self.receive_credit.receive(frame_cost(header.length as usize))?;
+        }
+        if let Some(place) = place {
+            self.agreed_sharing()?.arrived(place, header.length)?;
         }
         match header.format {
             Some(id) if !self.formats.knows(id) => Err(ProtocolError::UnknownFormat(id)),
@@ -520,11 +602,17 @@ impl Connection {
                 self.send_credit.grant(hello.window)?;
                 self.liveness.peer_beats_every(hello.heartbeat);
                 self.hello = Some(hello);
+                if self.is_sharing_agreed() {
+                    self.options.slabs.share_with_peers();
+                }
                 let Hello { incarnation, capabilities, .. } = hello;
                 self.opened = Some(PeerInfo { id: self.id, incarnation, capabilities });
                 Ok(())
             }
-            LinkFrame::Credit { total } => self.send_credit.grant(total),
+            LinkFrame::Credit { total, taken } => {
+                self.output.held.taken(taken)?;
+                self.send_credit.grant(total)
+            }
             LinkFrame::Heartbeat { incarnation: now } => {
                 self.counters.heartbeats += 1;
                 match self.hello {
@@ -538,13 +626,73 @@ impl Connection {
                 self.finish(Event::Closed);
                 Ok(())
             }
+            LinkFrame::Pool { bytes } => {
+                self.agreed_sharing()?.offered(bytes)?;
+                self.output.push_link_frame(&LinkFrame::Wanted.encode());
+                Ok(())
+            }
+            LinkFrame::Wanted => self.agreed_sharing()?.wanted(),
+            LinkFrame::Passed => {
+                if self.agreed_sharing()?.passed()? {
+                    self.output.push_link_frame(&LinkFrame::Mapped.encode());
+                }
+                Ok(())
+            }
+            LinkFrame::Mapped => {
+                self.agreed_sharing()?.mapped()?;
+                // A peer may grant as much credit as it likes; what it leaves untaken is this side's memory.
+                self.output.pool_window = self.options.window;
+                Ok(())
+            }
         }
+    }
+
+    /// What is known of pools, where both ends have agreed to have some.
+    fn agreed_sharing(&mut self) -> Result<&mut Sharing, ProtocolError> {
+        let is_agreed = self.is_sharing_agreed();
+        self.sharing.as_mut().filter(|_| is_agreed).ok_or(ProtocolError::Pool("this link shares no memory"))
+    }
+
+    /// Takes a frame whose payload lies in the peer's pool.
+    fn take_apart(&mut self, header: Header, place: Place) -> Event {
+        let length = header.length as usize;
+        let mut slab = self.options.slabs.take(length);
+        let taken = self.sharing.as_mut().map_or(Err(Overwritten), |sharing| sharing.take(place, &mut slab[..length]));
+        match taken {
+            Ok(()) => {
+                self.counters.pool_bytes_received += length as u64;
+                Event::Frame(header.with_payload(self.options.slabs.share(slab).slice(..length)))
+            }
+            Err(Overwritten) => {
+                self.options.slabs.give_back(slab);
+                // What came behind it would not follow what came before.
+                self.input.forget();
+                let error = LinkError::Protocol(ProtocolError::Overwritten);
+                self.fail(error.clone());
+                self.end = None;
+                Event::Lost(error)
+            }
+        }
+    }
+
+    /// Whether the peer should be told what was taken from its pool.
+    fn is_report_due(&self) -> bool {
+        self.state != State::Ended && self.sharing.as_ref().is_some_and(Sharing::is_report_due)
+    }
+
+    fn push_credit(&mut self, total: u64) {
+        let taken = self.sharing.as_mut().map_or(0, Sharing::report);
+        self.output.push_link_frame(&LinkFrame::Credit { total, taken }.encode());
     }
 
     /// Makes bytes of the frames that may go.
     fn prepare(&mut self) {
         if self.opening.is_some() {
             return;
+        }
+        if self.is_report_due() {
+            let total = self.receive_credit.grant_now();
+            self.push_credit(total);
         }
         self.output.stage(&mut self.send_credit);
         if self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued() {

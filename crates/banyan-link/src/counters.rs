@@ -11,6 +11,10 @@ pub struct Counters {
     pub bytes_sent: u64,
     /// Bytes taken from the system.
     pub bytes_received: u64,
+    /// Bytes of payloads that the peer took, or is to take, from this side's pool: they are in no other count.
+    pub pool_bytes_sent: u64,
+    /// Bytes of payloads that were taken from the peer's pool.
+    pub pool_bytes_received: u64,
     /// System calls that wrote.
     pub writes: u64,
     /// System calls that read.

@@ -80,10 +80,13 @@ impl ReceiveCredit {
     pub(crate) fn grant(&mut self) -> Option<u64> {
         let total = self.released + self.window;
         let due = total - self.granted >= self.window / GRANTS_PER_WINDOW;
-        due.then(|| {
-            self.granted = total;
-            total
-        })
+        due.then(|| self.grant_now())
+    }
+
+    /// A grant of all that can be granted.
+    pub(crate) fn grant_now(&mut self) -> u64 {
+        self.granted = self.released + self.window;
+        self.granted
     }
 }
 

@@ -177,6 +177,28 @@ pub enum ProtocolError {
         /// The one that is there now.
         now: u64,
     },
+    /// A pool of memory that was not to be offered, or is none.
+    #[error("the peer's pool of memory cannot be used: {0}")]
+    Pool(&'static str),
+    /// A payload that is said to lie where none can.
+    #[error("a payload of {length} bytes is said to lie at {at} of the peer's pool, where none can")]
+    Place {
+        /// Where it is said to lie.
+        at: u64,
+        /// Bytes of it.
+        length: u32,
+    },
+    /// A payload that its sender did not keep until it was taken: it was done with the link.
+    #[error("a payload in the peer's pool was overwritten before it was taken")]
+    Overwritten,
+    /// Other payloads were taken from the pool than were there.
+    #[error("the peer says that it took {taken} payloads from the pool; {sent} were sent")]
+    Taken {
+        /// How many it says it has taken since the link opened.
+        taken: u64,
+        /// How many it was told of.
+        sent: u64,
+    },
     /// A message that was changed, repeated or left out on its way.
     #[error("an encrypted message is not authentic")]
     Forged,

@@ -8,6 +8,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::error::ProtocolError;
+use crate::pool::Place;
 use crate::slab::Slabs;
 
 /// Bytes of a frame's header.
@@ -119,6 +120,7 @@ impl Frame {
             stream: self.stream,
             sequence: self.sequence,
             format: self.format,
+            is_apart: false,
         }
     }
 }
@@ -137,6 +139,8 @@ pub(crate) struct Header {
     pub(crate) stream: u32,
     pub(crate) sequence: u32,
     pub(crate) format: Option<FormatId>,
+    /// Whether the payload lies in the sender's pool, and its [`Place`] follows instead of it.
+    pub(crate) is_apart: bool,
 }
 
 impl Header {
@@ -146,6 +150,7 @@ impl Header {
         bytes[0..4].copy_from_slice(&self.length.to_le_bytes());
         bytes[4] = self.kind.number();
         bytes[5] = self.flags;
+        bytes[6] = u8::from(self.is_apart);
         bytes[8..12].copy_from_slice(&self.stream.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.sequence.to_le_bytes());
         if let Some(format) = self.format {
@@ -157,7 +162,7 @@ impl Header {
     /// Reads a header that came from outside. The length is not yet compared with any limit.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ProtocolError> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        if bytes[6..8] != [0; 2] {
+        if bytes[6] > 1 || bytes[7] != 0 {
             return Err(ProtocolError::Reserved { kind: bytes[4] });
         }
         let mut format = [0; 16];
@@ -169,7 +174,13 @@ impl Header {
             stream: word(8),
             sequence: word(12),
             format: (format != [0; 16]).then(|| FormatId::from_bytes(format)),
+            is_apart: bytes[6] == 1,
         })
+    }
+
+    /// Bytes that follow the header on the link, padding not included.
+    pub(crate) fn following(&self) -> usize {
+        if self.is_apart { Place::BYTES } else { self.length as usize }
     }
 
     /// The frame with this header.

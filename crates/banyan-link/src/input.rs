@@ -7,11 +7,11 @@
 
 use std::collections::VecDeque;
 
-use banyan_ndr::Buffer;
 use bytes::{Buf, Bytes};
 
 use crate::frame::{Frame, HEADER_BYTES, Header, frame_cost};
-use crate::slab::{SLAB_BYTES, Slabs};
+use crate::pool::Place;
+use crate::slab::{SLAB_BYTES, Slab, Slabs};
 
 /// A block is copied out of its slab when it fills less than one part of so many.
 const WORTH_SHARING: usize = 4;
@@ -23,7 +23,7 @@ const MOVED: usize = 4096;
 pub(crate) struct Input {
     slabs: Slabs,
     /// Empty when nothing was received that is not in a block.
-    slab: Buffer,
+    slab: Slab,
     /// Where in the slab bytes begin that are in no block: a multiple of [`FRAME_ALIGN`](crate::FRAME_ALIGN).
     start: usize,
     /// Where they end.
@@ -36,11 +36,19 @@ pub(crate) struct Input {
     block_bytes: usize,
 }
 
+/// A frame as it is taken.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Whole(Frame),
+    /// Its payload lies in the peer's pool.
+    Apart(Header, Place),
+}
+
 impl Input {
     pub(crate) fn new(slabs: Slabs) -> Input {
         Input {
             slabs,
-            slab: Buffer::new(),
+            slab: Slab::default(),
             start: 0,
             filled: 0,
             wanted: 0,
@@ -116,7 +124,7 @@ impl Input {
             self.discard(count);
             block
         } else {
-            let rest = Buffer::from_slice(&self.slab[end..self.filled]);
+            let rest = Slab::from_slice(&self.slab[end..self.filled]);
             let block = self.start..end;
             (self.start, self.filled) = (0, rest.len());
             self.slabs.share(std::mem::replace(&mut self.slab, rest)).slice(block)
@@ -135,7 +143,7 @@ impl Input {
     }
 
     /// The next frame of a user. The frames in blocks have been checked.
-    pub(crate) fn next_frame(&mut self) -> Option<Frame> {
+    pub(crate) fn next_frame(&mut self) -> Option<Taken> {
         loop {
             let block = self.blocks.front_mut()?;
             let Some(header) = block.first_chunk::<HEADER_BYTES>() else {
@@ -143,17 +151,25 @@ impl Input {
                 continue;
             };
             let header = Header::decode(header).expect("checked when the block was made");
-            let (length, cost) = (header.length as usize, frame_cost(header.length as usize));
-            self.block_bytes -= cost;
+            let (following, size) = (header.following(), frame_cost(header.following()));
+            self.block_bytes -= size;
             if header.kind.is_link() {
-                block.advance(cost);
+                block.advance(size);
                 continue;
             }
-            let mut payload = block.split_to(cost);
+            let mut payload = block.split_to(size);
             payload.advance(HEADER_BYTES);
-            payload.truncate(length);
-            return Some(header.with_payload(payload));
+            payload.truncate(following);
+            return Some(match payload.first_chunk() {
+                Some(place) if header.is_apart => Taken::Apart(header, Place::decode(*place)),
+                _ => Taken::Whole(header.with_payload(payload)),
+            });
         }
+    }
+
+    /// Forgets the frames that were not taken.
+    pub(crate) fn forget(&mut self) {
+        (self.blocks, self.block_bytes) = (VecDeque::new(), 0);
     }
 
     /// Nothing more is to be read for now: gives memory back. A part of a frame keeps only what it needs.
@@ -162,7 +178,7 @@ impl Input {
         if rest == 0 {
             self.slabs.give_back(std::mem::take(&mut self.slab));
         } else if rest * WORTH_SHARING < self.slab.len() && self.wanted <= SLAB_BYTES {
-            let rest = Buffer::from_slice(self.bytes());
+            let rest = Slab::from_slice(self.bytes());
             (self.start, self.filled) = (0, rest.len());
             self.slabs.give_back(std::mem::replace(&mut self.slab, rest));
         }

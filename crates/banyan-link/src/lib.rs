@@ -35,6 +35,10 @@
 //!
 //! **Shared memory** ([`shared`]) carries small frames between a process and many that it started, beside their links.
 //!
+//! **Pools**: long payloads between processes of one host are not sent at all; the receiver copies them from memory that the
+//! sender alone can write. Nobody has to ask for it. [`Slabs::join`] makes payloads that are in the right place from the
+//! beginning.
+//!
 //! No threads and no runtime: [`Poller`] waits for many links, [`Link::wait`] for one. The protocol itself is
 //! [`Connection`] (and [`Responder`] at the door), which knows neither sockets nor clocks. Nothing here knows what frames
 //! mean. `docs/links.md` in the repository has the bytes, the rules and the bounds.
@@ -60,6 +64,7 @@ mod options;
 mod output;
 mod patience;
 mod poller;
+mod pool;
 mod secret;
 pub mod shared;
 mod slab;

@@ -18,12 +18,13 @@ use crate::acknowledged::unacknowledged_for;
 use crate::address::Address;
 use crate::connection::{Connection, Event};
 use crate::counters::Counters;
-use crate::error::{LinkError, SendError};
+use crate::error::{LinkError, ProtocolError, SendError};
 use crate::frame::{Frame, Kind};
 use crate::opening::{Accepted, Opening, PeerId};
 use crate::options::{Encryption, LinkOptions};
 use crate::output::PIECES;
 use crate::patience::Patience;
+use crate::pool::{MapError, OwnPool, PeerPool, has_room_for_pools};
 use crate::transport::Transport;
 
 /// Bytes read in one [`fill`](Link::fill) before other links get their turn.
@@ -43,6 +44,8 @@ pub struct Link {
     retry: Option<Retry>,
     /// Whether the system took less than it was given: not asked again before [`flush`](Self::flush).
     is_blocked: bool,
+    /// The pool whose descriptor goes with the next bytes.
+    passing: Option<OwnPool>,
     patience: Patience,
 }
 
@@ -57,7 +60,7 @@ impl Link {
     /// An end of a socket pair that a process got from its parent or gave to its child. The descriptor is the proof:
     /// there is no handshake, and frames may be sent at once.
     pub fn inherited(socket: OwnedFd, options: &LinkOptions) -> Link {
-        Link::new(Transport::Socket(socket), Connection::inherited(options, Instant::now()))
+        Link::new(Transport::Unix(socket), Connection::inherited(options, Instant::now()))
     }
 
     /// Two descriptors instead of one: the standard input and output of a process that runs a remote shell, or that a
@@ -74,7 +77,7 @@ impl Link {
         let connection = Connection::dialing(opening, encrypt, options, now).map_err(io::Error::other)?;
         let socket = Transport::socket(address)?;
         let started = Transport::connect(&socket, address)?;
-        let mut link = Link::new(Transport::Socket(socket), connection);
+        let mut link = Link::new(Transport::of(address, socket), connection);
         if !started {
             link.retry = Some(Retry { address: address.clone(), at: now + RETRY_FIRST, pause: RETRY_FIRST });
         }
@@ -82,12 +85,15 @@ impl Link {
     }
 
     /// The end that a listener has let in.
-    pub(crate) fn accepted(socket: OwnedFd, accepted: Accepted, options: &LinkOptions, now: Instant) -> Link {
-        Link::new(Transport::Socket(socket), Connection::accepted(accepted, options, now))
+    pub(crate) fn accepted(transport: Transport, accepted: Accepted, options: &LinkOptions, now: Instant) -> Link {
+        Link::new(transport, Connection::accepted(accepted, options, now))
     }
 
-    fn new(transport: Transport, connection: Connection) -> Link {
-        Link { transport, connection, retry: None, is_blocked: false, patience: Patience::default() }
+    fn new(transport: Transport, mut connection: Connection) -> Link {
+        if matches!(&transport, Transport::Unix(_)) && has_room_for_pools() {
+            connection.share_memory();
+        }
+        Link { transport, connection, retry: None, is_blocked: false, passing: None, patience: Patience::default() }
     }
 
     /// Who the peer proved to be, when it came through a listener.
@@ -112,6 +118,9 @@ impl Link {
     /// # Panics
     /// When the payload is longer than [`LinkOptions::max_payload`].
     pub fn send(&mut self, frame: Frame) {
+        if self.connection.wants_pool(&frame) {
+            self.offer_pool();
+        }
         self.connection.send(frame);
         // What is still in the cache is cheap to send, and the peer can begin.
         if !self.is_blocked && self.connection.has_batch() {
@@ -167,12 +176,11 @@ impl Link {
     pub fn fill(&mut self, now: Instant) {
         let mut total = 0;
         while self.retry.is_none() && total < FILL_BYTES {
-            let space = self.connection.space();
-            let wanted = space.len();
+            let wanted = self.connection.space().len();
             if wanted == 0 {
                 break;
             }
-            let received = self.transport.receive(space);
+            let received = self.receive(false);
             match received {
                 Err(Errno::INTR) => {}
                 _ => total += self.received(received, now),
@@ -194,12 +202,44 @@ impl Link {
 
     /// As [`fill_patiently`](Self::fill_patiently), with what the system said.
     fn read_patiently(&mut self) -> (Result<usize, Errno>, Instant) {
-        let space = self.connection.space();
-        let received = if space.is_empty() { Err(Errno::AGAIN) } else { self.transport.receive_patiently(space) };
+        let received = if self.connection.space().is_empty() { Err(Errno::AGAIN) } else { self.receive(true) };
         let now = Instant::now();
         self.received(received, now);
         self.connection.settle();
         (received, now)
+    }
+
+    /// Reads once, with `waits` as far as the descriptor was made to wait.
+    fn receive(&mut self, waits: bool) -> Result<usize, Errno> {
+        let expects_pool = self.connection.expects_pool();
+        let space = self.connection.space();
+        if !expects_pool {
+            return if waits { self.transport.receive_patiently(space) } else { self.transport.receive(space) };
+        }
+        let (count, descriptors) = self.transport.receive_with_descriptors(space, waits)?;
+        descriptors.into_iter().for_each(|descriptor| self.map_pool(descriptor));
+        Ok(count)
+    }
+
+    /// Maps the pool that a peer has passed. Where the system refuses, the offer comes without one and nothing is lost.
+    fn map_pool(&mut self, descriptor: OwnedFd) {
+        match PeerPool::open(descriptor) {
+            Ok(pool) => self.connection.pool_came(pool),
+            Err(MapError::Unfit(why)) => self.connection.fail(ProtocolError::Pool(why).into()),
+            Err(MapError::System(_)) => {}
+        }
+    }
+
+    /// Offers the peer the pool of this process. Where there is none, everything goes over the socket.
+    fn offer_pool(&mut self) {
+        let pool = self.connection.slabs().pool().filter(|_| self.transport.passes_descriptors());
+        self.connection.offer_pool(pool.map(|pool| pool.size()));
+    }
+
+    /// Passes the pool of this process to a peer that is ready for its descriptor.
+    fn pass_pool(&mut self) {
+        self.passing = self.connection.slabs().pool();
+        self.connection.pass_pool();
     }
 
     /// Takes note of what a read gave; returns how many bytes that was.
@@ -219,6 +259,9 @@ impl Link {
     /// Sends what may be sent, as far as the system takes it.
     pub fn flush(&mut self, now: Instant) {
         self.is_blocked = false;
+        if self.connection.is_pool_wanted() {
+            self.pass_pool();
+        }
         while self.retry.is_none() {
             let mut pieces = [IoSlice::new(&[]); PIECES];
             let count = self.connection.poll_transmit(&mut pieces);
@@ -226,8 +269,9 @@ impl Link {
                 break;
             }
             let offered: usize = pieces[..count].iter().map(|piece| piece.len()).sum();
-            match self.transport.send(&pieces[..count]) {
+            match self.transport.send(&pieces[..count], self.passing.as_ref().map(OwnPool::fd)) {
                 Ok(count) => {
+                    self.passing = None;
                     self.connection.sent(count, now);
                     if count < offered {
                         // It is full: to ask again would be in vain.
@@ -239,6 +283,10 @@ impl Link {
                 Err(Errno::AGAIN) => {
                     self.is_blocked = true;
                     break;
+                }
+                // Too many descriptors are under way, say: the peer finds none, and everything is sent.
+                Err(error) if self.passing.is_some() && !matches!(error, Errno::PIPE | Errno::CONNRESET) => {
+                    self.passing = None;
                 }
                 // The peer may have said goodbye before it went: that is still to be read.
                 Err(Errno::PIPE | Errno::CONNRESET) => {
@@ -292,7 +340,7 @@ impl Link {
     pub fn tick(&mut self, now: Instant) {
         if let Some(retry) = &mut self.retry
             && now >= retry.at
-            && let Transport::Socket(socket) = &self.transport
+            && let Transport::Unix(socket) | Transport::Tcp(socket) = &self.transport
         {
             match Transport::connect(socket, &retry.address) {
                 Ok(true) => self.retry = None,
@@ -355,7 +403,8 @@ impl Link {
         self.connection.close();
     }
 
-    /// Whether the goodbye was sent, or the link has ended.
+    /// Whether the goodbye was sent and the peer has taken all long payloads before it, or is gone; or the link has ended. A
+    /// link that is dropped before that may take them from the peer.
     pub fn is_finished(&self) -> bool {
         self.connection.is_finished()
     }

@@ -1,4 +1,4 @@
-//! The link's own frames: hello, format, credit, heartbeat, close.
+//! The link's own frames: hello, format, credit, heartbeat, close, and those about pools.
 //!
 //! They never cost credit and never wait for it. Formats are encoded by `banyan-ndr` and have no type here.
 
@@ -22,6 +22,18 @@ pub(crate) const HEARTBEAT: Kind = Kind::link(4);
 /// The goodbye.
 pub(crate) const CLOSE: Kind = Kind::link(5);
 
+/// A pool that the peer may map.
+pub(crate) const POOL: Kind = Kind::link(6);
+/// The peer's pool is wanted: this side is ready to receive its descriptor.
+pub(crate) const WANTED: Kind = Kind::link(7);
+/// The descriptor has come with this frame, or before it.
+pub(crate) const PASSED: Kind = Kind::link(8);
+/// The peer's pool is mapped.
+pub(crate) const MAPPED: Kind = Kind::link(9);
+
+/// In the second byte of a hello: this side maps pools, and may offer its own.
+const SHARES: u8 = 1;
+
 /// The longest payload of these frames but for formats.
 const LONGEST: usize = 32;
 
@@ -29,14 +41,28 @@ const LONGEST: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkFrame {
     Hello(Hello),
-    Credit { total: u64 },
-    Heartbeat { incarnation: u64 },
+    /// How much data may have been sent, and how many payloads were taken from the peer's pool, since the link opened.
+    Credit {
+        total: u64,
+        taken: u64,
+    },
+    Heartbeat {
+        incarnation: u64,
+    },
     Close,
+    Pool {
+        bytes: u64,
+    },
+    Wanted,
+    Passed,
+    Mapped,
 }
 
 /// What each side says of itself first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hello {
+    /// Whether this side maps [pools](crate::pool): over sockets of one host.
+    pub(crate) shares: bool,
     pub(crate) capabilities: u32,
     pub(crate) window: u64,
     pub(crate) max_payload: u32,
@@ -48,6 +74,7 @@ pub(crate) struct Hello {
 impl Hello {
     pub(crate) fn of(options: &LinkOptions) -> Hello {
         Hello {
+            shares: false,
             capabilities: options.capabilities,
             window: options.window as u64,
             max_payload: options.max_payload as u32,
@@ -88,6 +115,7 @@ impl LinkFrame {
         let (kind, length) = match self {
             LinkFrame::Hello(hello) => {
                 payload[0..2].copy_from_slice(&PROTOCOL_VERSION.to_le_bytes());
+                payload[2] = if hello.shares { SHARES } else { 0 };
                 payload[4..8].copy_from_slice(&hello.capabilities.to_le_bytes());
                 payload[8..16].copy_from_slice(&hello.window.to_le_bytes());
                 payload[16..20].copy_from_slice(&hello.max_payload.to_le_bytes());
@@ -96,17 +124,25 @@ impl LinkFrame {
                 payload[24..32].copy_from_slice(&hello.incarnation.to_le_bytes());
                 (HELLO, 32)
             }
-            LinkFrame::Credit { total } => {
+            LinkFrame::Credit { total, taken } => {
                 payload[..8].copy_from_slice(&total.to_le_bytes());
-                (CREDIT, 8)
+                payload[8..16].copy_from_slice(&taken.to_le_bytes());
+                (CREDIT, 16)
             }
             LinkFrame::Heartbeat { incarnation } => {
                 payload[..8].copy_from_slice(&incarnation.to_le_bytes());
                 (HEARTBEAT, 8)
             }
             LinkFrame::Close => (CLOSE, 0),
+            LinkFrame::Pool { bytes } => {
+                payload[..8].copy_from_slice(&bytes.to_le_bytes());
+                (POOL, 8)
+            }
+            LinkFrame::Wanted => (WANTED, 0),
+            LinkFrame::Passed => (PASSED, 0),
+            LinkFrame::Mapped => (MAPPED, 0),
         };
-        let header = Header { length, kind, flags: 0, stream: 0, sequence: 0, format: None };
+        let header = Header { length, kind, flags: 0, stream: 0, sequence: 0, format: None, is_apart: false };
         Encoded { header, payload }
     }
 
@@ -114,16 +150,25 @@ impl LinkFrame {
     pub(crate) fn decode(header: &Header, payload: &[u8]) -> Result<LinkFrame, ProtocolError> {
         let kind = header.kind.number();
         let wrong_length = ProtocolError::Length { kind, length: header.length };
-        if header.flags != 0 || header.stream != 0 || header.sequence != 0 || header.format.is_some() {
+        let has_more = header.flags != 0 || header.stream != 0 || header.sequence != 0;
+        if has_more || header.format.is_some() {
             return Err(ProtocolError::Reserved { kind });
         }
         let number = || payload.try_into().map(u64::from_le_bytes).map_err(|_| wrong_length.clone());
         match header.kind {
             HELLO => payload.try_into().map_err(|_| wrong_length.clone()).and_then(hello).map(LinkFrame::Hello),
-            CREDIT => Ok(LinkFrame::Credit { total: number()? }),
+            CREDIT => {
+                let (total, taken) = payload.split_at_checked(8).ok_or_else(|| wrong_length.clone())?;
+                let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).map_err(|_| wrong_length.clone());
+                Ok(LinkFrame::Credit { total: number(total)?, taken: number(taken)? })
+            }
             HEARTBEAT => Ok(LinkFrame::Heartbeat { incarnation: number()? }),
+            POOL => Ok(LinkFrame::Pool { bytes: number()? }),
             CLOSE if payload.is_empty() => Ok(LinkFrame::Close),
-            CLOSE => Err(wrong_length),
+            WANTED if payload.is_empty() => Ok(LinkFrame::Wanted),
+            PASSED if payload.is_empty() => Ok(LinkFrame::Passed),
+            MAPPED if payload.is_empty() => Ok(LinkFrame::Mapped),
+            CLOSE | WANTED | PASSED | MAPPED => Err(wrong_length),
             _ => Err(ProtocolError::UnknownKind(kind)),
         }
     }
@@ -136,10 +181,13 @@ fn hello(payload: &[u8; LONGEST]) -> Result<Hello, ProtocolError> {
     if theirs != PROTOCOL_VERSION {
         return Err(ProtocolError::Version { ours: PROTOCOL_VERSION, theirs });
     }
-    if payload[2..4] != [0; 2] {
+    // What a later release offers is no business of this one.
+    let shares = payload[2] & SHARES != 0;
+    if payload[3] != 0 {
         return Err(ProtocolError::Reserved { kind: HELLO.number() });
     }
     Ok(Hello {
+        shares,
         capabilities: word(4),
         window: long(8),
         max_payload: word(16),

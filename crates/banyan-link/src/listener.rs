@@ -182,7 +182,7 @@ impl Listener {
         self.connected.insert((session, index), incarnation);
         // Who was never waited for is not there.
         let _ = self.poller.remove(&socket);
-        Some(Link::accepted(socket, accepted, &self.options, now))
+        Some(Link::accepted(Transport::of(&self.address, socket), accepted, &self.options, now))
     }
 
     fn count_refusal(&mut self, refusal: Refusal) {

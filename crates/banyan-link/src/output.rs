@@ -2,7 +2,8 @@
 //!
 //! Three places, in the order in which they are emptied: bytes that are *staged* go to the system next and are not
 //! overtaken any more; *control* frames wait for room there; *data* frames wait for that and for credit. Short frames
-//! are copied into one buffer, the payloads of long ones are handed over by reference, all with one system call.
+//! are copied into one buffer, the payloads of long ones are handed over by reference, all with one system call. Those that
+//! the peer takes from the [pool](crate::pool) are not sent at all: their places are.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -10,8 +11,9 @@ use std::io::IoSlice;
 use bytes::Bytes;
 
 use crate::credit::SendCredit;
-use crate::frame::{FRAME_ALIGN, Frame, Header};
+use crate::frame::{FRAME_ALIGN, Frame, Header, Kind};
 use crate::link_frame::Encoded;
+use crate::pool::{Held, LONG, Place};
 use crate::slab::{SLAB_BYTES, Slabs};
 
 /// Payloads up to this length are copied: cheaper than one more piece for the system to follow.
@@ -23,6 +25,11 @@ const STAGED: usize = 2 * SLAB_BYTES;
 
 /// Pieces handed to the system in one call.
 pub(crate) const PIECES: usize = 64;
+
+/// Whether such a payload is to lie in the pool. Control frames are not: nothing bounds how many of them a peer leaves there.
+pub(crate) fn is_for_pool(kind: Kind, payload: &[u8]) -> bool {
+    payload.len() >= LONG && kind.is_data()
+}
 
 /// A run of bytes of one or more frames.
 #[derive(Debug)]
@@ -49,10 +56,17 @@ pub(crate) struct Output {
     data_bytes: usize,
     staged: VecDeque<Piece>,
     staged_bytes: usize,
+    /// Bytes in the pool that staged frames tell of.
+    apart_bytes: usize,
     /// Bytes of the first piece that are gone.
     offset: usize,
     /// Whether data has found the credit used up since it last went.
     pub(crate) stalls: u64,
+    /// Bytes in the pool that the peer may leave untaken: none before it has mapped it.
+    pub(crate) pool_window: usize,
+    pub(crate) held: Held,
+    /// Bytes of payloads that went by the pool.
+    pub(crate) pool_bytes: u64,
 }
 
 impl Output {
@@ -65,8 +79,12 @@ impl Output {
             data_bytes: 0,
             staged: VecDeque::new(),
             staged_bytes: 0,
+            apart_bytes: 0,
             offset: 0,
             stalls: 0,
+            pool_window: 0,
+            held: Held::default(),
+            pool_bytes: 0,
         }
     }
 
@@ -92,7 +110,12 @@ impl Output {
 
     /// Whether as much is staged as one call to the system is worth.
     pub(crate) fn has_batch(&self) -> bool {
-        self.staged_bytes >= SLAB_BYTES
+        self.weight() >= SLAB_BYTES
+    }
+
+    /// Bytes that the peer has to do with when it gets what is staged.
+    fn weight(&self) -> usize {
+        self.staged_bytes + self.apart_bytes
     }
 
     /// Whether there is something that does not wait for credit.
@@ -108,7 +131,7 @@ impl Output {
             self.control.push_back(frame);
             return;
         }
-        let first = self.data.is_empty() && self.control.is_empty() && self.staged_bytes < SLAB_BYTES;
+        let first = self.data.is_empty() && self.control.is_empty() && self.weight() < SLAB_BYTES;
         if first && credit.take(frame.cost()) {
             self.put(&frame.header(), &frame.payload);
             return;
@@ -125,7 +148,7 @@ impl Output {
 
     /// Stages what may go.
     pub(crate) fn stage(&mut self, credit: &mut SendCredit) {
-        while self.staged_bytes < STAGED {
+        while self.weight() < STAGED {
             if let Some(frame) = self.control.pop_front() {
                 self.control_bytes -= frame.cost();
                 self.put(&frame.header(), &frame.payload);
@@ -163,6 +186,7 @@ impl Output {
     /// So many bytes are gone.
     pub(crate) fn sent(&mut self, mut count: usize) {
         self.staged_bytes -= count;
+        self.apart_bytes = 0;
         while let Some(piece) = self.staged.front() {
             let left = piece.bytes().len() - self.offset;
             if count < left {
@@ -188,14 +212,28 @@ impl Output {
         if self.staged.is_empty() && self.staged.capacity() > 0 {
             self.staged = VecDeque::new();
         }
+        self.held.settle();
     }
 
-    /// Forgets everything: the peer is gone.
+    /// Forgets everything that was not sent.
     pub(crate) fn clear(&mut self) {
-        *self = Output { stalls: self.stalls, ..Output::new(self.slabs.clone()) };
+        let (held, slabs) = (std::mem::take(&mut self.held), self.slabs.clone());
+        let Output { stalls, pool_bytes, .. } = *self;
+        *self = Output { stalls, held, pool_bytes, ..Output::new(slabs) };
+    }
+
+    /// Whether the peer is still to take something that this side keeps for it.
+    pub(crate) fn is_owed(&self) -> bool {
+        self.held.bytes() > 0
     }
 
     fn put(&mut self, header: &Header, payload: &Bytes) {
+        if is_for_pool(header.kind, payload)
+            && self.held.bytes() + payload.len() <= self.pool_window
+            && let Some((payload, place)) = self.slabs.in_pool(payload)
+        {
+            return self.put_apart(*header, payload, place);
+        }
         self.copy(&header.encode());
         if payload.len() <= COPIED {
             self.copy_padded(payload);
@@ -205,6 +243,15 @@ impl Output {
         self.staged.push_back(Piece::Shared(payload.clone()));
         let padding = payload.len().next_multiple_of(FRAME_ALIGN) - payload.len();
         self.copy(&[0; FRAME_ALIGN][..padding]);
+    }
+
+    /// Stages a frame whose payload the peer takes from the pool.
+    fn put_apart(&mut self, header: Header, payload: Bytes, place: Place) {
+        self.copy(&Header { is_apart: true, ..header }.encode());
+        self.copy(&place.encode());
+        self.apart_bytes += payload.len();
+        self.pool_bytes += payload.len() as u64;
+        self.held.push(payload);
     }
 
     fn copy_padded(&mut self, payload: &[u8]) {

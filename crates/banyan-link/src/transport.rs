@@ -1,22 +1,27 @@
 //! What carries a link's bytes. Nothing above knows which it is.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::cmsg_space;
 use rustix::fs::{Mode, chmod};
 use rustix::io::{Errno, ioctl_fionbio, read, writev};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect,
-    recv, sendmsg, socket_with, sockopt,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, recv, recvmsg, sendmsg, socket_with, sockopt,
 };
+use rustix::process::geteuid;
 
 use crate::address::Address;
 
 /// A pair of byte streams, one in each direction. Calls never block, but for one that says so.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    /// A Unix or TCP socket.
-    Socket(OwnedFd),
+    /// A socket to a process of this host, which descriptors can be passed over.
+    Unix(OwnedFd),
+    /// A socket to any host.
+    Tcp(OwnedFd),
     /// Two descriptors, such as the standard input and output of a remote shell.
     Pipes { read: OwnedFd, write: OwnedFd },
 }
@@ -27,6 +32,14 @@ impl Transport {
         ioctl_fionbio(&read, true)?;
         ioctl_fionbio(&write, true)?;
         Ok(Transport::Pipes { read, write })
+    }
+
+    /// A socket that belongs to an address.
+    pub(crate) fn of(address: &Address, socket: OwnedFd) -> Transport {
+        match address {
+            Address::Unix(_) | Address::Abstract(_) => Transport::Unix(socket),
+            Address::Tcp(_) => Transport::Tcp(socket),
+        }
     }
 
     /// A socket for an address, not yet connected.
@@ -80,7 +93,9 @@ impl Transport {
 
     pub(crate) fn receive(&self, space: &mut [u8]) -> Result<usize, Errno> {
         match self {
-            Transport::Socket(socket) => recv(socket, space, RecvFlags::DONTWAIT).map(|(count, _)| count),
+            Transport::Unix(socket) | Transport::Tcp(socket) => {
+                recv(socket, space, RecvFlags::DONTWAIT).map(|(count, _)| count)
+            }
             Transport::Pipes { read: from, .. } => read(from, space),
         }
     }
@@ -88,31 +103,70 @@ impl Transport {
     /// Waits for bytes where the descriptor was made to wait; where it was not, as [`receive`](Self::receive).
     pub(crate) fn receive_patiently(&self, space: &mut [u8]) -> Result<usize, Errno> {
         match self {
-            Transport::Socket(socket) => recv(socket, space, RecvFlags::empty()).map(|(count, _)| count),
+            Transport::Unix(socket) | Transport::Tcp(socket) => {
+                recv(socket, space, RecvFlags::empty()).map(|(count, _)| count)
+            }
             Transport::Pipes { .. } => self.receive(space),
         }
     }
 
-    pub(crate) fn send(&self, pieces: &[IoSlice<'_>]) -> Result<usize, Errno> {
-        match self {
-            Transport::Socket(socket) => {
-                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    /// As [`receive`](Self::receive) or, with `waits`, [`receive_patiently`](Self::receive_patiently), with the descriptors
+    /// that came along.
+    pub(crate) fn receive_with_descriptors(
+        &self,
+        space: &mut [u8],
+        waits: bool,
+    ) -> Result<(usize, Vec<OwnedFd>), Errno> {
+        let Transport::Unix(socket) = self else {
+            let received = if waits { self.receive_patiently(space) } else { self.receive(space) };
+            return received.map(|count| (count, Vec::new()));
+        };
+        let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+        let mut along = RecvAncillaryBuffer::new(&mut room);
+        let received = recvmsg(socket, &mut [IoSliceMut::new(space)], &mut along, flags | RecvFlags::CMSG_CLOEXEC)?;
+        let descriptors = along.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+            _ => None,
+        });
+        Ok((received.bytes, descriptors.flatten().collect()))
+    }
+
+    /// Sends bytes and, over sockets of this host, a descriptor along with the first of them.
+    pub(crate) fn send(&self, pieces: &[IoSlice<'_>], descriptor: Option<BorrowedFd<'_>>) -> Result<usize, Errno> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match (self, descriptor) {
+            (Transport::Unix(socket), Some(descriptor)) => {
+                let descriptors = [descriptor];
+                let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+                let mut along = SendAncillaryBuffer::new(&mut room);
+                let fits = along.push(SendAncillaryMessage::ScmRights(&descriptors));
+                debug_assert!(fits, "there is room for one");
+                sendmsg(socket, pieces, &mut along, flags)
+            }
+            (Transport::Unix(socket) | Transport::Tcp(socket), _) => {
                 sendmsg(socket, pieces, &mut SendAncillaryBuffer::default(), flags)
             }
-            Transport::Pipes { write, .. } => writev(write, pieces),
+            (Transport::Pipes { write, .. }, _) => writev(write, pieces),
         }
     }
 
     /// The descriptor to read from and the one to write to; often the same.
     pub(crate) fn fds(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
         match self {
-            Transport::Socket(socket) => (socket.as_fd(), socket.as_fd()),
+            Transport::Unix(socket) | Transport::Tcp(socket) => (socket.as_fd(), socket.as_fd()),
             Transport::Pipes { read, write } => (read.as_fd(), write.as_fd()),
         }
     }
 
     /// Whether the end of one direction shows as the end of the other, too.
     pub(crate) fn ends_together(&self) -> bool {
-        matches!(self, Transport::Socket(_))
+        !matches!(self, Transport::Pipes { .. })
+    }
+
+    /// Whether descriptors can be passed, to a process that runs for the same user as this one.
+    pub(crate) fn passes_descriptors(&self) -> bool {
+        let Transport::Unix(socket) = self else { return false };
+        sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid == geteuid())
     }
 }

@@ -312,7 +312,8 @@ fn every_breach_of_the_protocol_has_its_own_error() {
     assert_eq!(lost_by(header(0, 15), &[]), ProtocolError::UnknownKind(15));
     assert_eq!(lost_by(header(32, 1), &[0; 32]), ProtocolError::Hello(1));
     assert_eq!(lost_by(header(9, 3), &[0; 16]), ProtocolError::Length { kind: 3, length: 9 });
-    assert!(matches!(lost_by(header(8, 3), &[0; 16]), ProtocolError::Credit { now: 0, .. }));
+    assert!(matches!(lost_by(header(16, 3), &[0; 16]), ProtocolError::Credit { now: 0, .. }));
+    assert_eq!(lost_by(header(16, 3), &[1; 16]), ProtocolError::Taken { taken: 0x0101_0101_0101_0101, sent: 0 });
     assert_eq!(
         lost_by(header(1, 20), &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
         ProtocolError::Reserved { kind: 20 }
@@ -320,6 +321,21 @@ fn every_breach_of_the_protocol_has_its_own_error() {
     let mut reserved = header(0, 20);
     reserved[7] = 1;
     assert_eq!(lost_by(reserved, &[]), ProtocolError::Reserved { kind: 20 });
+    for (kind, lies_apart) in [(20, 2), (200, 1), (3, 1)] {
+        let mut reserved = header(16, kind);
+        reserved[6] = lies_apart;
+        assert_eq!(lost_by(reserved, &[0; 16]), ProtocolError::Reserved { kind });
+    }
+    // Nothing of this was agreed on a link without a driver that passes descriptors.
+    let mut apart = header(100, 20);
+    apart[6] = 1;
+    assert!(matches!(lost_by(apart, &[0; 16]), ProtocolError::Pool(_)));
+    assert!(matches!(lost_by(header(8, 6), &[0; 16]), ProtocolError::Pool(_)));
+    assert_eq!(lost_by(header(7, 6), &[0; 16]), ProtocolError::Length { kind: 6, length: 7 });
+    for kind in 7..=9 {
+        assert!(matches!(lost_by(header(0, kind), &[]), ProtocolError::Pool(_)));
+        assert_eq!(lost_by(header(1, kind), &[0; 16]), ProtocolError::Length { kind, length: 1 });
+    }
     let mut flags = header(0, 5);
     flags[5] = 1;
     assert_eq!(lost_by(flags, &[]), ProtocolError::Reserved { kind: 5 });

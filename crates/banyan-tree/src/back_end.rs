@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
-use banyan_link::{Event, Link};
+use banyan_link::{Event, Link, LinkOptions, Slabs};
 use banyan_ndr::typed::{Read, encode_body_into};
 use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
@@ -24,7 +24,6 @@ use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError};
 use crate::pending::{Pending, tick};
 use crate::record_reader::RecordReader;
-use crate::recycled::Recycled;
 use crate::reduce::{Aligned, Alignment, Filters};
 use crate::run::{Bodies, shared};
 
@@ -43,8 +42,8 @@ pub struct BackEnd {
     reader: RecordReader,
     invited: Invited,
     pending: BTreeMap<StreamId, Pending>,
-    /// Memory of large records that the front-end has taken.
-    recycled: Recycled<Vec<u8>>,
+    /// What its links receive into and send from.
+    slabs: Slabs,
     /// Streams whose waves are intervals.
     aligned: BTreeMap<StreamId, Alignment>,
     combiners: Arc<Combiners>,
@@ -104,10 +103,12 @@ impl BackEnd {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut link = Link::inherited(socket, &silent_links(INVITATION_TIME));
+        let slabs = Slabs::new();
+        let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
+        let mut link = Link::inherited(socket, &options);
         let note = invitation(&mut link)?;
         link.set_silence(note.members_silence());
-        let mut back_end = BackEnd::of(&note, Some(link), None, filters)?;
+        let mut back_end = BackEnd::of(&note, Some(link), None, filters, slabs)?;
         back_end.turn(Some(Instant::now()))?;
         Ok(back_end)
     }
@@ -131,7 +132,7 @@ impl BackEnd {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        BackEnd::of(&note, None, Some(member), filters)?.taken_in()
+        BackEnd::of(&note, None, Some(member), filters, Slabs::new())?.taken_in()
     }
 
     /// Takes the place of a member that is lost, with its rank. What was sent on its streams before is over for this
@@ -148,7 +149,7 @@ impl BackEnd {
     /// # Errors
     /// As [`replace`](Self::replace).
     pub fn replace_with(invitation: &Invitation, filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::of(&invitation.note, None, None, filters)?.taken_in()
+        BackEnd::of(&invitation.note, None, None, filters, Slabs::new())?.taken_in()
     }
 
     /// Waits until some node is the parent.
@@ -169,6 +170,7 @@ impl BackEnd {
         inherited: Option<Link>,
         attached: Option<Member>,
         filters: Filters,
+        slabs: Slabs,
     ) -> Result<BackEnd, TreeError> {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
@@ -177,7 +179,7 @@ impl BackEnd {
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
         let node = node.in_life(invited.life);
-        let mut driver = Driver::new(node, formats, Credentials::member(note))?;
+        let mut driver = Driver::new(node, formats, Credentials::member(note, slabs.clone()))?;
         driver.learn_addresses(note.addresses());
         if let (Some(parent), Some(link)) = (note.above.first(), inherited) {
             driver.inherit_parent(parent.node, link);
@@ -187,7 +189,7 @@ impl BackEnd {
             reader: RecordReader::default(),
             invited,
             pending: BTreeMap::new(),
-            recycled: Recycled::default(),
+            slabs,
             aligned: BTreeMap::new(),
             combiners,
             last: StreamId::CONTROL,
@@ -278,7 +280,7 @@ impl BackEnd {
             self.change_format(stream, format)?;
         }
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
-        pending.add(|bytes| encode_body_into(record, bytes))?;
+        pending.add(record)?;
         if pending.is_due() {
             self.contribute(stream)?;
             self.set_going()?;
@@ -353,7 +355,7 @@ impl BackEnd {
         }
         self.contribute(stream)?;
         self.driver.formats().learn(format)?;
-        self.pending.insert(stream, Pending::new(format.id(), self.recycled.clone()));
+        self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()));
         Ok(())
     }
 

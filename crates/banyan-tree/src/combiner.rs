@@ -13,7 +13,7 @@ use banyan_ndr::{Buffer, Format, FormatId};
 use crate::format_book::FormatBook;
 use crate::ids::Wave;
 use crate::message::Opening;
-use crate::recycled::{Aligned, Recycled};
+use crate::recycled::Recycled;
 use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
@@ -122,7 +122,7 @@ struct Combiner {
     made: Option<FormatId>,
     output: Output,
     /// Memory of large records that the filter has made.
-    recycled: Recycled<Aligned>,
+    recycled: Recycled,
     /// A wave that the filter has seen and that could not be part of the run before, with what came of it.
     seen: Option<(Wave, Made)>,
 }
@@ -185,7 +185,7 @@ impl Combiner {
             None => {
                 wave.extend(parts.iter().map(|part| part.wave(0)));
                 // The run takes the memory of its first record with it.
-                self.output.lend(self.recycled.take().0);
+                self.output.lend(self.recycled.take());
                 self.make(&wave, place)?;
                 self.take_made()?
             }
@@ -253,17 +253,17 @@ impl Joined {
         self.ends.push(self.bytes.len());
     }
 
-    fn finish(self, format: FormatId, recycled: &Recycled<Aligned>) -> Result<Bodies, TransformationError> {
+    fn finish(self, format: FormatId, recycled: &Recycled) -> Result<Bodies, TransformationError> {
         let Joined { bytes, ends } = self;
         let too_long = |_| TransformationError(format!("a record of {} bytes is too long for a wave", bytes.len()));
         let end = |end: &usize| u32::try_from(*end).map_err(too_long);
         let size = ends.first().copied().unwrap_or(0);
         let is_uniform = ends.iter().enumerate().all(|(at, end)| *end == (at + 1) * size);
         let bodies = if is_uniform {
-            Bodies::of_size(format, end(&size)?, end(&ends.len())?, recycled.share(Aligned(bytes)))
+            Bodies::of_size(format, end(&size)?, end(&ends.len())?, recycled.share(bytes))
         } else {
             let ends = ends.iter().map(end).collect::<Result<Arc<[u32]>, _>>()?;
-            Bodies::by_ends(format, ends, recycled.share(Aligned(bytes)))
+            Bodies::by_ends(format, ends, recycled.share(bytes))
         };
         bodies.map_err(failed)
     }

@@ -1,12 +1,12 @@
 //! Records of one format that a member has sent on a stream and that have not gone yet.
 
-use banyan_link::SLAB_BYTES;
-use banyan_ndr::{EncodeError, FormatId};
+use banyan_link::{SLAB_BYTES, Slabs};
+use banyan_ndr::typed::{Scratch, encode_body, encode_body_into};
+use banyan_ndr::{EncodeError, FormatId, Record};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::TreeError;
-use crate::recycled::Recycled;
 use crate::run::Bodies;
 use crate::wire::LONGEST_MESSAGE;
 
@@ -31,8 +31,12 @@ pub(crate) fn check_length(bytes: usize) -> Result<(), TreeError> {
 pub(crate) struct Pending {
     format: FormatId,
     bytes: Vec<u8>,
-    /// Memory of records that are longer than a batch.
-    recycled: Recycled<Vec<u8>>,
+    /// Memory of records that are longer than a batch: what the peer takes them from.
+    slabs: Slabs,
+    /// The only record, if it is one of those and was expected to be.
+    long: Option<Bytes>,
+    /// Whether the last one was.
+    was_long: bool,
     count: u32,
     /// The size of all, as long as they have one.
     size: u32,
@@ -43,8 +47,9 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn new(format: FormatId, recycled: Recycled<Vec<u8>>) -> Pending {
-        Pending { format, bytes: Vec::new(), recycled, count: 0, size: 0, ends: Vec::new(), went: 0 }
+    pub(crate) fn new(format: FormatId, slabs: Slabs) -> Pending {
+        let (bytes, ends) = (Vec::new(), Vec::new());
+        Pending { format, bytes, slabs, long: None, was_long: false, count: 0, size: 0, ends, went: 0 }
     }
 
     /// The format of all.
@@ -56,8 +61,31 @@ impl Pending {
         self.count == 0
     }
 
+    /// Adds a record. Who has sent a long one is likely to send another: that is written at once to where it is sent from.
+    pub(crate) fn add<R: Record>(&mut self, record: &R) -> Result<(), TreeError> {
+        if !self.was_long || self.count > 0 {
+            return self.write(|bytes| encode_body_into(record, bytes));
+        }
+        let mut scratch = Scratch::new();
+        let body = encode_body(record, &mut scratch)?;
+        check_length(body.len())?;
+        if body.len() <= BYTES {
+            return self.write(|bytes| {
+                body.slices().for_each(|piece| bytes.extend_from_slice(piece));
+                Ok(())
+            });
+        }
+        self.long = Some(self.slabs.join(body.len(), body.slices()));
+        // Far below 4 GiB.
+        (self.count, self.size) = (1, body.len() as u32);
+        Ok(())
+    }
+
     /// Adds what is written to the end of the bytes.
-    pub(crate) fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>) -> Result<(), TreeError> {
+    fn write(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>) -> Result<(), TreeError> {
+        if let Some(long) = self.long.take() {
+            self.bytes.extend_from_slice(&long);
+        }
         let before = self.bytes.len();
         let written = write(&mut self.bytes).map_err(TreeError::from);
         let written = written.and_then(|()| check_length(self.bytes.len()));
@@ -81,7 +109,7 @@ impl Pending {
 
     /// Whether they should go: they are many, or it is some time since others went.
     pub(crate) fn is_due(&self) -> bool {
-        self.count >= WAVES || self.bytes.len() >= BYTES || tick() != self.went
+        self.count >= WAVES || self.long.is_some() || self.bytes.len() >= BYTES || tick() != self.went
     }
 
     /// Takes them out, if there are any.
@@ -102,12 +130,15 @@ impl Pending {
 
     /// The bytes; room for as many is ready then.
     fn take_bytes(&mut self) -> Bytes {
+        if let Some(long) = self.long.take() {
+            return long;
+        }
         let length = self.bytes.len();
-        if length <= BYTES {
+        self.was_long = length > BYTES;
+        if !self.was_long {
             return std::mem::replace(&mut self.bytes, Vec::with_capacity(length)).into();
         }
-        let next = self.recycled.take();
-        self.recycled.share(std::mem::replace(&mut self.bytes, next))
+        self.slabs.join(length, [&std::mem::take(&mut self.bytes)[..]])
     }
 }
 
@@ -126,9 +157,9 @@ mod tests {
         #[test]
         fn records_of_any_sizes_come_out_as_they_went_in(records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 1..40)) {
             let format = FormatId::from_bytes([3; 16]);
-            let mut pending = Pending::new(format, Recycled::default());
+            let mut pending = Pending::new(format, Slabs::new());
             for record in &records {
-                pending.add(|bytes| { bytes.extend_from_slice(record); Ok(()) }).unwrap();
+                pending.write(|bytes| { bytes.extend_from_slice(record); Ok(()) }).unwrap();
             }
             let bodies = pending.take().unwrap();
             prop_assert!(pending.is_empty() && pending.take().is_none());
@@ -139,15 +170,37 @@ mod tests {
 
     #[test]
     fn many_records_are_due() {
-        let mut pending = Pending::new(FormatId::from_bytes([3; 16]), Recycled::default());
+        let mut pending = Pending::new(FormatId::from_bytes([3; 16]), Slabs::new());
         for _ in 0..WAVES {
             pending
-                .add(|bytes| {
+                .write(|bytes| {
                     bytes.push(1);
                     Ok(())
                 })
                 .unwrap();
         }
         assert!(pending.is_due());
+    }
+
+    #[derive(Record)]
+    struct Numbers {
+        numbers: Vec<u64>,
+    }
+
+    #[test]
+    fn long_and_short_records_follow_each_other_as_they_were_added() {
+        let mut pending = Pending::new(Numbers::format().id(), Slabs::new());
+        for batch in [&[20_000][..], &[20_000], &[20_000, 3], &[3, 20_000], &[20_000], &[5]] {
+            let mut expected = Vec::new();
+            for length in batch {
+                let record = Numbers { numbers: (0..*length).collect() };
+                pending.add(&record).unwrap();
+                let mut body = Vec::new();
+                encode_body_into(&record, &mut body).unwrap();
+                expected.push(body);
+            }
+            let found: Vec<Vec<u8>> = pending.take().unwrap().iter().map(<[u8]>::to_vec).collect();
+            assert_eq!(found, expected, "{batch:?}");
+        }
     }
 }

@@ -15,113 +15,62 @@ const LARGE: usize = 64 << 10;
 /// Bytes that are kept unused: what a member may be ahead of the front-end, unless its options say otherwise.
 const KEPT: usize = 4 << 20;
 
-/// Bytes that can be filled, and emptied without losing their memory.
-pub(crate) trait Memory: AsRef<[u8]> + Default + Send + 'static {
-    /// Forgets the bytes.
-    fn empty(&mut self);
-
-    /// Bytes that there is memory for.
-    fn capacity(&self) -> usize;
-}
-
-impl Memory for Vec<u8> {
-    fn empty(&mut self) {
-        self.clear();
-    }
-
-    fn capacity(&self) -> usize {
-        Vec::capacity(self)
-    }
-}
-
-/// A buffer, aligned.
-#[derive(Debug, Default)]
-pub(crate) struct Aligned(pub(crate) Buffer);
-
-impl AsRef<[u8]> for Aligned {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl Memory for Aligned {
-    fn empty(&mut self) {
-        self.0.clear();
-    }
-
-    fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-}
-
 /// See the module. Clones share what is kept.
-#[derive(Debug)]
-pub(crate) struct Recycled<M>(Arc<Mutex<Spare<M>>>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recycled(Arc<Mutex<Spare>>);
 
 /// What is kept: all empty, with the bytes that all have room for.
-#[derive(Debug)]
-struct Spare<M> {
-    memory: Vec<M>,
+#[derive(Debug, Default)]
+struct Spare {
+    memory: Vec<Buffer>,
     bytes: usize,
 }
 
-impl<M> Clone for Recycled<M> {
-    fn clone(&self) -> Recycled<M> {
-        Recycled(Arc::clone(&self.0))
-    }
-}
-
-impl<M> Default for Recycled<M> {
-    fn default() -> Recycled<M> {
-        Recycled(Arc::new(Mutex::new(Spare { memory: Vec::new(), bytes: 0 })))
-    }
-}
-
-impl<M: Memory> Recycled<M> {
+impl Recycled {
     /// Memory that held a large record before, or none: empty in any case.
-    pub(crate) fn take(&self) -> M {
+    pub(crate) fn take(&self) -> Buffer {
         let mut spare = self.spare();
-        let Some(memory) = spare.memory.pop() else { return M::default() };
+        let Some(memory) = spare.memory.pop() else { return Buffer::new() };
         spare.bytes -= memory.capacity();
         memory
     }
 
     /// Makes bytes shared. Their memory comes back if it is large.
-    pub(crate) fn share(&self, memory: M) -> Bytes {
+    pub(crate) fn share(&self, memory: Buffer) -> Bytes {
         let home = self.clone();
         Bytes::from_owner(Lent { memory, home })
     }
 
-    fn give_back(&self, mut memory: M) {
+    fn give_back(&self, mut memory: Buffer) {
         // Not by what it holds now: it may have held more before.
         let capacity = memory.capacity();
         let mut spare = self.spare();
         if capacity >= LARGE && spare.bytes + capacity <= KEPT {
-            memory.empty();
+            memory.clear();
             spare.bytes += capacity;
             spare.memory.push(memory);
         }
     }
 
     /// Nothing that happens under the lock can leave it inconsistent.
-    fn spare(&self) -> std::sync::MutexGuard<'_, Spare<M>> {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Memory that others look at.
-struct Lent<M: Memory> {
-    memory: M,
-    home: Recycled<M>,
+struct Lent {
+    memory: Buffer,
+    home: Recycled,
 }
 
-impl<M: Memory> AsRef<[u8]> for Lent<M> {
+impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        self.memory.as_ref()
+        &self.memory
     }
 }
 
-impl<M: Memory> Drop for Lent<M> {
+impl Drop for Lent {
     fn drop(&mut self) {
         self.home.give_back(std::mem::take(&mut self.memory));
     }
@@ -131,10 +80,14 @@ impl<M: Memory> Drop for Lent<M> {
 mod tests {
     use super::*;
 
+    fn filled(bytes: usize) -> Buffer {
+        Buffer::from_slice(&vec![1; bytes])
+    }
+
     #[test]
     fn large_memory_comes_back_empty_when_the_last_part_of_it_is_dropped() {
-        let recycled = Recycled::<Vec<u8>>::default();
-        let bytes = recycled.share(vec![1; LARGE]);
+        let recycled = Recycled::default();
+        let bytes = recycled.share(filled(LARGE));
         let (place, part) = (bytes.as_ptr(), bytes.slice(5..6));
         drop(bytes);
         assert_eq!(recycled.take().capacity(), 0);
@@ -146,23 +99,24 @@ mod tests {
 
     #[test]
     fn memory_counts_as_it_is_and_not_as_it_is_filled() {
-        let recycled = Recycled::<Vec<u8>>::default();
-        let mut roomy = Vec::with_capacity(2 * KEPT);
-        roomy.resize(LARGE, 1);
-        drop(recycled.share(roomy));
+        let recycled = Recycled::default();
+        let roomy = |bytes| {
+            let mut roomy = filled(bytes);
+            roomy.set_len(LARGE);
+            roomy
+        };
+        drop(recycled.share(roomy(2 * KEPT)));
         assert_eq!(recycled.take().capacity(), 0, "more than is kept");
-        let mut roomy = Vec::with_capacity(KEPT / 2);
-        roomy.push(1);
-        drop(recycled.share(roomy));
+        drop(recycled.share(roomy(KEPT / 2)));
         assert_eq!(recycled.spare().bytes, KEPT / 2);
     }
 
     #[test]
     fn small_memory_and_what_is_beyond_the_bound_is_not_kept() {
-        let recycled = Recycled::<Aligned>::default();
-        drop(recycled.share(Aligned(Buffer::from_slice(&[1; 100]))));
+        let recycled = Recycled::default();
+        drop(recycled.share(filled(100)));
         assert_eq!(recycled.spare().memory.len(), 0);
-        let shared: Vec<Bytes> = (0..7).map(|_| recycled.share(Aligned(Buffer::from_slice(&[1; 1 << 20])))).collect();
+        let shared: Vec<Bytes> = (0..7).map(|_| recycled.share(filled(1 << 20))).collect();
         drop(shared);
         assert_eq!(recycled.spare().bytes, KEPT);
     }

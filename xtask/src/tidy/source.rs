@@ -21,6 +21,10 @@ const UNSAFE: &[&str] = &[
     "crates/banyan-link/src/acknowledged.rs",
     // Maps memory that processes share, which Miri cannot; what is done with it is safe code over atomics.
     "crates/banyan-link/src/shared/memory.rs",
+    // Map pools of memory, which Miri cannot: slabs of one's own pool, and atomics of a peer's. Which units belong to whom is
+    // decided in `units.rs`, safe arithmetic with properties of its own.
+    "crates/banyan-link/src/pool/own.rs",
+    "crates/banyan-link/src/pool/peer.rs",
     // Calls the rivals of our spawner as C code would.
     "crates/banyan-boot/examples/spawn_speed.rs",
     "crates/banyan-ndr/src/buffer.rs",

@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "mapping memory is; see the header")]
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
@@ -39,7 +40,7 @@ impl Memory {
         if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < bytes) {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let fd = sealable()?;
+        let fd = sealable(c"banyan-shared")?;
         ftruncate(&fd, bytes)?;
         // All of it now, so that a system without memory says so here and does not end whoever first touches a page.
         fallocate(&fd, FallocateFlags::empty(), 0, bytes)?;
@@ -78,8 +79,8 @@ impl Drop for Memory {
 }
 
 /// A file in memory whose size can be sealed, and that can never be executed where the system knows of that.
-fn sealable() -> Result<OwnedFd, Errno> {
-    let create = |flags| memfd_create(c"banyan-shared", MemfdFlags::CLOEXEC | flags);
+pub(crate) fn sealable(name: &CStr) -> Result<OwnedFd, Errno> {
+    let create = |flags| memfd_create(name, MemfdFlags::CLOEXEC | flags);
     // Linux before 6.3 does not know the first.
     create(MemfdFlags::NOEXEC_SEAL).or_else(|_| create(MemfdFlags::ALLOW_SEALING))
 }

@@ -26,5 +26,6 @@ mod spoke;
 mod tests;
 
 pub use hub::Hub;
+pub(crate) use memory::sealable;
 pub use ring::{SHARED_PAYLOAD, SharedError};
 pub use spoke::Spoke;

@@ -142,7 +142,7 @@ impl Reader {
         let length = header.length as usize;
         let size = HEAD + length.min(SHARED_PAYLOAD).div_ceil(WORD);
         let fits = length <= SHARED_PAYLOAD && size <= there as usize;
-        if !fits || header.kind.is_link() || header.format.is_some() {
+        if !fits || header.kind.is_link() || header.format.is_some() || header.is_apart {
             return Err(damaged);
         }
         let frame = header.with_payload(self.payload(words, length));

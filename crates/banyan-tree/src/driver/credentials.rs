@@ -44,13 +44,13 @@ impl Credentials {
     }
 
     /// Of a member, which is silent while its caller computes and knows no secret but its own.
-    pub(crate) fn member(note: &Note) -> Credentials {
+    pub(crate) fn member(note: &Note, slabs: Slabs) -> Credentials {
         let silence = note.members_silence();
         Credentials {
             network: note.network,
             own: note.secret.clone(),
             all: None,
-            links: silent_links(silence),
+            links: LinkOptions { slabs, ..silent_links(silence) },
             silence,
         }
     }

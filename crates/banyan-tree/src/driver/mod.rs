@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
-use banyan_link::{Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready};
+use banyan_link::{
+    Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
+};
 
 pub(crate) use bell::Bell;
 pub(crate) use credentials::{Credentials, silent_links};
@@ -123,6 +125,11 @@ impl Driver {
 
     pub(crate) fn formats(&self) -> &FormatBook {
         &self.formats
+    }
+
+    /// What its links receive into and send from.
+    pub(crate) fn slabs(&self) -> &Slabs {
+        &self.credentials.links.slabs
     }
 
     pub(crate) fn poller(&self) -> &Poller {
@@ -441,8 +448,8 @@ impl Driver {
             let counters = link.link().counters();
             figures.frames_sent += counters.frames_sent;
             figures.frames_received += counters.frames_received;
-            figures.bytes_sent += counters.bytes_sent;
-            figures.bytes_received += counters.bytes_received;
+            figures.bytes_sent += counters.bytes_sent + counters.pool_bytes_sent;
+            figures.bytes_received += counters.bytes_received + counters.pool_bytes_received;
             figures.credit_stalls += counters.credit_stalls;
             figures.queued += link.queued() as u64;
         }

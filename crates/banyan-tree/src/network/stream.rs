@@ -5,16 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use banyan_boot::RankSet;
-use banyan_ndr::typed::{Read, encode_body_into};
+use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{Format, Record};
-use bytes::Bytes;
 
 use super::shared::{Shared, Whole};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
 use crate::node::SendError;
 use crate::pending::{Pending, check_length};
-use crate::recycled::Recycled;
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
 pub struct Stream {
@@ -50,10 +48,11 @@ impl Stream {
     /// When the record cannot be encoded, the front-end's filter can make nothing of it, or the network has ended.
     pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
         let format = R::format();
-        let mut body = Vec::new();
-        encode_body_into(record, &mut body)?;
+        let mut scratch = Scratch::new();
+        let body = encode_body(record, &mut scratch)?;
         check_length(body.len())?;
-        let body = Bytes::from(body);
+        let slabs = self.shared.core().driver.slabs().clone();
+        let body = slabs.join(body.len(), body.slices());
         self.shared.wait(None, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
@@ -75,9 +74,9 @@ impl Stream {
     pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
         let (members, parts) = (self.members.len(), records.len() as u32);
         let format = R::format();
-        let mut pending = Pending::new(format.id(), Recycled::default());
+        let mut pending = Pending::new(format.id(), self.shared.core().driver.slabs().clone());
         for record in records {
-            pending.add(|bytes| encode_body_into(record, bytes))?;
+            pending.add(record)?;
         }
         let Some(bodies) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
         self.shared.wait(None, |core| {

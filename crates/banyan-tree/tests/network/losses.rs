@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
+use crate::streams::expect_array;
 
 /// Beyond patience and grace: what a busy machine may need.
 const SPARE: Duration = Duration::from_secs(30);
@@ -42,6 +43,19 @@ pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
     order(&stream, 3, 10, 0);
     for number in 3..13 {
         assert_eq!(expect_wave(&stream, number).members().len(), 8);
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them() {
+    let network = network("3x4", "array");
+    let stream = network.open(&network.everyone(), "sum(values)").unwrap();
+    order(&stream, 0, 40, 0);
+    for wave in 0..40 {
+        if wave == 12 {
+            kill(workers()[0]);
+        }
+        expect_array(&stream, wave, 12);
     }
     finish(network, stream);
 }

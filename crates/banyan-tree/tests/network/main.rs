@@ -55,6 +55,7 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::all_records_of_a_wave_can_be_collected,
     synchronisations::intervals_in_which_a_member_has_nothing_do_not_wait_for_it,
     losses::an_agent_killed_between_waves_loses_none_of_them,
+    losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,

@@ -105,7 +105,8 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
         let value = value(rank, wave);
         match behaviour {
             "array" => {
-                let values = (0..131_072).map(|at| f64::from(at % 1000) + f64::from(rank)).collect();
+                let same = f64::from(rank) + wave as f64;
+                let values = (0..131_072).map(|at| f64::from(at % 1000) + same).collect();
                 back_end.send(incoming.stream, &Array { values })?;
             }
             "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}

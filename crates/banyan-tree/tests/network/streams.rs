@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_tree::{Network, NetworkOptions, TreeError};
+use banyan_tree::{Network, NetworkOptions, Stream, TreeError};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -83,11 +83,18 @@ pub(crate) fn arrays_of_a_megabyte_are_summed_element_by_element() {
     let network = network("2x3", "array");
     let stream = network.open(&network.everyone(), "sum(values)").unwrap();
     order(&stream, 0, 4, 0);
-    for _ in 0..4 {
-        let sum: ArraySum = stream.recv(deadline()).unwrap().read().unwrap();
-        assert_eq!(sum.values.len(), 131_072);
-        assert!((0u32..).zip(&sum.values).all(|(at, sum)| *sum == f64::from(at % 1000) * 6.0 + 15.0));
-    }
+    (0..4).for_each(|wave| expect_array(&stream, wave, 6));
+}
+
+/// The next wave is the sum of the arrays that so many members send as this one.
+pub(crate) fn expect_array(stream: &Stream, wave: u64, members: u32) {
+    let received = stream.recv(deadline()).unwrap();
+    assert_eq!((received.number(), received.members().len()), (wave, u64::from(members)));
+    let sum: ArraySum = received.read().unwrap();
+    assert_eq!(sum.values.len(), 131_072);
+    let members = f64::from(members);
+    let same = members * (members - 1.0) / 2.0 + members * wave as f64;
+    assert!((0u32..).zip(&sum.values).all(|(at, sum)| *sum == f64::from(at % 1000) * members + same));
 }
 
 pub(crate) fn members_that_send_other_formats_are_reduced_alike() {
