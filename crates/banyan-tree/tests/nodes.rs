@@ -10,8 +10,8 @@ use banyan_ndr::FormatId;
 use banyan_tree::reduce::Place;
 use banyan_tree::{
     Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Epoch, Level, LinkFigures, LinkId, Message, Node, NodeId,
-    NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Time, Transformation,
-    TransformationError, Transformations,
+    NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Synchronisation, Time,
+    Transformation, TransformationError, Transformations,
 };
 use bytes::Bytes;
 
@@ -155,6 +155,14 @@ impl Tree {
     fn open(&mut self, members: std::ops::RangeInclusive<u32>) -> StreamId {
         let members: RankSet = members.collect();
         let stream = self.nodes[0].open(Arc::new(members), StreamOptions::default()).unwrap();
+        self.settle();
+        stream
+    }
+
+    /// A stream without waves, of one member.
+    fn open_records(&mut self, member: u32) -> StreamId {
+        let options = StreamOptions::default().synchronised(Synchronisation::None);
+        let stream = self.nodes[0].open(Arc::new(ranks([member])), options).unwrap();
         self.settle();
         stream
     }
@@ -342,6 +350,55 @@ fn a_newcomer_whose_first_contribution_is_in_time_stays_in_step() {
     assert_eq!(tree.wave(stream), None);
     tree.contribute(newcomer, stream);
     assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
+}
+
+#[test]
+fn records_of_a_predecessor_that_come_after_its_successors_are_counted_as_its_own() {
+    let mut tree = Tree::new();
+    let old = tree.member(0, &[1]);
+    let stream = tree.open_records(0);
+    (0..5).for_each(|_| tree.contribute(old, stream));
+    // The first agent does not hear that another process is this member now.
+    tree.cut.insert((0, 1));
+    let new = tree.successor(old, 0, &[2]);
+    tree.contribute(old, stream);
+    (0..3).for_each(|_| tree.contribute(new, stream));
+    tree.contribute(old, stream);
+    let records = tree.nodes[0].counters().records;
+    assert_eq!((records.seen, records.delivered), (10, 10));
+    // A record of the successor's goes down, and the one behind it tells so.
+    tree.cut.insert((2, 0));
+    tree.contribute(new, stream);
+    tree.cut.remove(&(2, 0));
+    tree.contribute(new, stream);
+    let records = tree.nodes[0].counters().records;
+    assert_eq!((records.seen, records.delivered), (12, 11));
+}
+
+#[test]
+fn records_that_come_to_an_agent_which_has_not_heard_of_their_stream_are_counted_there_and_hold_up_nobody() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 1;
+    let mut tree = Tree::with(options);
+    let member = tree.member(0, &[2]);
+    tree.cut.insert((0, 1));
+    let stream = tree.open_records(0);
+    // The front-end's answer does not come.
+    tree.cut.insert((0, member));
+    tree.kill(2);
+    (0..4).for_each(|_| tree.pass(Duration::from_secs(1)));
+    assert_eq!(tree.nodes[member].parent(), Some(NodeId(1)));
+    (0..3).for_each(|_| tree.contribute(member, stream));
+    // It hears of the stream when it comes to the front-end again.
+    tree.cut.remove(&(0, 1));
+    let link = *tree.ends.iter().find(|((at, _), (to, _))| (*at, *to) == (0, 1)).unwrap().0;
+    tree.close(link.0, link.1);
+    tree.settle();
+    tree.pass(Duration::from_millis(50));
+    tree.contribute(member, stream);
+    let dropped = tree.nodes[1].stream_counters(stream).unwrap().records.without_stream;
+    let records = tree.nodes[0].counters().records;
+    assert_eq!((records.seen, records.delivered, dropped), (4, 1, 3));
 }
 
 #[test]

@@ -163,7 +163,6 @@ impl Node {
         let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
-            self.count_again(&members);
         }
         self.complete(&mut resumes, &[], &members);
         self.note_early_resumes(link, &resumes);

@@ -235,6 +235,8 @@ struct Early {
     /// The first wave that the front-end had not taken, and the first that was not whole.
     acknowledged: Wave,
     whole: Wave,
+    /// Records that children sent, and that were dropped.
+    records: u64,
 }
 
 /// Streams that the parent may speak of before they are open here: it does so of all there are to a member that has just

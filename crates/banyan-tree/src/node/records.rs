@@ -1,7 +1,9 @@
 //! Streams without waves: records go up as they come, at most once, and nobody waits or keeps anything.
 //!
 //! Each member numbers its records, so the front-end sees how many of them did not come: they were dropped by a node that
-//! had no parent or whose parent was too far behind (both are counted there), or went down with a node or a link.
+//! had no parent, whose parent was too far behind, or that had not heard of the stream (all are counted there), or went down
+//! with a node or a link. A process that takes a member's place has numbers behind all of those before it: whatever comes of
+//! whom, and in whichever order, each process is counted by itself.
 //! Between two nodes a window of bytes is on its way; a member whose window is full has to wait, a node that only passes
 //! records on drops them.
 
@@ -26,9 +28,9 @@ const TOLD: usize = 8;
 
 /// Records of streams without waves, as one node has counted them.
 ///
-/// For each member `sent` = `delivered` + lost + on their way. At the front-end `seen` − `delivered` are lost, as far as
-/// it has heard of them; `without_parent` and `without_room` of all nodes say where, and the rest of them went down with
-/// a node or a link.
+/// For each process that is or was a member `sent` = `delivered` + lost + on their way. At the front-end `seen` −
+/// `delivered` are lost, as far as it has heard of them; `without_parent`, `without_room` and `without_stream` of all nodes
+/// say where, and the rest of them went down with a node or a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordCounters {
@@ -42,6 +44,8 @@ pub struct RecordCounters {
     pub without_parent: u64,
     /// Dropped here, because the parent was too far behind.
     pub without_room: u64,
+    /// Dropped here, because this node had not heard of the stream.
+    pub without_stream: u64,
 }
 
 impl RecordCounters {
@@ -52,6 +56,7 @@ impl RecordCounters {
             delivered: self.delivered + other.delivered,
             without_parent: self.without_parent + other.without_parent,
             without_room: self.without_room + other.without_room,
+            without_stream: self.without_stream + other.without_stream,
         }
     }
 }
@@ -65,8 +70,8 @@ pub(super) struct Records {
     untold: BTreeMap<LinkId, usize>,
     /// At the front-end: what has come and was not taken.
     arrived: VecDeque<Arrived>,
-    /// At the front-end: behind the last record of each member that came.
-    seen: BTreeMap<u32, Wave>,
+    /// At the front-end: behind the last record that came of each member, in each of its lives that any came of.
+    seen: BTreeMap<(u32, u32), Wave>,
     pub(super) counters: RecordCounters,
 }
 
@@ -96,18 +101,14 @@ impl Records {
         self.on_their_way = 0;
     }
 
-    /// Other processes are these members now, and number their records from the first.
-    pub(super) fn begin_again(&mut self, members: &RankSet) {
-        members.iter().for_each(|rank| _ = self.seen.remove(&rank));
-    }
-
     pub(super) fn forget_child(&mut self, link: LinkId) {
         self.untold.remove(&link);
     }
 
     fn arrive(&mut self, link: LinkId, rank: u32, run: Run) {
-        let seen = self.seen.entry(rank).or_default();
-        self.counters.seen += seen.until(run.end());
+        let life = run.first.life();
+        let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
+        self.counters.seen = self.counters.seen.saturating_add(seen.until(run.end()));
         *seen = run.end().max(*seen);
         self.counters.delivered += u64::from(run.bodies.len());
         self.arrived.push_back(Arrived { link, cost: cost(&run), run });
@@ -178,6 +179,18 @@ impl Node {
         Ok(())
     }
 
+    /// A child's records, if it is a stream without waves, and this node has not heard of it: nobody could say where they
+    /// should go. (Waves are asked for again.)
+    pub(super) fn drop_early(&mut self, link: LinkId, run: &Run) {
+        if run.stream <= self.last_opened {
+            // It was closed.
+            return;
+        }
+        let count = u64::from(run.bodies.len());
+        self.early(run.stream).into_iter().for_each(|early| early.records += count);
+        self.send(link, Message::Taken { stream: run.stream, bytes: cost(run) as u64 });
+    }
+
     /// Sends records to the parent, if there is one that has room for them.
     fn pass_on(&mut self, run: Run) {
         let (window, is_attached) = (self.options.window_bytes, self.ascent.link().is_some());
@@ -205,8 +218,10 @@ impl Node {
 
     fn tell_taken(&mut self, id: StreamId, link: LinkId, bytes: usize) {
         let window = self.options.window_bytes;
-        let told = self.records_of(id).and_then(|records| records.take(link, bytes, window));
-        if let Some(bytes) = told.filter(|_| self.below.node_of(link).is_some()) {
+        if self.below.node_of(link).is_none() {
+            return;
+        }
+        if let Some(bytes) = self.records_of(id).and_then(|records| records.take(link, bytes, window)) {
             self.send(link, Message::Taken { stream: id, bytes });
         }
     }

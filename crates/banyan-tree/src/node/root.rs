@@ -238,15 +238,6 @@ impl Node {
         self.expect();
     }
 
-    /// At the front-end: whoever these members are now, they number the records of streams without waves from 0.
-    pub(super) fn count_again(&mut self, members: &RankSet) {
-        if self.root.is_some() {
-            for records in self.streams.values_mut().filter_map(|stream| stream.records.as_mut()) {
-                records.begin_again(members);
-            }
-        }
-    }
-
     /// At the front-end: the members that are there, or may come back.
     pub fn members(&self) -> RankSet {
         self.root.as_ref().map(|root| root.present.clone()).unwrap_or_default()

@@ -20,6 +20,7 @@ mod happening;
 mod model;
 mod network;
 mod programs;
+mod records;
 mod sum;
 mod world;
 

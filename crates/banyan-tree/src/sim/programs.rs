@@ -89,7 +89,8 @@ impl World<'_, '_> {
                 did_something |= self.contribute_at(at, rank, stream, next);
                 continue;
             }
-            let until = (next.0 + count).min(self.plan.waves);
+            let first = self.first_number(stream, self.nodes[at].life);
+            let until = (next.0 + count).min(first.0 + self.plan.waves);
             if next.0 >= until {
                 continue;
             }

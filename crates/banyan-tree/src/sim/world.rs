@@ -13,7 +13,7 @@ use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, Place};
-use crate::node::{Action, Chance, LinkFigures, Node, NodeCounters, NodeOptions, Report};
+use crate::node::{Action, Chance, LinkFigures, Node, NodeOptions, Report};
 use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
@@ -97,8 +97,10 @@ pub(super) struct World<'p, 't> {
     pub(super) died: RankSet,
     /// How many processes have been each member after its first.
     pub(super) lives: BTreeMap<u32, u32>,
-    /// What processes had counted that were started again.
-    pub(super) past: Vec<NodeCounters>,
+    /// Processes that were started again.
+    pub(super) past: Vec<Node>,
+    /// Records without waves that went down with a wire or a node, of each stream.
+    pub(super) lost_records: BTreeMap<StreamId, u64>,
     pub(super) last_fault: Time,
     pub(super) outcome: Outcome,
     pub(super) trace: &'t mut dyn FnMut(&dyn Fn() -> String),
@@ -137,6 +139,7 @@ impl<'p, 't> World<'p, 't> {
             died: RankSet::new(),
             lives: BTreeMap::new(),
             past: Vec::new(),
+            lost_records: BTreeMap::new(),
             last_fault: Time(0),
             outcome,
             trace,
@@ -258,7 +261,7 @@ impl<'p, 't> World<'p, 't> {
     pub(super) fn reopen(&mut self) -> Result<(), Broken> {
         let at = self.streams.len() - 1;
         let (stream, members) = self.streams[at].clone();
-        if !self.plan.reopens || !self.closed.is_empty() || self.model.next(stream).0 < self.plan.waves / 2 {
+        if !self.plan.reopens || !self.closed.is_empty() || self.model.progress(stream) < self.plan.waves / 2 {
             return Ok(());
         }
         self.nodes[0].node.close(stream);
@@ -409,10 +412,8 @@ impl<'p, 't> World<'p, 't> {
 
     /// Puts something on the wire that a node knows by this name.
     fn put(&mut self, node: usize, link: LinkId, arrival: Arrival) {
-        let Some((wire, end)) = self.nodes[node].wires.get(&link).copied() else { return };
-        if !self.wires[wire].is_open[end] {
-            return;
-        }
+        let wire = self.nodes[node].wires.get(&link).copied().filter(|(wire, end)| self.wires[*wire].is_open[*end]);
+        let Some((wire, end)) = wire else { return self.note_lost(std::iter::once(&arrival)) };
         let other = 1 - end;
         let is_close = matches!(arrival, Arrival::Closed);
         let at = self.now.after(self.latency());
@@ -433,7 +434,7 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
-            self.wires[wire].arriving[end].clear();
+            self.lose_arriving(wire, end);
             return Ok(());
         }
         let from = self.wires[wire].nodes[1 - end];
@@ -449,6 +450,9 @@ impl<'p, 't> World<'p, 't> {
         match arrival {
             Arrival::Message(message) => {
                 (self.trace)(&|| format!("{now} {from} -> {node}: {message:?}"));
+                if !self.nodes[node].node.is_child(link) {
+                    self.note_lost_message(&message);
+                }
                 self.nodes[node].node.message(link, message, now);
             }
             Arrival::Closed => return self.end_closes(wire, end),
@@ -463,7 +467,7 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         self.wires[wire].is_open[end] = false;
-        self.wires[wire].arriving[end].clear();
+        self.lose_arriving(wire, end);
         let now = self.time_of(node);
         if let Some(link) = self.wires[wire].names[end] {
             self.nodes[node].wires.remove(&link);
@@ -573,31 +577,25 @@ impl<'p, 't> World<'p, 't> {
 
     /// Whether everything has come of a stream that can come. Without waves, what was on its way in a fault may be lost.
     fn is_stream_done(&self, stream: StreamId, alive: &RankSet) -> bool {
-        if *self.model.kind(stream) != Synchronisation::None {
-            return self.model.next(stream).0 >= self.plan.waves;
+        match self.model.kind(stream) {
+            Synchronisation::None => alive.iter().all(|member| self.has_sent_all(stream, member)),
+            _ => self.model.next(stream).0 >= self.plan.waves,
         }
-        let is_safe = self.plan.faults.count == 0;
-        let progress = |member| match is_safe {
-            true => self.model.records(stream, member),
-            false => self.model.contributions(stream, member),
-        };
-        alive.iter().all(|member| progress(member) >= self.plan.waves)
     }
 
     fn alive(&self) -> RankSet {
         self.nodes.iter().filter(|node| node.is_alive).filter_map(|node| node.rank).collect()
     }
 
-    fn check_end(&self) -> Result<(), Broken> {
+    fn check_end(&mut self) -> Result<(), Broken> {
         for (stream, members) in self.streams.iter().chain(&self.closed) {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
-        let present = self.nodes.iter().map(|inhabitant| inhabitant.node.counters());
-        let counters: Vec<NodeCounters> = present.chain(self.past.iter().copied()).collect();
-        self.model.check_conservation(&counters)?;
-        let conflicts = counters[0].conflicts;
-        if conflicts > 0 {
-            return Err(Broken::Conflicts(conflicts));
+        self.check_records()?;
+        let counters = self.nodes[0].node.counters();
+        self.model.check_timeouts(counters.overdue)?;
+        if counters.conflicts > 0 {
+            return Err(Broken::Conflicts(counters.conflicts));
         }
         let wronged = self.model.all_lost().difference(&self.died);
         if self.plan.faults.only_deaths && !wronged.is_empty() {
