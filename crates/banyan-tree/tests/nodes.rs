@@ -402,6 +402,36 @@ fn records_that_come_to_an_agent_which_has_not_heard_of_their_stream_are_counted
 }
 
 #[test]
+fn a_child_that_loses_its_link_again_and_again_leaves_no_more_records_with_a_front_end_that_takes_none() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 1000;
+    let mut tree = Tree::with(options);
+    let member = tree.member(0, &[1]);
+    let stream = tree.open_records(0);
+    let mut sent = 0;
+    for _ in 0..5 {
+        for _ in 0..20 {
+            tree.contribute(member, stream);
+            sent += 1;
+        }
+        let link = *tree.ends.iter().find(|((at, _), (to, _))| (*at, *to) == (0, 1)).unwrap().0;
+        tree.close(link.0, link.1);
+        tree.settle();
+        tree.pass(Duration::from_millis(50));
+        assert_eq!(tree.nodes[1].parent(), Some(NodeId::ROOT));
+    }
+    let counters = [0, 1].map(|node| tree.nodes[node].counters());
+    let [front_end, agent] = counters.map(|counters| counters.records);
+    assert!(front_end.without_room > 0 && counters[0].gathered_bytes <= 1000, "{counters:?}");
+    assert_eq!(front_end.delivered + front_end.without_room + agent.without_room, sent);
+    // Once it takes them, others come.
+    while tree.wave(stream).is_some() {}
+    tree.settle();
+    tree.contribute(member, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0])));
+}
+
+#[test]
 fn a_predecessor_linked_to_an_ancestor_of_its_successor_is_sent_away_and_waves_go_on() {
     let mut tree = Tree::new();
     let steady = tree.member(0, &[2]);

@@ -5,7 +5,7 @@
 //! with a node or a link. A process that takes a member's place has numbers behind all of those before it: whatever comes of
 //! whom, and in whichever order, each process is counted by itself.
 //! Between two nodes a window of bytes is on its way; a member whose window is full has to wait, a node that only passes
-//! records on drops them.
+//! records on drops them, and so does the front-end when a child begins another window before its last one was taken.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use super::Node;
 use super::packets::SendError;
 use super::stream::Stream;
 use super::waves::Delivery;
-use crate::ids::{LinkId, StreamId, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
@@ -70,6 +70,9 @@ pub(super) struct Records {
     untold: BTreeMap<LinkId, usize>,
     /// At the front-end: what has come and was not taken.
     arrived: VecDeque<Arrived>,
+    /// At the front-end: what that counts for, of each node that it came from. At most a window of each, or one run that is
+    /// larger.
+    held: BTreeMap<NodeId, usize>,
     /// At the front-end: behind the last record that came of each member, in each of its lives that any came of.
     seen: BTreeMap<(u32, u32), Wave>,
     pub(super) counters: RecordCounters,
@@ -78,6 +81,7 @@ pub(super) struct Records {
 /// Records at the front-end.
 #[derive(Debug)]
 struct Arrived {
+    child: NodeId,
     link: LinkId,
     /// What they count for, all of them.
     cost: usize,
@@ -105,13 +109,32 @@ impl Records {
         self.untold.remove(&link);
     }
 
-    fn arrive(&mut self, link: LinkId, rank: u32, run: Run) {
-        let life = run.first.life();
+    /// At the front-end: records have come. False if they were dropped, because there is a window of that child's already:
+    /// one that has lost its link and come back begins another window, whatever of the last one was not taken.
+    fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: Run, window: usize) -> bool {
+        let (life, count, cost) = (run.first.life(), u64::from(run.bodies.len()), cost(&run));
         let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
         self.counters.seen = self.counters.seen.saturating_add(seen.until(run.end()));
         *seen = run.end().max(*seen);
-        self.counters.delivered += u64::from(run.bodies.len());
-        self.arrived.push_back(Arrived { link, cost: cost(&run), run });
+        let held = self.held.entry(child).or_default();
+        if *held > 0 && *held + cost > window {
+            self.counters.without_room += count;
+            return false;
+        }
+        *held += cost;
+        self.counters.delivered += count;
+        self.arrived.push_back(Arrived { child, link, cost, run });
+        true
+    }
+
+    /// At the front-end: records of a child were taken.
+    fn let_go(&mut self, child: NodeId, cost: usize) {
+        if let Some(held) = self.held.get_mut(&child) {
+            *held -= cost;
+            if *held == 0 {
+                self.held.remove(&child);
+            }
+        }
     }
 
     /// Bytes of a child were taken: what to tell it, if it is time.
@@ -169,12 +192,15 @@ impl Node {
             return Err("sent records of several members as one".into());
         };
         if self.root.is_some() {
-            if let Some(records) = self.records_of(id) {
-                records.arrive(link, rank, run);
+            let (window, child) = (self.options.window_bytes, self.below.node_of(link));
+            if let (Some(records), Some(child)) = (self.records_of(id), child)
+                && records.arrive((child, link), rank, run, window)
+            {
+                return Ok(());
             }
-            return Ok(());
+        } else {
+            self.pass_on(run);
         }
-        self.pass_on(run);
         self.tell_taken(id, link, bytes);
         Ok(())
     }
@@ -230,7 +256,7 @@ impl Node {
     pub(super) fn take_records(&mut self, id: StreamId) -> Option<Delivery> {
         let stream = self.streams.get_mut(&id)?;
         let records = stream.records.as_mut()?;
-        let Arrived { link, cost, run } = records.arrived.pop_front()?;
+        let Arrived { child, link, cost, run } = records.arrived.pop_front()?;
         let bodies = match stream.opening.options.up.is_empty() {
             true => Ok(run.bodies.clone()),
             false => stream.transformation.combine(std::slice::from_ref(&run), Place::Root),
@@ -238,8 +264,11 @@ impl Node {
         let count = bodies.as_ref().map_or(1, Bodies::len);
         let (first, members) = (run.first, run.members.clone());
         match run.within(first.after(count)..run.end()) {
-            Some(rest) => records.arrived.push_front(Arrived { link, cost, run: rest }),
-            None => self.tell_taken(id, link, cost),
+            Some(rest) => records.arrived.push_front(Arrived { child, link, cost, run: rest }),
+            None => {
+                records.let_go(child, cost);
+                self.tell_taken(id, link, cost);
+            }
         }
         Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), bodies })
     }

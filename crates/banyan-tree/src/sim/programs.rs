@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_millis(2);
 /// … unless it could do nothing.
 const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
-const BATCH: usize = 4;
+pub(super) const BATCH: usize = 4;
 /// The tag of packets with a part for each member.
 const SCATTERED: u32 = 1;
 /// The next contribution to a stream of intervals is to one of so many.

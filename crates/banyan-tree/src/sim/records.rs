@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::WINDOW_BYTES;
 use super::model::Broken;
 use super::network::{Arrival, End, WireId};
 use super::world::World;
@@ -15,7 +16,7 @@ impl World<'_, '_> {
     pub(super) fn has_sent_all(&self, stream: StreamId, member: u32) -> bool {
         let of_member = self.nodes.iter().filter(|node| node.is_alive && node.rank == Some(member));
         let Some(life) = of_member.map(|node| node.life).max() else { return true };
-        let is_safe = self.plan.faults.count == 0;
+        let is_safe = self.plan.faults.count == 0 && self.plan.window_bytes == WINDOW_BYTES;
         let progress = match is_safe {
             true => self.model.records(stream, member),
             false => self.model.contributions(stream, member, life),

@@ -9,6 +9,7 @@ use banyan_boot::RankSet;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
 use super::network::{Arrival, End, Wire, WireId};
+use super::programs::BATCH;
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
@@ -28,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) const JOINS_WITHIN: Duration = Duration::from_millis(60);
 /// Bytes of a number.
 const NUMBER: usize = 8;
+/// A run counts for 64 bytes beside its numbers, which are at most a third of the whole.
+const RUN_SHARE: usize = 3;
 /// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
 const LOGS: usize = 8 * 1024;
 /// Children that are told of as candidates, as nodes do it themselves.
@@ -92,6 +95,8 @@ pub(super) struct World<'p, 't> {
     closed: Vec<(StreamId, RankSet)>,
     /// Agents above members of a stream whose filters lose their state, when it was opened at the beginning.
     holders: BTreeSet<(StreamId, NodeId)>,
+    /// Nodes that have dialled the front-end.
+    callers: BTreeSet<NodeId>,
     /// Members that join later.
     joining: Vec<usize>,
     pub(super) died: RankSet,
@@ -135,6 +140,7 @@ impl<'p, 't> World<'p, 't> {
             packets_sent: vec![0; plan.streams],
             closed: Vec::new(),
             holders: BTreeSet::new(),
+            callers: BTreeSet::new(),
             joining: Vec::new(),
             died: RankSet::new(),
             lives: BTreeMap::new(),
@@ -375,6 +381,7 @@ impl<'p, 't> World<'p, 't> {
         let to = to.0 as usize;
         let wire = self.wires.len();
         self.wires.push(Wire::new(from, to, link));
+        self.callers.extend((to == 0).then(|| self.nodes[from].node.id()));
         self.nodes[from].wires.insert(link, (wire, 0));
         let now = self.now;
         (self.trace)(&|| format!("{now} {from} dials {to}"));
@@ -540,14 +547,21 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// A node keeps at most a window of its own and what each member below it sent by itself; it gathers at most a window
-    /// of each child, or two when it is about to hear of an acknowledgement.
+    /// of each child, or two when it is about to hear of an acknowledgement. The front-end has at most a window of records
+    /// without waves of each node that was ever its child.
     fn watch_memory(&mut self, node: usize) -> Result<(), Broken> {
         let counters = self.nodes[node].node.counters();
         let bytes = counters.kept_bytes + counters.gathered_bytes + counters.log_bytes;
         self.outcome.held = self.outcome.held.max(bytes);
-        let window = self.plan.window_waves as usize * NUMBER * self.plan.streams;
+        let Plan { streams, synchronisations, window_waves, window_bytes, .. } = self.plan;
+        let without_waves =
+            synchronisations.iter().take(*streams).filter(|kind| **kind == Synchronisation::None).count();
+        let window = *window_waves as usize * NUMBER * (streams - without_waves);
+        let records = if node == 0 { window_bytes / RUN_SHARE + NUMBER * BATCH } else { 0 };
         let (_, members) = self.plan.size();
-        let allowed = window * (1 + members + 2 * counters.children) + LOGS * self.plan.streams;
+        let allowed = window * (1 + members + 2 * counters.children)
+            + records * self.callers.len() * without_waves
+            + LOGS * streams;
         if bytes > allowed {
             return Err(Broken::Memory { node, bytes, allowed });
         }
@@ -642,6 +656,7 @@ pub(super) fn options(plan: &Plan) -> NodeOptions {
     NodeOptions {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
+        window_bytes: plan.window_bytes,
         ahead_packets: 16,
         seed: plan.seed,
         ..NodeOptions::default()
