@@ -508,6 +508,36 @@ fn opening(stream: u32) -> Arc<Opening> {
 }
 
 #[test]
+fn an_orphan_dials_the_next_beside_one_that_is_not_there_and_asks_the_first_that_is() {
+    let above = |level: u16| {
+        let itself = Candidate { node: NodeId(u32::from(level)), level: Level(level) };
+        Ancestor { itself, children: Vec::new() }
+    };
+    let ancestry: Ancestry = [2, 1, 0].map(above).into_iter().collect();
+    let mut orphan = Node::below(NodeId(9), Some(0), Level(3), ancestry, NodeOptions::default(), Arc::new(FirstOf));
+    let dialled = |orphan: &mut Node| match orphan.action() {
+        Some(Action::Dial { link, to }) => (link, to),
+        action => panic!("it does not dial, but {action:?}"),
+    };
+    orphan.wake(Time(0));
+    let (first, nearest) = dialled(&mut orphan);
+    let at = orphan.deadline().unwrap();
+    assert!(at <= Time(0).after(Duration::from_millis(200)), "{at}");
+    orphan.wake(at);
+    let (second, next) = dialled(&mut orphan);
+    assert_eq!((nearest, next), (NodeId(2), NodeId(1)));
+    // The second is there, and the first is let go without a word.
+    orphan.linked(second);
+    assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == first));
+    assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == second));
+    // It has no room, and knows nobody.
+    orphan.message(second, Message::Refuse(Vec::new()), at);
+    assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == second));
+    assert_eq!(dialled(&mut orphan).1, NodeId::ROOT);
+    assert!(orphan.action().is_none());
+}
+
+#[test]
 fn a_catalogue_that_is_cut_off_opens_nothing() {
     let mut alone = Alone::new();
     alone.ask(Time(0));

@@ -232,6 +232,18 @@ fn what_failed_once_holds() {
         streams: 1,
         has_failing_filter: true,
         faults: FaultPlan { only_deaths: true, ..faults(9, false) },
+        ..plan.clone()
+    });
+    // Orphans dialled one dead agent after the other, each for a second, and were given up.
+    holds(&Plan {
+        shape: vec![10, 18],
+        seed: 20_508,
+        has_failing_filter: true,
+        reopens: true,
+        successors: true,
+        scatters: true,
+        joining: 8,
+        faults: FaultPlan { only_deaths: true, ..faults(10, false) },
         ..plan
     });
 }

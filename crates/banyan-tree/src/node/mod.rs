@@ -364,16 +364,14 @@ impl Node {
 
     /// A link that was dialled is there.
     pub fn linked(&mut self, link: LinkId) {
-        if matches!(self.ascent.state(), State::Asking { link: asked, .. } if asked == link) {
-            self.send_attach(link);
-        }
+        self.ask(link);
     }
 
     /// A message has come.
     pub fn message(&mut self, link: LinkId, message: Message, now: Time) {
         let is_parents = match self.ascent.state() {
             State::Attached { link: parent, .. } | State::Asking { link: parent, .. } => parent == link,
-            State::Root | State::Pausing { .. } => false,
+            State::Root | State::Pausing { .. } | State::Dialling { .. } => false,
         };
         if is_parents { self.parents_message(link, message, now) } else { self.childs_message(link, message, now) }
     }
@@ -382,7 +380,7 @@ impl Node {
     pub fn closed(&mut self, link: LinkId, now: Time) {
         match self.ascent.state() {
             State::Attached { link: parent, .. } if parent == link => self.orphaned(now),
-            State::Asking { link: asked, .. } if asked == link => self.ask_next(now),
+            _ if self.ascent.closed(link, now) => self.seek(now),
             _ => self.child_closed(link, false, now),
         }
     }
