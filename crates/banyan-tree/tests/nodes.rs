@@ -352,6 +352,77 @@ fn a_newcomer_whose_first_contribution_is_in_time_stays_in_step() {
     assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
 }
 
+/// The front-end alone, with an agent whose words are given.
+struct FrontEnd {
+    node: Node,
+    agent: LinkId,
+    stream: StreamId,
+}
+
+impl FrontEnd {
+    /// With a member below the agent, and a stream of two.
+    fn new() -> FrontEnd {
+        let mut node = Node::front_end(NodeOptions::default(), Arc::new(FirstOf));
+        let agent = node.accepted();
+        let place = FrontEnd::place(1, 0, None);
+        let (is_urgent, is_new, resumes) = (false, false, Vec::new());
+        let below = vec![FrontEnd::place(2, 1, Some(0))];
+        node.message(agent, Message::Attach(Attach { place, is_urgent, is_new, below, resumes }), Time(0));
+        let stream = node.open(Arc::new(ranks([0, 1])), StreamOptions::default()).unwrap();
+        FrontEnd { node, agent, stream }
+    }
+
+    fn place(node: u32, parent: u32, rank: Option<u32>) -> banyan_tree::Place {
+        let level = Level(if rank.is_some() { 2 } else { 1 });
+        banyan_tree::Place { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(1), level, rank }
+    }
+
+    fn send(&mut self) {
+        self.node.multicast(self.stream, 0, FORMAT, Bytes::from_static(&[0])).unwrap();
+    }
+
+    /// The other member comes.
+    fn join(&mut self) {
+        let places = vec![FrontEnd::place(3, 1, Some(1))];
+        let placed = Message::Placed { places, resumes: Vec::new(), is_new: true };
+        self.node.message(self.agent, placed, Time(0));
+    }
+
+    /// A member's contribution to one wave comes; then who is in the wave that is whole, if one is.
+    fn hear(&mut self, rank: u32, wave: u64, is_fresh: bool) -> Option<RankSet> {
+        let (members, bodies) = (Arc::new(ranks([rank])), Bodies::one(FORMAT, Bytes::from_static(&[1; 8])));
+        let first = banyan_tree::WaveNumber(wave);
+        let run = Run { stream: self.stream, first, members, is_fresh, is_partial: true, bodies };
+        self.node.message(self.agent, Message::Run(run), Time(0));
+        self.node.take_waves(self.stream).map(|delivery| (*delivery.members).clone())
+    }
+}
+
+#[test]
+fn a_newcomer_that_answers_what_was_sent_before_it_was_known_holds_up_no_wave() {
+    let mut front_end = FrontEnd::new();
+    (0..3).for_each(|_| front_end.send());
+    assert_eq!([0, 1].map(|wave| front_end.hear(0, wave, true)), [Some(ranks([0])), Some(ranks([0]))]);
+    // Its agent passed the last two on to it before the front-end heard of it.
+    front_end.join();
+    assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
+    assert_eq!(front_end.hear(0, 2, true), Some(ranks([0])), "it has nothing to say to that");
+    front_end.send();
+    assert_eq!(front_end.hear(0, 3, true), None);
+    assert_eq!(front_end.hear(1, 3, false), Some(ranks([0, 1])));
+}
+
+#[test]
+fn a_newcomer_that_contributes_more_than_it_can_have_been_sent_is_waited_for() {
+    let mut front_end = FrontEnd::new();
+    front_end.send();
+    (0..4).for_each(|wave| assert_eq!(front_end.hear(0, wave, true), Some(ranks([0]))));
+    front_end.join();
+    assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
+    assert_eq!(front_end.hear(0, 4, true), None, "it is behind, and on its way");
+    assert_eq!(front_end.hear(1, 4, false), Some(ranks([0, 1])));
+}
+
 #[test]
 fn records_of_a_predecessor_that_come_after_its_successors_are_counted_as_its_own() {
     let mut tree = Tree::new();
