@@ -609,6 +609,17 @@ fn an_orphan_dials_the_next_beside_one_that_is_not_there_and_asks_the_first_that
 }
 
 #[test]
+fn a_parent_that_refuses_its_child_is_left_for_another() {
+    let mut alone = Alone::new();
+    alone.ask(Time(0));
+    assert_eq!(alone.member.parent(), Some(NodeId::ROOT));
+    alone.hear([Message::Refuse(Vec::new())]);
+    assert_eq!(alone.member.parent(), None);
+    alone.ask(Time(u64::MAX / 2));
+    assert_eq!(alone.member.parent(), Some(NodeId::ROOT));
+}
+
+#[test]
 fn a_catalogue_that_is_cut_off_opens_nothing() {
     let mut alone = Alone::new();
     alone.ask(Time(0));

@@ -37,6 +37,10 @@ pub(super) struct Whole {
 /// behind, so that everyone who comes too late is told from who comes twice.
 const FORGONE: usize = 2 * 4096;
 
+/// Packets at most that a newcomer is taken to have been sent before it was known. There may be many more that not all have
+/// said they have taken, and one that goes on by itself is not to be left out of waves for that.
+const ANSWERS: usize = 16;
+
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// Whose contributions are waited for.
@@ -91,7 +95,7 @@ impl Ledger {
 
     fn set_newcomers(&mut self, newcomers: RankSet, under_way: usize) {
         if !newcomers.is_subset(&self.newcomers) {
-            self.unanswered = self.unanswered.max(under_way as u64);
+            self.unanswered = self.unanswered.max(under_way.min(ANSWERS) as u64);
         }
         self.behind.retain(|rank, _| newcomers.contains(*rank));
         self.newcomers = newcomers;

@@ -70,9 +70,13 @@ impl Node {
             Message::Welcome(ancestry) => self.welcomed(link, ancestry),
             Message::Refuse(others) => {
                 self.actions.push_back(Action::Close(link));
-                self.ascent.closed(link, now);
-                self.ascent.named(others);
-                self.seek(now);
+                if self.ascent.closed(link, now) {
+                    self.ascent.named(others);
+                    self.seek(now);
+                } else {
+                    // It was the parent, and is none any more.
+                    self.orphaned(now);
+                }
             }
             Message::Count(question) => self.pass_question(question),
             Message::Ancestry(ancestry) => {
