@@ -124,7 +124,7 @@ impl Tree {
                 let name = self.nodes[to].accepted();
                 self.ends.insert((at, link), (to, name));
                 self.ends.insert((to, name), (at, link));
-                self.nodes[at].linked(link);
+                self.nodes[at].linked(link, self.now);
             }
             Action::Send { link, message } => {
                 if let Some((to, name)) = self.ends.get(&(at, link)) {
@@ -555,7 +555,7 @@ impl Alone {
             match action {
                 Action::Dial { link, .. } => {
                     self.link = link;
-                    self.member.linked(link);
+                    self.member.linked(link, now);
                 }
                 Action::Send { message: Message::Attach(sent), .. } => attach = Some(sent),
                 _ => {}
@@ -598,13 +598,27 @@ fn an_orphan_dials_the_next_beside_one_that_is_not_there_and_asks_the_first_that
     let (second, next) = dialled(&mut orphan);
     assert_eq!((nearest, next), (NodeId(2), NodeId(1)));
     // The second is there, and the first is let go without a word.
-    orphan.linked(second);
+    orphan.linked(second, at);
     assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == first));
     assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == second));
-    // It has no room, and knows nobody.
+    // It has the whole time to answer, has no room, and knows nobody.
+    assert!(orphan.deadline() >= Some(at.after(Duration::from_secs(1))));
     orphan.message(second, Message::Refuse(Vec::new()), at);
     assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == second));
-    assert_eq!(dialled(&mut orphan).1, NodeId::ROOT);
+    // The first was not asked, and is not waited for again.
+    assert_eq!(dialled(&mut orphan).1, NodeId(2));
+    assert_eq!(orphan.deadline(), Some(at));
+    orphan.wake(at);
+    let (third, last) = dialled(&mut orphan);
+    assert_eq!(last, NodeId::ROOT);
+    orphan.linked(third, at);
+    assert!(matches!(orphan.action(), Some(Action::Close(_))));
+    assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == third));
+    orphan.message(third, Message::Refuse(Vec::new()), at);
+    assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == third));
+    // Those that were asked are not dialled beside it any more.
+    assert_eq!(dialled(&mut orphan).1, NodeId(2));
+    assert!(orphan.deadline() >= Some(at.after(Duration::from_secs(1))));
     assert!(orphan.action().is_none());
 }
 

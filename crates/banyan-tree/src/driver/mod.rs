@@ -359,7 +359,7 @@ impl Driver {
                         if to == NodeId::ROOT {
                             self.front_end_refused = 0;
                         }
-                        self.node.linked(id);
+                        self.node.linked(id, time);
                     }
                 }
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),

@@ -6,7 +6,7 @@
 //!
 //! Several of them may be dead, and nobody knows it yet: when one that is dialled is not there after a short while, the next
 //! is dialled beside it. The first that is there is asked, and it alone: the others are let go, and hear nothing. So nobody is
-//! ever taken in by two for one question.
+//! ever taken in by two for one question. Should it refuse, they are dialled again: they were not asked.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(super) enum State {
     Attached { parent: NodeId, link: LinkId },
 }
 
-/// One that is dialled, and how long it has time to answer.
+/// One that is dialled, and how long it has time to be there.
 #[derive(Debug, Clone, Copy)]
 struct Dial {
     candidate: Candidate,
@@ -63,8 +63,11 @@ pub(super) struct Ascent {
     dials: Vec<Dial>,
     /// Who is dialled next in this pass.
     queue: VecDeque<Candidate>,
-    /// Who was dialled in this pass. One that is dead takes its time each time, and several may name it.
+    /// Who was asked in this pass, or is dialled, or was in vain. One that is dead takes its time each time, and several may
+    /// name it.
     asked: BTreeSet<NodeId>,
+    /// Who was let go in this pass because another one was there first, and is in the queue again.
+    let_go: BTreeSet<NodeId>,
     passes: u32,
     /// Since when there is no parent.
     orphaned: Time,
@@ -93,6 +96,7 @@ impl Ascent {
             dials: Vec::new(),
             queue: VecDeque::new(),
             asked: BTreeSet::new(),
+            let_go: BTreeSet::new(),
             passes: 0,
             orphaned: Time(0),
             had_parent: false,
@@ -203,11 +207,10 @@ impl Ascent {
         }
         match self.next_candidate() {
             Some(candidate) => {
-                let answer = ANSWER.saturating_mul(1 << self.passes.min(16)).min(LONGEST_ANSWER);
-                let beside = answer / BESIDE_AFTER;
+                let next = now.after(self.time_alone(candidate.node));
                 self.asked.insert(candidate.node);
-                self.dials.push(Dial { candidate, link, until: now.after(answer) });
-                self.state = State::Dialling { next: now.after(beside + self.chance.up_to(beside)) };
+                self.dials.push(Dial { candidate, link, until: now.after(self.time_to_answer()) });
+                self.state = State::Dialling { next };
                 Some(candidate.node)
             }
             None => {
@@ -219,11 +222,33 @@ impl Ascent {
         }
     }
 
-    /// One that was dialled is there, and is asked: the links of the others, which are let go.
-    pub(super) fn linked(&mut self, link: LinkId) -> Option<Vec<LinkId>> {
-        let Dial { candidate, link, until } = *self.dials.iter().find(|dial| dial.link == link)?;
-        self.state = State::Asking { candidate, link, until };
-        Some(self.dials.drain(..).map(|dial| dial.link).filter(|other| *other != link).collect())
+    fn time_to_answer(&self) -> Duration {
+        ANSWER.saturating_mul(1 << self.passes.min(16)).min(LONGEST_ANSWER)
+    }
+
+    /// How long nobody is dialled beside this one. One that was let go has had its turn: were it waited for again after each
+    /// that refuses, one that is dead would cost that time as often.
+    fn time_alone(&mut self, candidate: NodeId) -> Duration {
+        if self.let_go.remove(&candidate) {
+            return Duration::ZERO;
+        }
+        let beside = self.time_to_answer() / BESIDE_AFTER;
+        beside + self.chance.up_to(beside)
+    }
+
+    /// One that was dialled is there, and is asked: the links of the others, which are let go. They are the next to be dialled
+    /// if this one refuses; it is not asked again in this pass, so the pass ends.
+    pub(super) fn linked(&mut self, link: LinkId, now: Time) -> Option<Vec<LinkId>> {
+        let at = self.dials.iter().position(|dial| dial.link == link)?;
+        let Dial { candidate, .. } = self.dials.remove(at);
+        self.state = State::Asking { candidate, link, until: now.after(self.time_to_answer()) };
+        let others = std::mem::take(&mut self.dials);
+        for Dial { candidate, .. } in others.iter().rev() {
+            self.asked.remove(&candidate.node);
+            self.let_go.insert(candidate.node);
+            self.queue.push_front(*candidate);
+        }
+        Some(others.into_iter().map(|dial| dial.link).collect())
     }
 
     /// Whether one may be dialled beside those that are.
@@ -255,6 +280,7 @@ impl Ascent {
         self.queue.clear();
         self.passes = 0;
         self.asked.clear();
+        self.let_go.clear();
     }
 
     /// There is no parent any more.
@@ -266,6 +292,7 @@ impl Ascent {
         self.orphaned = now;
         self.queue = self.candidates(parent);
         self.asked.clear();
+        self.let_go.clear();
         // Orphans of one parent should not all come in the same moment.
         self.state = State::Pausing { until: now.after(self.chance.up_to(FIRST_PAUSE)) };
     }
@@ -274,6 +301,7 @@ impl Ascent {
         let doubled = FIRST_PAUSE.saturating_mul(1 << self.passes.min(16)).min(LONGEST_PAUSE);
         self.passes += 1;
         self.asked.clear();
+        self.let_go.clear();
         self.queue = self.candidates(None);
         self.state = State::Pausing { until: now.after(doubled / 2 + self.chance.up_to(doubled)) };
     }

@@ -363,8 +363,8 @@ impl Node {
     }
 
     /// A link that was dialled is there.
-    pub fn linked(&mut self, link: LinkId) {
-        self.ask(link);
+    pub fn linked(&mut self, link: LinkId, now: Time) {
+        self.ask(link, now);
     }
 
     /// A message has come.

@@ -21,8 +21,8 @@ impl Node {
     }
 
     /// One that was dialled is there.
-    pub(super) fn ask(&mut self, link: LinkId) {
-        let Some(others) = self.ascent.linked(link) else { return };
+    pub(super) fn ask(&mut self, link: LinkId, now: Time) {
+        let Some(others) = self.ascent.linked(link, now) else { return };
         others.into_iter().for_each(|other| self.actions.push_back(Action::Close(other)));
         self.send_attach(link);
     }

@@ -412,7 +412,8 @@ impl<'p, 't> World<'p, 't> {
         let name = self.wires[wire].names[0];
         // The system has connected the two whether or not the one that was dialled has looked.
         if let (true, Some(name)) = (self.wires[wire].is_open[0] && self.nodes[from].is_alive, name) {
-            self.nodes[from].node.linked(name);
+            let now = self.time_of(from);
+            self.nodes[from].node.linked(name, now);
         }
         self.act(from)
     }
