@@ -193,7 +193,7 @@ impl Scene {
                     self.add_peer(link);
                     self.node.linked(link, self.now);
                 }
-                Action::Close(link) => self.peers.retain(|peer| peer.link != link),
+                Action::Close(link) | Action::LetGo(link) => self.peers.retain(|peer| peer.link != link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
                 Action::Report(_) => {}
             }

@@ -131,7 +131,7 @@ impl Tree {
                     self.under_way.push_back((at, *to, *name, Some(message)));
                 }
             }
-            Action::Close(link) => self.close(at, link),
+            Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
             Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
             Action::Report(_) => {}
@@ -599,7 +599,7 @@ fn an_orphan_dials_the_next_beside_one_that_is_not_there_and_asks_the_first_that
     assert_eq!((nearest, next), (NodeId(2), NodeId(1)));
     // The second is there, and the first is let go without a word.
     orphan.linked(second, at);
-    assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == first));
+    assert!(matches!(orphan.action(), Some(Action::LetGo(link)) if link == first));
     assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == second));
     // It has the whole time to answer, has no room, and knows nobody.
     assert!(orphan.deadline() >= Some(at.after(Duration::from_secs(1))));
@@ -612,7 +612,7 @@ fn an_orphan_dials_the_next_beside_one_that_is_not_there_and_asks_the_first_that
     let (third, last) = dialled(&mut orphan);
     assert_eq!(last, NodeId::ROOT);
     orphan.linked(third, at);
-    assert!(matches!(orphan.action(), Some(Action::Close(_))));
+    assert!(matches!(orphan.action(), Some(Action::LetGo(_))));
     assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == third));
     orphan.message(third, Message::Refuse(Vec::new()), at);
     assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == third));

@@ -124,6 +124,9 @@ pub enum Action {
     },
     /// Close a link when what was sent on it has gone; [`Node::closed`] is not called for it.
     Close(LinkId),
+    /// Close a link that was dialled and is not there yet, though it had time left: another one was there first. Nobody is to
+    /// think less of who was dialled. [`Node::closed`] is not called for it.
+    LetGo(LinkId),
     /// Tell the user.
     Report(Report),
     /// Say what the links have done, by [`Node::answer`] to this question.

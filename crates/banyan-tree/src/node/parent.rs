@@ -23,7 +23,7 @@ impl Node {
     /// One that was dialled is there.
     pub(super) fn ask(&mut self, link: LinkId, now: Time) {
         let Some(others) = self.ascent.linked(link, now) else { return };
-        others.into_iter().for_each(|other| self.actions.push_back(Action::Close(other)));
+        others.into_iter().for_each(|other| self.actions.push_back(Action::LetGo(other)));
         self.send_attach(link);
     }
 

@@ -328,7 +328,7 @@ impl<'p, 't> World<'p, 't> {
                     self.outcome.messages += 1;
                     self.put(node, link, Arrival::Message(message));
                 }
-                Action::Close(link) => self.put(node, link, Arrival::Closed),
+                Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
                 Action::Report(report) => self.reported(node, report)?,
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
