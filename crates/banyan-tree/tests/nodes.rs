@@ -406,6 +406,8 @@ fn a_newcomer_that_answers_what_was_sent_before_it_was_known_holds_up_no_wave() 
     // Its agent passed the last two on to it before the front-end heard of it.
     front_end.join();
     assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
+    // Its agent dies, and it sends them again by way of another.
+    assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
     assert_eq!(front_end.hear(0, 2, true), Some(ranks([0])), "it has nothing to say to that");
     front_end.send();
     assert_eq!(front_end.hear(0, 3, true), None);

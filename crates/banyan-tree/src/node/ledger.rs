@@ -22,6 +22,14 @@ struct Page {
     members: Arc<RankSet>,
 }
 
+/// Waves that were over when a newcomer contributed to them.
+#[derive(Debug, Default)]
+struct Behind {
+    count: u64,
+    /// All of them are before this one: what comes again, because an agent has died, is not counted again.
+    until: Wave,
+}
+
 /// Waves that are whole.
 #[derive(Debug)]
 pub(super) struct Whole {
@@ -48,9 +56,9 @@ pub(super) struct Ledger {
     /// Members that have come and were sent nothing since. Those among them that have contributed to a wave that was not over
     /// are expected as well.
     newcomers: RankSet,
-    /// How many contributions of those among them came when their waves were over.
-    behind: BTreeMap<u32, u64>,
-    /// So many of these may be answers to what was sent before the newcomers were known.
+    /// What those among them contributed to waves that were over.
+    behind: BTreeMap<u32, Behind>,
+    /// So many of these waves may be answers to what was sent before the newcomers were known.
     unanswered: u64,
     /// The first wave that is not whole.
     next: Wave,
@@ -161,8 +169,8 @@ impl Ledger {
         if may_be_answers {
             for rank in heard.iter() {
                 let behind = self.behind.entry(rank).or_default();
-                *behind += u64::from(run.bodies.len());
-                may_be_answers &= *behind <= answers;
+                behind.add(run);
+                may_be_answers &= behind.count <= answers;
             }
         }
         if !may_be_answers && !heard.is_subset(&self.expected) {
@@ -285,6 +293,13 @@ impl Ledger {
             self.sufficient = Some(Arc::clone(members));
         }
         suffices
+    }
+}
+
+impl Behind {
+    fn add(&mut self, run: &Run) {
+        self.count += self.until.max(run.first).until(run.end());
+        self.until = self.until.max(run.end());
     }
 }
 
