@@ -71,6 +71,13 @@ impl Inhabitant {
             life: 0,
         }
     }
+
+    /// Bytes of streams without waves.
+    fn record_bytes(&self) -> usize {
+        let openings = self.node.streams().filter(|opening| opening.options.synchronisation == Synchronisation::None);
+        let counters = openings.filter_map(|opening| self.node.stream_counters(opening.stream));
+        counters.map(|counters| counters.gathered_bytes).sum()
+    }
 }
 
 /// Nothing passes from one node to another; `None` is everyone.
@@ -549,7 +556,7 @@ impl<'p, 't> World<'p, 't> {
 
     /// A node keeps at most a window of its own and what each member below it sent by itself; it gathers at most a window
     /// of each child, or two when it is about to hear of an acknowledgement. The front-end has at most a window of records
-    /// without waves of each node that was ever its child.
+    /// without waves of each node that was ever its child; that is so much more that it is a bound of its own.
     fn watch_memory(&mut self, node: usize) -> Result<(), Broken> {
         let counters = self.nodes[node].node.counters();
         let bytes = counters.kept_bytes + counters.gathered_bytes + counters.log_bytes;
@@ -558,15 +565,17 @@ impl<'p, 't> World<'p, 't> {
         let without_waves =
             synchronisations.iter().take(*streams).filter(|kind| **kind == Synchronisation::None).count();
         let window = *window_waves as usize * NUMBER * (streams - without_waves);
-        let records = if node == 0 { window_bytes / RUN_SHARE + NUMBER * BATCH } else { 0 };
         let (_, members) = self.plan.size();
-        let allowed = window * (1 + members + 2 * counters.children)
-            + records * self.callers.len() * without_waves
-            + LOGS * streams;
-        if bytes > allowed {
-            return Err(Broken::Memory { node, bytes, allowed });
+        let records = self.nodes[node].record_bytes();
+        let callers = if node == 0 { self.callers.len() } else { 0 };
+        let bounds = [
+            (records, (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers * without_waves),
+            (bytes - records, window * (1 + members + 2 * counters.children) + LOGS * streams),
+        ];
+        match bounds.into_iter().find(|(bytes, allowed)| bytes > allowed) {
+            Some((bytes, allowed)) => Err(Broken::Memory { node, bytes, allowed }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether all waves and packets have come that can come.
