@@ -362,14 +362,24 @@ struct FrontEnd {
 impl FrontEnd {
     /// With a member below the agent, and a stream of two.
     fn new() -> FrontEnd {
-        let mut node = Node::front_end(NodeOptions::default(), Arc::new(FirstOf));
+        FrontEnd::with(NodeOptions::default(), StreamOptions::default())
+    }
+
+    fn with(options: NodeOptions, of_stream: StreamOptions) -> FrontEnd {
+        let mut node = Node::front_end(options, Arc::new(FirstOf));
+        let agent = FrontEnd::attach(&mut node);
+        let stream = node.open(Arc::new(ranks([0, 1])), of_stream).unwrap();
+        FrontEnd { node, agent, stream }
+    }
+
+    /// The agent comes, by another link than before.
+    fn attach(node: &mut Node) -> LinkId {
         let agent = node.accepted();
         let place = FrontEnd::place(1, 0, None);
         let (is_urgent, is_new, resumes) = (false, false, Vec::new());
         let below = vec![FrontEnd::place(2, 1, Some(0))];
         node.message(agent, Message::Attach(Attach { place, is_urgent, is_new, below, resumes }), Time(0));
-        let stream = node.open(Arc::new(ranks([0, 1])), StreamOptions::default()).unwrap();
-        FrontEnd { node, agent, stream }
+        agent
     }
 
     fn place(node: u32, parent: u32, rank: Option<u32>) -> banyan_tree::Place {
@@ -390,11 +400,24 @@ impl FrontEnd {
 
     /// A member's contribution to one wave comes; then who is in the wave that is whole, if one is.
     fn hear(&mut self, rank: u32, wave: u64, is_fresh: bool) -> Option<RankSet> {
+        self.get(rank, wave, is_fresh);
+        self.node.take_waves(self.stream).map(|delivery| (*delivery.members).clone())
+    }
+
+    fn get(&mut self, rank: u32, wave: u64, is_fresh: bool) {
         let (members, bodies) = (Arc::new(ranks([rank])), Bodies::one(FORMAT, Bytes::from_static(&[1; 8])));
         let first = banyan_tree::WaveNumber(wave);
         let run = Run { stream: self.stream, first, members, is_fresh, is_partial: true, bodies };
         self.node.message(self.agent, Message::Run(run), Time(0));
-        self.node.take_waves(self.stream).map(|delivery| (*delivery.members).clone())
+    }
+
+    /// Bytes that the agent is told were taken.
+    fn told(&mut self) -> u64 {
+        let taken = |action| match action {
+            Action::Send { link, message: Message::Taken { bytes, .. } } if link == self.agent => bytes,
+            _ => 0,
+        };
+        std::iter::from_fn(|| self.node.action()).map(taken).sum()
     }
 }
 
@@ -502,6 +525,31 @@ fn a_child_that_loses_its_link_again_and_again_leaves_no_more_records_with_a_fro
     tree.settle();
     tree.contribute(member, stream);
     assert_eq!(tree.wave(stream), Some(ranks([0])));
+}
+
+#[test]
+fn records_that_are_more_than_a_window_are_dropped_only_behind_those_of_an_earlier_link_and_told_of_after_them() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 200;
+    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::None));
+    let counted = |front_end: &FrontEnd| {
+        let records = front_end.node.counters().records;
+        (records.delivered, records.without_room)
+    };
+    // What was sent as one comes in parts, each of which counts for 72 bytes.
+    (0..3).for_each(|record| front_end.get(0, record, true));
+    assert_eq!(counted(&front_end), (3, 0));
+    front_end.agent = FrontEnd::attach(&mut front_end.node);
+    (3..5).for_each(|record| front_end.get(0, record, true));
+    assert_eq!((counted(&front_end), front_end.told()), ((3, 2), 0), "it has to wait");
+    for _ in 0..2 {
+        assert!(front_end.node.take_waves(front_end.stream).is_some());
+        assert_eq!(front_end.told(), 0);
+    }
+    assert!(front_end.node.take_waves(front_end.stream).is_some());
+    assert_eq!(front_end.told(), 144);
+    (5..8).for_each(|record| front_end.get(0, record, true));
+    assert_eq!(counted(&front_end), (6, 2));
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! with a node or a link. A process that takes a member's place has numbers behind all of those before it: whatever comes of
 //! whom, and in whichever order, each process is counted by itself.
 //! Between two nodes a window of bytes is on its way; a member whose window is full has to wait, a node that only passes
-//! records on drops them, and so does the front-end when a child begins another window before its last one was taken.
+//! records on drops them, and so does the front-end when a child that has lost its link begins another window before its last
+//! one was taken. That is at most the other window: the child hears that there is room when the last one was taken.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -70,9 +71,12 @@ pub(super) struct Records {
     untold: BTreeMap<LinkId, usize>,
     /// At the front-end: what has come and was not taken.
     arrived: VecDeque<Arrived>,
-    /// At the front-end: what that counts for, of each node that it came from. At most a window of each, or one run that is
-    /// larger.
-    held: BTreeMap<NodeId, usize>,
+    /// At the front-end: what that counts for, by the node and the link that it came from. Links have ascending names. At most
+    /// a window of each node, as the node counts it: what it sent as one may come in several parts.
+    held: BTreeMap<(NodeId, LinkId), usize>,
+    /// At the front-end: what those count for that were dropped, and on which link of a node; it is not told of them as long
+    /// as records of its earlier links are held.
+    owed: BTreeMap<NodeId, (LinkId, usize)>,
     /// At the front-end: behind the last record that came of each member, in each of its lives that any came of.
     seen: BTreeMap<(u32, u32), Wave>,
     pub(super) counters: RecordCounters,
@@ -107,34 +111,49 @@ impl Records {
 
     pub(super) fn forget_child(&mut self, link: LinkId) {
         self.untold.remove(&link);
+        self.owed.retain(|_, (owed, _)| *owed != link);
     }
 
-    /// At the front-end: records have come. False if they were dropped, because there is a window of that child's already:
-    /// one that has lost its link and come back begins another window, whatever of the last one was not taken.
-    fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: Run, window: usize) -> bool {
+    /// At the front-end: records have come. They are dropped if there is a window of that child's already, and not of this
+    /// link alone: one that has lost its link and come back begins another window, whatever of the last one was not taken.
+    /// On one link it keeps to its window by itself.
+    fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: Run, window: usize) {
         let (life, count, cost) = (run.first.life(), u64::from(run.bodies.len()), cost(&run));
         let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
         self.counters.seen = self.counters.seen.saturating_add(seen.until(run.end()));
         *seen = run.end().max(*seen);
-        let held = self.held.entry(child).or_default();
-        if *held > 0 && *held + cost > window {
+        let earlier = self.held_before(child, link);
+        let held = self.held.get(&(child, link)).copied().unwrap_or_default();
+        if earlier > 0 && earlier + held + cost > window {
             self.counters.without_room += count;
-            return false;
+            let (_, owed) = self.owed.entry(child).or_insert((link, 0));
+            *owed += cost;
+            return;
         }
-        *held += cost;
+        self.held.insert((child, link), held + cost);
         self.counters.delivered += count;
         self.arrived.push_back(Arrived { child, link, cost, run });
-        true
     }
 
-    /// At the front-end: records of a child were taken.
-    fn let_go(&mut self, child: NodeId, cost: usize) {
-        if let Some(held) = self.held.get_mut(&child) {
+    /// At the front-end: what is held of a child's links before this one.
+    fn held_before(&self, child: NodeId, link: LinkId) -> usize {
+        self.held.range((child, LinkId(0))..(child, link)).map(|(_, held)| held).sum()
+    }
+
+    /// At the front-end: records of a child were taken. If these were the last of its earlier links, the link on which
+    /// others were dropped meanwhile, and what they count for.
+    fn let_go(&mut self, child: NodeId, link: LinkId, cost: usize) -> Option<(LinkId, usize)> {
+        if let Some(held) = self.held.get_mut(&(child, link)) {
             *held -= cost;
             if *held == 0 {
-                self.held.remove(&child);
+                self.held.remove(&(child, link));
             }
         }
+        let (owed, _) = self.owed.get(&child)?;
+        if self.held_before(child, *owed) > 0 {
+            return None;
+        }
+        self.owed.remove(&child)
     }
 
     /// Bytes of a child were taken: what to tell it, if it is time.
@@ -193,15 +212,13 @@ impl Node {
         };
         if self.root.is_some() {
             let (window, child) = (self.options.window_bytes, self.below.node_of(link));
-            if let (Some(records), Some(child)) = (self.records_of(id), child)
-                && records.arrive((child, link), rank, run, window)
-            {
-                return Ok(());
+            if let (Some(records), Some(child)) = (self.records_of(id), child) {
+                records.arrive((child, link), rank, run, window);
             }
         } else {
             self.pass_on(run);
+            self.tell_taken(id, link, bytes);
         }
-        self.tell_taken(id, link, bytes);
         Ok(())
     }
 
@@ -266,8 +283,9 @@ impl Node {
         match run.within(first.after(count)..run.end()) {
             Some(rest) => records.arrived.push_front(Arrived { child, link, cost, run: rest }),
             None => {
-                records.let_go(child, cost);
+                let owed = records.let_go(child, link, cost);
                 self.tell_taken(id, link, cost);
+                owed.into_iter().for_each(|(link, cost)| self.tell_taken(id, link, cost));
             }
         }
         Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), bodies })
