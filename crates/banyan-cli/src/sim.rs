@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use banyan_tree::Synchronisation;
-use banyan_tree::sim::{Failure as Broken, FaultPlan, Outcome as Ran, Plan, simulate};
+use banyan_tree::sim::{Failure as Broken, FaultPlan, Outcome as Ran, Plan, WINDOW_BYTES, simulate};
 use clap::Args;
 use serde_json::json;
 
@@ -65,6 +65,9 @@ pub(crate) struct Sim {
     /// Waves that a member may be ahead of the front-end
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..))]
     window: u64,
+    /// Bytes that a node may be ahead of its parent on a stream without waves
+    #[arg(long, value_name = "N", default_value_t = WINDOW_BYTES)]
+    window_bytes: usize,
     /// Streams; the first has all members, others have some
     #[arg(long, value_name = "N", default_value_t = 1)]
     streams: usize,
@@ -167,6 +170,7 @@ impl Sim {
             streams: self.streams.max(self.synchronisations.len()),
             synchronisations: self.synchronisations.clone(),
             window_waves: self.window,
+            window_bytes: self.window_bytes,
             has_failing_filter: self.failing_filter,
             reopens: self.reopen,
             restarts: self.restart,

@@ -1,6 +1,6 @@
 //! What can go wrong for those who use a network.
 
-use banyan_boot::{JoinError, LaunchError, RankSet, SessionError};
+use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
 
 use crate::format_book::TooManyFormats;
@@ -8,6 +8,11 @@ use crate::ids::{StreamId, Wave};
 use crate::reduce::AlignmentError;
 use crate::topology::TopologyError;
 use crate::transformation::TransformationError;
+
+/// The last words of a process, if there are any.
+fn last(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(" (its last words: {words:?})") }
+}
 
 /// Why a caller does not get what it asked for.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +37,18 @@ pub enum TreeError {
         missing: RankSet,
         /// The time they had.
         seconds: f64,
+    },
+    /// A member ended before it was part of the tree.
+    #[error("member {rank} on {host} {state} before it joined the network{}; does its program call BackEnd::join?", last(.words))]
+    EndedEarly {
+        /// The member.
+        rank: u32,
+        /// Its host.
+        host: String,
+        /// How it ended.
+        state: ExitState,
+        /// The last line that it wrote to its standard error, if any.
+        words: String,
     },
     /// This process is no member.
     #[error(transparent)]

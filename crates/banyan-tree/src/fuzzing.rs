@@ -113,7 +113,7 @@ impl Scene {
         while let Some(action) = scene.node.action() {
             if let Action::Dial { link, .. } = action {
                 scene.add_peer(link);
-                scene.node.linked(link);
+                scene.node.linked(link, scene.now);
                 scene.node.message(link, Message::Welcome(ancestry()), scene.now);
             }
         }
@@ -191,9 +191,9 @@ impl Scene {
                 }
                 Action::Dial { link, .. } => {
                     self.add_peer(link);
-                    self.node.linked(link);
+                    self.node.linked(link, self.now);
                 }
-                Action::Close(link) => self.peers.retain(|peer| peer.link != link),
+                Action::Close(link) | Action::LetGo(link) => self.peers.retain(|peer| peer.link != link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
                 Action::Report(_) => {}
             }

@@ -65,6 +65,22 @@ impl Wave {
     }
 }
 
+/// Records that a process of a member has numbers for on a stream without waves, before those of the next process. Lives
+/// have 16 bits, so that all numbers stay below 2⁶³.
+const RECORDS_OF_A_LIFE: u64 = 1 << 47;
+
+impl Wave {
+    /// On a stream without waves, the number of the first record of a member's process: that of its first process is 0.
+    pub(crate) fn first_record(life: u32) -> Wave {
+        Wave(u64::from(life).saturating_mul(RECORDS_OF_A_LIFE))
+    }
+
+    /// On a stream without waves, which of its member's processes has sent this record.
+    pub(crate) fn life(self) -> u32 {
+        u32::try_from(self.0 / RECORDS_OF_A_LIFE).unwrap_or(u32::MAX)
+    }
+}
+
 /// A point in time, on whatever clock the driver has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);

@@ -10,8 +10,8 @@ use banyan_ndr::FormatId;
 use banyan_tree::reduce::Place;
 use banyan_tree::{
     Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Epoch, Level, LinkFigures, LinkId, Message, Node, NodeId,
-    NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Time, Transformation,
-    TransformationError, Transformations,
+    NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Synchronisation, Time,
+    Transformation, TransformationError, Transformations,
 };
 use bytes::Bytes;
 
@@ -124,14 +124,14 @@ impl Tree {
                 let name = self.nodes[to].accepted();
                 self.ends.insert((at, link), (to, name));
                 self.ends.insert((to, name), (at, link));
-                self.nodes[at].linked(link);
+                self.nodes[at].linked(link, self.now);
             }
             Action::Send { link, message } => {
                 if let Some((to, name)) = self.ends.get(&(at, link)) {
                     self.under_way.push_back((at, *to, *name, Some(message)));
                 }
             }
-            Action::Close(link) => self.close(at, link),
+            Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
             Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
             Action::Report(_) => {}
@@ -155,6 +155,14 @@ impl Tree {
     fn open(&mut self, members: std::ops::RangeInclusive<u32>) -> StreamId {
         let members: RankSet = members.collect();
         let stream = self.nodes[0].open(Arc::new(members), StreamOptions::default()).unwrap();
+        self.settle();
+        stream
+    }
+
+    /// A stream without waves, of one member.
+    fn open_records(&mut self, member: u32) -> StreamId {
+        let options = StreamOptions::default().synchronised(Synchronisation::None);
+        let stream = self.nodes[0].open(Arc::new(ranks([member])), options).unwrap();
         self.settle();
         stream
     }
@@ -344,6 +352,206 @@ fn a_newcomer_whose_first_contribution_is_in_time_stays_in_step() {
     assert_eq!(tree.wave(stream), Some(ranks([0, 1])));
 }
 
+/// The front-end alone, with an agent whose words are given.
+struct FrontEnd {
+    node: Node,
+    agent: LinkId,
+    stream: StreamId,
+}
+
+impl FrontEnd {
+    /// With a member below the agent, and a stream of two.
+    fn new() -> FrontEnd {
+        FrontEnd::with(NodeOptions::default(), StreamOptions::default())
+    }
+
+    fn with(options: NodeOptions, of_stream: StreamOptions) -> FrontEnd {
+        let mut node = Node::front_end(options, Arc::new(FirstOf));
+        let agent = FrontEnd::attach(&mut node);
+        let stream = node.open(Arc::new(ranks([0, 1])), of_stream).unwrap();
+        FrontEnd { node, agent, stream }
+    }
+
+    /// The agent comes, by another link than before.
+    fn attach(node: &mut Node) -> LinkId {
+        let agent = node.accepted();
+        let place = FrontEnd::place(1, 0, None);
+        let (is_urgent, is_new, resumes) = (false, false, Vec::new());
+        let below = vec![FrontEnd::place(2, 1, Some(0))];
+        node.message(agent, Message::Attach(Attach { place, is_urgent, is_new, below, resumes }), Time(0));
+        agent
+    }
+
+    fn place(node: u32, parent: u32, rank: Option<u32>) -> banyan_tree::Place {
+        let level = Level(if rank.is_some() { 2 } else { 1 });
+        banyan_tree::Place { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(1), level, rank }
+    }
+
+    fn send(&mut self) {
+        self.node.multicast(self.stream, 0, FORMAT, Bytes::from_static(&[0])).unwrap();
+    }
+
+    /// The other member comes.
+    fn join(&mut self) {
+        let places = vec![FrontEnd::place(3, 1, Some(1))];
+        let placed = Message::Placed { places, resumes: Vec::new(), is_new: true };
+        self.node.message(self.agent, placed, Time(0));
+    }
+
+    /// A member's contribution to one wave comes; then who is in the wave that is whole, if one is.
+    fn hear(&mut self, rank: u32, wave: u64, is_fresh: bool) -> Option<RankSet> {
+        self.get(rank, wave, is_fresh);
+        self.node.take_waves(self.stream).map(|delivery| (*delivery.members).clone())
+    }
+
+    fn get(&mut self, rank: u32, wave: u64, is_fresh: bool) {
+        let (members, bodies) = (Arc::new(ranks([rank])), Bodies::one(FORMAT, Bytes::from_static(&[1; 8])));
+        let first = banyan_tree::WaveNumber(wave);
+        let run = Run { stream: self.stream, first, members, is_fresh, is_partial: true, bodies };
+        self.node.message(self.agent, Message::Run(run), Time(0));
+    }
+
+    /// Bytes that the agent is told were taken.
+    fn told(&mut self) -> u64 {
+        let taken = |action| match action {
+            Action::Send { link, message: Message::Taken { bytes, .. } } if link == self.agent => bytes,
+            _ => 0,
+        };
+        std::iter::from_fn(|| self.node.action()).map(taken).sum()
+    }
+}
+
+#[test]
+fn a_newcomer_that_answers_what_was_sent_before_it_was_known_holds_up_no_wave() {
+    let mut front_end = FrontEnd::new();
+    (0..3).for_each(|_| front_end.send());
+    assert_eq!([0, 1].map(|wave| front_end.hear(0, wave, true)), [Some(ranks([0])), Some(ranks([0]))]);
+    // Its agent passed the last two on to it before the front-end heard of it.
+    front_end.join();
+    assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
+    // Its agent dies, and it sends them again by way of another.
+    assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
+    assert_eq!(front_end.hear(0, 2, true), Some(ranks([0])), "it has nothing to say to that");
+    front_end.send();
+    assert_eq!(front_end.hear(0, 3, true), None);
+    assert_eq!(front_end.hear(1, 3, false), Some(ranks([0, 1])));
+}
+
+#[test]
+fn a_newcomer_that_contributes_more_than_it_can_have_been_sent_is_waited_for() {
+    let mut front_end = FrontEnd::new();
+    front_end.send();
+    (0..4).for_each(|wave| assert_eq!(front_end.hear(0, wave, true), Some(ranks([0]))));
+    front_end.join();
+    assert_eq!([0, 1].map(|wave| front_end.hear(1, wave, false)), [None, None]);
+    assert_eq!(front_end.hear(0, 4, true), None, "it is behind, and on its way");
+    assert_eq!(front_end.hear(1, 4, false), Some(ranks([0, 1])));
+}
+
+#[test]
+fn records_of_a_predecessor_that_come_after_its_successors_are_counted_as_its_own() {
+    let mut tree = Tree::new();
+    let old = tree.member(0, &[1]);
+    let stream = tree.open_records(0);
+    (0..5).for_each(|_| tree.contribute(old, stream));
+    // The first agent does not hear that another process is this member now.
+    tree.cut.insert((0, 1));
+    let new = tree.successor(old, 0, &[2]);
+    tree.contribute(old, stream);
+    (0..3).for_each(|_| tree.contribute(new, stream));
+    tree.contribute(old, stream);
+    let records = tree.nodes[0].counters().records;
+    assert_eq!((records.seen, records.delivered), (10, 10));
+    // A record of the successor's goes down, and the one behind it tells so.
+    tree.cut.insert((2, 0));
+    tree.contribute(new, stream);
+    tree.cut.remove(&(2, 0));
+    tree.contribute(new, stream);
+    let records = tree.nodes[0].counters().records;
+    assert_eq!((records.seen, records.delivered), (12, 11));
+}
+
+#[test]
+fn records_that_come_to_an_agent_which_has_not_heard_of_their_stream_are_counted_there_and_hold_up_nobody() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 1;
+    let mut tree = Tree::with(options);
+    let member = tree.member(0, &[2]);
+    tree.cut.insert((0, 1));
+    let stream = tree.open_records(0);
+    // The front-end's answer does not come.
+    tree.cut.insert((0, member));
+    tree.kill(2);
+    (0..4).for_each(|_| tree.pass(Duration::from_secs(1)));
+    assert_eq!(tree.nodes[member].parent(), Some(NodeId(1)));
+    (0..3).for_each(|_| tree.contribute(member, stream));
+    // It hears of the stream when it comes to the front-end again.
+    tree.cut.remove(&(0, 1));
+    let link = *tree.ends.iter().find(|((at, _), (to, _))| (*at, *to) == (0, 1)).unwrap().0;
+    tree.close(link.0, link.1);
+    tree.settle();
+    tree.pass(Duration::from_millis(50));
+    tree.contribute(member, stream);
+    let dropped = tree.nodes[1].stream_counters(stream).unwrap().records.without_stream;
+    let records = tree.nodes[0].counters().records;
+    assert_eq!((records.seen, records.delivered, dropped), (4, 1, 3));
+}
+
+#[test]
+fn a_child_that_loses_its_link_again_and_again_leaves_no_more_records_with_a_front_end_that_takes_none() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 1000;
+    let mut tree = Tree::with(options);
+    let member = tree.member(0, &[1]);
+    let stream = tree.open_records(0);
+    let mut sent = 0;
+    for _ in 0..5 {
+        for _ in 0..20 {
+            tree.contribute(member, stream);
+            sent += 1;
+        }
+        let link = *tree.ends.iter().find(|((at, _), (to, _))| (*at, *to) == (0, 1)).unwrap().0;
+        tree.close(link.0, link.1);
+        tree.settle();
+        tree.pass(Duration::from_millis(50));
+        assert_eq!(tree.nodes[1].parent(), Some(NodeId::ROOT));
+    }
+    let counters = [0, 1].map(|node| tree.nodes[node].counters());
+    let [front_end, agent] = counters.map(|counters| counters.records);
+    assert!(front_end.without_room > 0 && counters[0].gathered_bytes <= 1000, "{counters:?}");
+    assert_eq!(front_end.delivered + front_end.without_room + agent.without_room, sent);
+    // Once it takes them, others come.
+    while tree.wave(stream).is_some() {}
+    tree.settle();
+    tree.contribute(member, stream);
+    assert_eq!(tree.wave(stream), Some(ranks([0])));
+}
+
+#[test]
+fn records_that_are_more_than_a_window_are_dropped_only_behind_those_of_an_earlier_link_and_told_of_after_them() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 200;
+    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::None));
+    let counted = |front_end: &FrontEnd| {
+        let records = front_end.node.counters().records;
+        (records.delivered, records.without_room)
+    };
+    // What was sent as one comes in parts, each of which counts for 72 bytes.
+    (0..3).for_each(|record| front_end.get(0, record, true));
+    assert_eq!(counted(&front_end), (3, 0));
+    front_end.agent = FrontEnd::attach(&mut front_end.node);
+    (3..5).for_each(|record| front_end.get(0, record, true));
+    assert_eq!((counted(&front_end), front_end.told()), ((3, 2), 0), "it has to wait");
+    for _ in 0..2 {
+        assert!(front_end.node.take_waves(front_end.stream).is_some());
+        assert_eq!(front_end.told(), 0);
+    }
+    assert!(front_end.node.take_waves(front_end.stream).is_some());
+    assert_eq!(front_end.told(), 144);
+    (5..8).for_each(|record| front_end.get(0, record, true));
+    assert_eq!(counted(&front_end), (6, 2));
+}
+
 #[test]
 fn a_predecessor_linked_to_an_ancestor_of_its_successor_is_sent_away_and_waves_go_on() {
     let mut tree = Tree::new();
@@ -397,7 +605,7 @@ impl Alone {
             match action {
                 Action::Dial { link, .. } => {
                     self.link = link;
-                    self.member.linked(link);
+                    self.member.linked(link, now);
                 }
                 Action::Send { message: Message::Attach(sent), .. } => attach = Some(sent),
                 _ => {}
@@ -418,6 +626,61 @@ impl Alone {
 
 fn opening(stream: u32) -> Arc<Opening> {
     Arc::new(Opening { stream: StreamId(stream), members: Arc::new(ranks([0])), options: StreamOptions::default() })
+}
+
+#[test]
+fn an_orphan_dials_the_next_beside_one_that_is_not_there_and_asks_the_first_that_is() {
+    let above = |level: u16| {
+        let itself = Candidate { node: NodeId(u32::from(level)), level: Level(level) };
+        Ancestor { itself, children: Vec::new() }
+    };
+    let ancestry: Ancestry = [2, 1, 0].map(above).into_iter().collect();
+    let mut orphan = Node::below(NodeId(9), Some(0), Level(3), ancestry, NodeOptions::default(), Arc::new(FirstOf));
+    let dialled = |orphan: &mut Node| match orphan.action() {
+        Some(Action::Dial { link, to }) => (link, to),
+        action => panic!("it does not dial, but {action:?}"),
+    };
+    orphan.wake(Time(0));
+    let (first, nearest) = dialled(&mut orphan);
+    let at = orphan.deadline().unwrap();
+    assert!(at <= Time(0).after(Duration::from_millis(200)), "{at}");
+    orphan.wake(at);
+    let (second, next) = dialled(&mut orphan);
+    assert_eq!((nearest, next), (NodeId(2), NodeId(1)));
+    // The second is there, and the first is let go without a word.
+    orphan.linked(second, at);
+    assert!(matches!(orphan.action(), Some(Action::LetGo(link)) if link == first));
+    assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == second));
+    // It has the whole time to answer, has no room, and knows nobody.
+    assert!(orphan.deadline() >= Some(at.after(Duration::from_secs(1))));
+    orphan.message(second, Message::Refuse(Vec::new()), at);
+    assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == second));
+    // The first was not asked, and is not waited for again.
+    assert_eq!(dialled(&mut orphan).1, NodeId(2));
+    assert_eq!(orphan.deadline(), Some(at));
+    orphan.wake(at);
+    let (third, last) = dialled(&mut orphan);
+    assert_eq!(last, NodeId::ROOT);
+    orphan.linked(third, at);
+    assert!(matches!(orphan.action(), Some(Action::LetGo(_))));
+    assert!(matches!(orphan.action(), Some(Action::Send { link, message: Message::Attach(_) }) if link == third));
+    orphan.message(third, Message::Refuse(Vec::new()), at);
+    assert!(matches!(orphan.action(), Some(Action::Close(link)) if link == third));
+    // Those that were asked are not dialled beside it any more.
+    assert_eq!(dialled(&mut orphan).1, NodeId(2));
+    assert!(orphan.deadline() >= Some(at.after(Duration::from_secs(1))));
+    assert!(orphan.action().is_none());
+}
+
+#[test]
+fn a_parent_that_refuses_its_child_is_left_for_another() {
+    let mut alone = Alone::new();
+    alone.ask(Time(0));
+    assert_eq!(alone.member.parent(), Some(NodeId::ROOT));
+    alone.hear([Message::Refuse(Vec::new())]);
+    assert_eq!(alone.member.parent(), None);
+    alone.ask(Time(u64::MAX / 2));
+    assert_eq!(alone.member.parent(), Some(NodeId::ROOT));
 }
 
 #[test]

@@ -155,6 +155,42 @@ fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_los
     }
 }
 
+#[test]
+fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_members_that_come_back() {
+    let mut dropped = 0;
+    for seed in 0..60 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: 2 + chance.below(6),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(2),
+            only_deaths: false,
+        };
+        let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
+        let outcome = holds(&Plan {
+            shape,
+            seed,
+            // Long enough that those who were given up come back while there are records.
+            waves: 500,
+            packets: 30,
+            streams: 2,
+            synchronisations: vec!["all".parse().unwrap(), "none".parse().unwrap()],
+            has_failing_filter: chance.one_in(4),
+            reopens: chance.one_in(4),
+            restarts: chance.one_in(2),
+            successors: true,
+            joining: chance.below(3),
+            faults,
+            window_waves: 16,
+            window_bytes: 500 + chance.below(4000),
+            front_end_pause: Duration::from_millis(700),
+            ..Plan::default()
+        });
+        dropped += outcome.dropped;
+    }
+    assert!(dropped > 0, "nothing was lost");
+}
+
 /// Seeds that found something.
 #[test]
 fn what_failed_once_holds() {
@@ -196,6 +232,18 @@ fn what_failed_once_holds() {
         streams: 1,
         has_failing_filter: true,
         faults: FaultPlan { only_deaths: true, ..faults(9, false) },
+        ..plan.clone()
+    });
+    // Orphans dialled one dead agent after the other, each for a second, and were given up.
+    holds(&Plan {
+        shape: vec![10, 18],
+        seed: 20_508,
+        has_failing_filter: true,
+        reopens: true,
+        successors: true,
+        scatters: true,
+        joining: 8,
+        faults: FaultPlan { only_deaths: true, ..faults(10, false) },
         ..plan
     });
 }

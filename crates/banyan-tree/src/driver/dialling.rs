@@ -19,7 +19,7 @@ impl Driver {
             && link.register(&self.poller, id.0).is_ok()
         {
             self.keep_link(id, link);
-            self.node.linked(id);
+            self.node.linked(id, self.time(now));
             // Some of it may have been read with the invitation.
             return self.take(id, now);
         }

@@ -366,7 +366,7 @@ impl Driver {
                         if to == NodeId::ROOT {
                             self.front_end_refused = 0;
                         }
-                        self.node.linked(id);
+                        self.node.linked(id, time);
                     }
                 }
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),
@@ -410,6 +410,7 @@ impl Driver {
                     }
                 }
                 Action::Close(id) => self.close(id),
+                Action::LetGo(id) => self.let_go(id),
                 Action::Count(question) => {
                     let figures = self.link_figures();
                     self.node.answer(question, figures);
@@ -425,7 +426,7 @@ impl Driver {
         self.note_adrift();
     }
 
-    /// Closes a link when everything has gone that was sent on it; one that was not there yet at once.
+    /// Closes a link when everything has gone that was sent on it; one that was not there in time at once.
     fn close(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(Dialling { to, tried, .. }) = link.dialling.take() else {
@@ -437,6 +438,11 @@ impl Driver {
             // It is there, and computes.
             self.adrift_since = Some(Instant::now());
         }
+        self.let_go(id);
+    }
+
+    /// Closes a link at once.
+    fn let_go(&mut self, id: LinkId) {
         if let Some(link) = self.links.remove(&id) {
             link.unregister(&self.poller);
         }

@@ -15,9 +15,10 @@ use banyan_link::{Address, Secret, SessionId};
 use crate::ids::{Level, NodeId};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::NodeOptions;
+use crate::wire::FINGERPRINT;
 
-/// The first line.
-const HEAD: &str = "banyan-tree 1";
+/// The first word of the first line; behind it are the version and the fingerprint of whoever wrote it.
+const HEAD: &str = "banyan-tree";
 
 /// Text of a note at most: a tree of the greatest depth with sixteen addresses for each ancestor.
 const TEXT_BYTES: usize = 1 << 20;
@@ -62,8 +63,15 @@ pub(crate) struct Invited {
 
 /// A note that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the note of the node above cannot be read: {0}; use one release for the whole network")]
-pub(crate) struct NoteError(String);
+pub(crate) enum NoteError {
+    #[error("the note of the node above cannot be read: {0}; use one release for the whole network")]
+    Unreadable(String),
+    #[error(
+        "the network's programs are of {theirs}, and this one is of {ours}, which does not understand them; build all \
+         programs of a network from the same source"
+    )]
+    OtherBuild { theirs: String, ours: String },
+}
 
 impl Note {
     /// The same, for those below a node.
@@ -107,7 +115,7 @@ impl Note {
         let NodeOptions {
             capacity, window_waves, window_bytes, ahead_packets, ahead_bytes, adrift, orphan, seed, ..
         } = &self.options;
-        let mut text = format!("{HEAD}\nnetwork {}\nsecret ", self.network);
+        let mut text = format!("{HEAD} {}\nnetwork {}\nsecret ", build(), self.network);
         self.secret.expose().iter().for_each(|byte| push(&mut text, format_args!("{byte:02x}")));
         push(&mut text, format_args!("\nwindow {window_waves} {window_bytes} {ahead_packets} {ahead_bytes}\n"));
         let [adrift, orphan, heartbeat, silence] =
@@ -126,6 +134,18 @@ impl Note {
     }
 }
 
+/// The version of this program, and what tells apart builds of one version that do not understand each other.
+fn build() -> String {
+    format!("{} {FINGERPRINT:016x}", env!("CARGO_PKG_VERSION"))
+}
+
+fn named(build: &str) -> String {
+    match build.split_once(' ') {
+        Some((version, fingerprint)) => format!("Banyan {version} (build {fingerprint})"),
+        None => format!("Banyan {build}, of a build before this one"),
+    }
+}
+
 /// What proves that someone is this node.
 pub(crate) fn secret_of(network: &Secret, node: NodeId) -> Secret {
     network.derive("tree node", node.0)
@@ -140,10 +160,15 @@ impl FromStr for Note {
     type Err = NoteError;
 
     fn from_str(text: &str) -> Result<Note, NoteError> {
-        let wrong = |line: &str| NoteError(format!("{:?}", line.chars().take(40).collect::<String>()));
+        let wrong = |line: &str| NoteError::Unreadable(format!("{:?}", line.chars().take(40).collect::<String>()));
         let mut lines = text.lines();
-        if text.len() > TEXT_BYTES || lines.next() != Some(HEAD) {
-            return Err(NoteError("it does not begin as notes do".into()));
+        let head = lines.next().and_then(|line| line.strip_prefix(HEAD)).filter(|_| text.len() <= TEXT_BYTES);
+        let Some(theirs) = head else {
+            return Err(NoteError::Unreadable("it does not begin as notes do".into()));
+        };
+        if theirs.trim() != build() {
+            let theirs = theirs.chars().filter(|char| !char.is_control()).take(40).collect::<String>();
+            return Err(NoteError::OtherBuild { theirs: named(theirs.trim()), ours: named(&build()) });
         }
         let (mut network, mut secret, mut member) = (None, None, None);
         let mut options = NodeOptions::default();
@@ -230,6 +255,21 @@ mod tests {
             silence: Duration::from_secs(1),
             above: vec![above, top],
             member: None,
+        }
+    }
+
+    #[test]
+    fn a_note_of_another_build_is_refused_with_cause_and_remedy() {
+        let text = note().to_text();
+        let ours = format!("{FINGERPRINT:016x}");
+        for theirs in [text.replace(&ours, "0123456789abcdef"), text.replace(&build(), "1")] {
+            let error = theirs.parse::<Note>().unwrap_err();
+            assert!(matches!(error, NoteError::OtherBuild { .. }), "{error}");
+            let told = error.to_string();
+            assert!(
+                told.contains(&ours) && told.contains("build all programs of a network from the same source"),
+                "{told}"
+            );
         }
     }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{RankSet, Session};
+use banyan_boot::{Event, RankSet, Session};
 use banyan_link::{Poller, Ready};
 use banyan_ndr::FormatId;
 use bytes::Bytes;
@@ -21,6 +21,9 @@ use crate::record_reader::RecordReader;
 
 /// Events that are kept for a caller that does not ask for them: the oldest go.
 const EVENTS: usize = 4096;
+
+/// Characters that are kept of the last line that a member wrote before it joined.
+const LAST_WORDS: usize = 400;
 
 /// What streams and their network have in common.
 pub(super) struct Shared {
@@ -76,11 +79,15 @@ impl Core {
         }
     }
 
-    /// Waits until all members have joined.
+    /// Waits until all members have joined. What they write meanwhile is thrown away.
     pub(super) fn gather(&mut self, session: &Session, time: Duration) -> Result<(), TreeError> {
         let deadline = Instant::now() + time;
         let size = u64::from(session.size());
+        let mut words = HashMap::new();
         while self.driver.node().members().len() < size {
+            if let Some(ended) = ended_early(session, &self.driver.node().members(), &mut words) {
+                return Err(ended);
+            }
             let all_ended = session.wait(Some(Instant::now())).is_ok();
             if all_ended || Instant::now() >= deadline {
                 let present = self.driver.node().members();
@@ -122,6 +129,24 @@ impl Core {
             self.events.push_back(report);
         }
     }
+}
+
+/// The first member that has ended and is not in the tree, and so never will be; given the last lines of errors of all.
+fn ended_early(session: &Session, present: &RankSet, words: &mut HashMap<u32, String>) -> Option<TreeError> {
+    while let Some(event) = session.next_event(Some(Instant::now())) {
+        match event {
+            Event::Output(lines) if lines.errors => {
+                let last = lines.lines().last().map(String::from_utf8_lossy).unwrap_or_default();
+                words.insert(lines.rank, last.trim_end().chars().take(LAST_WORDS).collect());
+            }
+            Event::Exited { rank, host, state } if !present.contains(rank) => {
+                let words = words.remove(&rank).unwrap_or_default();
+                return Some(TreeError::EndedEarly { rank, host: host.to_string(), state, words });
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 impl Shared {

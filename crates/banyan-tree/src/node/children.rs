@@ -160,10 +160,10 @@ impl Node {
         // Those who were thought to be below it and are elsewhere are not behind by this way.
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
-        let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
+        let is_there = |place: &&Place| self.below.get(place.node) == Some(**place);
+        let members: RankSet = places.iter().filter(is_there).filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
-            self.count_again(&members);
         }
         self.complete(&mut resumes, &[], &members);
         self.note_early_resumes(link, &resumes);

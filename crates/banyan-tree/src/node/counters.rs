@@ -16,7 +16,7 @@ pub struct NodeCounters {
     pub children: usize,
     /// Bytes of waves that went up and that the front-end has not taken.
     pub kept_bytes: usize,
-    /// Bytes of waves that wait for other children.
+    /// Bytes of waves that wait for other children, or of records that wait to be taken.
     pub gathered_bytes: usize,
     /// Bytes of packets that someone below has not taken.
     pub log_bytes: usize,

@@ -22,6 +22,14 @@ struct Page {
     members: Arc<RankSet>,
 }
 
+/// Waves that were over when a newcomer contributed to them.
+#[derive(Debug, Default)]
+struct Behind {
+    count: u64,
+    /// All of them are before this one: what comes again, because an agent has died, is not counted again.
+    until: Wave,
+}
+
 /// Waves that are whole.
 #[derive(Debug)]
 pub(super) struct Whole {
@@ -37,6 +45,10 @@ pub(super) struct Whole {
 /// behind, so that everyone who comes too late is told from who comes twice.
 const FORGONE: usize = 2 * 4096;
 
+/// Packets at most that a newcomer is taken to have been sent before it was known. There may be many more that not all have
+/// said they have taken, and one that goes on by itself is not to be left out of waves for that.
+const ANSWERS: usize = 16;
+
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// Whose contributions are waited for.
@@ -44,8 +56,10 @@ pub(super) struct Ledger {
     /// Members that have come and were sent nothing since. Those among them that have contributed to a wave that was not over
     /// are expected as well.
     newcomers: RankSet,
-    /// Those among them whose contribution came when its wave was over.
-    behind: RankSet,
+    /// What those among them contributed to waves that were over.
+    behind: BTreeMap<u32, Behind>,
+    /// So many of these waves may be answers to what was sent before the newcomers were known.
+    unanswered: u64,
     /// The first wave that is not whole.
     next: Wave,
     /// From `next` on.
@@ -66,7 +80,8 @@ impl Ledger {
         Ledger {
             expected,
             newcomers: RankSet::new(),
-            behind: RankSet::new(),
+            behind: BTreeMap::new(),
+            unanswered: 0,
             next: Wave(0),
             pages: VecDeque::new(),
             whole: VecDeque::new(),
@@ -79,11 +94,19 @@ impl Ledger {
     }
 
     /// These members are there now. Those that were not are waited for from when they are sent something, or contribute: who
-    /// has just come may have nothing to say.
-    pub(super) fn set_present(&mut self, present: &RankSet) {
-        self.newcomers = self.newcomers.intersection(present).union(&present.difference(&self.expected));
-        self.behind = self.behind.intersection(&self.newcomers);
+    /// has just come may have nothing to say. So many packets were sent that not all have taken: newcomers may get them.
+    pub(super) fn set_present(&mut self, present: &RankSet, under_way: usize) {
+        let newcomers = self.newcomers.intersection(present).union(&present.difference(&self.expected));
+        self.set_newcomers(newcomers, under_way);
         self.expect(self.expected.intersection(present));
+    }
+
+    fn set_newcomers(&mut self, newcomers: RankSet, under_way: usize) {
+        if !newcomers.is_subset(&self.newcomers) {
+            self.unanswered = self.unanswered.max(under_way.min(ANSWERS) as u64);
+        }
+        self.behind.retain(|rank, _| newcomers.contains(*rank));
+        self.newcomers = newcomers;
     }
 
     /// Whether nobody has contributed anything so far.
@@ -99,17 +122,18 @@ impl Ledger {
     /// From now on all who are there are waited for.
     pub(super) fn expect_newcomers(&mut self) {
         let newcomers = std::mem::take(&mut self.newcomers);
-        self.behind = RankSet::new();
+        self.behind.clear();
+        self.unanswered = 0;
         self.expect(self.expected.union(&newcomers));
     }
 
     /// These members, who may have been waited for, have not heard of anything: they are waited for from when they are sent
     /// something, or contribute.
-    pub(super) fn begin_again(&mut self, members: &RankSet) {
+    pub(super) fn begin_again(&mut self, members: &RankSet, under_way: usize) {
         let members = self.expected.intersection(members);
         if !members.is_empty() {
-            self.newcomers = self.newcomers.union(&members);
-            self.behind = self.behind.difference(&members);
+            self.behind.retain(|rank, _| !members.contains(*rank));
+            self.set_newcomers(self.newcomers.union(&members), under_way);
             self.expect(self.expected.difference(&members));
         }
     }
@@ -136,14 +160,20 @@ impl Ledger {
         self.turn_pages();
     }
 
-    /// Newcomers have contributed to these waves, and are waited for from now on; but not for one contribution to a wave that
-    /// is over. It may be the answer to what was sent before they came, or of a process whose place they have taken, and then
-    /// there is none to come until they are sent something.
+    /// Newcomers have contributed to these waves, and are waited for from now on; but not for contributions to waves that are
+    /// over, as long as these may be answers to what was sent before they came, or of a process whose place they have taken:
+    /// then there are none to come until they are sent something.
     fn hear_newcomers(&mut self, heard: &RankSet, run: &Run) {
-        let is_late = run.end() <= self.next;
-        if is_late && run.bodies.len() == 1 && self.behind.is_disjoint(heard) {
-            self.behind = self.behind.union(heard);
-        } else if !heard.is_subset(&self.expected) {
+        let answers = self.unanswered.max(1);
+        let mut may_be_answers = run.end() <= self.next;
+        if may_be_answers {
+            for rank in heard.iter() {
+                let behind = self.behind.entry(rank).or_default();
+                behind.add(run);
+                may_be_answers &= behind.count <= answers;
+            }
+        }
+        if !may_be_answers && !heard.is_subset(&self.expected) {
             self.expect(self.expected.union(heard));
         }
     }
@@ -263,6 +293,13 @@ impl Ledger {
             self.sufficient = Some(Arc::clone(members));
         }
         suffices
+    }
+}
+
+impl Behind {
+    fn add(&mut self, run: &Run) {
+        self.count += self.until.max(run.first).until(run.end());
+        self.until = self.until.max(run.end());
     }
 }
 

@@ -124,6 +124,9 @@ pub enum Action {
     },
     /// Close a link when what was sent on it has gone; [`Node::closed`] is not called for it.
     Close(LinkId),
+    /// Close a link that was dialled and is not there yet, though it had time left: another one was there first. Nobody is to
+    /// think less of who was dialled. [`Node::closed`] is not called for it.
+    LetGo(LinkId),
     /// Tell the user.
     Report(Report),
     /// Say what the links have done, by [`Node::answer`] to this question.
@@ -235,6 +238,8 @@ struct Early {
     /// The first wave that the front-end had not taken, and the first that was not whole.
     acknowledged: Wave,
     whole: Wave,
+    /// Records that children sent, and that were dropped.
+    records: u64,
 }
 
 /// Streams that the parent may speak of before they are open here: it does so of all there are to a member that has just
@@ -361,17 +366,15 @@ impl Node {
     }
 
     /// A link that was dialled is there.
-    pub fn linked(&mut self, link: LinkId) {
-        if matches!(self.ascent.state(), State::Asking { link: asked, .. } if asked == link) {
-            self.send_attach(link);
-        }
+    pub fn linked(&mut self, link: LinkId, now: Time) {
+        self.ask(link, now);
     }
 
     /// A message has come.
     pub fn message(&mut self, link: LinkId, message: Message, now: Time) {
         let is_parents = match self.ascent.state() {
             State::Attached { link: parent, .. } | State::Asking { link: parent, .. } => parent == link,
-            State::Root | State::Pausing { .. } => false,
+            State::Root | State::Pausing { .. } | State::Dialling { .. } => false,
         };
         if is_parents { self.parents_message(link, message, now) } else { self.childs_message(link, message, now) }
     }
@@ -380,7 +383,7 @@ impl Node {
     pub fn closed(&mut self, link: LinkId, now: Time) {
         match self.ascent.state() {
             State::Attached { link: parent, .. } if parent == link => self.orphaned(now),
-            State::Asking { link: asked, .. } if asked == link => self.ask_next(now),
+            _ if self.ascent.closed(link, now) => self.seek(now),
             _ => self.child_closed(link, false, now),
         }
     }

@@ -258,7 +258,10 @@ impl Node {
         stream.filters_own = place == Place::Member && opening.options.filters_at_members();
         match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
-            Synchronisation::None => stream.records = Some(Records::default()),
+            Synchronisation::None => {
+                stream.records = Some(Records::default());
+                stream.sent = Wave::first_record(self.life());
+            }
             Synchronisation::All | Synchronisation::Interval(_) => {}
         }
         if self.root.is_some() {
@@ -271,7 +274,8 @@ impl Node {
         }
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
-        let Early { packet, skipped, acknowledged, whole } = self.early.remove(&id).unwrap_or_default();
+        let Early { packet, skipped, acknowledged, whole, records } = self.early.remove(&id).unwrap_or_default();
+        stream.records.as_mut().into_iter().for_each(|dropped| dropped.counters.without_stream = records);
         for link in links {
             if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));

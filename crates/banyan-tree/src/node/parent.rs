@@ -4,31 +4,30 @@ use std::sync::Arc;
 
 use super::ascent::State;
 use super::records::Records;
-use super::{NAMED, Node};
+use super::{Action, NAMED, Node};
 use crate::ids::{Epoch, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, Place, Resume};
 
 impl Node {
-    /// Asks the next candidate if it is time.
+    /// Lets those go that have had their time, and dials the next candidate if it is time.
     pub(super) fn seek(&mut self, now: Time) {
-        match self.ascent.state() {
-            State::Pausing { until } if until <= now => self.ask_next(now),
-            State::Asking { link, until, .. } if until <= now => {
-                self.actions.push_back(super::Action::Close(link));
-                self.ask_next(now);
-            }
-            _ => {}
+        while let Some(link) = self.ascent.late(now) {
+            self.actions.push_back(Action::Close(link));
         }
-    }
-
-    pub(super) fn ask_next(&mut self, now: Time) {
         let link = self.new_link();
-        if let Some(to) = self.ascent.ask(now, link) {
-            self.actions.push_back(super::Action::Dial { link, to });
+        if let Some(to) = self.ascent.dial(now, link) {
+            self.actions.push_back(Action::Dial { link, to });
         }
     }
 
-    pub(super) fn send_attach(&mut self, link: LinkId) {
+    /// One that was dialled is there.
+    pub(super) fn ask(&mut self, link: LinkId, now: Time) {
+        let Some(others) = self.ascent.linked(link, now) else { return };
+        others.into_iter().for_each(|other| self.actions.push_back(Action::LetGo(other)));
+        self.send_attach(link);
+    }
+
+    fn send_attach(&mut self, link: LinkId) {
         // The epoch is of this very request, so that whoever hears of two knows which was the later.
         self.epoch = Epoch(self.epoch.0 + 1);
         let State::Asking { candidate, .. } = self.ascent.state() else { return };
@@ -70,9 +69,14 @@ impl Node {
         match message {
             Message::Welcome(ancestry) => self.welcomed(link, ancestry),
             Message::Refuse(others) => {
-                self.actions.push_back(super::Action::Close(link));
-                self.ascent.named(others);
-                self.ask_next(now);
+                self.actions.push_back(Action::Close(link));
+                if self.ascent.closed(link, now) {
+                    self.ascent.named(others);
+                    self.seek(now);
+                } else {
+                    // It was the parent, and is none any more.
+                    self.orphaned(now);
+                }
             }
             Message::Count(question) => self.pass_question(question),
             Message::Ancestry(ancestry) => {
@@ -132,7 +136,7 @@ impl Node {
     pub(super) fn release_children(&mut self, now: Time) {
         let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         for link in links {
-            self.actions.push_back(super::Action::Close(link));
+            self.actions.push_back(Action::Close(link));
             self.child_closed(link, false, now);
         }
     }

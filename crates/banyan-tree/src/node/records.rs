@@ -1,9 +1,12 @@
 //! Streams without waves: records go up as they come, at most once, and nobody waits or keeps anything.
 //!
 //! Each member numbers its records, so the front-end sees how many of them did not come: they were dropped by a node that
-//! had no parent or whose parent was too far behind (both are counted there), or went down with a node or a link.
+//! had no parent, whose parent was too far behind, or that had not heard of the stream (all are counted there), or went down
+//! with a node or a link. A process that takes a member's place has numbers behind all of those before it: whatever comes of
+//! whom, and in whichever order, each process is counted by itself.
 //! Between two nodes a window of bytes is on its way; a member whose window is full has to wait, a node that only passes
-//! records on drops them.
+//! records on drops them, and so does the front-end when a child that has lost its link begins another window before its last
+//! one was taken. That is at most the other window: the child hears that there is room when the last one was taken.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +16,7 @@ use super::Node;
 use super::packets::SendError;
 use super::stream::Stream;
 use super::waves::Delivery;
-use crate::ids::{LinkId, StreamId, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
@@ -26,9 +29,9 @@ const TOLD: usize = 8;
 
 /// Records of streams without waves, as one node has counted them.
 ///
-/// For each member `sent` = `delivered` + lost + on their way. At the front-end `seen` − `delivered` are lost, as far as
-/// it has heard of them; `without_parent` and `without_room` of all nodes say where, and the rest of them went down with
-/// a node or a link.
+/// For each process that is or was a member `sent` = `delivered` + lost + on their way. At the front-end `seen` −
+/// `delivered` are lost, as far as it has heard of them; `without_parent`, `without_room` and `without_stream` of all nodes
+/// say where, and the rest of them went down with a node or a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordCounters {
@@ -42,6 +45,8 @@ pub struct RecordCounters {
     pub without_parent: u64,
     /// Dropped here, because the parent was too far behind.
     pub without_room: u64,
+    /// Dropped here, because this node had not heard of the stream.
+    pub without_stream: u64,
 }
 
 impl RecordCounters {
@@ -52,6 +57,7 @@ impl RecordCounters {
             delivered: self.delivered + other.delivered,
             without_parent: self.without_parent + other.without_parent,
             without_room: self.without_room + other.without_room,
+            without_stream: self.without_stream + other.without_stream,
         }
     }
 }
@@ -65,14 +71,21 @@ pub(super) struct Records {
     untold: BTreeMap<LinkId, usize>,
     /// At the front-end: what has come and was not taken.
     arrived: VecDeque<Arrived>,
-    /// At the front-end: behind the last record of each member that came.
-    seen: BTreeMap<u32, Wave>,
+    /// At the front-end: what that counts for, by the node and the link that it came from. Links have ascending names. At most
+    /// a window of each node, as the node counts it: what it sent as one may come in several parts.
+    held: BTreeMap<(NodeId, LinkId), usize>,
+    /// At the front-end: what those count for that were dropped, and on which link of a node; it is not told of them as long
+    /// as records of its earlier links are held.
+    owed: BTreeMap<NodeId, (LinkId, usize)>,
+    /// At the front-end: behind the last record that came of each member, in each of its lives that any came of.
+    seen: BTreeMap<(u32, u32), Wave>,
     pub(super) counters: RecordCounters,
 }
 
 /// Records at the front-end.
 #[derive(Debug)]
 struct Arrived {
+    child: NodeId,
     link: LinkId,
     /// What they count for, all of them.
     cost: usize,
@@ -96,21 +109,51 @@ impl Records {
         self.on_their_way = 0;
     }
 
-    /// Other processes are these members now, and number their records from the first.
-    pub(super) fn begin_again(&mut self, members: &RankSet) {
-        members.iter().for_each(|rank| _ = self.seen.remove(&rank));
-    }
-
     pub(super) fn forget_child(&mut self, link: LinkId) {
         self.untold.remove(&link);
+        self.owed.retain(|_, (owed, _)| *owed != link);
     }
 
-    fn arrive(&mut self, link: LinkId, rank: u32, run: Run) {
-        let seen = self.seen.entry(rank).or_default();
-        self.counters.seen += seen.until(run.end());
+    /// At the front-end: records have come. They are dropped if there is a window of that child's already, and not of this
+    /// link alone: one that has lost its link and come back begins another window, whatever of the last one was not taken.
+    /// On one link it keeps to its window by itself.
+    fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: Run, window: usize) {
+        let (life, count, cost) = (run.first.life(), u64::from(run.bodies.len()), cost(&run));
+        let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
+        self.counters.seen = self.counters.seen.saturating_add(seen.until(run.end()));
         *seen = run.end().max(*seen);
-        self.counters.delivered += u64::from(run.bodies.len());
-        self.arrived.push_back(Arrived { link, cost: cost(&run), run });
+        let earlier = self.held_before(child, link);
+        let held = self.held.get(&(child, link)).copied().unwrap_or_default();
+        if earlier > 0 && earlier + held + cost > window {
+            self.counters.without_room += count;
+            let (_, owed) = self.owed.entry(child).or_insert((link, 0));
+            *owed += cost;
+            return;
+        }
+        self.held.insert((child, link), held + cost);
+        self.counters.delivered += count;
+        self.arrived.push_back(Arrived { child, link, cost, run });
+    }
+
+    /// At the front-end: what is held of a child's links before this one.
+    fn held_before(&self, child: NodeId, link: LinkId) -> usize {
+        self.held.range((child, LinkId(0))..(child, link)).map(|(_, held)| held).sum()
+    }
+
+    /// At the front-end: records of a child were taken. If these were the last of its earlier links, the link on which
+    /// others were dropped meanwhile, and what they count for.
+    fn let_go(&mut self, child: NodeId, link: LinkId, cost: usize) -> Option<(LinkId, usize)> {
+        if let Some(held) = self.held.get_mut(&(child, link)) {
+            *held -= cost;
+            if *held == 0 {
+                self.held.remove(&(child, link));
+            }
+        }
+        let (owed, _) = self.owed.get(&child)?;
+        if self.held_before(child, *owed) > 0 {
+            return None;
+        }
+        self.owed.remove(&child)
     }
 
     /// Bytes of a child were taken: what to tell it, if it is time.
@@ -168,14 +211,27 @@ impl Node {
             return Err("sent records of several members as one".into());
         };
         if self.root.is_some() {
-            if let Some(records) = self.records_of(id) {
-                records.arrive(link, rank, run);
+            let (window, child) = (self.options.window_bytes, self.below.node_of(link));
+            if let (Some(records), Some(child)) = (self.records_of(id), child) {
+                records.arrive((child, link), rank, run, window);
             }
-            return Ok(());
+        } else {
+            self.pass_on(run);
+            self.tell_taken(id, link, bytes);
         }
-        self.pass_on(run);
-        self.tell_taken(id, link, bytes);
         Ok(())
+    }
+
+    /// A child's records, if it is a stream without waves, and this node has not heard of it: nobody could say where they
+    /// should go. (Waves are asked for again.)
+    pub(super) fn drop_early(&mut self, link: LinkId, run: &Run) {
+        if run.stream <= self.last_opened {
+            // It was closed.
+            return;
+        }
+        let count = u64::from(run.bodies.len());
+        self.early(run.stream).into_iter().for_each(|early| early.records += count);
+        self.send(link, Message::Taken { stream: run.stream, bytes: cost(run) as u64 });
     }
 
     /// Sends records to the parent, if there is one that has room for them.
@@ -205,8 +261,10 @@ impl Node {
 
     fn tell_taken(&mut self, id: StreamId, link: LinkId, bytes: usize) {
         let window = self.options.window_bytes;
-        let told = self.records_of(id).and_then(|records| records.take(link, bytes, window));
-        if let Some(bytes) = told.filter(|_| self.below.node_of(link).is_some()) {
+        if self.below.node_of(link).is_none() {
+            return;
+        }
+        if let Some(bytes) = self.records_of(id).and_then(|records| records.take(link, bytes, window)) {
             self.send(link, Message::Taken { stream: id, bytes });
         }
     }
@@ -215,7 +273,7 @@ impl Node {
     pub(super) fn take_records(&mut self, id: StreamId) -> Option<Delivery> {
         let stream = self.streams.get_mut(&id)?;
         let records = stream.records.as_mut()?;
-        let Arrived { link, cost, run } = records.arrived.pop_front()?;
+        let Arrived { child, link, cost, run } = records.arrived.pop_front()?;
         let bodies = match stream.opening.options.up.is_empty() {
             true => Ok(run.bodies.clone()),
             false => stream.transformation.combine(std::slice::from_ref(&run), Place::Root),
@@ -223,8 +281,12 @@ impl Node {
         let count = bodies.as_ref().map_or(1, Bodies::len);
         let (first, members) = (run.first, run.members.clone());
         match run.within(first.after(count)..run.end()) {
-            Some(rest) => records.arrived.push_front(Arrived { link, cost, run: rest }),
-            None => self.tell_taken(id, link, cost),
+            Some(rest) => records.arrived.push_front(Arrived { child, link, cost, run: rest }),
+            None => {
+                let owed = records.let_go(child, link, cost);
+                self.tell_taken(id, link, cost);
+                owed.into_iter().for_each(|(link, cost)| self.tell_taken(id, link, cost));
+            }
         }
         Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), bodies })
     }

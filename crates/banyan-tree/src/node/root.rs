@@ -180,7 +180,7 @@ impl Node {
             for (id, stream) in &mut self.streams {
                 let present = stream.opening.members.intersection(&present);
                 let Some(ledger) = &mut stream.ledger else { continue };
-                ledger.set_present(&present);
+                ledger.set_present(&present, stream.log.len());
                 if stream.log.next() == 0 && ledger.has_nothing() {
                     // Nothing was sent either way: they are in time.
                     ledger.expect_newcomers();
@@ -218,9 +218,11 @@ impl Node {
             return;
         }
         for resume in resumes.iter().filter(|resume| resume.received == Resume::NOW) {
-            let stream = self.streams.get_mut(&resume.stream).filter(|stream| stream.log.next() > 0);
-            if let Some(ledger) = stream.and_then(|stream| stream.ledger.as_mut()) {
-                ledger.begin_again(members);
+            let Some(stream) = self.streams.get_mut(&resume.stream).filter(|stream| stream.log.next() > 0) else {
+                continue;
+            };
+            if let Some(ledger) = &mut stream.ledger {
+                ledger.begin_again(members, stream.log.len());
             }
         }
     }
@@ -236,15 +238,6 @@ impl Node {
         root.is_changed = true;
         self.report(Report::Lost(members));
         self.expect();
-    }
-
-    /// At the front-end: whoever these members are now, they number the records of streams without waves from 0.
-    pub(super) fn count_again(&mut self, members: &RankSet) {
-        if self.root.is_some() {
-            for records in self.streams.values_mut().filter_map(|stream| stream.records.as_mut()) {
-                records.begin_again(members);
-            }
-        }
     }
 
     /// At the front-end: the members that are there, or may come back.

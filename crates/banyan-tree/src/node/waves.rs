@@ -167,8 +167,10 @@ impl Node {
     /// A child's contributions.
     pub(super) fn run(&mut self, link: LinkId, run: Run, now: Time) -> Result<(), String> {
         let window = self.options.window_waves;
-        // A stream that was closed meanwhile, or is not open here yet.
-        let Some(stream) = self.streams.get_mut(&run.stream) else { return Ok(()) };
+        let Some(stream) = self.streams.get_mut(&run.stream) else {
+            self.drop_early(link, &run);
+            return Ok(());
+        };
         stream.check(&run, window).map_err(|cause| cause.to_string())?;
         if stream.records.is_some() {
             return self.records(link, run);

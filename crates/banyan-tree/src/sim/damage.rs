@@ -88,8 +88,8 @@ impl World<'_, '_> {
             self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
             return self.plan_wake(id.0 as usize);
         };
-        self.past.push(self.nodes[node].node.counters());
-        self.nodes[node] = self.successor(node, rank);
+        let fresh = self.successor(node, rank);
+        self.past.push(std::mem::replace(&mut self.nodes[node], fresh).node);
         self.plan_wake(node);
         self.agenda.add(self.now, Happening::Program(node));
     }
@@ -145,21 +145,21 @@ impl World<'_, '_> {
         self.nodes[node].life == life.unwrap_or_default()
     }
 
-    /// Whether a node that was killed starts again. What a member sends by other rules than by waves cannot be told from
-    /// what the process before it sent.
+    /// Whether a node that was killed starts again. What a member contributes to intervals cannot be told from what the
+    /// process before it did.
     fn starts_again(&self, node: usize) -> bool {
         self.plan.restarts && (self.nodes[node].rank.is_none() || self.are_told_apart())
     }
 
     fn are_told_apart(&self) -> bool {
-        let is_told_apart = |kind: &Synchronisation| matches!(kind, Synchronisation::All | Synchronisation::Timeout(_));
-        self.plan.synchronisations.iter().all(is_told_apart)
+        !self.plan.synchronisations.iter().any(|kind| matches!(kind, Synchronisation::Interval(_)))
     }
 
     /// Of what is on its way to an end, the last part may never come.
     fn lose_some(&mut self, wire: WireId, end: End) {
         let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
-        self.wires[wire].arriving[end].truncate(keep);
+        let lost = self.wires[wire].arriving[end].split_off(keep);
+        self.note_lost(lost.iter().map(|(_, arrival)| arrival));
     }
 
     fn watch_silence(&mut self, node: usize) {

@@ -20,6 +20,7 @@ mod happening;
 mod model;
 mod network;
 mod programs;
+mod records;
 mod sum;
 mod world;
 
@@ -63,11 +64,16 @@ pub struct Plan {
     pub faults: FaultPlan,
     /// Waves that a member may be ahead of the front-end.
     pub window_waves: u64,
+    /// Bytes that a node may be ahead of its parent on a stream without waves.
+    pub window_bytes: usize,
     /// Children that a node takes, unless there is nobody else.
     pub capacity: usize,
     /// The front-end takes what has come only once in this time.
     pub front_end_pause: Duration,
 }
+
+/// So many that no stream of a simulation fills them, unless it is asked for fewer.
+pub const WINDOW_BYTES: usize = 4 << 20;
 
 impl Default for Plan {
     fn default() -> Plan {
@@ -86,6 +92,7 @@ impl Default for Plan {
             successors: false,
             faults: FaultPlan::NONE,
             window_waves: 64,
+            window_bytes: WINDOW_BYTES,
             capacity: 32,
             front_end_pause: Duration::ZERO,
         }
@@ -110,6 +117,7 @@ impl Plan {
             (self.successors, " --successors".into()),
             (self.scatters, " --scatter".into()),
             (self.joining > 0, format!(" --joining {}", self.joining)),
+            (self.window_bytes != WINDOW_BYTES, format!(" --window-bytes {}", self.window_bytes)),
             (!self.front_end_pause.is_zero(), format!(" --pause {}", self.front_end_pause.as_millis())),
         ];
         let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.as_str()).collect();

@@ -7,7 +7,7 @@ use banyan_boot::RankSet;
 
 use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number};
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::node::{Delivery, NodeCounters};
+use crate::node::Delivery;
 use crate::synchronisation::Synchronisation;
 
 /// A rule that was broken.
@@ -54,7 +54,7 @@ pub enum Broken {
         /// Its number.
         number: u64,
     },
-    /// More came than was sent, or is said to have come than has.
+    /// What was sent is not all accounted for, or more than that.
     #[error("{sent} were sent, and {accounted} are accounted for: {what}")]
     Conservation {
         /// How many were sent.
@@ -129,6 +129,14 @@ pub enum Broken {
 pub(super) fn contribution(stream: StreamId, member: u32, wave: Wave) -> u64 {
     let mixed = (u64::from(stream.0) << 48) ^ (u64::from(member) << 24) ^ wave.0;
     crate::node::Chance::new(mixed).next_number()
+}
+
+/// What is known of a stream, by member.
+fn of_stream<T>(
+    known: &BTreeMap<(StreamId, u32), T>,
+    stream: StreamId,
+) -> impl Iterator<Item = (&(StreamId, u32), &T)> {
+    known.range((stream, 0)..=(stream, u32::MAX))
 }
 
 /// Follows what the front-end gets.
@@ -248,8 +256,10 @@ impl Model {
             let wave = delivery.first.after(at);
             let is_sent = self.contributed.get(&(stream, member)).is_some_and(|sent| sent.contains(&wave.0));
             let is_new = self.records.entry((stream, member)).or_default().insert(wave.0);
-            let got = delivery.bodies.as_ref().map(|bodies| number(bodies.get(at)));
-            if !is_sent || !is_new || got != Ok(contribution(stream, member, wave)) {
+            let got = delivery.bodies.as_ref().ok().map(|bodies| number(bodies.get(at)));
+            let fails = self.failing.contains(&stream) && fails_at_front_end(wave);
+            let expected = Some(contribution(stream, member, wave)).filter(|_| !fails);
+            if !is_sent || !is_new || got != expected {
                 return Err(Broken::Record { stream, member, number: wave.0 });
             }
         }
@@ -261,34 +271,69 @@ impl Model {
         self.records.get(&(stream, member)).map_or(0, |records| records.len() as u64)
     }
 
-    /// How often a member has contributed.
-    pub(super) fn contributions(&self, stream: StreamId, member: u32) -> u64 {
-        self.contributed.get(&(stream, member)).map_or(0, |waves| waves.len() as u64)
+    /// How many records a process of a member has sent.
+    pub(super) fn contributions(&self, stream: StreamId, member: u32, life: u32) -> u64 {
+        let of_life = Wave::first_record(life).0..Wave::first_record(life + 1).0;
+        self.contributed.get(&(stream, member)).map_or(0, |numbers| numbers.range(of_life).count() as u64)
     }
 
-    /// What was sent is delivered, counted where it was dropped, told of as late, or was on its way: never more.
-    pub(super) fn check_conservation(&self, nodes: &[NodeCounters]) -> Result<(), Broken> {
-        let sum = |figure: fn(&NodeCounters) -> u64| nodes.iter().map(figure).sum::<u64>();
-        let of_kind = |is_kind: fn(&Synchronisation) -> bool| {
-            let contributed = self.contributed.iter().filter(|((stream, _), _)| is_kind(self.kind(*stream)));
-            contributed.map(|(_, waves)| waves.len() as u64).sum::<u64>()
+    /// How far a stream is, in waves; or in records of each member that has sent some.
+    pub(super) fn progress(&self, stream: StreamId) -> u64 {
+        let came = || of_stream(&self.records, stream);
+        match self.kind(stream) {
+            Synchronisation::None => {
+                came().map(|(_, numbers)| numbers.len() as u64).sum::<u64>() / came().count().max(1) as u64
+            }
+            _ => self.next(stream).0,
+        }
+    }
+
+    /// Records of a stream without waves: how many its members say they have sent, how many are known to be neither
+    /// delivered nor to come or are on their way, and how many the front-end says have come, and were sent at least.
+    pub(super) fn check_records(
+        &self,
+        stream: StreamId,
+        sent: u64,
+        elsewhere: u64,
+        delivered: u64,
+        seen: u64,
+    ) -> Result<(), Broken> {
+        let count = |numbers: &BTreeMap<_, BTreeSet<u64>>| -> u64 {
+            of_stream(numbers, stream).map(|(_, numbers)| numbers.len() as u64).sum()
         };
-        let delivered: u64 = self.records.values().map(|records| records.len() as u64).sum();
-        let dropped = sum(|node| node.records.without_parent + node.records.without_room);
-        let records = [
-            (of_kind(|kind| *kind == Synchronisation::None), delivered + dropped, "records that came or were dropped"),
-            (sum(|node| node.records.sent), sum(|node| node.records.seen), "records that the front-end has heard of"),
-            (sum(|node| node.records.seen), delivered, "records that came"),
-            (
-                of_kind(|kind| matches!(kind, Synchronisation::Timeout(_))),
-                self.in_time + sum(|node| node.overdue),
-                "contributions in time or too late",
-            ),
+        let came = count(&self.records);
+        let figures = [
+            (count(&self.contributed), sent, "records that members say they have sent"),
+            (sent, came + elsewhere, "records that came, were dropped, went down or are on their way"),
+            (came, delivered, "records that the front-end says have come"),
+            (self.heard_of(stream), seen, "records that the front-end has heard of"),
         ];
-        match records.into_iter().find(|(sent, accounted, _)| accounted > sent) {
+        match figures.into_iter().find(|(sent, accounted, _)| accounted != sent) {
             Some((sent, accounted, what)) => Err(Broken::Conservation { sent, accounted, what }),
             None => Ok(()),
         }
+    }
+
+    /// Records that were sent by each process up to the last of it that came.
+    fn heard_of(&self, stream: StreamId) -> u64 {
+        let mut last: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for ((_, member), numbers) in of_stream(&self.records, stream) {
+            // They ascend.
+            last.extend(numbers.iter().map(|number| ((*member, Wave(*number).life()), *number)));
+        }
+        last.into_iter().map(|((_, life), last)| last + 1 - Wave::first_record(life).0).sum()
+    }
+
+    /// Nobody is in time and too late with the same contribution.
+    pub(super) fn check_timeouts(&self, overdue: u64) -> Result<(), Broken> {
+        let is_timed = |stream| matches!(self.kind(stream), Synchronisation::Timeout(_));
+        let contributed = self.contributed.iter().filter(|((stream, _), _)| is_timed(*stream));
+        let sent: u64 = contributed.map(|(_, waves)| waves.len() as u64).sum();
+        let accounted = self.in_time + overdue;
+        if accounted > sent {
+            return Err(Broken::Conservation { sent, accounted, what: "contributions in time or too late" });
+        }
+        Ok(())
     }
 
     pub(super) fn lost(&mut self, members: &RankSet) {

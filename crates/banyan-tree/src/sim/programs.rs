@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_millis(2);
 /// … unless it could do nothing.
 const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
-const BATCH: usize = 4;
+pub(super) const BATCH: usize = 4;
 /// The tag of packets with a part for each member.
 const SCATTERED: u32 = 1;
 /// The next contribution to a stream of intervals is to one of so many.
@@ -89,7 +89,8 @@ impl World<'_, '_> {
                 did_something |= self.contribute_at(at, rank, stream, next);
                 continue;
             }
-            let until = (next.0 + count).min(self.plan.waves);
+            let first = self.first_number(stream, self.nodes[at].life);
+            let until = (next.0 + count).min(first.0 + self.plan.waves);
             if next.0 >= until {
                 continue;
             }

@@ -9,11 +9,12 @@ use banyan_boot::RankSet;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
 use super::network::{Arrival, End, Wire, WireId};
+use super::programs::BATCH;
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, Place};
-use crate::node::{Action, Chance, LinkFigures, Node, NodeCounters, NodeOptions, Report};
+use crate::node::{Action, Chance, LinkFigures, Node, NodeOptions, Report};
 use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
@@ -28,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) const JOINS_WITHIN: Duration = Duration::from_millis(60);
 /// Bytes of a number.
 const NUMBER: usize = 8;
+/// A run counts for 64 bytes beside its numbers, which are at most a third of the whole.
+const RUN_SHARE: usize = 3;
 /// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
 const LOGS: usize = 8 * 1024;
 /// Children that are told of as candidates, as nodes do it themselves.
@@ -68,6 +71,13 @@ impl Inhabitant {
             life: 0,
         }
     }
+
+    /// Bytes of streams without waves.
+    fn record_bytes(&self) -> usize {
+        let openings = self.node.streams().filter(|opening| opening.options.synchronisation == Synchronisation::None);
+        let counters = openings.filter_map(|opening| self.node.stream_counters(opening.stream));
+        counters.map(|counters| counters.gathered_bytes).sum()
+    }
 }
 
 /// Nothing passes from one node to another; `None` is everyone.
@@ -92,13 +102,17 @@ pub(super) struct World<'p, 't> {
     closed: Vec<(StreamId, RankSet)>,
     /// Agents above members of a stream whose filters lose their state, when it was opened at the beginning.
     holders: BTreeSet<(StreamId, NodeId)>,
+    /// Nodes that have dialled the front-end.
+    callers: BTreeSet<NodeId>,
     /// Members that join later.
     joining: Vec<usize>,
     pub(super) died: RankSet,
     /// How many processes have been each member after its first.
     pub(super) lives: BTreeMap<u32, u32>,
-    /// What processes had counted that were started again.
-    pub(super) past: Vec<NodeCounters>,
+    /// Processes that were started again.
+    pub(super) past: Vec<Node>,
+    /// Records without waves that went down with a wire or a node, of each stream.
+    pub(super) lost_records: BTreeMap<StreamId, u64>,
     pub(super) last_fault: Time,
     pub(super) outcome: Outcome,
     pub(super) trace: &'t mut dyn FnMut(&dyn Fn() -> String),
@@ -133,10 +147,12 @@ impl<'p, 't> World<'p, 't> {
             packets_sent: vec![0; plan.streams],
             closed: Vec::new(),
             holders: BTreeSet::new(),
+            callers: BTreeSet::new(),
             joining: Vec::new(),
             died: RankSet::new(),
             lives: BTreeMap::new(),
             past: Vec::new(),
+            lost_records: BTreeMap::new(),
             last_fault: Time(0),
             outcome,
             trace,
@@ -258,7 +274,7 @@ impl<'p, 't> World<'p, 't> {
     pub(super) fn reopen(&mut self) -> Result<(), Broken> {
         let at = self.streams.len() - 1;
         let (stream, members) = self.streams[at].clone();
-        if !self.plan.reopens || !self.closed.is_empty() || self.model.next(stream).0 < self.plan.waves / 2 {
+        if !self.plan.reopens || !self.closed.is_empty() || self.model.progress(stream) < self.plan.waves / 2 {
             return Ok(());
         }
         self.nodes[0].node.close(stream);
@@ -319,7 +335,7 @@ impl<'p, 't> World<'p, 't> {
                     self.outcome.messages += 1;
                     self.put(node, link, Arrival::Message(message));
                 }
-                Action::Close(link) => self.put(node, link, Arrival::Closed),
+                Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
                 Action::Report(report) => self.reported(node, report)?,
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
@@ -372,6 +388,7 @@ impl<'p, 't> World<'p, 't> {
         let to = to.0 as usize;
         let wire = self.wires.len();
         self.wires.push(Wire::new(from, to, link));
+        self.callers.extend((to == 0).then(|| self.nodes[from].node.id()));
         self.nodes[from].wires.insert(link, (wire, 0));
         let now = self.now;
         (self.trace)(&|| format!("{now} {from} dials {to}"));
@@ -402,17 +419,16 @@ impl<'p, 't> World<'p, 't> {
         let name = self.wires[wire].names[0];
         // The system has connected the two whether or not the one that was dialled has looked.
         if let (true, Some(name)) = (self.wires[wire].is_open[0] && self.nodes[from].is_alive, name) {
-            self.nodes[from].node.linked(name);
+            let now = self.time_of(from);
+            self.nodes[from].node.linked(name, now);
         }
         self.act(from)
     }
 
     /// Puts something on the wire that a node knows by this name.
     fn put(&mut self, node: usize, link: LinkId, arrival: Arrival) {
-        let Some((wire, end)) = self.nodes[node].wires.get(&link).copied() else { return };
-        if !self.wires[wire].is_open[end] {
-            return;
-        }
+        let wire = self.nodes[node].wires.get(&link).copied().filter(|(wire, end)| self.wires[*wire].is_open[*end]);
+        let Some((wire, end)) = wire else { return self.note_lost(std::iter::once(&arrival)) };
         let other = 1 - end;
         let is_close = matches!(arrival, Arrival::Closed);
         let at = self.now.after(self.latency());
@@ -433,7 +449,7 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
-            self.wires[wire].arriving[end].clear();
+            self.lose_arriving(wire, end);
             return Ok(());
         }
         let from = self.wires[wire].nodes[1 - end];
@@ -449,6 +465,9 @@ impl<'p, 't> World<'p, 't> {
         match arrival {
             Arrival::Message(message) => {
                 (self.trace)(&|| format!("{now} {from} -> {node}: {message:?}"));
+                if !self.nodes[node].node.is_child(link) {
+                    self.note_lost_message(&message);
+                }
                 self.nodes[node].node.message(link, message, now);
             }
             Arrival::Closed => return self.end_closes(wire, end),
@@ -463,7 +482,7 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         self.wires[wire].is_open[end] = false;
-        self.wires[wire].arriving[end].clear();
+        self.lose_arriving(wire, end);
         let now = self.time_of(node);
         if let Some(link) = self.wires[wire].names[end] {
             self.nodes[node].wires.remove(&link);
@@ -536,18 +555,27 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// A node keeps at most a window of its own and what each member below it sent by itself; it gathers at most a window
-    /// of each child, or two when it is about to hear of an acknowledgement.
+    /// of each child, or two when it is about to hear of an acknowledgement. The front-end has at most a window of records
+    /// without waves of each node that was ever its child; that is so much more that it is a bound of its own.
     fn watch_memory(&mut self, node: usize) -> Result<(), Broken> {
         let counters = self.nodes[node].node.counters();
         let bytes = counters.kept_bytes + counters.gathered_bytes + counters.log_bytes;
         self.outcome.held = self.outcome.held.max(bytes);
-        let window = self.plan.window_waves as usize * NUMBER * self.plan.streams;
+        let Plan { streams, synchronisations, window_waves, window_bytes, .. } = self.plan;
+        let without_waves =
+            synchronisations.iter().take(*streams).filter(|kind| **kind == Synchronisation::None).count();
+        let window = *window_waves as usize * NUMBER * (streams - without_waves);
         let (_, members) = self.plan.size();
-        let allowed = window * (1 + members + 2 * counters.children) + LOGS * self.plan.streams;
-        if bytes > allowed {
-            return Err(Broken::Memory { node, bytes, allowed });
+        let records = self.nodes[node].record_bytes();
+        let callers = if node == 0 { self.callers.len() } else { 0 };
+        let bounds = [
+            (records, (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers * without_waves),
+            (bytes - records, window * (1 + members + 2 * counters.children) + LOGS * streams),
+        ];
+        match bounds.into_iter().find(|(bytes, allowed)| bytes > allowed) {
+            Some((bytes, allowed)) => Err(Broken::Memory { node, bytes, allowed }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether all waves and packets have come that can come.
@@ -573,31 +601,25 @@ impl<'p, 't> World<'p, 't> {
 
     /// Whether everything has come of a stream that can come. Without waves, what was on its way in a fault may be lost.
     fn is_stream_done(&self, stream: StreamId, alive: &RankSet) -> bool {
-        if *self.model.kind(stream) != Synchronisation::None {
-            return self.model.next(stream).0 >= self.plan.waves;
+        match self.model.kind(stream) {
+            Synchronisation::None => alive.iter().all(|member| self.has_sent_all(stream, member)),
+            _ => self.model.next(stream).0 >= self.plan.waves,
         }
-        let is_safe = self.plan.faults.count == 0;
-        let progress = |member| match is_safe {
-            true => self.model.records(stream, member),
-            false => self.model.contributions(stream, member),
-        };
-        alive.iter().all(|member| progress(member) >= self.plan.waves)
     }
 
     fn alive(&self) -> RankSet {
         self.nodes.iter().filter(|node| node.is_alive).filter_map(|node| node.rank).collect()
     }
 
-    fn check_end(&self) -> Result<(), Broken> {
+    fn check_end(&mut self) -> Result<(), Broken> {
         for (stream, members) in self.streams.iter().chain(&self.closed) {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
-        let present = self.nodes.iter().map(|inhabitant| inhabitant.node.counters());
-        let counters: Vec<NodeCounters> = present.chain(self.past.iter().copied()).collect();
-        self.model.check_conservation(&counters)?;
-        let conflicts = counters[0].conflicts;
-        if conflicts > 0 {
-            return Err(Broken::Conflicts(conflicts));
+        self.check_records()?;
+        let counters = self.nodes[0].node.counters();
+        self.model.check_timeouts(counters.overdue)?;
+        if counters.conflicts > 0 {
+            return Err(Broken::Conflicts(counters.conflicts));
         }
         let wronged = self.model.all_lost().difference(&self.died);
         if self.plan.faults.only_deaths && !wronged.is_empty() {
@@ -644,6 +666,7 @@ pub(super) fn options(plan: &Plan) -> NodeOptions {
     NodeOptions {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
+        window_bytes: plan.window_bytes,
         ahead_packets: 16,
         seed: plan.seed,
         ..NodeOptions::default()

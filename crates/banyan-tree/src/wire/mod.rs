@@ -55,6 +55,7 @@ mod book;
 mod decode;
 mod encode;
 mod error;
+mod fingerprint;
 mod layout;
 mod opening;
 mod pieces;
@@ -68,6 +69,7 @@ use banyan_link::Kind;
 
 #[cfg(test)]
 pub(crate) use error::WireError;
+pub(crate) use fingerprint::FINGERPRINT;
 pub(crate) use {book::AddressBook, decode::Decoder, encode::Encoder};
 
 /// Prepares: a set of members, to be known by a number.

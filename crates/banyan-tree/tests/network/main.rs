@@ -39,6 +39,7 @@ const TESTS: &[harness::Test] = tests![
     streams::members_that_send_other_formats_are_reduced_alike,
     streams::members_that_agents_start_learn_nothing_but_by_their_sockets,
     streams::a_member_that_never_joins_is_named,
+    streams::a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_words,
     streams::a_slow_front_end_slows_members_and_loses_nothing,
     streams::several_threads_wait_at_once,
     streams::every_member_gets_its_own_part_of_a_scatter,

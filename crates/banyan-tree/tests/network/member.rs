@@ -1,5 +1,6 @@
 //! Members of the tests.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -56,6 +57,10 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
     }
     if behaviour == "never" {
         compute(Duration::from_secs(600));
+    }
+    if behaviour == "leave" {
+        let said = std::io::stderr().write_all(b"one word\nand the last\n");
+        return ExitCode::from(if said.is_ok() { 7 } else { 1 });
     }
     match serve(behaviour) {
         Ok(()) | Err(TreeError::Ended) => ExitCode::SUCCESS,

@@ -9,8 +9,8 @@ use banyan_tree::{Network, NetworkOptions, Stream, TreeError};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::setup::{
-    Order, SEND, SUMS, Sums, assert_settled, compute, deadline, expect_wave, network, options, order, this_program,
-    value,
+    Order, PATIENCE, SEND, SUMS, Sums, assert_settled, compute, deadline, expect_wave, network, options, order,
+    this_program, value,
 };
 
 #[derive(Record, Debug, PartialEq)]
@@ -121,6 +121,14 @@ pub(crate) fn a_member_that_never_joins_is_named() {
     let error = Network::launch(&program, &options).unwrap_err();
     assert!(matches!(&error, TreeError::NotJoined { missing, .. } if missing.to_string() == "0-1"), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+pub(crate) fn a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_words() {
+    // Nobody waits for so long.
+    let options = NetworkOptions { join_deadline: PATIENCE * 100, ..options("1x2") };
+    let error = Network::launch(&ProcessDistribution::new(this_program(), ["member", "leave"]), &options).unwrap_err();
+    assert!(matches!(&error, TreeError::EndedEarly { words, .. } if words == "and the last"), "{error}");
+    assert!(error.to_string().contains("exited with status 7 before it joined"), "{error}");
 }
 
 pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {

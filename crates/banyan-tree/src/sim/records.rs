@@ -1,0 +1,91 @@
+//! Records of streams without waves in a simulation: where all of them are that were sent, whatever has happened.
+
+use std::collections::BTreeMap;
+
+use super::WINDOW_BYTES;
+use super::model::Broken;
+use super::network::{Arrival, End, WireId};
+use super::world::World;
+use crate::ids::{StreamId, Wave};
+use crate::message::Message;
+use crate::node::RecordCounters;
+use crate::synchronisation::Synchronisation;
+
+impl World<'_, '_> {
+    /// Whether the process that is a member now has sent all of its records; and without faults, whether they have come.
+    pub(super) fn has_sent_all(&self, stream: StreamId, member: u32) -> bool {
+        let of_member = self.nodes.iter().filter(|node| node.is_alive && node.rank == Some(member));
+        let Some(life) = of_member.map(|node| node.life).max() else { return true };
+        let is_safe = self.plan.faults.count == 0 && self.plan.window_bytes == WINDOW_BYTES;
+        let progress = match is_safe {
+            true => self.model.records(stream, member),
+            false => self.model.contributions(stream, member, life),
+        };
+        progress >= self.plan.waves
+    }
+
+    /// The number of the first contribution of a process to a stream.
+    pub(super) fn first_number(&self, stream: StreamId, life: u32) -> Wave {
+        match self.model.kind(stream) {
+            Synchronisation::None => Wave::first_record(life),
+            _ => Wave(0),
+        }
+    }
+
+    /// What was on its way to an end never comes.
+    pub(super) fn lose_arriving(&mut self, wire: WireId, end: End) {
+        let lost = std::mem::take(&mut self.wires[wire].arriving[end]);
+        self.note_lost(lost.iter().map(|(_, arrival)| arrival));
+    }
+
+    pub(super) fn note_lost<'a>(&mut self, lost: impl Iterator<Item = &'a Arrival>) {
+        for arrival in lost {
+            if let Arrival::Message(message) = arrival {
+                self.note_lost_message(message);
+            }
+        }
+    }
+
+    pub(super) fn note_lost_message(&mut self, message: &Message) {
+        if let Some((stream, count)) = self.records_in(message) {
+            *self.lost_records.entry(stream).or_default() += count;
+        }
+    }
+
+    fn records_in(&self, message: &Message) -> Option<(StreamId, u64)> {
+        let Message::Run(run) = message else { return None };
+        let is_record = *self.model.kind(run.stream) == Synchronisation::None;
+        is_record.then(|| (run.stream, u64::from(run.bodies.len())))
+    }
+
+    fn on_their_way(&self) -> BTreeMap<StreamId, u64> {
+        let mut records: BTreeMap<StreamId, u64> = BTreeMap::new();
+        for (_, arrival) in self.wires.iter().flat_map(|wire| wire.arriving.iter().flatten()) {
+            if let Arrival::Message(message) = arrival
+                && let Some((stream, count)) = self.records_in(message)
+            {
+                *records.entry(stream).or_default() += count;
+            }
+        }
+        records
+    }
+
+    /// Sent is delivered, dropped and counted, lost with a wire or a node, or on its way: of every stream that is open.
+    pub(super) fn check_records(&mut self) -> Result<(), Broken> {
+        let streams: Vec<StreamId> = self.streams.iter().map(|(stream, _)| *stream).collect();
+        self.take_waves(&streams)?;
+        let on_their_way = self.on_their_way();
+        for stream in streams.into_iter().filter(|stream| *self.model.kind(*stream) == Synchronisation::None) {
+            let nodes = self.nodes.iter().map(|inhabitant| &inhabitant.node).chain(&self.past);
+            let counters: Vec<RecordCounters> =
+                nodes.filter_map(|node| node.stream_counters(stream)).map(|counters| counters.records).collect();
+            let sum = |figure: fn(&RecordCounters) -> u64| counters.iter().map(figure).sum::<u64>();
+            let dropped = sum(|node| node.without_parent + node.without_room + node.without_stream);
+            let of = |known: &BTreeMap<StreamId, u64>| known.get(&stream).copied().unwrap_or_default();
+            let elsewhere = dropped + of(&self.lost_records) + of(&on_their_way);
+            let sent = sum(|node| node.sent);
+            self.model.check_records(stream, sent, elsewhere, sum(|node| node.delivered), sum(|node| node.seen))?;
+        }
+        Ok(())
+    }
+}
