@@ -17,6 +17,7 @@ mod schema;
 mod sim;
 mod speech;
 mod stack;
+mod stage;
 mod stat;
 mod study;
 mod top;
