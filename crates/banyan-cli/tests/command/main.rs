@@ -10,6 +10,7 @@ mod dump;
 mod fold;
 mod manual;
 mod measure;
+mod permission;
 mod pseudo_terminal;
 mod refusals;
 mod run;
