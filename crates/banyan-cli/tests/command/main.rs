@@ -15,6 +15,7 @@ mod pseudo_terminal;
 mod refusals;
 mod run;
 mod schema;
+mod screens;
 mod sim;
 mod speech;
 mod stack;
