@@ -79,6 +79,10 @@ fn built_example(command: &str) -> Option<String> {
     }
 }
 
+fn with_closing_lines(note: String, output: &str) -> String {
+    std::iter::once(note.as_str()).chain(closing_lines(output)).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod unit_tests {
     use super::*;
@@ -91,8 +95,4 @@ mod unit_tests {
         assert_eq!(built_example(front_end).as_deref(), Some(front_end));
         assert_eq!(built_example("cargo build -p banyan-tree --examples"), None);
     }
-}
-
-fn with_closing_lines(note: String, output: &str) -> String {
-    std::iter::once(note.as_str()).chain(closing_lines(output)).collect::<Vec<_>>().join("\n")
 }

@@ -91,6 +91,14 @@ impl PseudoTerminal {
         }
     }
 
+    /// Takes what is written within a time.
+    pub(crate) fn listen(&mut self, time: Duration) {
+        let deadline = Instant::now() + time;
+        while let Ok(bytes) = self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            self.bytes.extend(bytes);
+        }
+    }
+
     /// Waits until a text is on the screen.
     pub(crate) fn wait_for(&mut self, text: &str) -> Vec<String> {
         self.wait(text, |screen| screen.iter().any(|line| line.contains(text)))

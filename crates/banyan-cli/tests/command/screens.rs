@@ -78,7 +78,7 @@ fn a_copy_shows_a_bar_with_its_rate_and_in_the_end_only_what_was_copied() {
     shop.write("big", vec![7; 96 << 20]);
     let target = shop.path("copies/{host}/").display().to_string();
     let words = ["copy", "-w", "n[1-2]", "--launcher", "local", "big", &target];
-    let terminal = PseudoTerminal::start(&mut banyan(&shop, &words), 100, 10);
+    let mut terminal = PseudoTerminal::start(&mut banyan(&shop, &words), 100, 10);
     // What takes less than a second shows no bar; so it is held up for as long, once files are on their way.
     let deadline = Instant::now() + PATIENCE;
     while !shop.path("copies/n1").exists() && !shop.path("copies/n2").exists() {
@@ -86,7 +86,7 @@ fn a_copy_shows_a_bar_with_its_rate_and_in_the_end_only_what_was_copied() {
         std::thread::yield_now();
     }
     terminal.signal("STOP");
-    std::thread::sleep(A_SECOND);
+    terminal.listen(A_SECOND);
     terminal.signal("CONT");
     let (screen, bytes) = ended(terminal);
     let bars: Vec<&str> = bytes.split("\r\x1b[K").filter(|part| part.starts_with('[')).collect();
