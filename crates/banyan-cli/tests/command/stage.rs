@@ -212,11 +212,15 @@ const OF_FIGURES: &[&str] =
     &["docs/command-bench.md", "docs/command-sim.md", "docs/performance.md", "docs/own-tool.md", "docs/networks.md"];
 
 #[test]
-fn commands_of_chapters_about_jobs_work() {
+fn commands_of_the_demo_and_of_chapters_about_jobs_work() {
     if Command::new("python3").arg("--version").output().is_err() {
         return;
     }
-    Stage::with_a_job().play_all(OF_JOBS);
+    let stage = Stage::with_a_job();
+    stage.play_all(OF_JOBS);
+    let named = commands_of_the_demo();
+    assert!(named.len() > 5, "{named:?}");
+    named.iter().for_each(|command| stage.play("the demo", command));
 }
 
 #[test]
@@ -229,17 +233,11 @@ fn commands_of_chapters_about_figures_work() {
     Stage::new().play_all(OF_FIGURES);
 }
 
-#[test]
-fn the_commands_that_the_demo_names_at_its_end_work() {
+/// The commands that the demo names at its end.
+fn commands_of_the_demo() -> Vec<String> {
     let shown = text("README.md");
-    let stage = Stage::with_a_job();
-    let named = shown.lines().filter_map(|line| line.strip_prefix("   banyan ")).map(|rest| {
-        let words = rest.split_once("  ").map_or(rest, |(words, _)| words);
-        format!("banyan {words}")
-    });
-    let named: Vec<String> = named.collect();
-    assert!(named.len() > 5, "{named:?}");
-    named.iter().for_each(|command| stage.play("the demo", command));
+    let lines = shown.lines().filter_map(|line| line.strip_prefix("   banyan "));
+    lines.map(|rest| format!("banyan {}", rest.split_once("  ").map_or(rest, |(words, _)| words))).collect()
 }
 
 #[test]
