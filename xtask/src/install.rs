@@ -1,11 +1,11 @@
-//! Getting what a step needs: Debian packages, rustup's targets, tool-chains and components.
+//! Getting what a step needs: Debian packages, rustup's targets, tool-chains and components, mdBook.
 //!
 //! Everything is looked for first and installed only when missing. What cannot be had is a [`Problem::LeftOut`] with
 //! the reason and the command a person would type; it is never a failure of the code under test.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -108,6 +108,28 @@ fn update_once(runner: Runner) -> Result<(), String> {
 /// Whether this process may do everything.
 pub(crate) fn is_root(runner: Runner) -> bool {
     quiet(runner).run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+/// mdBook: the one in `PATH`, or one that is installed below `directory`, from what `requirements` names by its hash.
+pub(crate) fn mdbook(runner: Runner, requirements: &Path, directory: &Path) -> Result<PathBuf, Problem> {
+    if on_path("mdbook") {
+        return Ok("mdbook".into());
+    }
+    let program = directory.join("bin/mdbook");
+    if program.is_file() {
+        return Ok(program);
+    }
+    let install = || {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "install", "--no-deps", "--only-binary", ":all:", "--require-hashes", "--target"]);
+        command.arg(directory).arg("-r").arg(requirements);
+        command
+    };
+    let left_out = |failure: Failure| {
+        Problem::LeftOut(format!("mdbook missing; pip failed ({}); try: cargo install mdbook", failure.last_line()))
+    };
+    retry(runner, install).map_err(left_out)?;
+    Ok(program)
 }
 
 /// Makes sure that the standard library for a target is there.

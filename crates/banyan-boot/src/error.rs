@@ -8,6 +8,7 @@ use crate::described::DescribedError;
 use crate::extension::NOTE_BYTES;
 use crate::problem::Problem;
 use crate::process::ExitState;
+use crate::room::Room;
 
 /// Problems that a message shows in full; more are counted.
 const SHOWN: usize = 10;
@@ -25,6 +26,18 @@ pub enum LaunchError {
     /// More members than ranks.
     #[error("a session has fewer than 4,294,967,295 members")]
     TooMany,
+    /// More processes than this machine can have.
+    #[error(
+        "{members} members and {agents} agents have no room here: this machine can have {room}; start fewer, or name hosts to share them among"
+    )]
+    NoRoom {
+        /// Members that were asked for.
+        members: u32,
+        /// Agents that would start them.
+        agents: usize,
+        /// What there is room for.
+        room: Room,
+    },
     /// The front-end's note for the extension of its agents does not fit.
     #[error("the note for the agents' extension has {0} bytes; it may have {NOTE_BYTES} at most")]
     LongNote(usize),

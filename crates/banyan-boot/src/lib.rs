@@ -82,6 +82,7 @@ mod node;
 mod options;
 mod problem;
 pub mod process;
+mod room;
 mod roster;
 mod search;
 mod session;
@@ -107,6 +108,7 @@ pub use member::{JoinError, Member, MemberError};
 pub use options::SessionOptions;
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
+pub use room::Room;
 pub use session::{Outcome, Session};
 pub use staging::{
     Delivery, Parcel, ParcelStore, Parcels, Place, Stage, StageError, StageReport, remove_leftovers,

@@ -34,6 +34,8 @@ pub enum ProblemKind {
     NotAttached,
     /// A file could not be brought there.
     Staging,
+    /// The system there does not permit to store or read a file.
+    NotPermitted,
     /// A peer broke the protocol and was cut off.
     Broken,
 }

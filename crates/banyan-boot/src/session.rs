@@ -30,6 +30,7 @@ use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
+use crate::room::Room;
 use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.
@@ -112,6 +113,10 @@ impl Session {
         let (agents, size) = plan(distributions, options, &way)?;
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
+        }
+        let wanted = agents.len() as u64 + u64::from(size);
+        if let Some(room) = Room::here().filter(|room| way == Way::Local && wanted > room.processes) {
+            return Err(LaunchError::NoRoom { members: size, agents: agents.len(), room });
         }
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table, to_json};
 use clap::Args;
 
-use crate::failure::{During, Failure, Outcome, cause};
+use crate::failure::{During, Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
 
@@ -176,7 +176,7 @@ fn check_plot(plot: &str) -> Result<(), Failure> {
     let is_new = !std::path::Path::new(plot).exists();
     let opened = OpenOptions::new().append(true).create(true).open(plot);
     opened.map_err(|error| {
-        Failure::new(format!("--plot {plot}: cannot be written: {}; `none` draws none", cause(&error)))
+        Failure::system(format_args!("--plot {plot}: cannot be written"), &error).with_remedy("`none` draws none")
     })?;
     if is_new {
         std::fs::remove_file(plot).during(plot)?;

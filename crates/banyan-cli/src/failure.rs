@@ -51,6 +51,11 @@ impl Failure {
         Failure { message: format!("{what}: {}", self.message), ..self }
     }
 
+    /// Puts what to do behind the message.
+    pub(crate) fn with_remedy(self, remedy: impl fmt::Display) -> Failure {
+        Failure { message: format!("{}; {remedy}", self.message), ..self }
+    }
+
     /// Says so on standard error.
     pub(crate) fn report(self) -> ExitCode {
         complain(self.message);

@@ -44,14 +44,34 @@ impl MpiJob {
         Ok(MpiJob { launcher, machine: machine(), home })
     }
 
+    /// The other hosts on which it has started daemons itself, as it calls them: by the `ssh` that runs for each. Where
+    /// something else started them, or where daemons started further ones, their hosts are not among them.
+    ///
+    /// # Errors
+    ///
+    /// If `/proc` cannot be read.
+    pub fn hosts(&self) -> io::Result<Vec<String>> {
+        let starters = self.starters()?;
+        let mut hosts: Vec<String> = starters.iter().filter_map(|command| host_in(command)).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        Ok(hosts)
+    }
+
     /// Whether it has started daemons on other hosts.
     ///
     /// # Errors
     ///
     /// If `/proc` cannot be read.
     pub fn is_spread(&self) -> io::Result<bool> {
+        Ok(!self.starters()?.is_empty())
+    }
+
+    /// The command lines of what started daemons on other hosts.
+    fn starters(&self) -> io::Result<Vec<String>> {
         let is_daemon = |pid: u32| Status::read(pid).is_ok_and(|status| DAEMONS.contains(&status.name.as_str()));
-        Ok(descendants(self.launcher)?.into_iter().any(|pid| home_in(&command(pid)).is_some() && !is_daemon(pid)))
+        let commands = descendants(self.launcher)?.into_iter().filter(|pid| !is_daemon(*pid)).map(command);
+        Ok(commands.filter(|command| home_in(command).is_some()).collect())
     }
 
     /// All processes of this machine that belong to it, and more of their kin: shells, and the daemons themselves.
@@ -82,9 +102,44 @@ fn home_in(command: &str) -> Option<String> {
     words.next().map(str::to_owned)
 }
 
+/// What starts daemons, and tells the host in its command line.
+const REMOTE_SHELLS: [&str; 2] = ["ssh", "rsh"];
+
+/// Options of `ssh` that have a value in the next word.
+const WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
+
+/// The host in the command line of a remote shell.
+fn host_in(command: &str) -> Option<String> {
+    let mut words = command.split_whitespace();
+    let program = words.next()?.rsplit('/').next()?;
+    if !REMOTE_SHELLS.contains(&program) {
+        return None;
+    }
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            None => return Some(word.rsplit('@').next().unwrap_or(word).to_owned()),
+            // The last letter of several has the value, unless it stands behind it.
+            Some(letters) if letters.len() == 1 && WITH_VALUE.contains(letters) => drop(words.next()),
+            Some(_) => {}
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_host_of_a_daemon_is_that_of_the_shell_that_started_it() {
+        assert_eq!(host_in("/usr/bin/ssh -x h1 orted -mca ess").as_deref(), Some("h1"));
+        assert_eq!(
+            host_in("ssh -F config -p 22 -oBatchMode=yes me@n2.site hydra_pmi_proxy").as_deref(),
+            Some("n2.site")
+        );
+        assert_eq!(host_in("ssh -x"), None);
+        assert_eq!(host_in("srun -N4 orted"), None);
+    }
 
     #[test]
     fn the_address_of_a_daemon_is_that_of_what_started_it() {

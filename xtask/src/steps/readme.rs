@@ -1,9 +1,8 @@
-//! `readme`: what the documents tell people to type works.
+//! `readme`: what README.md tells people to type first works, as they would type it: in a fresh clone, with the release build.
 //!
-//! Every command in README.md's `sh` blocks is run in order at the top of the repository, and every command in blocks
-//! marked `sh run` in the documents below `docs`. A command may go over several lines, each ending in a backslash.
+//! The commands of Cargo in its `sh` blocks are run in order at the top of the repository. All others, and those of the
+//! book, are run by the tests of `banyan-cli` (`stage.rs`).
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Job;
@@ -18,7 +17,7 @@ pub(super) fn run(job: &Job<'_>) {
         let path = tools.root.join("README.md");
         let text = std::fs::read_to_string(path)
             .map_err(|error| Problem::Failed(format!("README.md cannot be read ({error}); it must be there")))?;
-        commands = shell_commands(&text, "sh");
+        commands = cargo_commands(&text);
         if !commands.iter().any(|command| command == OURSELVES) {
             return Err(Problem::Failed(format!("README.md does not tell to type `{OURSELVES}`")));
         }
@@ -28,54 +27,28 @@ pub(super) fn run(job: &Job<'_>) {
         Ok(format!("{} commands", commands.len()))
     });
     if readme {
-        run_commands(job, &commands);
-    }
-    for document in documents(&job.root.join("docs")) {
-        let text = std::fs::read_to_string(&document).unwrap_or_default();
-        run_commands(job, &shell_commands(&text, "sh run"));
+        for command in commands.iter().filter(|command| *command != OURSELVES) {
+            job.command(command, Command::new("bash").args(["-euo", "pipefail", "-c", command]));
+        }
     }
 }
 
-fn run_commands(job: &Job<'_>, commands: &[String]) {
-    for command in commands.iter().filter(|command| *command != OURSELVES) {
-        job.command(command, Command::new("bash").args(["-euo", "pipefail", "-c", command]));
-    }
+/// The commands of Cargo in the `sh` blocks of a document.
+fn cargo_commands(document: &str) -> Vec<String> {
+    shell_commands(document).filter(|command| command.starts_with("cargo ")).map(str::to_owned).collect()
 }
 
-/// The commands in the fenced blocks with this mark, without comments and prompts.
-fn shell_commands(document: &str, mark: &str) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
-    let (mut inside, mut fenced, mut continued) = (false, false, false);
-    for line in document.lines() {
-        let trimmed = line.trim();
-        if let Some(rest) = trimmed.strip_prefix("```") {
-            inside = !fenced && rest == mark;
+/// The commands in the `sh` blocks of a document, without remarks.
+pub(super) fn shell_commands(document: &str) -> impl Iterator<Item = &str> {
+    let (mut inside, mut fenced) = (false, false);
+    document.lines().map(str::trim).filter(move |line| {
+        if let Some(mark) = line.strip_prefix("```") {
+            inside = !fenced && mark == "sh";
             fenced = !fenced;
-            continued = false;
-            continue;
+            return false;
         }
-        if !inside || trimmed.is_empty() || trimmed.starts_with('#') {
-            continue;
-        }
-        let text = trimmed.strip_prefix("$ ").unwrap_or(trimmed);
-        let (text, goes_on) = text.strip_suffix('\\').map_or((text, false), |text| (text.trim_end(), true));
-        match commands.last_mut().filter(|_| continued) {
-            Some(last) => *last = format!("{last} {text}"),
-            None => commands.push(text.to_owned()),
-        }
-        continued = goes_on;
-    }
-    commands
-}
-
-/// All documents below a directory, in the order of their names.
-fn documents(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = directory.read_dir() else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort_unstable();
-    let below = |path: PathBuf| if path.is_dir() { documents(&path) } else { vec![path] };
-    let all = paths.into_iter().flat_map(below);
-    all.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+        inside && !line.is_empty() && !line.starts_with('#')
+    })
 }
 
 #[cfg(test)]
@@ -83,28 +56,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_taken_from_blocks_with_the_mark_only() {
+    fn commands_are_taken_from_blocks_of_shell_only() {
         let document = "\
 # Title
 ```sh
 # a remark
-$ first --flag
-second \\
-    --long
+cargo first --flag
+banyan second
 
 cargo xtask test
 ```
 ```rust
-not(this);
+cargo(this);
 ```
 ```
-nor this
-```
-```sh run
-another
+cargo nor this
 ```
 ";
-        assert_eq!(shell_commands(document, "sh"), ["first --flag", "second --long", OURSELVES]);
-        assert_eq!(shell_commands(document, "sh run"), ["another"]);
+        assert_eq!(cargo_commands(document), ["cargo first --flag", OURSELVES]);
+        assert_eq!(shell_commands(document).count(), 3);
     }
 }

@@ -21,12 +21,18 @@ const SMALL: &[&str] = &["1", "--home-size", "1m"];
 /// Good hosts that are Slurm's nodes too.
 const SLURM: &[&str] = &["8", "--slurm"];
 
-/// The commands besides Slurm's that start agents, and the packages that have them.
-const LAUNCHERS: (&[&str], &[&str]) = (&["pdsh", "mpirun", "mpiexec.hydra"], &["pdsh", "openmpi-bin", "mpich"]);
+/// The commands besides Slurm's that start agents, the compilers for jobs whose stacks are looked at, and the packages that
+/// have them.
+const LAUNCHERS: (&[&str], &[&str]) = (
+    &["pdsh", "mpirun", "mpiexec.hydra", "mpicc.openmpi", "mpicc.mpich"],
+    &["pdsh", "openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev"],
+);
 
 pub(super) fn run(job: &Job<'_>) {
     job.part("ssh", |tools| {
         hosts::possible(tools.runner, false)?;
+        // Tests that need these leave themselves out, and say so.
+        let _ = install::programs(tools.runner, LAUNCHERS.0, &[], LAUNCHERS.1);
         over_ssh(tools)
     });
     job.part("Slurm, pdsh, mpirun", |tools| {

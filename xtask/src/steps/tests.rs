@@ -2,8 +2,10 @@
 
 use std::process::Command;
 
+use super::readme::shell_commands;
 use super::{EVERYTHING, Job, cargo, closing_lines, has_nextest, tests_passed};
 use crate::manifest;
+use crate::report::Problem;
 
 /// Random cases for each property without generated code, a quarter of the usual: the interpreter, which is all that
 /// differs, has been tried beside generated code as well.
@@ -26,20 +28,75 @@ pub(super) fn run(job: &Job<'_>) {
         command.arg("--no-fail-fast").args(arguments);
         command
     };
-    counted(job, "all features", &mut runner(EVERYTHING));
+    if counted(job, "all features", &mut runner(EVERYTHING)) {
+        examples(job);
+    }
     let mut without_jit = runner(&["-p", "banyan-ndr"]);
     without_jit.args(manifest::without_jit(job.root)).env("PROPTEST_CASES", PROPTEST_CASES);
     counted(job, "without jit", &mut without_jit);
     counted(job, "documentation", cargo(["test", "--doc"]).args(EVERYTHING));
 }
 
-fn counted(job: &Job<'_>, name: &str, command: &mut Command) {
+fn counted(job: &Job<'_>, name: &str, command: &mut Command) -> bool {
     job.part(name, |tools| {
         let output = tools.run(command)?;
         Ok(with_closing_lines(tests_passed(&output)?, &output))
-    });
+    })
+}
+
+/// Chapters of the book that tell people to run examples.
+const CHAPTERS: &[&str] = &["docs/own-tool.md", "docs/networks.md"];
+
+/// What Cargo has to do before it runs an example.
+const RUN_EXAMPLE: &str = "cargo run -p banyan-tree --example ";
+
+/// Where it lies then.
+const EXAMPLES: &str = "target/debug/examples/";
+
+/// Runs the examples as chapters of the book say.
+fn examples(job: &Job<'_>) {
+    // With nextest they are there already.
+    if !job.command("examples", cargo(["build", "--examples"]).args(EVERYTHING)) {
+        return;
+    }
+    for chapter in CHAPTERS {
+        job.part(&format!("examples of {chapter}"), |tools| {
+            let text = std::fs::read_to_string(tools.root.join(chapter))
+                .map_err(|error| Problem::Failed(format!("{chapter}: {error}")))?;
+            let commands: Vec<String> = shell_commands(&text).filter_map(built_example).collect();
+            if commands.is_empty() {
+                return Err(Problem::Failed(format!("{chapter} tells to run no example")));
+            }
+            for command in commands {
+                tools.run(Command::new("sh").args(["-c", &command]))?;
+            }
+            Ok(String::new())
+        });
+    }
+}
+
+/// A command that runs an example, without building it.
+fn built_example(command: &str) -> Option<String> {
+    match command.strip_prefix(RUN_EXAMPLE) {
+        Some(rest) => Some(format!("{EXAMPLES}{}", rest.replacen(" -- ", " ", 1))),
+        None => command.starts_with(EXAMPLES).then(|| command.to_owned()),
+    }
 }
 
 fn with_closing_lines(note: String, output: &str) -> String {
     std::iter::once(note.as_str()).chain(closing_lines(output)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn an_example_is_run_from_where_the_tests_built_it() {
+        let own_tool = built_example("cargo run -p banyan-tree --example own_tool -- 4x16");
+        assert_eq!(own_tool.as_deref(), Some("target/debug/examples/own_tool 4x16"));
+        let front_end = "target/debug/examples/front_end 4x16 target/debug/examples/back_end";
+        assert_eq!(built_example(front_end).as_deref(), Some(front_end));
+        assert_eq!(built_example("cargo build -p banyan-tree --examples"), None);
+    }
 }

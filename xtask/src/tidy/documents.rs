@@ -1,4 +1,4 @@
-//! Rules for documents: links lead somewhere, and every dependency has its reason written down.
+//! Rules for documents: links lead somewhere, tests run the commands, and every dependency has its reason written down.
 
 use super::{File, Repository};
 use crate::manifest;
@@ -65,6 +65,27 @@ fn headings(file: &File) -> impl Iterator<Item = String> {
     })
 }
 
+/// Commands stand in blocks whose commands are run by the tests: `console` and `sh`. In others only what they print may.
+pub(super) fn check_commands(file: &File, broken: &mut Vec<String>) {
+    let mut block: Option<&str> = None;
+    for (number, line) in file.lines() {
+        if let Some(mark) = line.trim_start().strip_prefix("```") {
+            block = if block.is_some() { None } else { Some(mark) };
+        } else if block.is_some_and(|mark| mark != "sh" && mark != "console")
+            && COMMANDS.iter().any(|command| line.trim_start_matches("$ ").starts_with(command))
+            && !line.starts_with(TITLE)
+        {
+            broken.push(format!("{}:{number}: no test runs this command; put it into a block of `sh`", file.path));
+        }
+    }
+}
+
+/// How commands begin that documents tell to type.
+const COMMANDS: &[&str] = &["banyan ", "cargo ", "target/"];
+
+/// How a screen begins that looks like one.
+const TITLE: &str = "banyan top  ";
+
 /// Every dependency stands in [`REASONS`], in backquotes.
 pub(super) fn check_dependencies(repository: &Repository, broken: &mut Vec<String>) {
     let Some(reasons) = repository.file(REASONS) else {
@@ -104,6 +125,14 @@ mod tests {
         let broken = broken_links(text);
         assert_eq!(broken.len(), 3, "{broken:?}");
         assert_eq!(broken[1], "docs/a.md:2: the link to deep/b.md#middle leads nowhere");
+    }
+
+    #[test]
+    fn a_command_that_no_test_runs_is_named() {
+        let mut broken = Vec::new();
+        let text = "```sh\nbanyan demo\n```\n```text\nbanyan: no host\nbanyan top\n```\n```console\n$ banyan x\n```\nbanyan y\n";
+        check_commands(&File { path: "docs/a.md".into(), text: text.into() }, &mut broken);
+        assert_eq!(broken, ["docs/a.md:6: no test runs this command; put it into a block of `sh`"]);
     }
 
     #[test]

@@ -75,6 +75,7 @@ impl Repository {
             }
             if file.is("md") {
                 documents::check_links(self, file, &mut broken);
+                documents::check_commands(file, &mut broken);
             }
             machine::check(file, &mut broken);
         }

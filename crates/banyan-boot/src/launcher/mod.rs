@@ -51,12 +51,13 @@ pub enum Launcher {
 impl Launcher {
     /// How nodes start their children.
     pub(crate) fn way<'a>(&self, mut hosts: impl Iterator<Item = &'a str>) -> Result<Way, LaunchError> {
-        let mut elsewhere = || hosts.any(|host| host != LOCALHOST);
+        // Asked once: an iterator forgets what it has given.
+        let elsewhere = hosts.any(|host| host != LOCALHOST);
         match self {
             Launcher::Local => Ok(Way::Local),
             Launcher::Ssh(options) => Ok(Way::Ssh(options.clone())),
-            Launcher::Auto if elsewhere() && slurm::inside_an_allocation() => Ok(Way::Together),
-            Launcher::Auto if elsewhere() => Ok(Way::Ssh(SshOptions::default())),
+            Launcher::Auto if elsewhere && slurm::inside_an_allocation() => Ok(Way::Together),
+            Launcher::Auto if elsewhere => Ok(Way::Ssh(SshOptions::default())),
             Launcher::Auto => Ok(Way::Local),
             Launcher::Slurm { .. } | Launcher::Command { .. } => Ok(Way::Together),
         }
@@ -118,6 +119,21 @@ impl Way {
             Way::Local => Some(local::Local.one(host, agent, heartbeat)),
             Way::Ssh(options) => Some(options.one(host, agent, heartbeat)),
             Way::Together => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_host_elsewhere_is_not_this_machine() {
+        let way = |hosts: &[&str]| Launcher::Auto.way(hosts.iter().copied());
+        assert_eq!(way(&["localhost"]).ok(), Some(Way::Local));
+        assert_eq!(way(&[]).ok(), Some(Way::Local));
+        for hosts in [&["node1"][..], &["localhost", "node1"], &["node1", "node2"]] {
+            assert_ne!(way(hosts).ok(), Some(Way::Local), "{hosts:?}");
         }
     }
 }

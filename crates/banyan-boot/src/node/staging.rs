@@ -118,7 +118,8 @@ impl Node {
             Ok(writer) => staging.writer = Some(writer),
             Err(error) => {
                 staging.own.settle(Tally { failed: 1, ..Tally::default() });
-                self.staging_problem(self.host.to_string(), format!("nothing can be stored: {error}"));
+                let cause = format!("nothing can be stored: {error}");
+                self.staging_problem(self.host.to_string(), ProblemKind::Staging, cause);
             }
         }
     }
@@ -134,17 +135,17 @@ impl Node {
             Progress::Needs => staging.own.answer = Some(Tally { needs: 1, ..none }),
             Progress::Had => staging.own.settle(Tally { had: 1, ..none }),
             Progress::Stored => staging.own.settle(Tally { stored: 1, ..none }),
-            Progress::Failed(why) => {
+            Progress::Failed(kind, why) => {
                 staging.own.settle(Tally { failed: 1, ..none });
-                failed = Some(why);
+                failed = Some((kind, why));
             }
         }
         if staging.own.end.is_some() {
             let _ = self.poller.remove(writer.bell());
             staging.writer = None;
         }
-        if let Some(why) = failed {
-            self.staging_problem(self.host.to_string(), why);
+        if let Some((kind, why)) = failed {
+            self.staging_problem(self.host.to_string(), kind, why);
         }
         self.stage_progress();
     }
@@ -202,7 +203,7 @@ impl Node {
             let below = &self.assignment.agents[self.agents[index].subtree.clone()];
             let hosts: BTreeSet<String> = below.iter().map(|agent| agent.host.clone()).collect();
             for host in hosts {
-                self.staging_problem(host, format!("nothing was staged there: {why}"));
+                self.staging_problem(host, ProblemKind::Staging, format!("nothing was staged there: {why}"));
             }
             self.stage_progress();
         }
@@ -249,8 +250,8 @@ impl Node {
         }
     }
 
-    fn staging_problem(&mut self, host: String, cause: String) {
-        let (kind, remedy, members) = (ProblemKind::Staging, String::new(), String::new());
+    fn staging_problem(&mut self, host: String, kind: ProblemKind, cause: String) {
+        let (remedy, members) = (String::new(), String::new());
         self.problem(Problem { host, kind, cause, remedy, members });
     }
 }

@@ -258,7 +258,7 @@ impl Node {
                 self.touch(Token::Parent);
             }
             Up::Nobody => {}
-            Up::Desk(desk) if problem.kind == ProblemKind::Staging => {
+            Up::Desk(desk) if matches!(problem.kind, ProblemKind::Staging | ProblemKind::NotPermitted) => {
                 desk.lay(|papers| papers.staging.problems.push(problem));
             }
             Up::Desk(desk) => desk.lay(|papers| {

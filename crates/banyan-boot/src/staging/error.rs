@@ -5,6 +5,13 @@ use std::path::PathBuf;
 
 use crate::problem::Problem;
 
+impl StageError {
+    /// Whether the system does not permit to read it.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, StageError::Read { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
 /// Why something could not be staged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -20,6 +20,7 @@ use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
 use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
 use super::merge::merge;
 use super::{parcel, place};
+use crate::problem::ProblemKind;
 
 /// Age after which a temporary file is one that a killed agent has left: no transfer takes so long.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -54,6 +55,18 @@ pub(crate) enum StoreError {
     NoSpace { path: PathBuf, free: u64, needed: u64 },
     #[error("{} cannot be written: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },
+}
+
+impl StoreError {
+    /// What kind of problem of its host it is.
+    pub(crate) fn kind(&self) -> ProblemKind {
+        match self {
+            StoreError::Write { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                ProblemKind::NotPermitted
+            }
+            _ => ProblemKind::Staging,
+        }
+    }
 }
 
 /// A stream on its way to the disk. Dropped before [`finish`](Store::finish), it leaves nothing.

@@ -15,6 +15,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::Offer;
 use super::store::{Store, StoreError};
+use crate::problem::ProblemKind;
 
 /// Pieces that wait for the disk at most.
 const QUEUE: usize = 8;
@@ -35,7 +36,7 @@ pub(crate) enum Progress {
     /// It is in place.
     Stored,
     /// It could not be stored, and why.
-    Failed(String),
+    Failed(ProblemKind, String),
 }
 
 /// See the module.
@@ -66,7 +67,7 @@ impl Writer {
         let theirs = Arc::clone(&shared);
         let run = move || {
             let outcome = store(&offer, cache.as_deref(), &host, &queue, &theirs);
-            theirs.end(outcome.unwrap_or_else(|error| Progress::Failed(error.to_string())));
+            theirs.end(outcome.unwrap_or_else(|error| Progress::Failed(error.kind(), error.to_string())));
         };
         std::thread::Builder::new().name("banyan stage".into()).spawn(run)?;
         Ok(Writer { pieces: Some(pieces), shared })
@@ -152,5 +153,5 @@ fn store(
             return Ok(Progress::Stored);
         }
     }
-    Ok(Progress::Failed(format!("{} was given up", store.target().display())))
+    Ok(Progress::Failed(ProblemKind::Staging, format!("{} was given up", store.target().display())))
 }

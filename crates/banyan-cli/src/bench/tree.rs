@@ -73,7 +73,8 @@ impl TreeBench {
 
 /// Makes the directory for plots, or says why there can be none.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(directory).during(format!("--svg {}", directory.display()))
+    let made = fs::create_dir_all(directory);
+    made.map_err(|error| Failure::system(format_args!("--svg {}", directory.display()), &error))
 }
 
 /// Writes plots by their names, and tells people where they are.

@@ -15,6 +15,7 @@ use super::size::{files, hosts, size};
 use super::tell::{Amount, Tell};
 use super::{Copy, check_names, goes_up, name_of};
 use crate::failure::{Failure, Outcome};
+use crate::status;
 
 /// Something to copy, and how much that is.
 struct Source {
@@ -62,6 +63,12 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     Ok(ExitCode::from(tell.end()?))
 }
 
+/// Why nothing is copied at all.
+fn unreadable(path: &Path, error: &StageError) -> Failure {
+    let status = if error.is_forbidden() { status::NOT_PERMITTED } else { status::MEMBER_FAILED };
+    Failure::with_status(format_args!("{error}; look with: ls -la {}", path.display()), status)
+}
+
 impl Source {
     /// Looks through all of it, so that what cannot be copied is known before anything is.
     fn look(path: &Path) -> Result<Source, Failure> {
@@ -72,7 +79,7 @@ impl Source {
         };
         let mut source = Source { path: path.to_owned(), name, files: 0, bytes: 0 };
         for parcel in Parcels::of(path) {
-            let parcel = parcel.map_err(Failure::new)?;
+            let parcel = parcel.map_err(|error| unreadable(path, &error))?;
             source.files += parcel.files();
             source.bytes += parcel.bytes();
         }
@@ -125,7 +132,7 @@ impl Source {
                 }
                 Err(error) => {
                     let remedy = format!("look with: ls -la {}", self.path.display());
-                    tell.failed_here(&error.to_string(), &remedy)?;
+                    tell.failed_here(&error, &remedy)?;
                     return Ok(true);
                 }
             }

@@ -111,7 +111,7 @@ impl Gathering<'_> {
                 Some(Event::Output(lines)) if !lines.errors => self.take(&lines)?,
                 Some(Event::Output(lines)) => {
                     let text = String::from_utf8_lossy(&lines.bytes).trim().to_owned();
-                    self.fail(&lines.host, text)?;
+                    self.fail(&lines.host, ProblemKind::Staging, text)?;
                 }
                 Some(Event::Exited { rank, state, .. }) => {
                     left -= 1;
@@ -141,7 +141,7 @@ impl Gathering<'_> {
             Ok(says) => says,
             Err(why) => {
                 self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
-                return self.fail(&host, why);
+                return self.fail(&host, ProblemKind::Staging, why);
             }
         };
         for say in says {
@@ -150,10 +150,14 @@ impl Gathering<'_> {
                     let answer = if wanted { "send" } else { "skip" };
                     if let Err(Overrun) = self.answers.say(lines.rank, format!("{host} {answer}\n").into_bytes()) {
                         self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
-                        return self.fail(&host, "it asks on and on without waiting for answers".into());
+                        return self.fail(
+                            &host,
+                            ProblemKind::Staging,
+                            "it asks on and on without waiting for answers".into(),
+                        );
                     }
                 }
-                Say::Problem(why) => self.fail(&host, why)?,
+                Say::Problem(kind, why) => self.fail(&host, kind, why)?,
             }
         }
         Ok(())
@@ -164,16 +168,16 @@ impl Gathering<'_> {
         let host = host.clone();
         let in_the_middle = inbox.close();
         if (in_the_middle || !state.is_success()) && !self.tell.has_failed(&host) {
-            return self.fail(&host, format!("what sends its files {state}"));
+            return self.fail(&host, ProblemKind::Staging, format!("what sends its files {state}"));
         }
         Ok(())
     }
 
-    fn fail(&mut self, host: &str, cause: String) -> Result<(), Failure> {
+    fn fail(&mut self, host: &str, kind: ProblemKind, cause: String) -> Result<(), Failure> {
         let files: Vec<String> =
             self.copy.files.iter().map(|file| for_host(file, host).to_string_lossy().into_owned()).collect();
         let remedy = format!("look with: banyan run -w {host} -- ls -ld {}", files.join(" "));
-        let (host, kind, members) = (host.to_owned(), ProblemKind::Staging, String::new());
+        let (host, members) = (host.to_owned(), String::new());
         self.tell.problem(&Problem { host, kind, cause, remedy, members })
     }
 

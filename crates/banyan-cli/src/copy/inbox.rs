@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use banyan_boot::ParcelStore;
+use banyan_boot::{ParcelStore, ProblemKind};
 use serde_json::Value;
 
 use super::tell::Amount;
@@ -17,7 +17,7 @@ pub(super) enum Say {
     /// The offered part is wanted, or not.
     Answer(bool),
     /// A file of the host cannot be copied, and why.
-    Problem(String),
+    Problem(ProblemKind, String),
 }
 
 /// See the module.
@@ -96,7 +96,9 @@ impl Inbox {
         let file = message["file"].as_u64().and_then(|file| usize::try_from(file).ok()).ok_or_else(strange)?;
         let target = self.targets.get(file).ok_or_else(strange)?;
         if let Some(problem) = message["problem"].as_str() {
-            return Ok(Say::Problem(problem.to_owned()));
+            let forbidden = message["forbidden"].as_bool().unwrap_or(false);
+            let kind = if forbidden { ProblemKind::NotPermitted } else { ProblemKind::Staging };
+            return Ok(Say::Problem(kind, problem.to_owned()));
         }
         let offer = Offer::read(&message).ok_or_else(strange)?;
         let store = ParcelStore::begin(&offer.description, target)?;

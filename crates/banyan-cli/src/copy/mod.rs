@@ -36,7 +36,8 @@ and must not lead out of them.
 With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into
 DEST/HOST. {host} in FILEs stands for the name of the host, also in the name that a file gets here.
 
-Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
+Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit;
+5 not permitted.
 
 Examples:
   banyan copy -w node[1-8] solver input.dat /scratch/job/

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 
-use banyan_boot::{Parcel, Parcels, staged_path};
+use banyan_boot::{Parcel, Parcels, StageError, staged_path};
 use serde_json::json;
 
 use super::for_host;
@@ -29,7 +29,9 @@ pub(super) fn send(files: &[PathBuf]) -> Outcome {
         let path = for_host(file, &host);
         match sender.offer_all(index, &path) {
             Ok(()) => {}
-            Err(Trouble::Here(problem)) => sender.line(&json!({ "file": index, "problem": problem }))?,
+            Err(Trouble::Here { problem, forbidden }) => {
+                sender.line(&json!({ "file": index, "problem": problem, "forbidden": forbidden }))?;
+            }
             Err(Trouble::Output(failure)) => return Err(failure),
         }
     }
@@ -56,10 +58,16 @@ struct Sender<W: Write> {
 }
 
 enum Trouble {
-    /// A file cannot be sent.
-    Here(String),
+    /// A file cannot be sent; perhaps because the system forbids to read it.
+    Here { problem: String, forbidden: bool },
     /// Nobody listens any more.
     Output(Failure),
+}
+
+impl From<StageError> for Trouble {
+    fn from(error: StageError) -> Trouble {
+        Trouble::Here { problem: error.to_string(), forbidden: error.is_forbidden() }
+    }
 }
 
 impl From<std::io::Error> for Trouble {
@@ -70,10 +78,10 @@ impl From<std::io::Error> for Trouble {
 
 impl<W: Write> Sender<W> {
     fn offer_all(&mut self, index: usize, path: &Path) -> Result<(), Trouble> {
-        let path = staged_path(path).map_err(Trouble::Here)?;
+        let path = staged_path(path).map_err(|problem| Trouble::Here { problem, forbidden: false })?;
         for parcel in Parcels::of(&path) {
-            let parcel = parcel.map_err(|error| Trouble::Here(error.to_string()))?;
-            let (description, length) = parcel.describe().map_err(|error| Trouble::Here(error.to_string()))?;
+            let parcel = parcel?;
+            let (description, length) = parcel.describe()?;
             let description: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
             self.line(&json!({
                 "file": index,

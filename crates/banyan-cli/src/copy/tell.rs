@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, Problem, ProblemKind};
+use banyan_boot::{LaunchError, Problem, ProblemKind, StageError};
 use serde_json::{Value, json};
 
 use super::size::size;
@@ -13,7 +13,7 @@ use crate::output::{self, Stdout};
 use crate::progress::Progress;
 use crate::screen::harmless;
 use crate::speech::note;
-use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
+use crate::status::{MEMBER_FAILED, NOT_PERMITTED, TIME_LIMIT, UNREACHABLE};
 
 /// Letters of the bar.
 const BAR: usize = 24;
@@ -33,6 +33,8 @@ pub(super) struct Tell {
     failed: BTreeMap<String, usize>,
     /// Something went wrong on this machine.
     failed_here: bool,
+    /// The system of some host, or this one, does not permit something.
+    forbidden: bool,
     lost: bool,
     timed_out: bool,
     /// The exit status that a signal deserves.
@@ -65,6 +67,7 @@ impl Tell {
             left_out: Vec::new(),
             failed: BTreeMap::new(),
             failed_here: false,
+            forbidden: false,
             lost: false,
             timed_out: false,
             interrupted: None,
@@ -123,7 +126,11 @@ impl Tell {
 
     /// Something went wrong at a host.
     pub(super) fn problem(&mut self, problem: &Problem) -> Result<(), Failure> {
-        self.lost |= !matches!(problem.kind, ProblemKind::NotStarted | ProblemKind::Staging);
+        match problem.kind {
+            ProblemKind::NotPermitted => self.forbidden = true,
+            ProblemKind::NotStarted | ProblemKind::Staging => {}
+            _ => self.lost = true,
+        }
         let times = self.failed.entry(problem.host.clone()).or_default();
         *times += 1;
         if *times > TOLD {
@@ -136,13 +143,14 @@ impl Tell {
         self.warn(&harmless(problem.to_string().as_bytes()))
     }
 
-    /// Something went wrong on this machine.
-    pub(super) fn failed_here(&mut self, cause: &str, remedy: &str) -> Result<(), Failure> {
+    /// Something cannot be read on this machine.
+    pub(super) fn failed_here(&mut self, error: &StageError, remedy: &str) -> Result<(), Failure> {
         self.failed_here = true;
+        self.forbidden |= error.is_forbidden();
         if self.json {
-            return self.object(&problem_here(cause, remedy));
+            return self.object(&problem_here(error, remedy));
         }
-        self.warn(&format!("{cause}; {remedy}"))
+        self.warn(&format!("{error}; {remedy}"))
     }
 
     /// The bar goes, and comes again if there is still much to do: other lines are to stand alone.
@@ -194,6 +202,7 @@ impl Tell {
     /// How it went, and the exit status.
     pub(super) fn end(mut self) -> Result<u8, Failure> {
         let status = match () {
+            () if self.forbidden => NOT_PERMITTED,
             () if self.timed_out => TIME_LIMIT,
             () if self.lost => UNREACHABLE,
             () if self.failed_here || !self.failed.is_empty() => MEMBER_FAILED,
@@ -235,9 +244,10 @@ fn bar(done: u64, all: u64, rate: f64) -> String {
 }
 
 /// A problem of this machine, like those of hosts.
-fn problem_here(cause: &str, remedy: &str) -> Value {
+fn problem_here(error: &StageError, remedy: &str) -> Value {
     let (host, members) = (String::new(), String::new());
-    let problem = Problem { host, kind: ProblemKind::Staging, cause: cause.into(), remedy: remedy.into(), members };
+    let kind = if error.is_forbidden() { ProblemKind::NotPermitted } else { ProblemKind::Staging };
+    let problem = Problem { host, kind, cause: error.to_string(), remedy: remedy.into(), members };
     let mut object = problem_json(&problem);
     object["host"] = Value::Null;
     object
@@ -260,9 +270,9 @@ mod tests {
     #[test]
     fn a_problem_of_this_machine_has_the_fields_of_those_of_hosts() {
         let expected = json!({
-            "event": "problem", "host": null, "kind": "Staging", "cause": "it is gone", "remedy": "look with: ls",
+            "event": "problem", "host": null, "kind": "Staging", "cause": "the session is over", "remedy": "look with: ls",
         });
-        assert_eq!(problem_here("it is gone", "look with: ls"), expected);
+        assert_eq!(problem_here(&StageError::Over, "look with: ls"), expected);
     }
 
     #[test]

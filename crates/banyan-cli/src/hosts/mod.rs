@@ -164,9 +164,11 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
 /// The exit status of a launch that failed.
 pub(crate) fn launch_status(error: &LaunchError) -> u8 {
     match error {
-        LaunchError::NoHosts | LaunchError::BadHost(..) | LaunchError::TooMany | LaunchError::Launcher(_) => {
-            status::USAGE
-        }
+        LaunchError::NoHosts
+        | LaunchError::BadHost(..)
+        | LaunchError::TooMany
+        | LaunchError::NoRoom { .. }
+        | LaunchError::Launcher(_) => status::USAGE,
         LaunchError::Problems { problems, .. } => {
             let only_members = problems.iter().all(|problem| problem.kind == ProblemKind::NotStarted);
             if only_members { status::MEMBER_FAILED } else { status::UNREACHABLE }

@@ -177,7 +177,7 @@ pub(crate) fn input(name: &str) -> Result<Box<dyn Read>, Failure> {
     let refused = |why: &dyn Display| Failure::new(format!("{name}: {why}"));
     let file = File::open(name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => refused(&"no such file; give the path of a file, or - for standard input"),
-        _ => refused(&format_args!("cannot be read: {}", cause(&error))),
+        _ => Failure::system(format_args!("{name}: cannot be read"), &error),
     })?;
     if file.metadata().is_ok_and(|there| there.is_dir()) {
         return Err(refused(&"is a directory; give the files in it"));

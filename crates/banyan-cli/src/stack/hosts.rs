@@ -18,6 +18,7 @@ use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, warn};
 use crate::filters::filters;
 use crate::hosts::{launch_status, nodes_of_job};
+use crate::speech::note;
 use crate::status;
 
 /// The program on every host: whatever the agent there is.
@@ -40,6 +41,7 @@ impl Stack {
         }
         match self.choice()? {
             Choice::SlurmJob(job) => hosts_of_job(&job),
+            Choice::Mpi(launcher) => hosts_of_mpirun(launcher),
             _ => Ok(None),
         }
     }
@@ -67,6 +69,18 @@ fn hosts_of_job(job: &str) -> Result<Option<HostSet>, Failure> {
         return Ok(None);
     }
     HostSet::parse(text).map(Some).map_err(|error| Failure::new(format!("the hosts of job {job}: {error}")))
+}
+
+/// The hosts on which an `mpirun` has started its ranks, if it has none on this machine: what is here needs no session.
+fn hosts_of_mpirun(launcher: u32) -> Result<Option<HostSet>, Failure> {
+    let names = MpiJob::of(launcher).and_then(|job| job.hosts()).unwrap_or_default();
+    if names.is_empty() || Choice::Mpi(launcher).find().is_ok_and(|here| !here.is_empty()) {
+        return Ok(None);
+    }
+    let hosts =
+        HostSet::from_names(&names).map_err(|error| Failure::new(format!("the hosts of {launcher}: {error}")))?;
+    note(format_args!("the hosts of process {launcher}: {hosts}"));
+    Ok(Some(hosts))
 }
 
 fn is_slurm_here() -> bool {

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use banyan_boot::HostSet;
 use banyan_stack::{Choice, Kind, MpiJob, Report, SamplerOptions, Target, number, pattern, take};
 use clap::Args;
 
@@ -89,7 +90,7 @@ struct Which {
     /// The ranks of a Slurm job; without -w on the hosts of the job
     #[arg(long, value_name = "JOB")]
     slurm: Option<String>,
-    /// The ranks that this mpirun (or mpiexec) has started on this machine; with -w also those on other hosts
+    /// The ranks that this mpirun (or mpiexec) has started: on this machine, or by ssh on others; -w names them
     #[arg(long, value_name = "PID_OF_MPIRUN")]
     mpi: Option<u32>,
 }
@@ -110,10 +111,8 @@ impl Stack {
     /// The processes of this machine.
     fn look_here(&self) -> Result<Report, Failure> {
         let choice = self.choice()?;
-        if let Choice::Mpi(launcher) = choice
-            && MpiJob::of(launcher).and_then(|job| job.is_spread()).unwrap_or(false)
-        {
-            warn("it has ranks on other hosts, which are not looked at; name all its hosts with -w");
+        if let Choice::Mpi(launcher) = choice {
+            warn_of_other_hosts(launcher);
         }
         let found = choice.find().map_err(Failure::new)?;
         let ranks = number(&found);
@@ -164,6 +163,19 @@ impl Stack {
             limit: all.map(|all| all / 2),
         })
     }
+}
+
+/// Says so if a job has ranks elsewhere that are not looked at.
+fn warn_of_other_hosts(launcher: u32) {
+    let Ok(job) = MpiJob::of(launcher) else { return };
+    if !job.is_spread().unwrap_or(false) {
+        return;
+    }
+    let hosts = job.hosts().ok().and_then(|names| HostSet::from_names(&names).ok()).filter(|hosts| !hosts.is_empty());
+    let others = hosts.map_or_else(String::new, |hosts| format!(" ({hosts})"));
+    warn(format_args!(
+        "it has ranks on other hosts{others}, which are not looked at; name all its hosts with -w, this one too"
+    ));
 }
 
 /// The exit status that a report deserves.

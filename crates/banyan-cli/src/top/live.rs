@@ -17,6 +17,7 @@ use super::terminal::{Painter, Taken};
 use super::view::{Model, View};
 use super::watch::{AllUsed, Wanted, Watch};
 use crate::failure::Failure;
+use crate::signals::heeded;
 use crate::status;
 
 /// How long the rest of a key's sequence may take, over ssh too.
@@ -28,7 +29,7 @@ const SILENT_AFTER: Duration = Duration::from_secs(3);
 /// The cost of the front-end is asked for once in so many ticks: asking costs, too.
 const COST_EVERY: u64 = 5;
 
-/// Signals that end the view, or change the size of the terminal.
+/// Signals that end the view, unless they were ignored when it began, or change the size of the terminal.
 struct Signals {
     bell: UnixStream,
     ended: Arc<AtomicBool>,
@@ -39,12 +40,11 @@ impl Signals {
         let (bell, rings) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         let ended = Arc::new(AtomicBool::new(false));
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
+        for signal in heeded([SIGHUP, SIGINT, SIGTERM]) {
             signal_hook::flag::register(signal, Arc::clone(&ended))?;
-        }
-        for signal in [SIGHUP, SIGINT, SIGTERM, SIGWINCH] {
             signal_hook::low_level::pipe::register(signal, rings.try_clone()?)?;
         }
+        signal_hook::low_level::pipe::register(SIGWINCH, rings)?;
         Ok(Signals { bell, ended })
     }
 

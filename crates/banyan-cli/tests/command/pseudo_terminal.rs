@@ -91,6 +91,14 @@ impl PseudoTerminal {
         }
     }
 
+    /// Takes what is written within a time.
+    pub(crate) fn listen(&mut self, time: Duration) {
+        let deadline = Instant::now() + time;
+        while let Ok(bytes) = self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            self.bytes.extend(bytes);
+        }
+    }
+
     /// Waits until a text is on the screen.
     pub(crate) fn wait_for(&mut self, text: &str) -> Vec<String> {
         self.wait(text, |screen| screen.iter().any(|line| line.contains(text)))
@@ -103,6 +111,11 @@ impl PseudoTerminal {
 
     /// Waits for the end of the command; whether the terminal is as it was.
     pub(crate) fn end(mut self) -> (ExitStatus, bool, Vec<u8>) {
+        self.end_in_place()
+    }
+
+    /// The same, with the screen still there.
+    pub(crate) fn end_in_place(&mut self) -> (ExitStatus, bool, Vec<u8>) {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             match self.child.try_wait().expect("it is our child") {
@@ -159,6 +172,11 @@ fn screen(text: &str, (columns, rows): (usize, usize)) -> Vec<String> {
                         (y, x) = (places.next().unwrap_or(0), places.next().unwrap_or(0));
                     }
                     Some('J') => lines.iter_mut().for_each(|line| line.fill(' ')),
+                    Some('K') => lines
+                        .get_mut(y)
+                        .into_iter()
+                        .flat_map(|line| line.iter_mut().skip(x))
+                        .for_each(|cell| *cell = ' '),
                     _ => {}
                 }
             }

@@ -204,19 +204,30 @@ fn hosts_are_looked_at_through_the_tree() {
 }
 
 #[test]
-fn the_ranks_of_an_mpi_job_are_found_below_its_launcher() {
+fn the_ranks_of_an_open_mpi_job_are_found_below_its_launcher() {
+    let launcher = ["mpirun.openmpi", "--mca", "mpi_yield_when_idle", "1", "--oversubscribe"];
+    finds_the_ranks_of("mpicc.openmpi", &launcher, "packages openmpi-bin and libopenmpi-dev");
+}
+
+#[test]
+fn the_ranks_of_an_mpich_job_are_found_below_its_launcher() {
+    finds_the_ranks_of("mpicc.mpich", &["mpiexec.mpich"], "packages mpich and libmpich-dev");
+}
+
+/// A job whose rank 2 hangs is looked at through the process that started it.
+fn finds_the_ranks_of(compiler: &str, launcher: &[&str], packages: &str) {
     let installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    if !installed("mpirun") || !installed("mpicc") {
-        return skip("no MPI (packages openmpi-bin and libopenmpi-dev)");
+    if !installed(launcher[0]) || !installed(compiler) {
+        return skip(&format!("no {compiler} ({packages})"));
     }
     let shop = Workshop::new();
     shop.write("hung.c", include_str!("../programs/hung.c"));
-    let made = shop.shell("mpicc -O2 -o hung hung.c");
+    let made = shop.shell(&format!("{compiler} -O2 -o hung hung.c"));
     assert_eq!(made.status, 0, "{}", made.err);
-    let mut command = Command::new("mpirun");
-    command.args(["--mca", "mpi_yield_when_idle", "1", "--oversubscribe", "-n", "4"]).arg(shop.path("hung"));
+    let mut command = Command::new(launcher[0]);
+    command.args(&launcher[1..]).args(["-n", "4"]).arg(shop.path("hung"));
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("mpirun");
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("a launcher");
     let mut job = Job(vec![child]);
     let output = BufReader::new(job.0[0].stdout.take().expect("a pipe"));
     assert_eq!(output.lines().map_while(Result::ok).filter(|line| line == "ready").take(4).count(), 4);
@@ -229,10 +240,10 @@ fn the_ranks_of_an_mpi_job_are_found_below_its_launcher() {
         report = shop.run(&["stack", "--json", "--mpi", &launcher]).json().remove(0);
     }
     assert_eq!(report["ranks"], "0-3");
-    // mpirun ends its ranks when it is asked to end, not when it is killed.
+    // It ends its ranks when it is asked to end, not when it is killed.
     let asked = Command::new("kill").arg(&launcher).status();
     assert!(asked.expect("kill").success());
-    job.0[0].wait().expect("mpirun ends");
+    job.0[0].wait().expect("the launcher ends");
 }
 
 /// Whether rank 2 waits for its neighbour, and all others in the barrier.

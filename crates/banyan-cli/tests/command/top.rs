@@ -222,3 +222,17 @@ fn a_signal_ends_the_live_view_as_well_as_a_key() {
     terminal.signal("TERM");
     has_ended(terminal);
 }
+
+#[test]
+fn a_signal_that_was_ignored_when_it_began_does_not_end_the_live_view() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan"), "top", "-n", "1"]);
+    command.args(["--interval", "200ms"]).env("TERM", "xterm-256color").env("BANYAN_CONFIG", "/nowhere");
+    let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
+    terminal.wait_for("median");
+    terminal.signal("HUP");
+    terminal.press("b");
+    terminal.wait_for("by job");
+    terminal.press("q");
+    has_ended(terminal);
+}

@@ -33,7 +33,8 @@ pub(in crate::tree) fn become_floor_process_if_asked() {
     }
     let widths: Option<Vec<u32>> = arguments.map(|width| width.parse().ok()).collect();
     let Err(error) = take_part(widths.as_deref()) else { exit(0) };
-    if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) {
+    let ended = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset, io::ErrorKind::UnexpectedEof];
+    if !ended.contains(&error.kind()) {
         let _ = writeln!(io::stderr(), "a process of `banyan bench tree`, which is what starts such: {error}");
     }
     exit(1)

@@ -1,0 +1,118 @@
+//! What people see in a terminal: the whole screen, as it is in the end, and what stood there meanwhile.
+//!
+//! The live view of `top` is in `top.rs`.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::pseudo_terminal::PseudoTerminal;
+use crate::workshop::Workshop;
+
+/// Longer than work may take before it says how far it is.
+const A_SECOND: Duration = Duration::from_millis(1100);
+
+/// Only so that a broken command does not hang the tests.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn banyan(shop: &Workshop, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(arguments).current_dir(shop.path("")).env("BANYAN_CONFIG", "");
+    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    command
+}
+
+/// What is on the screen when the command has ended, and every byte that it wrote.
+fn ended(mut terminal: PseudoTerminal) -> (Vec<String>, String) {
+    let (status, restored, bytes) = terminal.end_in_place();
+    assert!(status.success() && restored, "{status}: {}", String::from_utf8_lossy(&bytes));
+    terminal.bytes.clone_from(&bytes);
+    let lines: Vec<String> = terminal.screen().into_iter().filter(|line| !line.is_empty()).collect();
+    (lines, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Numbers become N, spaces one, and times have one unit.
+fn without_numbers<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    let numberless = |line: &str| {
+        let mut out = String::new();
+        for letter in line.chars() {
+            match letter {
+                '0'..='9' if out.ends_with('N') => {}
+                '0'..='9' => out.push('N'),
+                ',' | '.' if out.ends_with('N') => {}
+                ' ' if out.ends_with(' ') => {}
+                other => out.push(other),
+            }
+        }
+        out.trim().replace("N s", "N ms")
+    };
+    lines.map(numberless).filter(|line| !line.is_empty()).collect()
+}
+
+/// The block of the README that shows what the demo prints.
+fn demo_of_the_readme() -> Vec<String> {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).expect("a README");
+    let begin = readme
+        .find("Banyan grows a tree of processes and lets one program talk to all of them as if they were one.\n\n1.");
+    let block = readme[begin.expect("the demo's first line")..].split("\n```").next().expect("the end of a block");
+    without_numbers(block.lines())
+}
+
+#[test]
+fn the_demo_prints_what_the_readme_shows_plain_in_a_pipe_and_in_colour_on_a_terminal() {
+    let shop = Workshop::new();
+    let plain = shop.well(&["demo"]);
+    assert!(!plain.contains('\x1b'), "{plain}");
+    assert_eq!(without_numbers(plain.lines()), demo_of_the_readme());
+    let (screen, bytes) = ended(PseudoTerminal::start(&mut banyan(&shop, &["demo"]), 110, 70));
+    assert!(bytes.contains("\x1b["), "no colours: {bytes}");
+    assert_eq!(without_numbers(screen.iter().map(String::as_str)), demo_of_the_readme());
+    let mut without = banyan(&shop, &["demo"]);
+    let (_, bytes) = ended(PseudoTerminal::start(without.env("NO_COLOR", "1"), 110, 70));
+    assert!(!bytes.contains("\x1b[3") && !bytes.contains("\x1b[1m"), "NO_COLOR: {bytes}");
+}
+
+#[test]
+fn a_copy_shows_a_bar_with_its_rate_and_in_the_end_only_what_was_copied() {
+    let shop = Workshop::new();
+    // Several parts, so that there is something to tell between them.
+    shop.write("big", vec![7; 96 << 20]);
+    let target = shop.path("copies/{host}/").display().to_string();
+    let words = ["copy", "-w", "n[1-2]", "--launcher", "local", "big", &target];
+    let mut terminal = PseudoTerminal::start(&mut banyan(&shop, &words), 100, 10);
+    // What takes less than a second shows no bar; so it is held up for as long, once files are on their way.
+    let deadline = Instant::now() + PATIENCE;
+    while !shop.path("copies/n1").exists() && !shop.path("copies/n2").exists() {
+        assert!(Instant::now() < deadline, "nothing is copied");
+        std::thread::yield_now();
+    }
+    terminal.signal("STOP");
+    terminal.listen(A_SECOND);
+    terminal.signal("CONT");
+    let (screen, bytes) = ended(terminal);
+    let bars: Vec<&str> = bytes.split("\r\x1b[K").filter(|part| part.starts_with('[')).collect();
+    assert!(!bars.is_empty(), "{bytes:?}");
+    for bar in bars {
+        let (drawn, rest) = bar.split_once(']').expect("the end of the bar");
+        assert!(drawn.len() == 25 && drawn[1..].bytes().all(|letter| b"#-".contains(&letter)), "{bar}");
+        let rest = rest.replace("kB", "MB");
+        assert_eq!(without_numbers(std::iter::once(&*rest)), ["N % N MB of N MB N MB/s"], "{bar}");
+    }
+    assert_eq!(screen, ["big: 1 file, 100.7 MB, on 2 hosts: 201.3 MB delivered"]);
+}
+
+#[test]
+fn what_members_write_cannot_move_the_cursor() {
+    let shop = Workshop::new();
+    let words = ["run", "--", "printf", "a\\033[2Jb\\rc\\n"];
+    let (screen, _) = ended(PseudoTerminal::start(&mut banyan(&shop, &words), 80, 5));
+    assert_eq!(screen, ["0 localhost: a\\u{1b}[2Jb\\rc"]);
+}
+
+#[test]
+fn a_fold_on_a_terminal_has_its_titles_and_the_summary_below() {
+    let shop = Workshop::new();
+    let words = ["run", "-b", "-w", "n[1-3]", "--launcher", "local", "--", "echo", "alike"];
+    let (screen, bytes) = ended(PseudoTerminal::start(&mut banyan(&shop, &words), 80, 8));
+    assert_eq!(screen, ["=== n[1-3] (3 of 3)", "alike"]);
+    assert!(bytes.contains("\x1b["), "titles stand out: {bytes:?}");
+}
