@@ -54,22 +54,9 @@ impl Spread {
     }
 }
 
-/// The mean of the middle half: as steady as the median, and finer than the steps of a clock.
-pub(crate) fn middle_mean(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    let middle = &figures[figures.len() / 4..figures.len() - figures.len() / 4];
-    middle.iter().sum::<f64>() / middle.len().max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_middle_half_tells_more_than_the_steps_of_a_clock() {
-        assert_eq!(middle_mean(vec![0.0, 10.0, 0.0, 10.0, 10.0, 900.0, 10.0, -50.0]), 7.5);
-        assert_eq!((middle_mean(vec![3.0]), middle_mean(Vec::new())), (3.0, 0.0));
-    }
 
     #[test]
     fn a_spread_leaves_out_what_was_extreme() {

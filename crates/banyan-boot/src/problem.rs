@@ -19,6 +19,22 @@ pub struct Problem {
     pub members: String,
 }
 
+/// Bytes of each text of a problem that came from another process.
+const TEXT_LIMIT: usize = 4096;
+
+impl Problem {
+    /// The same with texts that are not too long: what another process says need not end.
+    pub(crate) fn shortened(mut self) -> Problem {
+        for text in [&mut self.host, &mut self.cause, &mut self.remedy, &mut self.members] {
+            if text.len() > TEXT_LIMIT {
+                text.truncate(text.floor_char_boundary(TEXT_LIMIT));
+                text.push('…');
+            }
+        }
+        self
+    }
+}
+
 /// Kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Record)]
 pub enum ProblemKind {
@@ -50,5 +66,26 @@ impl fmt::Display for Problem {
             write!(f, "; {}", self.remedy)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_process_says_is_cut_between_characters() {
+        let problem = |host: &str, cause: String| Problem {
+            host: host.into(),
+            kind: ProblemKind::Broken,
+            cause,
+            remedy: String::new(),
+            members: "0-3".into(),
+        };
+        let short = problem("n1", "why".into());
+        assert_eq!(short.clone().shortened(), short);
+        let long = problem("n1", "x".to_owned() + &"ä".repeat(TEXT_LIMIT)).shortened();
+        assert_eq!((long.cause.len(), &*long.members), (TEXT_LIMIT - 1 + '…'.len_utf8(), "0-3"));
+        assert!(long.cause.ends_with("ä…"), "{}", long.cause);
     }
 }

@@ -51,14 +51,12 @@ pub enum Launcher {
 impl Launcher {
     /// How nodes start their children.
     pub(crate) fn way<'a>(&self, mut hosts: impl Iterator<Item = &'a str>) -> Result<Way, LaunchError> {
-        // Asked once: an iterator forgets what it has given.
-        let elsewhere = hosts.any(|host| host != LOCALHOST);
         match self {
             Launcher::Local => Ok(Way::Local),
             Launcher::Ssh(options) => Ok(Way::Ssh(options.clone())),
-            Launcher::Auto if elsewhere && slurm::inside_an_allocation() => Ok(Way::Together),
-            Launcher::Auto if elsewhere => Ok(Way::Ssh(SshOptions::default())),
-            Launcher::Auto => Ok(Way::Local),
+            Launcher::Auto if hosts.all(|host| host == LOCALHOST) => Ok(Way::Local),
+            Launcher::Auto if slurm::inside_an_allocation() => Ok(Way::Together),
+            Launcher::Auto => Ok(Way::Ssh(SshOptions::default())),
             Launcher::Slurm { .. } | Launcher::Command { .. } => Ok(Way::Together),
         }
     }
@@ -128,12 +126,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_host_elsewhere_is_not_this_machine() {
-        let way = |hosts: &[&str]| Launcher::Auto.way(hosts.iter().copied());
-        assert_eq!(way(&["localhost"]).ok(), Some(Way::Local));
-        assert_eq!(way(&[]).ok(), Some(Way::Local));
-        for hosts in [&["node1"][..], &["localhost", "node1"], &["node1", "node2"]] {
-            assert_ne!(way(hosts).ok(), Some(Way::Local), "{hosts:?}");
+    fn hosts_are_acted_out_here_only_if_all_are_this_machine() {
+        let way = |hosts: &[&'static str]| Launcher::Auto.way(hosts.iter().copied()).unwrap();
+        assert_eq!(way(&[]), Way::Local);
+        assert_eq!(way(&[LOCALHOST, LOCALHOST]), Way::Local);
+        let elsewhere = match slurm::inside_an_allocation() {
+            true => Way::Together,
+            false => Way::Ssh(SshOptions::default()),
+        };
+        for hosts in [&["n1"][..], &["n1", "n2"], &[LOCALHOST, "n1"], &["n1", LOCALHOST]] {
+            assert_eq!(way(hosts), elsewhere, "{hosts:?}");
         }
     }
 }

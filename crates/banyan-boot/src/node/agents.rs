@@ -1,5 +1,6 @@
 //! Starting child agents, giving them their work, and noticing when they are gone.
 
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
@@ -72,14 +73,21 @@ impl Node {
         }
     }
 
+    /// The numbers of the nodes in a child agent's subtree.
+    pub(super) fn nodes_below(&self, index: usize) -> Range<u32> {
+        let subtree = &self.agents[index].subtree;
+        let first = self.assignment.node + subtree.start as u32 + u32::from(matches!(self.up, Up::Desk(_)));
+        first..first + subtree.len() as u32
+    }
+
     /// Gives a child agent the work of its subtree.
     pub(super) fn assign(&mut self, index: usize) {
+        let node = self.nodes_below(index).start;
         let agent = &mut self.agents[index];
         let own = &self.assignment;
-        let first = agent.subtree.start as u32 + u32::from(matches!(self.up, Up::Desk(_)));
         let assignment = Assignment {
             session: own.session,
-            node: own.node + first,
+            node,
             level: own.level.saturating_add(1),
             size: own.size,
             agent_count: own.agent_count,

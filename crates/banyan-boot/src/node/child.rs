@@ -98,6 +98,13 @@ impl ChildAgent {
         }
     }
 
+    /// Whether its subtree is large enough to have come this far.
+    pub(crate) fn can_have_come(&self, progress: Progress) -> bool {
+        let members = [progress.started, progress.failed, progress.joined];
+        progress.agents as usize <= self.subtree.len()
+            && members.into_iter().all(|count| u64::from(count) <= self.ranks.len())
+    }
+
     /// Runs the starter. With an inherited socket there is a link at once.
     pub(crate) fn start(
         &mut self,

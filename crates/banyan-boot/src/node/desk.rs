@@ -26,6 +26,9 @@ const OUTPUT_BOUND: usize = 4 << 20;
 /// Bytes of user data that wait for the front-end at most, beside one whole message.
 const USER_BOUND: usize = 4 << 20;
 
+/// Problems that wait for the front-end at most, beside several for each member: who has more to tell repeats itself.
+const PROBLEMS_BOUND: usize = 1024;
+
 /// Bytes on their way to members that wait for the root at most.
 const GOODS_BOUND: usize = 1 << 20;
 
@@ -123,6 +126,8 @@ pub(crate) struct Papers {
     pub(crate) user: VecDeque<(Bytes, bool)>,
     pub(crate) user_bytes: usize,
     pub(crate) problems: Vec<Problem>,
+    /// Problems among the events.
+    told_problems: usize,
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
     pub(crate) staging: StagePapers,
@@ -256,12 +261,36 @@ impl Papers {
     pub(crate) fn take_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         self.output_bytes -= event.cost();
+        self.told_problems -= usize::from(matches!(event, Event::Problem(_)));
         Some(event)
     }
 
     pub(crate) fn put_event(&mut self, event: Event) {
         self.output_bytes += event.cost();
         self.events.push_back(event);
+    }
+
+    /// Something went wrong at a host. What nobody takes is bounded: agents may say it again and again.
+    pub(crate) fn put_problem(&mut self, problem: Problem) {
+        let bound = self.problems_bound();
+        if self.problems.len() < bound {
+            self.problems.push(problem.clone());
+        }
+        if self.told_problems < bound {
+            self.told_problems += 1;
+            self.put_event(Event::Problem(problem));
+        }
+    }
+
+    /// Something could not be brought to a host.
+    pub(crate) fn put_staging(&mut self, problem: Problem) {
+        if self.staging.problems.len() < self.problems_bound() {
+            self.staging.problems.push(problem);
+        }
+    }
+
+    fn problems_bound(&self) -> usize {
+        PROBLEMS_BOUND + 4 * self.states.len()
     }
 
     /// One whole message of the master, if all of it is here.
@@ -273,5 +302,34 @@ impl Papers {
             message.extend_from_slice(&bytes);
         }
         Some(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::ProblemKind;
+
+    #[test]
+    fn no_more_problems_are_kept_than_the_bound_and_those_that_were_taken_make_room() {
+        let desk = Desk::new(3).unwrap();
+        let mut papers = desk.papers();
+        let bound = papers.problems_bound();
+        let problem = |kind| Problem {
+            host: "n1".into(),
+            kind,
+            cause: "again".into(),
+            remedy: String::new(),
+            members: String::new(),
+        };
+        for _ in 0..2 * bound {
+            papers.put_problem(problem(ProblemKind::Broken));
+            papers.put_staging(problem(ProblemKind::Staging));
+        }
+        assert_eq!((papers.problems.len(), papers.events.len(), papers.staging.problems.len()), (bound, bound, bound));
+        assert!(matches!(papers.take_event(), Some(Event::Problem(_))));
+        papers.put_problem(problem(ProblemKind::Broken));
+        papers.put_problem(problem(ProblemKind::Broken));
+        assert_eq!(papers.events.len(), bound);
     }
 }

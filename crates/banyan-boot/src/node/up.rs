@@ -25,17 +25,22 @@ impl Node {
     pub(super) fn from_agent(&mut self, index: usize, frame: Frame) {
         match frame.kind {
             kind if belongs_to_collectives(kind) => self.collective(Below::Agent(index), frame),
-            message::USER | message::OUTPUT | message::DOOR => self.pass_up(frame),
+            message::USER if self.agents[index].ranks.contains(0) => self.pass_up(frame),
+            message::OUTPUT if self.agents[index].ranks.contains(frame.stream) => self.pass_up(frame),
+            message::DOOR if self.nodes_below(index).contains(&frame.stream) => self.pass_up(frame),
+            message::USER | message::OUTPUT | message::DOOR => {
+                self.broken(Token::Agent(index as u32), "something in the name of others that are not below it");
+            }
             message::EXITED => self.take_exits(index, &frame),
             message::PROGRESS => match progress(&frame.payload) {
-                Some(progress) => self.agents[index].progress = progress,
-                None => self.broken(Token::Agent(index as u32), "a progress report of the wrong length"),
+                Some(progress) if self.agents[index].can_have_come(progress) => self.agents[index].progress = progress,
+                _ => self.broken(Token::Agent(index as u32), "a progress report that cannot be"),
             },
             message::STAGED => self.staged(index, &frame),
             message::PROBLEM => {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
-                    Some(Ok(problem)) => self.problem(problem),
+                    Some(Ok(problem)) => self.problem(problem.shortened()),
                     _ => self.broken(Token::Agent(index as u32), "a problem that cannot be read"),
                 }
             }
@@ -259,12 +264,9 @@ impl Node {
             }
             Up::Nobody => {}
             Up::Desk(desk) if matches!(problem.kind, ProblemKind::Staging | ProblemKind::NotPermitted) => {
-                desk.lay(|papers| papers.staging.problems.push(problem));
+                desk.lay(|papers| papers.put_staging(problem));
             }
-            Up::Desk(desk) => desk.lay(|papers| {
-                papers.problems.push(problem.clone());
-                papers.put_event(Event::Problem(problem));
-            }),
+            Up::Desk(desk) => desk.lay(|papers| papers.put_problem(problem)),
         }
     }
 

@@ -31,7 +31,8 @@ pub(crate) fn all() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
 }
 
-fn environment(pid: Pid) -> Vec<u8> {
+/// The variables that a process was started with, each with a zero behind it.
+pub(crate) fn environment(pid: Pid) -> Vec<u8> {
     fs::read(format!("/proc/{}/environ", pid.as_raw_pid())).unwrap_or_default()
 }
 

@@ -18,6 +18,7 @@ mod member;
 mod network;
 mod one_host;
 mod relatives;
+mod rogues;
 mod setup;
 mod starts;
 mod streams;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ["member", "extended"] => extended_member::run(),
         ["member", "asked"] => asked_member::run(),
         ["member", ref rest @ ..] => member::run(rest),
+        ["rogue", about] => rogues::run(about),
         ["front-end", ref rest @ ..] => front_end::run(rest),
         ["extended-front-end"] => front_end::run_extended(None),
         ["extended-front-end", note] => front_end::run_extended(Some(note)),
@@ -95,6 +97,11 @@ const TESTS: &[harness::Test] = tests![
     losses::a_stopped_front_end_leaves_nothing_but_itself,
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
+    rogues::an_agent_that_writes_in_the_name_of_other_members_is_cut_off,
+    rogues::an_agent_that_speaks_for_a_master_it_does_not_have_is_cut_off,
+    rogues::an_agent_that_opens_the_doors_of_others_is_cut_off,
+    rogues::an_agent_that_claims_more_than_its_members_is_cut_off,
+    rogues::no_secret_stands_in_arguments_or_in_an_environment,
     layouts::agents_are_where_the_layout_has_them,
     layouts::agents_are_balanced_where_there_is_no_layout,
     layouts::layouts_that_cannot_be_are_refused_with_the_reason,
