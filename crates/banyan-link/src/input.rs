@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use bytes::{Buf, Bytes};
 
 use crate::frame::{Frame, HEADER_BYTES, Header, frame_cost};
+use crate::output::KEPT_ENTRIES;
 use crate::pool::Place;
 use crate::slab::{SLAB_BYTES, Slab, Slabs};
 
@@ -182,7 +183,7 @@ impl Input {
             (self.start, self.filled) = (0, rest.len());
             self.slabs.give_back(std::mem::replace(&mut self.slab, rest));
         }
-        if self.blocks.is_empty() && self.blocks.capacity() > 0 {
+        if self.blocks.is_empty() && self.blocks.capacity() > KEPT_ENTRIES {
             self.blocks = VecDeque::new();
         }
     }

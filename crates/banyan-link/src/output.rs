@@ -26,6 +26,10 @@ const STAGED: usize = 2 * SLAB_BYTES;
 /// Pieces handed to the system in one call.
 pub(crate) const PIECES: usize = 64;
 
+/// Entries of an empty queue that keeps its memory: what a queue begins with. To ask for it anew with every frame costs more
+/// than it takes.
+pub(crate) const KEPT_ENTRIES: usize = 4;
+
 /// Whether such a payload is to lie in the pool. Control frames are not: nothing bounds how many of them a peer leaves there.
 pub(crate) fn is_for_pool(kind: Kind, payload: &[u8]) -> bool {
     payload.len() >= LONG && kind.is_data()
@@ -205,11 +209,11 @@ impl Output {
     /// Nothing can be sent any more, or all is: gives memory back.
     pub(crate) fn settle(&mut self) {
         for queue in [&mut self.control, &mut self.data] {
-            if queue.is_empty() && queue.capacity() > 0 {
+            if queue.is_empty() && queue.capacity() > KEPT_ENTRIES {
                 *queue = VecDeque::new();
             }
         }
-        if self.staged.is_empty() && self.staged.capacity() > 0 {
+        if self.staged.is_empty() && self.staged.capacity() > KEPT_ENTRIES {
             self.staged = VecDeque::new();
         }
         self.held.settle();

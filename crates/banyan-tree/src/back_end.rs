@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError};
-use crate::pending::{Pending, tick};
+use crate::pending::Pending;
 use crate::record_reader::RecordReader;
 use crate::reduce::{Aligned, Alignment, Filters};
 use crate::run::{Bodies, shared};
@@ -32,6 +33,9 @@ const INVITATION_TIME: Duration = Duration::from_secs(30);
 
 /// How much longer than the front-end waits for those who are adrift a member looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
+
+/// A member that only sends listens to its agent so often: it has to hear, too, that the agent is gone.
+const LISTENS: Duration = Duration::from_millis(4);
 
 /// Events that are kept for a program that does not ask for them: the oldest go.
 const EVENTS: usize = 4096;
@@ -49,8 +53,6 @@ pub struct BackEnd {
     combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
-    /// When it was looked for what has come, by a sender's clock.
-    looked: i64,
     patience: Duration,
     events: VecDeque<Report>,
     is_over: bool,
@@ -193,7 +195,6 @@ impl BackEnd {
             aligned: BTreeMap::new(),
             combiners,
             last: StreamId::CONTROL,
-            looked: 0,
             patience: note.options.adrift * ADRIFT_TIMES,
             events: VecDeque::new(),
             is_over: false,
@@ -217,13 +218,17 @@ impl BackEnd {
     /// # Errors
     /// When the deadline passes, a filter on the way could make nothing of the record, or the network ends.
     pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
-        self.hand_over()?;
+        let mut has_sent = self.contribute_all()?;
         loop {
             self.ensure_member()?;
             if let Some(incoming) = self.take() {
+                if has_sent {
+                    self.set_going()?;
+                }
                 return incoming;
             }
             self.wait(deadline)?;
+            has_sent = false;
         }
     }
 
@@ -373,16 +378,24 @@ impl BackEnd {
 
     /// Gives everything that was held back to the links.
     fn hand_over(&mut self) -> Result<(), TreeError> {
+        if self.contribute_all()? { self.set_going() } else { Ok(()) }
+    }
+
+    /// Gives everything that was held back to the node; whether there was anything.
+    fn contribute_all(&mut self) -> Result<bool, TreeError> {
         self.ensure_member()?;
-        let due: Vec<StreamId> =
-            self.pending.iter().filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).collect();
-        if due.is_empty() {
-            return Ok(());
-        }
-        for stream in due {
+        let mut last = None;
+        while let Some(stream) = self.due_after(last) {
             self.contribute(stream)?;
+            last = Some(stream);
         }
-        self.set_going()
+        Ok(last.is_some())
+    }
+
+    /// The next stream of which something was held back.
+    fn due_after(&self, last: Option<StreamId>) -> Option<StreamId> {
+        let rest = self.pending.range((last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+        rest.filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).next()
     }
 
     /// Ready to read when [`try_recv`](Self::try_recv) should be called.
@@ -410,28 +423,21 @@ impl BackEnd {
     /// Sends what the node has to send, and now and then takes what has come: who only sends has to hear, too, that its
     /// agent is gone.
     fn set_going(&mut self) -> Result<(), TreeError> {
-        let tick = tick();
-        if tick == self.looked {
-            self.driver.prepare(None);
-            return Ok(());
-        }
-        self.looked = tick;
-        self.turn(Some(Instant::now()))
+        self.driver.prepare(None);
+        if self.driver.unheard() < LISTENS { Ok(()) } else { self.turn(Some(Instant::now())) }
     }
 
     fn take(&mut self) -> Option<Result<Incoming, TreeError>> {
-        let last = self.last;
-        let streams: Vec<StreamId> = self.driver.node().streams().map(|opening| opening.stream).collect();
-        let after = streams.iter().filter(|stream| **stream > last);
-        let before = streams.iter().filter(|stream| **stream <= last);
-        for stream in after.chain(before) {
-            if let Some(Received { stream, tag, record }) = self.driver.node_mut().take_packet(*stream) {
+        let first = self.driver.node().stream_after(self.last)?;
+        let mut stream = first;
+        loop {
+            if let Some(Received { stream, tag, record }) = self.driver.node_mut().take_packet(stream) {
                 self.last = stream;
                 let unfiltered = |error| unfiltered(stream, tag, error);
                 return Some(record.map(|(format, body)| Incoming { stream, tag, format, body }).map_err(unfiltered));
             }
+            stream = self.driver.node().stream_after(stream).filter(|stream| *stream != first)?;
         }
-        None
     }
 
     fn wait(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {

@@ -143,7 +143,7 @@ impl Pending {
 }
 
 /// A number that changes every few milliseconds and costs nothing to look at.
-pub(crate) fn tick() -> i64 {
+fn tick() -> i64 {
     let time = clock_gettime(ClockId::MonotonicCoarse);
     time.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec)
 }

@@ -66,6 +66,8 @@ pub(crate) struct Driver {
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
     touched: Vec<LinkId>,
+    /// Empty: memory for those that are flushed while others are touched.
+    flushed: Vec<LinkId>,
     reports: VecDeque<Report>,
     begin: Instant,
     tick_at: Option<Instant>,
@@ -77,8 +79,12 @@ pub(crate) struct Driver {
     first_member: Option<NodeId>,
     /// At how many of its addresses a node has not answered, the one or the other more than once: it is dialled at the next.
     unanswered: HashMap<NodeId, usize>,
-    /// When this was last driven.
+    /// When links were last listened to.
+    heard: Instant,
+    /// The same, until the caller comes back.
     left: Option<Instant>,
+    /// When the caller last came.
+    prepared: Instant,
     /// Since when there is no parent, nor a front-end that only does not answer.
     adrift_since: Option<Instant>,
     /// How often in succession nobody listened where the front-end should.
@@ -89,6 +95,7 @@ impl Driver {
     pub(crate) fn new(node: Node, formats: FormatBook, credentials: Credentials) -> io::Result<Driver> {
         // A process that is the same member as one before it counts on from above.
         let dials = u64::from(node.life()) << 32;
+        let begin = Instant::now();
         Ok(Driver {
             node,
             formats,
@@ -101,14 +108,17 @@ impl Driver {
             links: BTreeMap::new(),
             inherited: None,
             touched: Vec::new(),
+            flushed: Vec::new(),
             reports: VecDeque::new(),
-            begin: Instant::now(),
+            begin,
             tick_at: None,
             dials,
             look_at: None,
             first_member: None,
             unanswered: HashMap::new(),
+            heard: begin,
             left: None,
+            prepared: begin,
             adrift_since: None,
             front_end_refused: 0,
         })
@@ -284,26 +294,38 @@ impl Driver {
         let now = link.link_mut().fill_patiently();
         self.touch(id);
         self.take(id, now);
-        self.handle(&[]);
+        self.handle_at(&[], now);
     }
 
     /// Does what the node wants and sends what there is to send; how long to wait for something to happen.
     pub(crate) fn prepare(&mut self, deadline: Option<Instant>) -> Option<Duration> {
-        if let Some(left) = self.left.take().map(|left| left.elapsed()).filter(|left| *left > COMPUTED) {
+        // One look at the clock for all of this: in a process that was asleep it is slow.
+        let now = Instant::now();
+        self.prepared = now;
+        let away = self.left.take().map(|left| now.saturating_duration_since(left));
+        if let Some(away) = away.filter(|away| *away > COMPUTED) {
             // Whoever came meanwhile had nobody to answer it.
-            self.node.was_away(left);
+            self.node.was_away(away);
         }
         self.carry_out();
-        self.flush();
+        self.flush(now);
         let node = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
         let next = [deadline, node, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
-        Some(next.saturating_duration_since(Instant::now()))
+        Some(next.saturating_duration_since(now))
+    }
+
+    /// For how long nobody had listened to the links when the caller last came.
+    pub(crate) fn unheard(&self) -> Duration {
+        self.prepared.saturating_duration_since(self.heard)
     }
 
     /// Something has happened, or time has passed.
     pub(crate) fn handle(&mut self, ready: &[Ready]) {
-        let now = Instant::now();
+        self.handle_at(ready, Instant::now());
+    }
+
+    fn handle_at(&mut self, ready: &[Ready], now: Instant) {
         for Ready { token, readable, .. } in ready {
             match *token {
                 BELL => {}
@@ -329,8 +351,8 @@ impl Driver {
             self.node.wake(time);
         }
         self.carry_out();
-        self.flush();
-        self.left = Some(Instant::now());
+        self.flush(now);
+        (self.heard, self.left) = (now, Some(now));
     }
 
     /// Lets in who has proved itself.
@@ -475,13 +497,11 @@ impl Driver {
     }
 
     /// Sends what was queued.
-    fn flush(&mut self) {
-        if self.touched.is_empty() {
-            return;
-        }
-        let now = Instant::now();
+    fn flush(&mut self, now: Instant) {
         while !self.touched.is_empty() {
-            for id in std::mem::take(&mut self.touched) {
+            let mut flushed = std::mem::take(&mut self.flushed);
+            std::mem::swap(&mut flushed, &mut self.touched);
+            for id in flushed.drain(..) {
                 let Some(link) = self.links.get_mut(&id) else { continue };
                 link.flush(&self.formats, now);
                 let is_watched = link.watch(&self.poller, id.0).is_ok();
@@ -493,6 +513,7 @@ impl Driver {
                     self.take(id, now);
                 }
             }
+            self.flushed = flushed;
             self.carry_out();
         }
     }

@@ -1,6 +1,7 @@
 //! What goes down: packets, from the front-end to the members of a stream.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -146,6 +147,12 @@ impl Node {
     pub fn slowest(&self, stream: StreamId) -> Vec<NodeId> {
         let slowest = self.streams.get(&stream).into_iter().flat_map(|stream| stream.log.slowest());
         slowest.filter_map(|link| self.below.node_of(link)).collect()
+    }
+
+    /// The stream that is open here and whose turn is after this one's.
+    pub fn stream_after(&self, stream: StreamId) -> Option<StreamId> {
+        let after = self.streams.range((Bound::Excluded(stream), Bound::Unbounded)).next();
+        after.or_else(|| self.streams.first_key_value()).map(|(stream, _)| *stream)
     }
 
     /// The streams that are open here.
