@@ -1,4 +1,4 @@
-//! Getting what a step needs: Debian packages, rustup's targets, tool-chains and components, mdBook.
+//! Getting what a step needs: Debian packages, rustup's targets, tool-chains and components, programs in wheels.
 //!
 //! Everything is looked for first and installed only when missing. What cannot be had is a [`Problem::LeftOut`] with
 //! the reason and the command a person would type; it is never a failure of the code under test.
@@ -110,23 +110,27 @@ pub(crate) fn is_root(runner: Runner) -> bool {
     quiet(runner).run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// mdBook: the one in `PATH`, or one that is installed below `directory`, from what `requirements` names by its hash.
-pub(crate) fn mdbook(runner: Runner, requirements: &Path, directory: &Path) -> Result<PathBuf, Problem> {
-    if on_path("mdbook") {
-        return Ok("mdbook".into());
+/// A program that Python's packages have: the one in `PATH`, or one that is installed below `target`, from what its file in
+/// `xtask/wheels` names by its hash.
+pub(crate) fn wheel(runner: Runner, root: &Path, name: &str) -> Result<PathBuf, Problem> {
+    if on_path(name) {
+        return Ok(name.into());
     }
-    let program = directory.join("bin/mdbook");
+    let directory = root.join("target").join(name);
+    let program = directory.join("bin").join(name);
     if program.is_file() {
         return Ok(program);
     }
+    let requirements = root.join(format!("xtask/wheels/{name}.txt"));
     let install = || {
         let mut command = Command::new("python3");
         command.args(["-m", "pip", "install", "--no-deps", "--only-binary", ":all:", "--require-hashes", "--target"]);
-        command.arg(directory).arg("-r").arg(requirements);
+        command.arg(&directory).arg("-r").arg(&requirements);
         command
     };
     let left_out = |failure: Failure| {
-        Problem::LeftOut(format!("mdbook missing; pip failed ({}); try: cargo install mdbook", failure.last_line()))
+        let command = format!("python3 -m pip install -r {}", requirements.display());
+        Problem::LeftOut(format!("{name} missing; pip failed ({}); try: {command}", failure.last_line()))
     };
     retry(runner, install).map_err(left_out)?;
     Ok(program)

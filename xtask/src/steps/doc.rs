@@ -10,9 +10,8 @@ pub(super) fn run(job: &Job<'_>) {
     let mut command = cargo(["doc", "--workspace", "--no-deps"]);
     job.command("workspace", command.env("RUSTDOCFLAGS", "-D warnings"));
     job.part("book", |tools| {
-        let target = tools.root.join("target");
-        let mdbook = install::mdbook(tools.runner, &tools.root.join("xtask/mdbook.txt"), &target.join("mdbook"))?;
-        let said = tools.run(Command::new(mdbook).args(["build", "--dest-dir"]).arg(target.join("book")))?;
+        let mdbook = install::wheel(tools.runner, tools.root, "mdbook")?;
+        let said = tools.run(Command::new(mdbook).args(["build", "--dest-dir"]).arg(tools.root.join("target/book")))?;
         // It goes on behind what it cannot make sense of.
         match said.lines().find(|line| ["WARN", "ERROR"].iter().any(|level| line.contains(level))) {
             Some(_) => Err(Problem::Failed(said)),

@@ -1,11 +1,12 @@
 //! `tests`: all tests of this machine's own architecture. The closing lines of the test runner are shown too.
 
+use std::ffi::OsString;
 use std::process::Command;
 
 use super::readme::shell_commands;
 use super::{EVERYTHING, Job, cargo, closing_lines, has_nextest, tests_passed};
-use crate::manifest;
 use crate::report::Problem;
+use crate::{install, manifest};
 
 /// Random cases for each property without generated code, a quarter of the usual: the interpreter, which is all that
 /// differs, has been tried beside generated code as well.
@@ -15,8 +16,13 @@ const PROPTEST_CASES: &str = "64";
 /// name, as flaky. A test that fails again fails.
 const RETRIES: &str = "2";
 
+/// Programs that tests compare with, and the packages that have them. A test without its program has nothing to say.
+const BESIDE: (&[&str], &[&str]) =
+    (&["xmllint", "eu-stack", "nodeset"], &["libxml2-utils", "elfutils", "clustershell"]);
+
 pub(super) fn run(job: &Job<'_>) {
     let nextest = has_nextest();
+    let path = programs_beside(job);
     let runner = |arguments: &[&str]| {
         let mut command = match nextest {
             true => cargo(["nextest", "run", "--status-level", "fail", "--final-status-level", "flaky"]),
@@ -25,7 +31,7 @@ pub(super) fn run(job: &Job<'_>) {
         if nextest {
             command.args(["--failure-output", "final", "--retries", RETRIES]);
         }
-        command.arg("--no-fail-fast").args(arguments);
+        command.arg("--no-fail-fast").args(arguments).env("PATH", &path);
         command
     };
     if counted(job, "all features", &mut runner(EVERYTHING)) {
@@ -35,6 +41,21 @@ pub(super) fn run(job: &Job<'_>) {
     without_jit.args(manifest::without_jit(job.root)).env("PROPTEST_CASES", PROPTEST_CASES);
     counted(job, "without jit", &mut without_jit);
     counted(job, "documentation", cargo(["test", "--doc"]).args(EVERYTHING));
+}
+
+/// Gets the programs that tests compare with; where to look for programs then.
+fn programs_beside(job: &Job<'_>) -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    job.part("programs beside", |tools| {
+        install::programs(tools.runner, BESIDE.0, &[], BESIDE.1)?;
+        let py_spy = install::wheel(tools.runner, tools.root, "py-spy")?;
+        if let Some(directory) = py_spy.parent().filter(|directory| directory.is_absolute()) {
+            path.push(":");
+            path.push(directory);
+        }
+        Ok(String::new())
+    });
+    path
 }
 
 fn counted(job: &Job<'_>, name: &str, command: &mut Command) -> bool {

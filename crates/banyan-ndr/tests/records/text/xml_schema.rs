@@ -37,10 +37,12 @@ proptest! {
     }
 }
 
-/// Needs `xmllint` (libxml2-utils), and says nothing where it is not installed.
+/// Needs `xmllint` (libxml2-utils), and says nothing where it is not installed. Emulated machines start what is not there,
+/// and it fails.
 #[test]
 fn the_schema_accepts_what_is_written() {
-    if cfg!(miri) || Command::new("xmllint").arg("--version").output().is_err() {
+    let is_there = || Command::new("xmllint").arg("--version").output().is_ok_and(|output| output.status.success());
+    if cfg!(miri) || !is_there() {
         return;
     }
     let folder = tempfile();
