@@ -1,7 +1,7 @@
 //! `banyan stack` as its users run it: on processes that hang, on an MPI job, without permission, on several hosts.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -229,8 +229,15 @@ fn finds_the_ranks_of(compiler: &str, launcher: &[&str], packages: &str) {
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("a launcher");
     let mut job = Job(vec![child]);
-    let output = BufReader::new(job.0[0].stdout.take().expect("a pipe"));
-    assert_eq!(output.lines().map_while(Result::ok).filter(|line| line == "ready").take(4).count(), 4);
+    let mut output = job.0[0].stdout.take().expect("a pipe");
+    let mut said = String::new();
+    // Launchers put lines of several ranks into one.
+    while said.matches("ready").count() < 4 {
+        let mut piece = [0; 64];
+        let count = output.read(&mut piece).expect("a pipe");
+        assert_ne!(count, 0, "it ended: {said}");
+        said.push_str(&String::from_utf8_lossy(&piece[..count]));
+    }
     let launcher = job.0[0].id().to_string();
     // A rank that has said it is ready may not have come far since.
     let deadline = Instant::now() + PATIENCE;
