@@ -207,21 +207,21 @@ impl Decoder {
         if id == target.id() && self.morphs.is_empty() && body.len() <= self.options.limits.body_bytes {
             return Ok(false);
         }
-        self.convert_next(id, target, body)
+        if self.convert_next(id, target, body) { Ok(true) } else { self.convert_to_native(id, target, body) }
     }
 
-    /// [`make_native`](Self::make_native) for layouts that differ. The shortest way there is for records of the same
-    /// formats as the record before: whatever else there is to do, another function does.
-    fn convert_next(&mut self, id: FormatId, target: &Format, body: &[u8]) -> Result<bool, DecodeError> {
+    /// The shortest way there is for records of the same formats as the record before, if it is enough: whatever else
+    /// there is to do, another function does.
+    #[inline(never)]
+    fn convert_next(&mut self, id: FormatId, target: &Format, body: &[u8]) -> bool {
         if let Some((last, route)) = &self.last
             && *last == (Pair { source: id, target: target.receiving_id() })
             && body.len() <= self.options.limits.body_bytes
             && let Some(Route::Convert { plan, interpreted_bytes_left: 0 }) = self.routes.get(*route as usize)
-            && plan.convert_direct(body, &mut self.converted)
         {
-            return Ok(true);
+            return plan.convert_direct(body, &mut self.converted);
         }
-        self.convert_to_native(id, target, body)
+        false
     }
 
     /// [`make_native`](Self::make_native) for all layouts that differ.

@@ -150,6 +150,7 @@ pub use format::{
     ByteOrder, Case, DefId, Definition, Dim, EnumerationDef, Field, Format, FormatError, FormatId, Meter, Order,
     PointerWidth, RecordDef, Type, VariantDef,
 };
+pub use kernel::reverse_numbers;
 pub use limits::Limits;
 pub use morph::Morph;
 pub use plan::{Compatibility, ConvertOptions, Loss, Plan, compatibility};

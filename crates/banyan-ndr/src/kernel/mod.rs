@@ -31,6 +31,7 @@ use crate::Buffer;
 
 use direct::Direct;
 use interpret::Isa;
+pub use interpret::reverse_numbers;
 use merge::Merged;
 use program::{Program, Step};
 

@@ -16,6 +16,7 @@ use crate::wire::write_uint;
 ))]
 pub(super) use simd::WideLoop;
 pub(super) use simd::{Isa, WideItem};
+pub use swap::reverse_numbers;
 
 /// Where and why a step failed.
 #[derive(Debug)]

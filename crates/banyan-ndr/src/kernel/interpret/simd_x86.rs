@@ -1,42 +1,39 @@
-//! Windows by SSSE3's and AVX2's byte shuffles.
+//! Windows by the byte shuffles of SSSE3, and several at once by those of AVX2 and AVX-512.
 //!
-//! A few windows are run on many items with their masks in registers; longer lists read them from memory. AVX2 runs two
-//! windows at once where they lie side by side in source and target.
+//! A few windows are run on many items with their masks in registers; longer lists read them from memory.
+
+#[path = "simd_x86_wide.rs"]
+mod wide;
 
 #[cfg(target_arch = "x86")]
 use std::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::WideLoop;
 use crate::kernel::program::Window;
+pub(super) use wide::{Wide, run_loops};
 
 /// An extension of the instruction set. Made by [`Vectors::available`] only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Vectors {
     Ssse3,
     Avx2,
+    Avx512,
 }
 
 impl Vectors {
     /// What this processor has, the best first.
     pub(super) fn available() -> impl Iterator<Item = Vectors> {
-        let avx2 = is_x86_feature_detected!("avx2").then_some(Vectors::Avx2);
-        let ssse3 = is_x86_feature_detected!("ssse3").then_some(Vectors::Ssse3);
-        avx2.into_iter().chain(ssse3)
+        let avx2 = is_x86_feature_detected!("avx2");
+        let avx512 = avx2 && is_x86_feature_detected!("avx512bw");
+        let ssse3 = is_x86_feature_detected!("ssse3");
+        let found = [(avx512, Vectors::Avx512), (avx2, Vectors::Avx2), (ssse3, Vectors::Ssse3)];
+        found.into_iter().filter_map(|(is_there, vectors)| is_there.then_some(vectors))
     }
 
-    /// `windows` two at a time, where they are few and every two lie side by side, in source and target.
+    /// `windows` several at a time, where they are few and lie side by side, in source and target.
     pub(super) fn widen(self, windows: &[Window]) -> Option<Wide> {
-        let (chunks, rest) = windows.as_chunks::<2>();
-        if self != Vectors::Avx2 || chunks.is_empty() || chunks.len() > MOST_PAIRS || !rest.is_empty() {
-            return None;
-        }
-        let mut wide = Wide { pairs: [Pair::NONE; MOST_PAIRS], used: chunks.len() };
-        for (pair, windows) in wide.pairs.iter_mut().zip(chunks) {
-            *pair = Pair::new(windows)?;
-        }
-        Some(wide)
+        Wide::new(self, windows)
     }
 
     /// Runs `windows`, in order, on `count` items.
@@ -57,8 +54,8 @@ impl Vectors {
     ) {
         let items = Items { src, dst, count, strides };
         if let Some(wide) = self.widen(windows) {
-            // SAFETY: passed on from this function's contract; AVX2 is there, or there would be no wide windows.
-            return unsafe { items.shuffle_wide(&wide) };
+            // SAFETY: passed on from this function's contract; what `wide` needs is there, or `widen` had not made it.
+            return unsafe { wide.shuffle(items) };
         }
         // SAFETY: passed on from this function's contract.
         unsafe {
@@ -77,65 +74,6 @@ impl Vectors {
     }
 }
 
-/// Pairs of windows whose masks fit the registers, with some to spare.
-const MOST_PAIRS: usize = 4;
-
-/// Two windows side by side: 32 bytes at once.
-#[derive(Debug, Clone, Copy)]
-struct Pair {
-    mask: [u8; 32],
-    src: usize,
-    dst: usize,
-}
-
-impl Pair {
-    const NONE: Pair = Pair { mask: [0; 32], src: 0, dst: 0 };
-
-    fn new([low, high]: &[Window; 2]) -> Option<Pair> {
-        let behind = |low: u32, high: u32| high.checked_sub(low) == Some(16);
-        if !behind(low.src, high.src) || !behind(low.dst, high.dst) {
-            return None;
-        }
-        let mut mask = [0; 32];
-        mask[..16].copy_from_slice(&low.mask);
-        mask[16..].copy_from_slice(&high.mask);
-        Some(Pair { mask, src: low.src as usize, dst: low.dst as usize })
-    }
-}
-
-/// Windows that are run two at a time. A value is proof that the processor has AVX2.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wide {
-    pairs: [Pair; MOST_PAIRS],
-    used: usize,
-}
-
-/// Runs loops one behind the other.
-///
-/// # Safety
-///
-/// Every window of every item of every loop must be readable at `src` and writable at `dst`.
-#[inline]
-pub(super) unsafe fn run_loops(loops: &[WideLoop], src: *const u8, dst: *mut u8) {
-    if !loops.is_empty() {
-        // SAFETY: passed on from this function's contract; there is a loop, and so AVX2.
-        unsafe { run_loops_with_avx2(loops, src, dst) }
-    }
-}
-
-/// # Safety
-///
-/// As [`run_loops`], on a processor with AVX2.
-#[target_feature(enable = "avx2")]
-unsafe fn run_loops_with_avx2(loops: &[WideLoop], src: *const u8, dst: *mut u8) {
-    for WideLoop { wide, start, count, strides } in loops {
-        // A loop over no items may start anywhere, also outside the allocation.
-        let (src, dst) = (src.wrapping_add(start.0), dst.wrapping_add(start.1));
-        // SAFETY: passed on from this function's contract.
-        unsafe { Items { src, dst, count: *count, strides: *strides }.shuffle_wide(wide) }
-    }
-}
-
 /// The items of a run.
 struct Items {
     src: *const u8,
@@ -145,51 +83,6 @@ struct Items {
 }
 
 impl Items {
-    /// # Safety
-    ///
-    /// As [`Vectors::shuffle`], on a processor with AVX2.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn shuffle_wide(&self, wide: &Wide) {
-        // SAFETY: passed on from this function's contract.
-        unsafe {
-            match wide.used {
-                1 => self.shuffle_pairs::<1>(wide),
-                2 => self.shuffle_pairs::<2>(wide),
-                3 => self.shuffle_pairs::<3>(wide),
-                _ => self.shuffle_pairs::<4>(wide),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`Vectors::shuffle`], with `N` pairs, on a processor with AVX2.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn shuffle_pairs<const N: usize>(&self, wide: &Wide) {
-        let Some(pairs) = wide.pairs.first_chunk::<N>() else { return };
-        // Loops, because `map` would not be compiled with the vector instructions.
-        let mut masks = [_mm256_setzero_si256(); N];
-        for i in 0..N {
-            // SAFETY: masks have 32 bytes.
-            masks[i] = unsafe { _mm256_loadu_si256(pairs[i].mask.as_ptr().cast()) };
-        }
-        let (mut src, mut dst) = (self.src, self.dst);
-        for _ in 0..self.count {
-            for i in 0..N {
-                // SAFETY: two windows side by side lie within bounds by this function's contract.
-                unsafe {
-                    let source = _mm256_loadu_si256(src.add(pairs[i].src).cast());
-                    _mm256_storeu_si256(dst.add(pairs[i].dst).cast(), _mm256_shuffle_epi8(source, masks[i]));
-                }
-            }
-            // The step behind the last item may leave the allocation, where it is not used.
-            src = src.wrapping_add(self.strides.0);
-            dst = dst.wrapping_add(self.strides.1);
-        }
-    }
-
     /// # Safety
     ///
     /// As [`Vectors::shuffle`], with `N` windows.
