@@ -47,6 +47,7 @@
 
 mod acknowledged;
 mod address;
+mod bell;
 mod cipher;
 mod connection;
 mod counters;
@@ -72,6 +73,7 @@ mod transport;
 mod unproved;
 
 pub use address::{Address, AddressError};
+pub use bell::Bell;
 pub use connection::{Connection, Event, PeerInfo};
 pub use counters::Counters;
 pub use error::{LinkError, OpeningError, ProtocolError, SendError};

@@ -7,7 +7,6 @@
 
 #![expect(clippy::print_stdout, reason = "a program that shows what it found")]
 
-use std::hint::black_box;
 use std::time::Instant;
 
 use banyan_boot::ProcessDistribution;
@@ -91,7 +90,7 @@ fn member() -> Result<(), Box<dyn std::error::Error>> {
         };
         for _ in 0..back_end.read::<Rounds>(&order)?.rounds {
             let begin = Instant::now();
-            black_box((0..100_000_u64).fold(0, |sum, number| sum ^ black_box(number)));
+            std::hint::black_box((0..100_000_u64).fold(0, |sum, number| sum ^ std::hint::black_box(number)));
             let microseconds = u64::try_from(begin.elapsed().as_micros())?;
             back_end
                 .send(order.stream, &Timing { rank: back_end.rank(), process: std::process::id(), microseconds })?;

@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     while !input.0.is_empty() {
         let (deed, which) = (input.byte(), usize::from(input.byte() % 2));
         let frame = Frame::new(Kind::data(16), 0, 0, vec![deed; usize::from(input.byte()) * 5]);
-        match deed % 8 {
+        match deed % 12 {
             0 => _ = hub.publish(&frame, Some(which as u32)),
             1 => _ = hub.send(which as u32, &frame),
             2 => hub.receive(which as u32, |_| true).into_iter().flatten().for_each(check),
@@ -38,6 +38,10 @@ fuzz_target!(|bytes: &[u8]| {
                 hub.look();
                 hub.doze(u32::from(input.byte()));
             }
+            7 => _ = hub.send_in_order(which as u32, &frame, input.byte().into()),
+            8 => hub.receive_in_order(which as u32, input.byte().into()).into_iter().flatten().for_each(check),
+            9 => _ = spokes[which].send_in_order(&frame, input.byte().into()),
+            10 => spokes[which].receive_in_order(input.byte().into()).into_iter().flatten().for_each(check),
             _ => {
                 let word = u64::from(u16::from_le_bytes([input.byte(), input.byte()])) % WORDS;
                 let value = [input.byte(), input.byte(), input.byte(), input.byte()];

@@ -160,6 +160,7 @@ impl StarterProcess {
                 control: socket.as_ref().map(|(_, theirs)| theirs.as_fd()),
                 shared: None,
                 extension: None,
+                extension_shared: None,
             },
         )?;
         let ours = [

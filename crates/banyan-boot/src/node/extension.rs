@@ -31,15 +31,23 @@ pub(super) struct Extension {
     control: ExtensionControl,
 }
 
+impl Extension {
+    /// What members share memory with it by.
+    pub(super) fn shared(&self) -> Option<[BorrowedFd<'_>; 3]> {
+        self.agent.shared()
+    }
+}
+
 impl AgentInfo {
     /// What an assignment says of the agent that got it.
-    fn of(assignment: &Assignment, host: &str, note: &[u8]) -> AgentInfo {
+    fn of(assignment: &Assignment, host: &str, members: u32, note: &[u8]) -> AgentInfo {
         AgentInfo {
             session: assignment.session,
             node: assignment.node,
             level: assignment.level,
             agents: assignment.agent_count,
             size: assignment.size,
+            members,
             host: host.to_owned(),
             is_one_host: assignment.way == Way::Local,
             note: note.to_vec(),
@@ -59,7 +67,8 @@ impl Node {
                 "call banyan_tree::become_agent_if_asked() first in its main, or choose another agent",
             );
         };
-        let info = AgentInfo::of(&self.assignment, &self.host, note);
+        let members = (0..self.members.len()).filter(|index| !self.attaches(*index)).count() as u32;
+        let info = AgentInfo::of(&self.assignment, &self.host, members, note);
         match self.begin(extension, &info) {
             Ok(note) => self.note = note,
             Err(error) => self.decline(format!("the extension of its agent cannot begin: {error}"), ""),

@@ -4,13 +4,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::io::Errno;
+use bytes::BytesMut;
 
+use super::arena::Arena;
 use super::board::Board;
 use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, words};
 use super::memory::Memory;
-use super::ring::{Reader, SharedError, Writer, is_small};
+use super::ring::{Reader, SharedError, Writer, has_come, is_small};
+use crate::bell::Bell;
 use crate::frame::Frame;
 
 /// A spoke's number that no spoke has.
@@ -21,7 +22,7 @@ const NOBODY: u32 = u32::MAX;
 pub struct Hub {
     memory: Memory,
     descriptor: OwnedFd,
-    bell: OwnedFd,
+    bell: Bell,
     board: Board,
     spokes: Vec<Side>,
     /// Arrivals that were there when the rings were last looked at.
@@ -30,6 +31,7 @@ pub struct Hub {
     looks: u32,
     /// Spokes that have been opened and not closed.
     open: u32,
+    arena: Arena,
 }
 
 /// What the hub knows of one spoke.
@@ -56,13 +58,23 @@ impl Hub {
     /// When the system refuses: no such memory, no descriptors, no memory at all.
     pub fn new(spokes: u32) -> io::Result<Hub> {
         let (memory, descriptor) = Memory::create(words(spokes))?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell = Bell::new()?;
         let side = |spoke| {
             let place = Place::of(spoke);
             Side { state: State::Absent, up: Reader::new(place.up(), 0), down: Writer::new(place.down()) }
         };
         let spokes = (0..spokes).map(side).collect();
-        Ok(Hub { memory, descriptor, bell, board: Board::new(), spokes, seen: 0, looks: 0, open: 0 })
+        Ok(Hub {
+            memory,
+            descriptor,
+            bell,
+            board: Board::new(),
+            spokes,
+            seen: 0,
+            looks: 0,
+            open: 0,
+            arena: Arena::Pieces(BytesMut::new()),
+        })
     }
 
     /// What spokes need: the memory and the bell, in the order that [`Spoke::new`](super::Spoke::new) takes them.
@@ -117,6 +129,12 @@ impl Hub {
     /// Writes a frame for one spoke; false when it has to go by its socket. It is read when the bell rings, which wakes
     /// all: for frames of which most spokes get one.
     pub fn send(&mut self, spoke: u32, frame: &Frame) -> bool {
+        self.send_in_order(spoke, frame, 0)
+    }
+
+    /// As [`send`](Self::send), for a link that keeps one order over both ways: so many frames have gone by the socket
+    /// before this one.
+    pub fn send_in_order(&mut self, spoke: u32, frame: &Frame, by_socket: u32) -> bool {
         let Some(side) = self.spokes.get_mut(spoke as usize).filter(|side| side.state == State::Open) else {
             return false;
         };
@@ -126,7 +144,7 @@ impl Hub {
             side.state = State::Damaged;
             return false;
         }
-        is_small(frame) && side.down.write(words, 0, frame, read)
+        is_small(frame) && side.down.write(words, by_socket, frame, read)
     }
 
     /// How many spokes are open.
@@ -136,12 +154,7 @@ impl Hub {
 
     /// Rings the bell: every spoke that sleeps wakes and reads what was written for it.
     pub fn ring(&self) {
-        let ring = || rustix::io::write(&self.bell, &1u64.to_ne_bytes());
-        if ring() == Err(Errno::AGAIN) {
-            // It counts, and is full: a spoke has written to it. Nobody needs the count.
-            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
-            let _ = ring();
-        }
+        self.bell.ring();
     }
 
     /// The next frame of a spoke, if it has one and `wanted` takes it.
@@ -149,12 +162,29 @@ impl Hub {
     /// # Errors
     /// When it cannot have been written by a correct spoke.
     pub fn receive(&mut self, spoke: u32, wanted: impl FnOnce(&Frame) -> bool) -> Result<Option<Frame>, SharedError> {
+        self.receive_if(spoke, |_, frame| wanted(frame))
+    }
+
+    /// The next frame of a spoke that sends [in order](super::Spoke::send_in_order), if its turn has come: so many were
+    /// taken from the socket.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_in_order(&mut self, spoke: u32, from_socket: u32) -> Result<Option<Frame>, SharedError> {
+        self.receive_if(spoke, |by_socket, _| has_come(by_socket, from_socket))
+    }
+
+    fn receive_if(
+        &mut self,
+        spoke: u32,
+        wanted: impl FnOnce(u32, &Frame) -> bool,
+    ) -> Result<Option<Frame>, SharedError> {
         let Some(side) = self.spokes.get_mut(spoke as usize) else { return Ok(None) };
         if side.state == State::Damaged {
             return Err(SharedError { what: "the position of a reader" });
         }
         let words = self.memory.words();
-        let next = side.up.next(words, wanted);
+        let next = side.up.next(words, &mut self.arena, wanted);
         if let Ok(Some(_)) = next {
             words[Place::of(spoke).up_read()].store(side.up.read(), Ordering::Release);
         }

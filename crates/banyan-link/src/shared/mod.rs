@@ -3,10 +3,12 @@
 //! What is for all spokes is written once, to the *board*, and one *bell* wakes all that sleep. What is for one goes to
 //! a ring of its own, and what a spoke has for the hub to another. So a frame costs no system call, and a wait one.
 //!
-//! Sockets stay: for frames that are long, have a format or find no room here, for those that come before both sides
-//! have opened this way, and to notice that the other side is gone. Each of the two ways keeps its own order. A frame
+//! Sockets stay: for frames that are long or find no room here, for those that come before both sides have opened this
+//! way, for formats, and to notice that the other side is gone. Each of the two ways keeps its own order. A frame
 //! that a spoke sent by its socket is seen by the hub after those it had put here before; nothing else is promised about
-//! frames that went different ways, so users send such frames here as do not depend on others that went there.
+//! frames that went different ways, so users send such frames here as do not depend on others that went there, or keep
+//! one order over both: a frame that is sent *in order* says how many have gone by the socket before it, and is taken when
+//! so many have been. Who reads the socket, then looks here and then takes what it has read, takes everything in order.
 //!
 //! What lies in shared memory is hostile: it is copied out, then checked; positions that cannot be are an error, which
 //! costs the spoke its place and nobody else anything. There are no locks, so a process that is killed in the middle of
@@ -16,6 +18,7 @@
 //! [`Hub`] and [`Spoke`] never wait: drivers sleep on descriptors, beside their sockets. Where the system refuses such
 //! memory, making a hub fails and there are only sockets.
 
+mod arena;
 mod board;
 mod hub;
 mod layout;

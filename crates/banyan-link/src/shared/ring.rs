@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 
+use super::arena::Arena;
 use crate::frame::{Frame, HEADER_BYTES, Header};
 
 /// Bytes of the longest payload that goes through shared memory. Longer ones are better off with sockets, which carry
@@ -25,6 +26,11 @@ const HEAD: usize = 1 + HEADER_BYTES / WORD;
 pub struct SharedError {
     /// What is.
     pub what: &'static str,
+}
+
+/// Whether a frame's turn has come that was sent when so many had gone by the socket: positions wrap around.
+pub(super) fn has_come(sent_by_socket: u32, taken_from_socket: u32) -> bool {
+    sent_by_socket.wrapping_sub(taken_from_socket).cast_signed() <= 0
 }
 
 /// Where a ring lies.
@@ -46,7 +52,7 @@ impl Ring {
 
 /// Whether a frame can go through shared memory.
 pub(super) fn is_small(frame: &Frame) -> bool {
-    frame.payload.len() <= SHARED_PAYLOAD && frame.format.is_none()
+    frame.payload.len() <= SHARED_PAYLOAD
 }
 
 /// The side that writes.
@@ -92,12 +98,13 @@ impl Writer {
             position = position.wrapping_add(1);
         };
         put(tag);
-        for bytes in [&frame.header().encode()[..], payload] {
-            bytes.chunks(WORD).for_each(|chunk| {
-                let mut word = [0; WORD];
-                word[..chunk.len()].copy_from_slice(chunk);
-                put(u32::from_ne_bytes(word));
-            });
+        let header = frame.header().encode();
+        let (words_of_payload, rest) = payload.as_chunks::<WORD>();
+        header.as_chunks::<WORD>().0.iter().chain(words_of_payload).for_each(|word| put(u32::from_ne_bytes(*word)));
+        if !rest.is_empty() {
+            let mut word = [0; WORD];
+            word[..rest.len()].copy_from_slice(rest);
+            put(u32::from_ne_bytes(word));
         }
         self.written = position;
         words[self.ring.written].store(position, Ordering::Release);
@@ -126,7 +133,8 @@ impl Reader {
     pub(super) fn next(
         &mut self,
         words: &[AtomicU32],
-        wanted: impl FnOnce(&Frame) -> bool,
+        arena: &mut Arena,
+        wanted: impl FnOnce(u32, &Frame) -> bool,
     ) -> Result<Option<(u32, Frame)>, SharedError> {
         let there = words[self.ring.written].load(Ordering::Acquire).wrapping_sub(self.read);
         if there == 0 {
@@ -142,28 +150,21 @@ impl Reader {
         let length = header.length as usize;
         let size = HEAD + length.min(SHARED_PAYLOAD).div_ceil(WORD);
         let fits = length <= SHARED_PAYLOAD && size <= there as usize;
-        if !fits || header.kind.is_link() || header.format.is_some() || header.is_apart {
+        if !fits || header.kind.is_link() || header.is_apart {
             return Err(damaged);
         }
-        let frame = header.with_payload(self.payload(words, length));
-        if !wanted(&frame) {
+        let frame = header.with_payload(self.payload(words, length, arena));
+        if !wanted(tag, &frame) {
             return Ok(None);
         }
         self.read = self.read.wrapping_add(size as u32);
         Ok(Some((tag, frame)))
     }
 
-    fn payload(&self, words: &[AtomicU32], length: usize) -> Bytes {
-        if length == 0 {
-            return Bytes::new();
-        }
-        let mut bytes = Vec::with_capacity(length);
+    fn payload(&self, words: &[AtomicU32], length: usize, arena: &mut Arena) -> Bytes {
         let first = self.read.wrapping_add(HEAD as u32);
-        for at in 0..length.div_ceil(WORD) {
-            let word = self.ring.word(words, first.wrapping_add(at as u32)).load(Ordering::Relaxed).to_ne_bytes();
-            bytes.extend_from_slice(&word[..WORD.min(length - at * WORD)]);
-        }
-        bytes.into()
+        let positions = (0..length.div_ceil(WORD)).map(|at| first.wrapping_add(at as u32));
+        arena.take(length, positions.map(|position| self.ring.word(words, position).load(Ordering::Relaxed)))
     }
 
     fn header(&self, words: &[AtomicU32]) -> [u8; HEADER_BYTES] {

@@ -4,9 +4,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 
+use super::arena::Arena;
 use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, board, words};
 use super::memory::Memory;
-use super::ring::{Reader, SharedError, Writer, is_small};
+use super::ring::{Reader, SharedError, Writer, has_come, is_small};
 use crate::frame::Frame;
 
 /// A process that a hub has started. See the [module](super).
@@ -24,6 +25,7 @@ pub struct Spoke {
     is_unannounced: bool,
     /// The look of the hub for which this spoke has announced something.
     announced_for: Option<u32>,
+    arena: Arena,
 }
 
 impl Spoke {
@@ -40,8 +42,8 @@ impl Spoke {
         }
         let place = Place::of(number);
         let (down, up) = (Reader::new(place.down(), 0), Writer::new(place.up()));
-        let (is_unannounced, announced_for) = (false, None);
-        Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced, announced_for })
+        let (is_unannounced, announced_for, arena) = (false, None, Arena::Single);
+        Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced, announced_for, arena })
     }
 
     /// Readable, once for each time that the hub rang. To be waited for with [`Poller::register_bell`], and never read:
@@ -66,13 +68,27 @@ impl Spoke {
                 none.insert(Reader::new(board(), from))
             }
         };
-        while let Some((but, frame)) = board.next(words, |_| true)? {
+        while let Some((but, frame)) = board.next(words, &mut self.arena, |_, _| true)? {
             words[self.place.board_read()].store(board.read(), Ordering::Release);
             if but != self.number {
                 return Ok(Some(frame));
             }
         }
-        let next = self.down.next(words, |_| true)?;
+        self.receive_own(|_, _| true)
+    }
+
+    /// The next frame of a hub that sends [in order](super::Hub::send_in_order) and publishes nothing, if its turn has
+    /// come: so many were taken from the socket.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_in_order(&mut self, from_socket: u32) -> Result<Option<Frame>, SharedError> {
+        self.receive_own(|by_socket, _| has_come(by_socket, from_socket))
+    }
+
+    fn receive_own(&mut self, wanted: impl FnOnce(u32, &Frame) -> bool) -> Result<Option<Frame>, SharedError> {
+        let words = self.memory.words();
+        let next = self.down.next(words, &mut self.arena, wanted)?;
         if next.is_some() {
             words[self.place.down_read()].store(self.down.read(), Ordering::Release);
         }
@@ -87,9 +103,15 @@ impl Spoke {
     /// Writes a frame for the hub, which will find it after it is [announced](Self::announce). False when there is no
     /// room until the hub has read.
     pub fn send(&mut self, frame: &Frame) -> bool {
+        self.send_in_order(frame, 0)
+    }
+
+    /// As [`send`](Self::send), for a link that keeps one order over both ways: so many frames have gone by the socket
+    /// before this one.
+    pub fn send_in_order(&mut self, frame: &Frame, by_socket: u32) -> bool {
         let words = self.memory.words();
         let read = words[self.place.up_read()].load(Ordering::Acquire);
-        let written = is_small(frame) && self.up.is_behind(read) && self.up.write(words, 0, frame, read);
+        let written = is_small(frame) && self.up.is_behind(read) && self.up.write(words, by_socket, frame, read);
         self.is_unannounced |= written;
         written
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use proptest::prelude::*;
 
+use super::arena::Arena;
 use super::ring::{Reader, Ring, SHARED_PAYLOAD, Writer};
 use crate::frame::{Frame, Kind};
 
@@ -57,7 +58,7 @@ proptest! {
                     }
                 }
                 Step::Read(which) => {
-                    prop_assert_eq!(readers[which].next(&words, |_| true), Ok(model[which].pop_front()));
+                    prop_assert_eq!(readers[which].next(&words, &mut Arena::Single, |_, _| true), Ok(model[which].pop_front()));
                 }
             }
         }
@@ -77,7 +78,7 @@ proptest! {
         words[3].store(hostile[0] & 0xff, Ordering::Relaxed);
         (6..10).for_each(|at| words[at].store(0, Ordering::Relaxed));
         let mut reader = Reader::new(ring, 0);
-        if let Ok(Some((_, frame))) = reader.next(&words, |_| true) {
+        if let Ok(Some((_, frame))) = reader.next(&words, &mut Arena::Single, |_, _| true) {
             prop_assert!(frame.payload.len() <= SHARED_PAYLOAD && !frame.kind.is_link());
             prop_assert!(reader.read() <= written && written <= CAPACITY);
         }
@@ -89,8 +90,8 @@ fn what_is_not_wanted_stays() {
     let (ring, words) = ring();
     assert!(Writer::starting_at(ring, 0).write(&words, 7, &frame(1, 5), 0));
     let mut reader = Reader::new(ring, 0);
-    assert_eq!(reader.next(&words, |_| false), Ok(None));
-    assert_eq!(reader.next(&words, |_| true), Ok(Some((7, frame(1, 5)))));
+    assert_eq!(reader.next(&words, &mut Arena::Single, |_, _| false), Ok(None));
+    assert_eq!(reader.next(&words, &mut Arena::Single, |_, _| true), Ok(Some((7, frame(1, 5)))));
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn a_write_that_was_not_finished_is_never_seen() {
     Writer::starting_at(ring, 0).write(&words, 0, &torn, 0);
     // The writer was killed before it published how far it had written.
     words[0].store(0, Ordering::Relaxed);
-    assert_eq!(Reader::new(ring, 0).next(&words, |_| true), Ok(None));
+    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::Single, |_, _| true), Ok(None));
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn a_reader_on_another_processor_sees_whole_frames_in_order() {
         let mut reader = Reader::new(ring, 0);
         for sequence in 0..FRAMES {
             let next = loop {
-                match reader.next(&words, |_| true).unwrap() {
+                match reader.next(&words, &mut Arena::Single, |_, _| true).unwrap() {
                     Some(next) => break next,
                     None => std::thread::yield_now(),
                 }
@@ -137,7 +138,7 @@ fn empty_payloads_and_flags_come_through() {
     let (ring, words) = ring();
     let sent = Frame { flags: 3, ..Frame::new(Kind::control(130), 0, u32::MAX, Bytes::new()) };
     Writer::starting_at(ring, 0).write(&words, 0, &sent, 0);
-    assert_eq!(Reader::new(ring, 0).next(&words, |_| true), Ok(Some((0, sent))));
+    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::Single, |_, _| true), Ok(Some((0, sent))));
 }
 
 #[cfg(not(miri))]
@@ -217,6 +218,75 @@ mod hubs {
         while hub.send(0, &frame(0, 500)) {}
         assert_eq!(spokes[0].receive(), Ok(Some(frame(0, 500))));
         assert!(hub.send(0, &frame(1, 500)));
+    }
+
+    /// What happens to a link that keeps one order over its socket and shared memory.
+    #[derive(Debug, Clone)]
+    enum Passing {
+        Send {
+            length: usize,
+            by_socket: bool,
+        },
+        /// The receiver reads its socket, looks into the memory, and takes what there is.
+        Receive,
+        /// The same, and frames are sent between the two.
+        ReceiveSlowly(usize),
+    }
+
+    fn passings() -> impl Strategy<Value = Vec<Passing>> {
+        let send =
+            (0..SHARED_PAYLOAD, any::<bool>()).prop_map(|(length, by_socket)| Passing::Send { length, by_socket });
+        let slowly = (0..4usize).prop_map(Passing::ReceiveSlowly);
+        prop::collection::vec(prop_oneof![6 => send, 2 => Just(Passing::Receive), 1 => slowly], 0..100)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_in_order_arrives_in_order_by_whichever_way(passings in passings(), start: u32, downwards: bool) {
+            let (mut hub, mut spokes) = hub_with(1);
+            let (mut socket, mut read) = (VecDeque::new(), VecDeque::new());
+            let (mut sent, mut taken, mut sequence, mut received) = (start, start, 0, 0);
+            let mut send = |hub: &mut Hub, spoke: &mut Spoke, socket: &mut VecDeque<Frame>, length, by_socket: bool| {
+                let frame = frame(sequence, length);
+                sequence += 1;
+                let is_shared = !by_socket
+                    && if downwards { hub.send_in_order(0, &frame, sent) } else { spoke.send_in_order(&frame, sent) };
+                if !is_shared {
+                    socket.push_back(frame);
+                    sent = sent.wrapping_add(1);
+                }
+            };
+            for passing in passings.into_iter().chain([Passing::Receive]) {
+                let between = match passing {
+                    Passing::Send { length, by_socket } => {
+                        send(&mut hub, &mut spokes[0], &mut socket, length, by_socket);
+                        continue;
+                    }
+                    Passing::Receive => 0,
+                    Passing::ReceiveSlowly(between) => between,
+                };
+                read.extend(socket.drain(..));
+                for at in 0..between {
+                    send(&mut hub, &mut spokes[0], &mut socket, 20, at % 2 == 0);
+                }
+                loop {
+                    let shared =
+                        if downwards { spokes[0].receive_in_order(taken) } else { hub.receive_in_order(0, taken) };
+                    let next = match shared.unwrap() {
+                        Some(frame) => frame,
+                        None => {
+                            let Some(frame) = read.pop_front() else { break };
+                            taken = taken.wrapping_add(1);
+                            frame
+                        }
+                    };
+                    prop_assert_eq!(next.sequence, received);
+                    received += 1;
+                }
+            }
+            // What was sent by the socket while the last of it was read has not been taken.
+            prop_assert!(socket.is_empty() && received == sequence);
+        }
     }
 
     #[test]

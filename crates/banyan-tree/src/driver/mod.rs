@@ -4,27 +4,27 @@
 //! thread of an agent for ever, the front-end and members while their callers wait. Nothing is handed from thread to
 //! thread on the way of a message.
 
-mod bell;
 mod credentials;
 mod dialling;
+mod memory;
 mod note;
 mod tree_link;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
 use banyan_link::{
-    Address, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
+    Address, Bell, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
 };
 
-pub(crate) use bell::Bell;
 pub(crate) use credentials::{Credentials, silent_links};
 pub(crate) use dialling::outside_addresses;
+use memory::Memory;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use tree_link::{Arrival, Dialling, End, TreeLink};
 
@@ -34,7 +34,8 @@ use crate::message::Message;
 use crate::node::{Action, LinkFigures, Node, Report};
 use crate::wire::AddressBook;
 
-/// The first frame to a member, on the socket that it inherits: its [`Note`].
+/// The first frame to a member, on the socket that it inherits: its [`Note`], and as the stream its place in shared memory,
+/// counted from 1; 0 is none.
 pub(crate) const INVITATION: Kind = Kind::data(63);
 
 /// A caller that was elsewhere for longer has computed.
@@ -46,9 +47,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Reports that are kept for a user that does not ask: the oldest go.
 const REPORTS: usize = 4096;
 
-/// Tokens of doors and of the bell; links have their own numbers.
+/// Tokens of doors, of the bell and of shared memory; links have their own numbers.
 const DOORS: u64 = 1 << 63;
 const BELL: u64 = u64::MAX;
+const MEMORY: u64 = u64::MAX - 1;
 
 /// See the module.
 #[derive(Debug)]
@@ -65,12 +67,18 @@ pub(crate) struct Driver {
     links: BTreeMap<LinkId, TreeLink>,
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
+    /// What this process shares with those that its agent has started, or with the agent that has started it.
+    memory: Option<Memory>,
+    /// Empty: memory for those that share, while they are looked at.
+    sharing: Vec<LinkId>,
     touched: Vec<LinkId>,
     /// Empty: memory for those that are flushed while others are touched.
     flushed: Vec<LinkId>,
     reports: VecDeque<Report>,
     begin: Instant,
     tick_at: Option<Instant>,
+    /// When the node wanted to be woken, when it was last asked.
+    node_at: Option<Instant>,
     /// How often this node has dialled: a peer that comes again must be known to be newer than before.
     dials: u64,
     /// When to look whether other hosts are cut off, if there are links to any.
@@ -107,11 +115,14 @@ impl Driver {
             doors: Vec::new(),
             links: BTreeMap::new(),
             inherited: None,
+            memory: None,
+            sharing: Vec::new(),
             touched: Vec::new(),
             flushed: Vec::new(),
             reports: VecDeque::new(),
             begin,
             tick_at: None,
+            node_at: None,
             dials,
             look_at: None,
             first_member: None,
@@ -196,9 +207,26 @@ impl Driver {
         self.poller.register_bell(bell.as_fd(), BELL)
     }
 
-    /// The socket to the parent that this process inherited, with what was read from it already.
-    pub(crate) fn inherit_parent(&mut self, parent: NodeId, link: Link) {
-        let mut link = TreeLink::new(link, true);
+    /// Memory to share with so many members that this process will start; what they need of it. None where the system
+    /// refuses.
+    pub(crate) fn share(&mut self, members: u32) -> Option<[OwnedFd; 3]> {
+        let memory = Memory::for_members(members)?;
+        self.poller.register_bell(memory.bell(), MEMORY).ok()?;
+        let own = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned().ok();
+        let [shared, bell, call] = memory.descriptors()?.map(own);
+        self.memory = Some(memory);
+        Some([shared?, bell?, call?])
+    }
+
+    /// The socket to the parent that this process inherited, with what was read from it already; and memory to share with
+    /// it, with this process's place there.
+    pub(crate) fn inherit_parent(&mut self, parent: NodeId, link: Link, shared: Option<([OwnedFd; 3], u32)>) {
+        // Where it cannot be had the socket does.
+        let shared = shared.and_then(|(descriptors, place)| Some((Memory::of_agent(descriptors, place).ok()?, place)));
+        let shared = shared.filter(|(memory, _)| self.poller.register_bell(memory.bell(), MEMORY).is_ok());
+        let (memory, place) = shared.unzip();
+        self.memory = memory;
+        let mut link = TreeLink::of_member(link, place);
         link.wait_at_most(PATIENCE);
         self.inherited = Some((parent, link));
     }
@@ -211,7 +239,9 @@ impl Driver {
         // It may take its time until it joins.
         link.link_mut().set_silence(note.members_silence());
         link.invited = note.member.map(|invited| (invited.node, invited.rank));
-        link.send_frame(Frame::new(INVITATION, 0, 0, note.to_text()));
+        link.offered = self.memory.as_mut().and_then(Memory::place);
+        let place = link.offered.map_or(0, |place| place + 1);
+        link.send_frame(Frame::new(INVITATION, place, 0, note.to_text()));
         self.add_link(link)
     }
 
@@ -226,9 +256,12 @@ impl Driver {
     pub(crate) fn ended(&mut self, link: LinkId) {
         // What it sent before is part of its waves.
         let now = Instant::now();
+        let place = self.links.get(&link).and_then(TreeLink::place);
+        if let (Some(memory), Some(place)) = (&mut self.memory, place) {
+            memory.begin_turn(place);
+        }
         self.read(link, now);
-        if let Some(gone) = self.links.remove(&link) {
-            gone.unregister(&self.poller);
+        if self.remove(link).is_some() {
             let now = self.time(now);
             self.node.ended(link, now);
         }
@@ -271,6 +304,8 @@ impl Driver {
             self.read_patiently(link);
             return Ok(());
         }
+        let is_due = timeout != Some(Duration::ZERO) && !self.doze();
+        let timeout = if is_due { Some(Duration::ZERO) } else { timeout };
         let mut ready = std::mem::take(&mut self.ready);
         let waited = self.poller.wait_asleep(timeout, &mut ready);
         self.handle(&ready);
@@ -278,10 +313,17 @@ impl Driver {
         waited
     }
 
+    /// Says in shared memory that this process goes to sleep; false if there is something to look at.
+    fn doze(&mut self) -> bool {
+        let (links, node) = (&self.links, &self.node);
+        let shares = |link| links.get(&link).is_some_and(|link| link.place().is_some());
+        self.memory.as_mut().is_none_or(|memory| memory.doze(node.awaited(shares)))
+    }
+
     /// The link that alone can end this wait, if it can be waited for by reading.
     fn only_link(&self, timeout: Option<Duration>) -> Option<LinkId> {
         let is_long = timeout.is_none_or(|timeout| timeout >= PATIENCE);
-        if !is_long || self.has_bell || !self.doors.is_empty() || self.links.len() != 1 {
+        if !is_long || self.has_bell || self.memory.is_some() || !self.doors.is_empty() || self.links.len() != 1 {
             return None;
         }
         let (id, link) = self.links.iter().next()?;
@@ -309,9 +351,9 @@ impl Driver {
         }
         self.carry_out();
         self.flush(now);
-        let node = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
+        self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
-        let next = [deadline, node, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
+        let next = [deadline, self.node_at, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -326,9 +368,12 @@ impl Driver {
     }
 
     fn handle_at(&mut self, ready: &[Ready], now: Instant) {
+        if self.memory.as_mut().is_some_and(Memory::look) {
+            self.take_shared(now);
+        }
         for Ready { token, readable, .. } in ready {
             match *token {
-                BELL => {}
+                BELL | MEMORY => {}
                 door @ DOORS.. => self.open_door((door - DOORS) as usize, now),
                 link => {
                     let link = LinkId(link);
@@ -346,9 +391,8 @@ impl Driver {
             }
         }
         self.tick(now);
-        let time = self.time(now);
-        if self.node.deadline().is_some_and(|at| at <= time) {
-            self.node.wake(time);
+        if self.node_at.is_some_and(|at| at <= now) {
+            self.node.wake(self.time(now));
         }
         self.carry_out();
         self.flush(now);
@@ -375,11 +419,19 @@ impl Driver {
         self.take(id, now);
     }
 
+    /// Takes what lies in shared memory.
+    fn take_shared(&mut self, now: Instant) {
+        let mut sharing = std::mem::take(&mut self.sharing);
+        sharing.extend(self.links.iter().filter(|(_, link)| link.place().is_some()).map(|(id, _)| *id));
+        sharing.drain(..).for_each(|id| self.take(id, now));
+        self.sharing = sharing;
+    }
+
     fn take(&mut self, id: LinkId, now: Instant) {
         let time = self.time(now);
         loop {
             let Some(link) = self.links.get_mut(&id) else { return };
-            match link.next(&mut self.book, &self.formats) {
+            match link.next(&mut self.book, &self.formats, &mut self.memory) {
                 None => return,
                 Some(Arrival::Opened) => {
                     // From now on signs of life are due, which is sooner than what was due until now.
@@ -404,8 +456,7 @@ impl Driver {
 
     /// A link has ended, or is not to be had.
     fn lost(&mut self, id: LinkId, end: End, time: Time) {
-        let Some(link) = self.links.remove(&id) else { return };
-        link.unregister(&self.poller);
+        let Some(link) = self.remove(id) else { return };
         if let Some(peer) = link.link().peer_id() {
             self.doors.iter_mut().for_each(|door| door.forget(&peer));
         }
@@ -465,19 +516,30 @@ impl Driver {
 
     /// Closes a link at once.
     fn let_go(&mut self, id: LinkId) {
-        if let Some(link) = self.links.remove(&id) {
-            link.unregister(&self.poller);
+        self.remove(id);
+    }
+
+    fn remove(&mut self, id: LinkId) -> Option<TreeLink> {
+        let link = self.links.remove(&id)?;
+        link.unregister(&self.poller);
+        if let (Some(memory), Some(place)) = (&mut self.memory, link.place())
+            && memory.close(place)
+        {
+            // Forgotten by the poller or never heard again: all one.
+            let _ = self.poller.remove(memory.bell());
+            self.memory = None;
         }
+        Some(link)
     }
 
     fn link_figures(&self) -> LinkFigures {
         let mut figures = LinkFigures::default();
         for link in self.links.values() {
-            let counters = link.link().counters();
-            figures.frames_sent += counters.frames_sent;
-            figures.frames_received += counters.frames_received;
-            figures.bytes_sent += counters.bytes_sent + counters.pool_bytes_sent;
-            figures.bytes_received += counters.bytes_received + counters.pool_bytes_received;
+            let (counters, shared) = (link.link().counters(), link.shared());
+            figures.frames_sent += counters.frames_sent + shared.frames_sent;
+            figures.frames_received += counters.frames_received + shared.frames_received;
+            figures.bytes_sent += counters.bytes_sent + counters.pool_bytes_sent + shared.bytes_sent;
+            figures.bytes_received += counters.bytes_received + counters.pool_bytes_received + shared.bytes_received;
             figures.credit_stalls += counters.credit_stalls;
             figures.queued += link.queued() as u64;
         }
@@ -501,14 +563,15 @@ impl Driver {
         while !self.touched.is_empty() {
             let mut flushed = std::mem::take(&mut self.flushed);
             std::mem::swap(&mut flushed, &mut self.touched);
+            let shares = self.suits_memory(&flushed);
             for id in flushed.drain(..) {
                 let Some(link) = self.links.get_mut(&id) else { continue };
-                link.flush(&self.formats, now);
+                let has_sent = link.flush(&self.formats, self.memory.as_mut().filter(|_| shares), now);
                 let is_watched = link.watch(&self.poller, id.0).is_ok();
                 if !is_watched || (link.is_closing && link.is_finished()) {
                     let time = self.time(now);
                     self.lost(id, End::Other, time);
-                } else {
+                } else if has_sent {
                     // Writing may have found that the peer is gone, or read what it sent before.
                     self.take(id, now);
                 }
@@ -516,6 +579,16 @@ impl Driver {
             self.flushed = flushed;
             self.carry_out();
         }
+        if let Some(memory) = &mut self.memory {
+            memory.announce();
+        }
+    }
+
+    /// Whether what these links have to send is better written to shared memory.
+    fn suits_memory(&self, links: &[LinkId]) -> bool {
+        let has_frames =
+            |id: &&LinkId| self.links.get(*id).is_some_and(|link| link.place().is_some() && link.has_frames());
+        self.memory.as_ref().is_some_and(|memory| memory.suits(links.iter().filter(has_frames).count()))
     }
 
     /// Gives signs of life, and notices those that are missing.

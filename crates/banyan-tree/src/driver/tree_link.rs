@@ -11,13 +11,16 @@ use std::time::{Duration, Instant};
 use banyan_link::{Address, Event, Frame, Interest, Link, LinkError, Poller};
 
 use banyan_ndr::FormatId;
+use bytes::Bytes;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
+use super::memory::{Memory, Next, SHARES};
 use crate::agent::FIRST_GUARD;
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
+use crate::node::LinkFigures;
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
@@ -91,6 +94,17 @@ pub(super) struct TreeLink {
     /// The format of the last frame that went with one: the peer knows it.
     taught: Option<FormatId>,
     pub(super) is_closing: bool,
+    /// Frames that were given to the socket, and that were taken from it: they wrap around.
+    sent: u32,
+    taken: u32,
+    /// What went and came through shared memory.
+    shared: LinkFigures,
+    /// Whether something came by the socket since it was last flushed.
+    has_received: bool,
+    /// Its place in the memory that both sides share.
+    place: Option<u32>,
+    /// Where the peer may ask for that.
+    pub(super) offered: Option<u32>,
 }
 
 impl TreeLink {
@@ -115,7 +129,38 @@ impl TreeLink {
             learnt: None,
             taught: None,
             is_closing: false,
+            sent: 0,
+            taken: 0,
+            shared: LinkFigures::default(),
+            has_received: true,
+            place: None,
+            offered: None,
         }
+    }
+
+    /// The end of a member, which has taken its invitation from the socket and, if it has a place there, shares memory.
+    pub(super) fn of_member(link: Link, place: Option<u32>) -> TreeLink {
+        let mut link = TreeLink { taken: 1, place, ..TreeLink::new(link, true) };
+        if place.is_some() {
+            link.link.send(Frame::new(SHARES, 0, 0, Bytes::new()));
+            link.sent = 1;
+        }
+        link
+    }
+
+    /// What went and came through shared memory.
+    pub(super) fn shared(&self) -> LinkFigures {
+        self.shared
+    }
+
+    /// Its place in shared memory.
+    pub(super) fn place(&self) -> Option<u32> {
+        self.place
+    }
+
+    /// Whether something waits to be sent.
+    pub(super) fn has_frames(&self) -> bool {
+        !self.outbox.is_empty()
     }
 
     /// Lets reads wait, if its socket was made to wait, for so long.
@@ -173,12 +218,24 @@ impl TreeLink {
         self.outbox.push_back(frame);
     }
 
-    /// Moves what waits into the link as far as there is credit, and sends it.
-    pub(super) fn flush(&mut self, formats: &FormatBook, now: Instant) {
-        while self.link.room() > 0
-            && let Some(frame) = self.outbox.pop_front()
-        {
-            if frame.format.is_some() && frame.format != self.taught {
+    /// Moves what waits into shared memory, if there is some, or into the link as far as there is credit, and sends it;
+    /// whether the link had anything to do.
+    pub(super) fn flush(&mut self, formats: &FormatBook, mut memory: Option<&mut Memory>, now: Instant) -> bool {
+        while let Some(frame) = self.outbox.pop_front() {
+            let is_known = frame.format.is_none() || frame.format == self.taught;
+            if is_known
+                && let (Some(memory), Some(place)) = (&mut memory, self.place)
+                && memory.send(place, &frame, self.sent)
+            {
+                self.shared.frames_sent += 1;
+                self.shared.bytes_sent += frame.cost() as u64;
+                continue;
+            }
+            if self.link.room() == 0 {
+                self.outbox.push_front(frame);
+                break;
+            }
+            if !is_known {
                 if let Some(format) = frame.format.and_then(|id| formats.get(id)) {
                     // A peer that can learn no more formats refuses the frame, and says so.
                     let _ = self.link.send_format(&format);
@@ -186,24 +243,64 @@ impl TreeLink {
                 self.taught = frame.format;
             }
             self.link.send(frame);
+            self.sent = self.sent.wrapping_add(1);
         }
         if self.is_closing && self.outbox.is_empty() {
             self.link.close();
         }
-        self.link.flush(now);
+        // Not for nothing, which takes long in a process that was just woken; but memory that was received into is given back.
+        let has_traffic = std::mem::take(&mut self.has_received) || self.link.wants_write();
+        if has_traffic {
+            self.link.flush(now);
+        }
+        has_traffic
     }
 
     /// What has arrived next.
-    pub(super) fn next(&mut self, book: &mut AddressBook, formats: &FormatBook) -> Option<Arrival> {
+    pub(super) fn next(
+        &mut self,
+        book: &mut AddressBook,
+        formats: &FormatBook,
+        memory: &mut Option<Memory>,
+    ) -> Option<Arrival> {
         loop {
-            match self.link.poll()? {
+            // Before what was read from the socket is taken: what was sent before that is there.
+            if let (Some(memory), Some(place)) = (memory.as_mut(), self.place) {
+                match memory.receive(place, self.taken) {
+                    Ok(Next::Nothing) => {}
+                    Ok(Next::Later) => return None,
+                    Ok(Next::Frame(frame)) => {
+                        self.shared.frames_received += 1;
+                        self.shared.bytes_received += frame.cost() as u64;
+                        match self.understood(&frame, book, formats) {
+                            None => continue,
+                            arrival => return arrival,
+                        }
+                    }
+                    // It writes what nobody may: its link is as good as gone.
+                    Err(_) => return Some(Arrival::Ended(End::Other)),
+                }
+            }
+            let event = self.link.poll()?;
+            self.has_received = true;
+            match event {
                 Event::Opened(_) => {
                     self.is_open = true;
                     return Some(Arrival::Opened);
                 }
                 Event::Frame(frame) => {
-                    if let Some(arrival) = self.taken(&frame, book, formats) {
-                        return Some(arrival);
+                    self.taken = self.taken.wrapping_add(1);
+                    let arrival = if frame.kind == SHARES {
+                        self.share(memory);
+                        None
+                    } else {
+                        self.understood(&frame, book, formats)
+                    };
+                    if frame.kind.is_data() {
+                        self.link.release(frame.cost());
+                    }
+                    if arrival.is_some() {
+                        return arrival;
                     }
                 }
                 Event::Closed => return Some(Arrival::Ended(End::Other)),
@@ -220,7 +317,15 @@ impl TreeLink {
         }
     }
 
-    fn taken(&mut self, frame: &Frame, book: &mut AddressBook, formats: &FormatBook) -> Option<Arrival> {
+    /// The member at the other end reads the memory that it was offered.
+    fn share(&mut self, memory: &mut Option<Memory>) {
+        if let (Some(memory), Some(place)) = (memory, self.offered.take()) {
+            memory.open(place);
+            self.place = Some(place);
+        }
+    }
+
+    fn understood(&mut self, frame: &Frame, book: &mut AddressBook, formats: &FormatBook) -> Option<Arrival> {
         if let Some(id) = frame.format
             && self.learnt != Some(id)
             && let Some(format) = self.link.format(id)
@@ -229,11 +334,7 @@ impl TreeLink {
             let _ = formats.learn(format);
             self.learnt = Some(id);
         }
-        let decoded = self.decoder.decode(frame, book);
-        if frame.kind.is_data() {
-            self.link.release(frame.cost());
-        }
-        match decoded {
+        match self.decoder.decode(frame, book) {
             Ok(message) => message.map(Arrival::Message),
             // It does not speak as nodes do: its link is as good as gone.
             Err(_) => Some(Arrival::Ended(End::Other)),

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use banyan_link::Bell;
+
 use super::Network;
 use super::shared::Shared;
-use crate::driver::Bell;
 use crate::error::TreeError;
 
 /// A thread that drives a network until this is dropped.

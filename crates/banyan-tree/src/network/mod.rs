@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, Ticket};
-use banyan_link::{Secret, SessionId};
+use banyan_link::{Bell, Secret, SessionId};
 
 pub use background::Background;
 pub use options::NetworkOptions;
@@ -49,7 +49,7 @@ use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
 use crate::combiner::Combiners;
-use crate::driver::{Above, Bell, Credentials, Driver, Invited, Note, outside_addresses};
+use crate::driver::{Above, Credentials, Driver, Invited, Note, outside_addresses};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};

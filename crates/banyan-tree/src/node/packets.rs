@@ -174,6 +174,8 @@ impl Node {
         let packet = if log.needs(sequence, &packet) { self.descend(id, sequence, packet) } else { packet };
         let Some(log) = self.log_mut(id) else { return };
         match log.take(sequence, &packet) {
+            // What a member has not taken is nothing to report.
+            Taken::New if rank.is_some() && id != StreamId::CONTROL => return self.take_new(id, sequence, packet),
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => self.repeat_received(id, sequence),
             Taken::For(links) => {
@@ -241,8 +243,9 @@ impl Node {
             Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) if self.rank.is_some() => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     stream.inbox.push_back((sequence, packet));
-                    stream.is_beginner = false;
-                    self.tell_participation(id);
+                    if std::mem::take(&mut stream.is_beginner) {
+                        self.tell_participation(id);
+                    }
                 }
             }
             _ => {}
@@ -444,6 +447,9 @@ impl Node {
         let is_root = self.root.is_some();
         if id == StreamId::CONTROL {
             self.send_catalogues();
+        } else if self.rank.is_some() {
+            // Members have no children.
+            return self.report_received(id);
         }
         let wanted = self.wanted(id);
         let Some(log) = self.log_mut(id) else { return };
@@ -523,10 +529,11 @@ impl Node {
         }
         let Some(stream) = self.streams.get(&id) else { return };
         let taken = self.received(stream);
-        let untaken: usize = stream.inbox.iter().map(|(_, packet)| packet.size()).sum();
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let untaken = || stream.inbox.iter().map(|(_, packet)| packet.size()).sum();
         let is_due = taken > stream.reported
-            && (taken - stream.reported >= step.max(1) || stream.log.bytes().saturating_sub(untaken) >= bytes);
+            && (taken - stream.reported >= step.max(1)
+                || (stream.log.bytes() >= bytes && stream.log.bytes().saturating_sub(untaken()) >= bytes));
+        let Some(stream) = self.streams.get_mut(&id) else { return };
         if is_root || !is_member || is_due {
             stream.log.drop_before(needed.unwrap_or(taken).min(taken));
         }

@@ -164,6 +164,22 @@ impl Node {
         waited_for.filter_map(|link| self.below.node_of(link)).collect()
     }
 
+    /// How many of some children have to contribute at least before this node can do anything with that; of those it
+    /// waits for. One where it does not wait.
+    pub(crate) fn awaited(&self, is_counted: impl Fn(LinkId) -> bool) -> u32 {
+        let mut fewest = None;
+        for stream in self.streams.values() {
+            if stream.records.is_some() || stream.patience.is_some() {
+                return 1;
+            }
+            let missing = stream.gathering.waits_for().filter(|link| is_counted(*link)).count();
+            if missing > 0 {
+                fewest = fewest.into_iter().chain([missing]).min();
+            }
+        }
+        fewest.map_or(1, |missing| missing as u32)
+    }
+
     /// A child's contributions.
     pub(super) fn run(&mut self, link: LinkId, run: Run, now: Time) -> Result<(), String> {
         let window = self.options.window_waves;

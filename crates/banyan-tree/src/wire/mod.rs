@@ -65,7 +65,7 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use banyan_link::Kind;
+use banyan_link::{Frame, Kind};
 
 #[cfg(test)]
 pub(crate) use error::WireError;
@@ -113,6 +113,14 @@ const FAILED: Kind = Kind::data(58);
 const SUCCEEDED: Kind = Kind::data(59);
 const BEGIN: Kind = Kind::data(60);
 const LISTED: Kind = Kind::data(61);
+
+/// Whether a frame is part of a contribution to a wave that is sent for the first time.
+pub(crate) fn is_contribution(frame: &Frame) -> bool {
+    match frame.kind {
+        RUN => frame.flags & FRESH != 0,
+        kind => kind == MEMBERS || kind == BODIES,
+    }
+}
 
 /// Flag of [`RUN`]: sent for the first time.
 const FRESH: u8 = 1;

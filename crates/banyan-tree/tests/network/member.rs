@@ -1,6 +1,8 @@
 //! Members of the tests.
 
+use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -76,6 +78,8 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
         let member = Member::join()?;
         assert!(member.note().is_empty(), "the secret of the network is for agents");
     }
+    // Where agents give their members the memory that they share.
+    let memory = (behaviour == "scribble").then(|| OpenOptions::new().write(true).open("/proc/self/fd/7"));
     let mut back_end = BackEnd::join_with(known_filters())?;
     loop {
         let incoming = match back_end.recv(None) {
@@ -97,10 +101,22 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 back_end.send(incoming.stream, &Text { text })?;
             }
             END => return Ok(()),
-            SEND => send(&mut back_end, &incoming, behaviour)?,
+            SEND => {
+                if let Some(Ok(memory)) = &memory
+                    && back_end.rank() == 2
+                {
+                    scribble(memory, 2)?;
+                }
+                send(&mut back_end, &incoming, behaviour)?;
+            }
             _ => {}
         }
     }
+}
+
+/// Writes nonsense to what a member says of itself in shared memory, in the place with this number.
+fn scribble(memory: &File, place: u64) -> std::io::Result<()> {
+    memory.write_all_at(&[0x7f; 64], 4 * (33_792 + 1024 * place + 16))
 }
 
 fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<(), TreeError> {

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_tree::{Network, NetworkOptions, Stream, TreeError};
+use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::setup::{
-    Order, PATIENCE, SEND, SUMS, Sums, assert_settled, compute, deadline, expect_wave, network, options, order,
-    this_program, value,
+    ECHO, Order, PATIENCE, SEND, SUMS, Sums, Text, assert_settled, compute, deadline, expect_wave, network, options,
+    order, this_program, value,
 };
 
 #[derive(Record, Debug, PartialEq)]
@@ -71,6 +71,58 @@ pub(crate) fn streams_have_their_own_members_and_order() {
     drop(some);
     order(&all, 100, 1, 0);
     expect_wave(&all, 100);
+}
+
+/// Short ones go through memory that agents share with members, longer ones and those that find no room by sockets.
+pub(crate) fn records_of_all_lengths_keep_their_order() {
+    let network = network("2x3", "serve");
+    let stream = network.open(&network.everyone(), StreamOptions::filter("trace", "up")).unwrap();
+    let text = |number: usize| format!("{number}{}", "-".repeat([1, 700, 3, 300, 40_000, 2, 1100][number % 7]));
+    let (mut sent, mut received) = (0, 0);
+    while received < 400 {
+        while sent < 400 && sent < received + 30 {
+            stream.send(ECHO, &Text { text: text(sent) }).unwrap();
+            sent += 1;
+        }
+        let came = stream.recv(deadline()).unwrap().read::<Text>().unwrap().text;
+        let one = |rank: u32| format!("{rank}:{}", text(received));
+        let three = |first: u32| format!("up({},{},{})", one(first), one(first + 1), one(first + 2));
+        assert!(came == format!("up({},{})", three(0), three(3)), "wave {received}: {came:.80}");
+        received += 1;
+    }
+}
+
+pub(crate) fn a_word_to_one_member_is_heard_while_the_others_sleep() {
+    let network = network("1x8", "serve");
+    let all = network.open(&network.everyone(), SUMS).unwrap();
+    order(&all, 0, 3, 0);
+    (0..3).for_each(|number| drop(expect_wave(&all, number)));
+    for rank in [7, 0, 3] {
+        // The agent waits for eight members on the one stream, and for one on the other.
+        let one = network.open(&RankSet::from_iter([rank]).into(), SUMS).unwrap();
+        order(&one, 0, 5, 0);
+        for number in 0..5 {
+            assert_eq!(expect_wave(&one, number).members().to_string(), rank.to_string());
+        }
+    }
+    order(&all, 3, 1, 0);
+    expect_wave(&all, 3);
+}
+
+pub(crate) fn a_member_that_writes_nonsense_to_shared_memory_harms_nobody_else() {
+    let network = network("1x4", "scribble");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    for first in (0..300).step_by(30) {
+        order(&stream, first, 30, 0);
+        for number in first..first + 30 {
+            // It loses its link, and may come back by another.
+            let members = expect_wave(&stream, number).members().clone();
+            assert!([0, 1, 3].iter().all(|rank| members.contains(*rank)), "wave {number}: {members}");
+        }
+    }
+    let reports: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
+    let is_noticed = |report: &Report| matches!(report, Report::Lost(_) | Report::Adrift(_) | Report::Moved { .. });
+    assert!(reports.iter().any(is_noticed), "nobody noticed: {reports:?}");
 }
 
 #[derive(Record)]

@@ -1,7 +1,7 @@
 //! How the values of a path are reached in records of one format.
 
 use banyan_ndr::wire::{read_int, read_uint};
-use banyan_ndr::{ByteOrder, DecodeError, RecordView, Type};
+use banyan_ndr::{ByteOrder, DecodeError, RecordView, Type, reverse_numbers};
 
 use super::datum::{self, Budget, datum, outside, slots};
 use super::walk;
@@ -154,6 +154,18 @@ impl<'a> Run<'a> {
     pub(in crate::reduce) fn contiguous(&self) -> Option<&'a [u8]> {
         let width = datum::width(self.ty)?;
         (self.stride == width).then(|| &self.bytes[..self.count * width])
+    }
+
+    /// Whether the values are numbers in the other byte order.
+    pub(in crate::reduce) fn is_reversed(&self) -> bool {
+        self.order != ByteOrder::NATIVE && datum::width(self.ty).is_some_and(|width| matches!(width, 2 | 4 | 8))
+    }
+
+    /// Writes values that are [reversed](Self::is_reversed) in this machine's byte order.
+    pub(in crate::reduce) fn reverse(&self, values: &[u8], native: &mut [u8]) {
+        if let Some(width) = datum::width(self.ty) {
+            reverse_numbers(width as u8, values, native);
+        }
     }
 
     /// Copies the values together, where something lies between them.
