@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+pub(crate) use banyan_boot::cause;
+
 use crate::speech::complain;
 pub(crate) use crate::speech::warn;
 use crate::status;
@@ -12,7 +14,7 @@ use crate::status;
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
 /// A message for the user, and the exit status.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     message: String,
     status: u8,
@@ -34,6 +36,12 @@ impl Failure {
         let refused = error.kind() == io::ErrorKind::PermissionDenied;
         let status = if refused { status::NOT_PERMITTED } else { status::MEMBER_FAILED };
         Failure { message: format!("{what}: {}", cause(error)), status }
+    }
+
+    /// A file that stands for arguments cannot be read: wrong usage, unless the system does not permit it.
+    pub(crate) fn unreadable(message: impl fmt::Display, error: &io::Error) -> Failure {
+        let refused = error.kind() == io::ErrorKind::PermissionDenied;
+        Failure { message: message.to_string(), status: if refused { status::NOT_PERMITTED } else { status::USAGE } }
     }
 
     /// A failure with an exit status of its own.
@@ -60,16 +68,6 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         complain(self.message);
         ExitCode::from(self.status)
-    }
-}
-
-/// What the system says, without its error number.
-pub(crate) fn cause(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".into(),
-        io::ErrorKind::PermissionDenied => "permission denied".into(),
-        io::ErrorKind::StorageFull => "no space left on the device".into(),
-        _ => error.to_string(),
     }
 }
 

@@ -13,6 +13,7 @@ mod program;
 mod rivals;
 mod rows;
 mod staging;
+mod starter;
 mod tree;
 
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use tree::Tree;
 
 pub use hosts::Hosts;
 pub use program::{MissingProgram, Program};
-pub use rows::{LaunchRow, Ratio, draw, launch_json, launch_table};
+pub use rows::{LaunchFigures, LaunchRow, LeftOut, Ratio, draw, launch_json, launch_table};
 
 /// Sizes of the paper's figures.
 pub const SIZES: [u32; 6] = [1, 8, 64, 256, 1024, 2800];
@@ -94,9 +95,27 @@ pub struct Plan {
 /// Launches: rows in milliseconds, and memory at the largest size.
 ///
 /// # Errors
-/// If Banyan or the floor do not work here; a rival that does not is left out.
-pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
+/// If Banyan or the floor do not work here; a rival that does not is left out, with the reason.
+pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
     allow_descriptors();
+    let mut figures = LaunchFigures { rows: on_this_machine(plan, progress)?, left_out: Vec::new() };
+    if plan.rivals {
+        figures.add(rivals::figures(&plan.sizes, progress));
+    }
+    rows::compare(&mut figures.rows, "floor");
+    // How the member is linked is nothing beside what it costs to reach a host.
+    let Some(program) = plan.programs.first() else { return Ok(figures) };
+    for hosts in &plan.hosts {
+        figures.add(hosts::figures(hosts, program, progress)?);
+    }
+    if plan.staging {
+        figures.rows.extend(staging::rows(program, progress)?);
+    }
+    Ok(figures)
+}
+
+/// Banyan, the floor and one after another, and what their processes hold.
+fn on_this_machine(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
     let mut rows = Vec::new();
     for program in &plan.programs {
         for &members in &plan.sizes {
@@ -115,18 +134,6 @@ pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchR
             rows.extend(memory::rows(program, largest)?);
         }
     }
-    if plan.rivals {
-        rows.extend(rivals::rows(&plan.sizes, progress));
-    }
-    rows::compare(&mut rows, "floor");
-    // How the member is linked is nothing beside what it costs to reach a host.
-    let Some(program) = plan.programs.first() else { return Ok(rows) };
-    for hosts in &plan.hosts {
-        rows.extend(hosts::rows(hosts, program, progress)?);
-    }
-    if plan.staging {
-        rows.extend(staging::rows(program, progress)?);
-    }
     Ok(rows)
 }
 
@@ -134,7 +141,7 @@ pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchR
 ///
 /// # Errors
 /// As [`launch`].
-pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
+pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
     allow_descriptors();
     let mut rows = Vec::new();
     for program in &plan.programs {
@@ -155,7 +162,7 @@ pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<La
         }
     }
     rows::compare(&mut rows, "point-to-point");
-    Ok(rows)
+    Ok(LaunchFigures { rows, left_out: Vec::new() })
 }
 
 /// The best of a few runs, fewer if they take long.

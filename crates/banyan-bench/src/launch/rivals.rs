@@ -1,13 +1,9 @@
 //! The starters that are installed, each with `/bin/true`: they do less than Banyan here, as nobody joins anything.
 
-use std::ffi::OsStr;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::rows::LaunchRow;
-
-/// A starter is given up after this many seconds.
-const LIMIT: &str = "20";
+use super::rows::{LaunchFigures, LaunchRow};
+use super::starter::{limited, runs, says, time};
 
 /// A starter that took longer than this is not asked for more members.
 const ENOUGH: Duration = Duration::from_secs(4);
@@ -20,7 +16,8 @@ struct Rival {
     command: fn(u32) -> Vec<String>,
     /// More members than this it does not start on one machine.
     at_most: u32,
-    is_there: fn() -> bool,
+    /// If not: why.
+    is_there: fn() -> Result<(), String>,
 }
 
 const RIVALS: [Rival; 5] = [
@@ -41,7 +38,7 @@ const RIVALS: [Rival; 5] = [
         name: "srun",
         command: |members| words(&format!("srun -n {members} /bin/true")),
         at_most: 2800,
-        is_there: || std::env::var_os("SLURM_CONF").is_some() && says("srun", "slurm"),
+        is_there: || says("srun", "slurm").and_then(|()| has_cluster()),
     },
     Rival {
         name: "pdsh",
@@ -57,52 +54,57 @@ const RIVALS: [Rival; 5] = [
     },
 ];
 
-/// Rows of all rivals that are there and work.
-pub(super) fn rows(sizes: &[u32], progress: &mut dyn FnMut(&str)) -> Vec<LaunchRow> {
-    let mut rows = Vec::new();
-    for rival in RIVALS.iter().filter(|rival| (rival.is_there)()) {
-        for &members in sizes.iter().filter(|members| **members <= rival.at_most) {
-            progress(&format!("{}, {members} members", rival.name));
-            let attempt = |_| time(&mut limited(&(rival.command)(members)));
-            let Some(took) = (0..ATTEMPTS).find_map(attempt) else { break };
-            rows.push(LaunchRow::time(rival.name, "launch", "/bin/true", members, took));
-            if took > ENOUGH {
-                break;
+/// Figures of all rivals that are there and work, and of the others why there are none.
+pub(super) fn figures(sizes: &[u32], progress: &mut dyn FnMut(&str)) -> LaunchFigures {
+    let mut figures = LaunchFigures::default();
+    for rival in &RIVALS {
+        match (rival.is_there)() {
+            Ok(()) => rival.measure(sizes, &mut figures, progress),
+            Err(why) => figures.leave_out(rival.name, why),
+        }
+    }
+    figures
+}
+
+impl Rival {
+    fn measure(&self, sizes: &[u32], figures: &mut LaunchFigures, progress: &mut dyn FnMut(&str)) {
+        for (index, &members) in sizes.iter().enumerate() {
+            if members > self.at_most {
+                figures.leave_out(self.name, format!("{members} members are more than it starts on one machine"));
+                continue;
+            }
+            progress(&format!("{}, {members} members", self.name));
+            match self.start(members) {
+                Ok(took) => {
+                    figures.rows.push(LaunchRow::time(self.name, "launch", "/bin/true", members, took));
+                    let has_more = index + 1 < sizes.len();
+                    if took > ENOUGH && has_more {
+                        let why = format!("not asked for the sizes behind {members}, which took it {took:.1?}");
+                        return figures.leave_out(self.name, why);
+                    }
+                }
+                Err(why) => return figures.leave_out(self.name, format!("with {}: {why}", counted(members))),
             }
         }
     }
-    rows
+
+    /// How long it takes to start so many, or why it did not in the last attempt.
+    fn start(&self, members: u32) -> Result<Duration, String> {
+        let attempt = || time(&mut limited(&(self.command)(members)));
+        (1..ATTEMPTS).fold(attempt(), |last, _| last.or_else(|_| attempt()))
+    }
 }
 
-/// A command that is given up when it takes too long.
-pub(super) fn limited(words: &[impl AsRef<OsStr>]) -> Command {
-    // `timeout` ends the starter with everything in its group.
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=2", LIMIT]).args(words);
-    // Open MPI refuses to work for root unless it is told twice.
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
-/// How long a command takes; `None` if it fails.
-pub(super) fn time(command: &mut Command) -> Option<Duration> {
-    let begin = Instant::now();
-    command.status().is_ok_and(|status| status.success()).then(|| begin.elapsed())
+fn counted(members: u32) -> String {
+    if members == 1 { "1 member".into() } else { format!("{members} members") }
 }
 
 fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Whether the version that a program tells has this word in it.
-fn says(program: &str, word: &str) -> bool {
-    let told = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains(word))
-}
-
-/// Whether a program is there.
-pub(super) fn runs(program: &str, flag: &str) -> bool {
-    let ran = Command::new(program).arg(flag).stdin(Stdio::null()).output();
-    ran.is_ok_and(|ran| ran.status.success())
+/// Whether there is a cluster for `srun`.
+fn has_cluster() -> Result<(), String> {
+    let named = std::env::var_os("SLURM_CONF");
+    named.map(|_| ()).ok_or_else(|| "there is no cluster: SLURM_CONF names no configuration".into())
 }

@@ -41,6 +41,35 @@ pub struct Ratio {
     pub times: f64,
 }
 
+/// Somebody of whom some or all figures are missing.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct LeftOut {
+    /// Who.
+    pub system: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Everything that was measured, and what was not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LaunchFigures {
+    /// The figures.
+    pub rows: Vec<LaunchRow>,
+    /// Whose are missing.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl LaunchFigures {
+    pub(super) fn leave_out(&mut self, system: &str, reason: String) {
+        self.left_out.push(LeftOut { system: system.into(), reason });
+    }
+
+    pub(super) fn add(&mut self, other: LaunchFigures) {
+        self.rows.extend(other.rows);
+        self.left_out.extend(other.left_out);
+    }
+}
+
 impl LaunchRow {
     pub(super) fn time(system: &str, op: &'static str, program: &str, members: u32, took: Duration) -> LaunchRow {
         let ms = Some(took.as_secs_f64() * 1e3);
@@ -91,8 +120,9 @@ pub(super) fn compare(rows: &mut [LaunchRow], base: &str) {
 }
 
 /// All figures of a bench as one JSON object.
-pub fn launch_json(bench: &str, rows: &[LaunchRow], environment: &Environment) -> String {
-    serde_json::json!({ "bench": bench, "rows": rows, "environment": environment }).to_string()
+pub fn launch_json(bench: &str, figures: &LaunchFigures, environment: &Environment) -> String {
+    let LaunchFigures { rows, left_out } = figures;
+    serde_json::json!({ "bench": bench, "rows": rows, "left_out": left_out, "environment": environment }).to_string()
 }
 
 /// Columns of what a line is about, and of each size.
@@ -100,8 +130,9 @@ const LABEL: usize = 52;
 const CELL: usize = 10;
 
 /// A table: a line for each system, a column for each size in milliseconds, and below it how many times as long as
-/// what it is compared with it took; then the figures that are no times.
-pub fn launch_table(rows: &[LaunchRow]) -> String {
+/// what it is compared with it took; then the figures that are no times, and a line for everybody who was left out.
+pub fn launch_table(figures: &LaunchFigures) -> String {
+    let rows = &figures.rows;
     let mut sizes: Vec<u32> = rows.iter().filter(|row| row.ms.is_some()).map(|row| row.members).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -133,6 +164,9 @@ pub fn launch_table(rows: &[LaunchRow]) -> String {
             let ratio = row.ratio.as_ref().map(|ratio| format!("  {:.2}x {}", ratio.times, ratio.to));
             out += &format!("{what:<64}{value:>10.3} {unit}{}\n", ratio.unwrap_or_default());
         }
+    }
+    for LeftOut { system, reason } in &figures.left_out {
+        out += &format!("left out: {system}: {reason}\n");
     }
     out
 }

@@ -91,9 +91,9 @@ pub(crate) fn belongs_to_collectives(kind: Kind) -> bool {
 }
 
 /// Whether a frame of collectives depends on no other that goes the same way, but for entries before data: a whole
-/// message, or a word about a collective. Such frames may overtake others.
+/// message without a format, or a word about a collective. Such frames may overtake others.
 pub(crate) fn stands_alone(frame: &Frame) -> bool {
-    frame.flags & (MORE | CONTINUED) == 0
+    frame.flags & (MORE | CONTINUED) == 0 && frame.format.is_none()
 }
 
 /// Length of the pieces of a reduction among `members`: shorter than other chunks in large sessions, because the node

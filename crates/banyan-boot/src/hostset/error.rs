@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::cause::cause;
+
 use super::limits::{MAX_DIGITS, MAX_EXPANDED, MAX_HOSTS, MAX_NAME_BYTES, MAX_TEXT_BYTES};
 
 /// Why there is no set of hosts.
@@ -28,7 +30,7 @@ pub enum HostSetError {
         problem: Problem,
     },
     /// A host file cannot be read.
-    #[error("host file {}: {source}; name a readable text file of host names", path.display())]
+    #[error("host file {}: {}; name a readable text file of host names", path.display(), cause(source))]
     File {
         /// The file.
         path: PathBuf,

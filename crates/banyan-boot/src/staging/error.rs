@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::cause::cause;
 use crate::problem::Problem;
 
 impl StageError {
@@ -17,7 +18,7 @@ impl StageError {
 #[non_exhaustive]
 pub enum StageError {
     /// It cannot be read here.
-    #[error("{} cannot be read: {source}", .path.display())]
+    #[error("{} cannot be read: {}", .path.display(), cause(.source))]
     Read {
         /// What.
         path: PathBuf,

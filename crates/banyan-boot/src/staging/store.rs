@@ -20,6 +20,7 @@ use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
 use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
 use super::merge::merge;
 use super::{parcel, place};
+use crate::cause::cause;
 use crate::problem::ProblemKind;
 
 /// Age after which a temporary file is one that a killed agent has left: no transfer takes so long.
@@ -53,7 +54,7 @@ pub(crate) enum StoreError {
     Unsafe(PathBuf),
     #[error("{} cannot be written: no space left on the device ({free} bytes free, {needed} needed)", .path.display())]
     NoSpace { path: PathBuf, free: u64, needed: u64 },
-    #[error("{} cannot be written: {source}", .path.display())]
+    #[error("{} cannot be written: {}", .path.display(), cause(.source))]
     Write { path: PathBuf, source: io::Error },
 }
 
@@ -492,7 +493,10 @@ pub fn remove_leftovers_of(target: &Path) {
 /// own.
 fn open_parent(target: &Path, in_cache: bool) -> Result<OwnedFd, StoreError> {
     let parent = target.parent().unwrap_or(Path::new("/"));
-    let failed = |source: io::Error| StoreError::Write { path: parent.to_owned(), source };
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::NoDirectory(parent.to_owned()),
+        _ => StoreError::Write { path: parent.to_owned(), source },
+    };
     let mode = if in_cache { 0o700 } else { 0o777 };
     DirBuilder::new().recursive(true).mode(mode).create(parent).map_err(failed)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use banyan_bench::Environment;
-use banyan_bench::launch::{self, Hosts, LaunchBenchError, LaunchRow, Plan, Program, QUICK_SIZES, SIZES};
+use banyan_bench::launch::{self, Hosts, LaunchBenchError, LaunchFigures, Plan, Program, QUICK_SIZES, SIZES};
 use banyan_boot::HostSet;
 use clap::Args;
 
@@ -90,7 +90,7 @@ impl What {
         }
     }
 
-    fn run(self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
+    fn run(self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
         match self {
             What::Launch => launch::launch(plan, progress),
             What::Collectives => launch::collectives(plan, progress),
@@ -108,19 +108,19 @@ impl LaunchBench {
         check_plot(&plot)?;
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
-        let rows = what
+        let figures = what
             .run(plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench {}: {error}", what.name())))?;
         drop(progress);
         environment.finish();
         let mut out = output::stdout();
         if self.json {
-            writeln!(out, "{}", launch::launch_json(what.name(), &rows, &environment))?;
+            writeln!(out, "{}", launch::launch_json(what.name(), &figures, &environment))?;
         } else {
-            writeln!(out, "{environment}\n\n{}", launch::launch_table(&rows))?;
+            writeln!(out, "{environment}\n\n{}", launch::launch_table(&figures))?;
         }
         out.flush()?;
-        write_plot(&plot, &launch::draw(what.title(), &rows), self.json)?;
+        write_plot(&plot, &launch::draw(what.title(), &figures.rows), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 

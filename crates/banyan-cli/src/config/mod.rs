@@ -59,16 +59,16 @@ pub(crate) struct Defaults {
 impl Config {
     /// The configuration of this process, read when it is first asked for.
     pub(crate) fn get() -> Result<&'static Config, Failure> {
-        static CONFIG: OnceLock<Result<Config, String>> = OnceLock::new();
-        CONFIG.get_or_init(|| Config::read(&files())).as_ref().map_err(Failure::usage)
+        static CONFIG: OnceLock<Result<Config, Failure>> = OnceLock::new();
+        CONFIG.get_or_init(|| Config::read(&files())).as_ref().map_err(Failure::clone)
     }
 
     /// What these files say, the last of them above all others.
-    fn read(files: &[PathBuf]) -> Result<Config, String> {
+    fn read(files: &[PathBuf]) -> Result<Config, Failure> {
         let mut config = Config::default();
         for path in files {
             if let Some(text) = text_of(path)? {
-                read::add(&mut config, path, &text)?;
+                read::add(&mut config, path, &text).map_err(Failure::usage)?;
                 config.files.push(path.clone());
             }
         }

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, Defaults, Group, place};
-use crate::failure::cause;
+use crate::failure::{Failure, cause};
 use crate::hosts::{launcher, time};
 use crate::speech::Color;
 
@@ -20,14 +20,18 @@ const TABLES: &str = "there are [groups], [defaults] and [clustershell]";
 const KEYS: &str = "there are launcher, ssh-args, fanout, timeout, host-timeout, min-hosts and color";
 
 /// The text of a file; nothing if it is not there.
-pub(crate) fn text(path: &Path) -> Result<Option<String>, String> {
+pub(crate) fn text(path: &Path) -> Result<Option<String>, Failure> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
     match read {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("{}: {}; make it a readable text file, or remove it", path.display(), cause(&error))),
+        Err(error) => {
+            let why = format!("{}: {}; make it a readable text file, or remove it", path.display(), cause(&error));
+            Err(Failure::unreadable(why, &error))
+        }
         Ok(bytes) if bytes as u64 > MAX_BYTES => {
-            Err(format!("{}: is longer than {MAX_BYTES} bytes; is it a file of this kind?", path.display()))
+            let path = path.display();
+            Err(Failure::usage(format!("{path}: is longer than {MAX_BYTES} bytes; is it a file of this kind?")))
         }
         Ok(_) => Ok(Some(text)),
     }

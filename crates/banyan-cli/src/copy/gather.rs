@@ -63,9 +63,12 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     Ok(ExitCode::from(tell.end()?))
 }
 
-/// Refuses files that would replace each other here, or lie elsewhere than they seem to.
+/// Refuses, before anything is made here, options that make no sense, and files that would replace each other or lie
+/// elsewhere than they seem to.
 fn check(copy: &Copy) -> Result<(), Failure> {
-    for host in copy.hosts.hosts()?.iter() {
+    let hosts = copy.hosts.hosts()?;
+    copy.hosts.options(hosts.len())?;
+    for host in hosts.iter() {
         check_names(names_at(copy, host)?.iter())?;
     }
     match copy.files.iter().find(|file| goes_up(file)) {

@@ -78,7 +78,7 @@ impl Copy {
     fn launch(&self, members: ProcessDistribution, processes: u32, tell: &mut Tell) -> Result<Session, Failure> {
         let hosts = self.hosts.hosts()?;
         let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
-        match Session::launch(&[members], &self.hosts.options()?) {
+        match Session::launch(&[members], &self.hosts.options(hosts.len())?) {
             Ok(session) => {
                 tell.begun(session.layout().len(), session.missing());
                 Ok(session)

@@ -69,7 +69,7 @@ impl Doctor {
         // A configuration that cannot be read is a finding; without one there can still be hosts.
         let configured = Config::get().is_ok();
         if configured && let Some(hosts) = self.hosts.named.named()? {
-            let visit = visit::visit(&hosts, self.hosts.options()?)?;
+            let visit = visit::visit(&hosts, self.hosts.options(hosts.len())?)?;
             findings.extend(self.of_hosts(hosts.iter(), &visit)?);
         }
         let status = status_of(&findings);

@@ -104,7 +104,7 @@ impl Clustershell {
     /// Reads `groups.conf`, or one of the files beside it.
     fn add_settings(&mut self, path: &Path, directory: &Path) -> Result<Settings, String> {
         let mut settings = Settings::default();
-        let Some(text) = text_of(path)? else { return Ok(settings) };
+        let Some(text) = text(path)? else { return Ok(settings) };
         let mut section = String::new();
         for (number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() || line.starts_with(['#', ';', ' ', '\t']) {
@@ -142,7 +142,7 @@ impl Clustershell {
     }
 
     fn add_flat(&mut self, path: &Path) -> Result<(), String> {
-        let Some(text) = text_of(path)? else { return Ok(()) };
+        let Some(text) = text(path)? else { return Ok(()) };
         let source = self.sources.entry(FLAT.to_owned()).or_default();
         // The flat file beside `local.cfg` is read instead of it, and so are those of users.
         source.groups.clear();
@@ -163,7 +163,7 @@ impl Clustershell {
     }
 
     fn add_yaml(&mut self, path: &Path) -> Result<(), String> {
-        let Some(text) = text_of(path)? else { return Ok(()) };
+        let Some(text) = text(path)? else { return Ok(()) };
         let entries = yaml::read(&text).map_err(|(line, what)| format!("{}: {what}", place(path, line)))?;
         for entry in entries {
             let source = self.sources.entry(entry.source).or_default();
@@ -221,6 +221,11 @@ fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == ending));
     paths.sort();
     paths
+}
+
+/// The text of a file; nothing if it is not there.
+fn text(path: &Path) -> Result<Option<String>, String> {
+    text_of(path).map_err(|failure| failure.message().to_owned())
 }
 
 #[cfg(test)]

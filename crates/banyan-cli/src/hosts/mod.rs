@@ -66,8 +66,13 @@ impl HostChoice {
         }
     }
 
-    /// How sessions on them are opened.
-    pub(crate) fn options(&self) -> Result<SessionOptions, Failure> {
+    /// How a session on so many hosts is opened. A configured least number may be more: then none may be missing.
+    pub(crate) fn options(&self, hosts: usize) -> Result<SessionOptions, Failure> {
+        if let Some(least) = self.min_hosts.filter(|least| *least > hosts) {
+            let there = if hosts == 1 { "there is 1 host".to_owned() } else { format!("there are {hosts} hosts") };
+            let remedy = "write a smaller number, or name more hosts with -w, -g or --hostfile";
+            return Err(Failure::usage(format!("--min-hosts {least}: {there}; {remedy}")));
+        }
         let (defaults, configured) = (SessionOptions::default(), &Config::get()?.defaults);
         Ok(SessionOptions {
             launcher: self.launcher()?,

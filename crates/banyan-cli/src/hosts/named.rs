@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use banyan_boot::HostSet;
+use banyan_boot::{HostSet, HostSetError};
 use clap::Args;
 
 use super::groups::Groups;
@@ -69,8 +69,17 @@ impl NamedHosts {
         }
         for path in &self.hostfile {
             let hosts = groups.file(path).and_then(|hosts| all.union(&hosts));
-            all = hosts.map_err(|error| Failure::usage(format!("--hostfile: {error}")))?;
+            all = hosts.map_err(|error| bad_file(&error))?;
         }
         Ok(all)
+    }
+}
+
+/// Why a file gives no hosts.
+fn bad_file(error: &HostSetError) -> Failure {
+    let message = format!("--hostfile: {error}");
+    match error {
+        HostSetError::File { source, .. } => Failure::unreadable(message, source),
+        _ => Failure::usage(message),
     }
 }

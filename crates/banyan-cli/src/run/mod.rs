@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use banyan_boot::process::Limits;
-use banyan_boot::{Event, Input, LaunchError, ProblemKind, ProcessDistribution, Session, Stdio};
+use banyan_boot::{Event, HostSet, Input, LaunchError, ProblemKind, ProcessDistribution, Session, Stdio};
 use clap::Args;
 
 use crate::config::Config;
@@ -108,7 +108,8 @@ impl Run {
     pub(crate) fn run(self) -> Outcome {
         let begin = Instant::now();
         let deadline = self.hosts.deadline(begin)?;
-        let (distribution, options) = (self.distribution()?, self.hosts.options()?);
+        let hosts = self.hosts.hosts()?;
+        let (distribution, options) = (self.distribution(&hosts)?, self.hosts.options(hosts.len())?);
         let shared = Shared::default();
         interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);
@@ -185,12 +186,12 @@ impl Run {
         Err(Failure::with_status(error, status))
     }
 
-    fn distribution(&self) -> Result<ProcessDistribution, Failure> {
+    fn distribution(&self, hosts: &HostSet) -> Result<ProcessDistribution, Failure> {
         let [program, arguments @ ..] = &self.command[..] else {
             return Err(Failure::usage("no command was given; write it behind --"));
         };
         let mut distribution = ProcessDistribution::new(program, arguments.iter().cloned());
-        for host in self.hosts.hosts()?.iter() {
+        for host in hosts.iter() {
             distribution = distribution.on(host, self.per_host);
         }
         distribution.limits = self.limit.clone().unwrap_or_default();

@@ -95,17 +95,17 @@ impl Watch {
     /// Starts a member on each host; without named ones, `act` hosts that this machine acts out. A tick waits with
     /// `patience` for hosts that are behind the first.
     pub(super) fn start(choice: &HostChoice, act: Option<u32>, patience: Duration) -> Result<Watch, Failure> {
-        let mut session = choice.options()?;
         let names: Vec<String> = match act {
             Some(_) if choice.named.names_some() => {
                 return Err(Failure::usage("-n acts out hosts on this machine; leave it out where hosts are named"));
             }
-            Some(number) => {
-                session.launcher = Launcher::Local;
-                (1..=number).map(|number| format!("local{number}")).collect()
-            }
+            Some(number) => (1..=number).map(|number| format!("local{number}")).collect(),
             None => choice.hosts()?.iter().map(str::to_owned).collect(),
         };
+        let mut session = choice.options(names.len())?;
+        if act.is_some() {
+            session.launcher = Launcher::Local;
+        }
         let members = ProcessDistribution::new(AGENT, [ROLE]);
         let members = members.stdio(Stdio { output: Output::Discard, ..Stdio::default() });
         let members = names.into_iter().fold(members, |members, host| members.on(host, 1));

@@ -96,3 +96,35 @@ fn partitions_and_jobs_of_slurm_are_groups() {
     assert_eq!(none.status, 2);
     assert!(none.err.contains("Slurm has no nodes in a partition \"none\"; look at: sinfo -s"), "{}", none.err);
 }
+
+#[test]
+fn more_hosts_than_there_are_cannot_be_asked_to_remain() {
+    let shop = Workshop::new();
+    shop.write("file", "content\n");
+    for words in [
+        &["run", "--", "true"][..],
+        &["copy", "file", "there"],
+        &["copy", "--gather", "file", "there"],
+        &["stack", "--pid", "1"],
+        &["top", "--once"],
+        &["doctor"],
+    ] {
+        let hosts = ["--launcher", "local", "--min-hosts", "5", "-w", "a,b"];
+        let ran = shop.run(&[&words[..1], &hosts, &words[1..]].concat());
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{words:?}: {}", ran.err);
+        assert_eq!(
+            ran.err,
+            "banyan: --min-hosts 5: there are 2 hosts; write a smaller number, or name more hosts with -w, -g or \
+             --hostfile\n"
+        );
+    }
+    assert_eq!(shop.files(), ["file"], "nothing was left behind");
+    let here = shop.run(&["run", "--min-hosts", "2", "--", "true"]);
+    assert!(here.status == 2 && here.err.contains("--min-hosts 2: there is 1 host; "), "{}", here.err);
+    // A default is for sets of hosts of any size.
+    shop.write("config.toml", "[defaults]\nmin-hosts = 5\n");
+    assert_eq!(hosts(&shop, &["-w", "a,b"]), "a,b");
+    let missing =
+        ["run", "--launcher", "command:false {hosts} {agent}", "--host-timeout", "2s", "-w", "a,b", "--", "true"];
+    assert_eq!(shop.run(&missing).status, 3, "none may be missing then");
+}

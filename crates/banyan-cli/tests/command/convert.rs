@@ -1,5 +1,6 @@
 //! `records convert`.
 
+use crate::shown::assert_shown;
 use crate::workshop::{Workshop, golden, json_lines};
 
 #[test]
@@ -124,4 +125,20 @@ fn records_go_through_pipes_in_both_directions() {
     let ran = shop.shell(line);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     shop.well(&["records", "diff", "readings.bny", "back.bny"]);
+}
+
+#[test]
+fn a_table_has_lists_as_json_and_nothing_for_what_is_not_there() {
+    let file = golden("file_output.sun8");
+    let words = ["records", "convert", &file, "-", "--to", "csv", "--format", "string_array"];
+    assert_shown(
+        &Workshop::new().well(&words),
+        r#"array_len,base_string,array
+1,,"[""b""]"
+3,Whoa there!,"[""def"",""defg"",""defgh""]"
+5,,"[""fghij"",""fghijk"",""fghijkl"",""fghijklm"",""fghijklmn""]"
+7,Whoa there!,"[""hijklmn"",""hijklmno"",""hijklmnop"",""hijklmnopq"",""hijklmnopqr"",""hijklmnopqrs"",""hijklmnopqrst""]"
+9,,"[""jklmnopqr"",""jklmnopqrs"",""jklmnopqrst"",""jklmnopqrstu"",""jklmnopqrstuv"",""jklmnopqrstuvw"",""jklmnopqrstuvwx"",""jklmnopqrstuvwxy"",""jklmnopqrstuvwxyz""]"
+"#,
+    );
 }

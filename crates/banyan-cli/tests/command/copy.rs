@@ -159,7 +159,9 @@ fn a_host_that_cannot_store_is_named_with_cause_and_remedy_and_the_others_get_it
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(lines.len(), 2, "{}", ran.err);
     let of = |host: &str| lines.iter().find(|line| line.contains(&format!("host {host}: "))).expect("a line");
-    assert!(of("n2").contains("n2 cannot be written: ") && of("n2").contains("look with: banyan run -w n2 -- ls -la "));
+    assert!(
+        of("n2").contains("n2 exists and is no directory; remove it first; look with: banyan run -w n2 -- ls -la ")
+    );
     assert!(of("n3").contains("n3/one exists and is a directory, which is never replaced; remove it first"));
     assert_eq!((shop.read("n1/one"), shop.read("n4/one")), (b"1".to_vec(), b"1".to_vec()));
 
@@ -201,7 +203,11 @@ fn what_cannot_be_copied_is_known_before_anything_is() {
     assert!(ran.err.contains("data/none/out cannot be staged: it is a symbolic link to /etc/passwd"), "{}", ran.err);
     assert!(!shop.path("n1").exists());
     let ran = copy(&shop, &["no-such-file", &on_each(&shop, "")]);
-    assert!(ran.status == 1 && ran.err.contains("no-such-file cannot be read: No such file"), "{}", ran.err);
+    assert!(
+        ran.status == 1 && ran.err.contains("no-such-file cannot be read: no such file or directory; "),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -429,8 +435,30 @@ fn a_host_without_the_file_is_named_and_the_others_are_gathered() {
     fs::create_dir_all(shop.path("all/n4/name")).expect("room");
     let ran = copy(&shop, &["--gather", &on_each(&shop, "name"), &on_each(&shop, "log"), "all"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.err.contains("host n2: ") && ran.err.contains("n2/name cannot be read: No such file"), "{}", ran.err);
+    assert!(ran.err.contains("n2/name cannot be read: no such file or directory; "), "{}", ran.err);
     assert!(ran.err.contains("host n4: ") && ran.err.contains("all/n4/name exists and is a directory"), "{}", ran.err);
     assert_eq!(shop.read("all/n1/name"), b"n1");
     assert_eq!(shop.read("all/n2/log/today").len(), 200_000, "its other files came");
+}
+
+#[test]
+fn what_the_system_refuses_is_said_in_words_without_a_number() {
+    let shop = Workshop::new();
+    shop.write("one", "1");
+    shop.write("file", "");
+    fs::create_dir_all(shop.path("all")).expect("room");
+    shop.write("all/n1", "");
+    let here = |name: &str| shop.path(name).display().to_string();
+    for (arguments, says) in [
+        (&["one/two", "there"][..], "one/two cannot be read: not a directory; look with: ls -la one/two"),
+        (&["one", &here("file/two/three")], "file/two cannot be written: not a directory; look with: "),
+        (&["one", &here("file/")], "file exists and is no directory; remove it first; look with: "),
+        (&["--gather", &here("one/two"), "all"], "one/two cannot be read: not a directory; look with: "),
+        (&["--gather", &here("one"), "all"], "all/n1 exists and is no directory; remove it first; look with: "),
+        (&["--gather", &here("one"), "one"], "one: cannot be written: file exists"),
+    ] {
+        let ran = shop.run(&[&["copy", "--launcher", "local", "-w", "n1"], arguments].concat());
+        assert_eq!(ran.status, 1, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(says) && !ran.err.contains("os error"), "{arguments:?}: {}", ran.err);
+    }
 }

@@ -1,5 +1,6 @@
 //! `records diff`.
 
+use crate::shown::assert_shown;
 use crate::workshop::{Workshop, golden};
 
 #[test]
@@ -63,4 +64,21 @@ fn records_behind_lost_ones_are_still_compared_with_their_like() {
     assert_eq!(ran.status, 1);
     assert!(ran.out.lines().all(|line| line.ends_with(": reading != nothing")), "{}", ran.out);
     assert!(ran.out.lines().count() < 4_000 && ran.err.contains("damaged.bny: damaged: "), "{}", ran.err);
+}
+
+#[test]
+fn people_see_records_of_other_formats_by_their_names_and_the_rest_counted() {
+    let shop = Workshop::with_readings(3);
+    let ran = shop.run(&["records", "diff", &golden("file_output.sun8"), "readings.bny", "--limit", "4"]);
+    assert_eq!((ran.status, ran.err.as_str()), (1, ""));
+    assert_shown(
+        &ran.out,
+        "\
+record 0: first format != reading
+record 1: structured array format != reading
+record 2: string format != reading
+record 3: string format != nothing
+… and 28 more; --limit shows more
+",
+    );
 }

@@ -1,7 +1,12 @@
 //! `doctor`: what it finds on this machine, and on hosts that this machine acts out.
 
-use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
+use serde_json::{Value, json};
+
+use crate::shape::assert_shape;
+use crate::shown::assert_shown;
 use crate::workshop::Workshop;
 
 fn findings(shop: &Workshop, arguments: &[&str]) -> (Vec<Value>, Value, i32) {
@@ -14,6 +19,18 @@ fn findings(shop: &Workshop, arguments: &[&str]) -> (Vec<Value>, Value, i32) {
 #[test]
 fn every_finding_says_how_it_is_and_what_is_wrong_has_cause_and_remedy() {
     let (findings, summary, status) = findings(&Workshop::new(), &[]);
+    let finding = json!({
+        "event": "text", "host": "text", "name": "text", "level": "text", "state": "text", "cause": "text",
+        "remedy": "text",
+    });
+    assert_shape(&json!(findings), &json!([finding]));
+    assert_shape(
+        &summary,
+        &json!({
+            "event": "text", "ok": "count", "warnings": "count", "problems": "count", "version": "text",
+            "exit_status": "count",
+        }),
+    );
     for finding in &findings {
         let text = |name: &str| finding[name].as_str().unwrap_or_else(|| panic!("{name} is missing in {finding}"));
         assert_eq!((text("event"), text("host")), ("finding", "localhost"));
@@ -74,4 +91,110 @@ fn a_configuration_that_cannot_be_read_is_a_finding() {
         assert_eq!((&found["level"], status), (&"problem".into(), 1));
         assert!(found["cause"].as_str().is_some_and(|cause| cause.contains(says)), "{found}");
     }
+}
+
+/// What the kernel and those who set up the machine decide.
+const DECIDED: [&str; 6] =
+    ["open files", "processes", "process ids", "waiting connections", "tracing", "performance counters"];
+
+/// Runs `doctor` below a shell that has said this before; only `bin` has programs, and all directories lie below HERE.
+/// Of findings that are decided elsewhere only the names are left.
+fn seen_by_people(shop: &Workshop, before: &str, decided: &[&str]) -> (String, i32) {
+    let ran = shop.shell(&format!(
+        "unset XDG_CACHE_HOME; export HOME=\"$PWD\" TMPDIR=\"$PWD\"; {before}\nPATH=\"$PWD/bin\" '{}' doctor",
+        env!("CARGO_BIN_EXE_banyan")
+    ));
+    assert_eq!(ran.err, "");
+    let is_decided = |line: &str| {
+        let (_, rest) = line.split_once(" localhost: ")?;
+        decided.iter().find(|name| rest.starts_with(&format!("{name}: ")))
+    };
+    let (mut text, mut details) = (String::new(), true);
+    for line in ran.out.lines() {
+        if let Some(name) = is_decided(line) {
+            (text, details) = (text + &format!("LEVEL    localhost: {name}: STATE\n"), false);
+        } else if details || !line.starts_with(' ') {
+            (text, details) = (text + line + "\n", true);
+        }
+    }
+    let here = shop.path("").display().to_string();
+    let text = text.replace(here.trim_end_matches('/'), "HERE").replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    (["TiB", "MiB"].iter().fold(text, |text, unit| text.replace(&format!(" {unit} free"), " GiB free")), ran.status)
+}
+
+fn program(shop: &Workshop, name: &str, content: &str) {
+    let name = format!("bin/{name}");
+    shop.write(&name, format!("#!/bin/sh\n{content}\n"));
+    fs::set_permissions(shop.path(&name), fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+#[test]
+fn people_see_a_machine_that_is_well_in_a_line_for_each_thing() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    program(&shop, "ssh", "echo 'OpenSSH_9.2p1, OpenSSL 3.0.19' >&2");
+    program(&shop, "ssh-add", "echo '256 SHA256:abc key (ED25519)'");
+    program(&shop, "sinfo", "echo debug; echo long");
+    shop.write("config.toml", "[groups]\ngpu = \"g[1-4]\"\nio = \"n[1-2]\"\n");
+    let (text, _) = seen_by_people(&shop, "", &DECIDED);
+    assert_shown(
+        &text,
+        "\
+LEVEL    localhost: open files: STATE
+LEVEL    localhost: processes: STATE
+LEVEL    localhost: process ids: STATE
+LEVEL    localhost: waiting connections: STATE
+LEVEL    localhost: tracing: STATE
+LEVEL    localhost: performance counters: STATE
+ok       localhost: cache: HERE/.cache/banyan, # GiB free
+ok       localhost: temporary files: HERE, # GiB free
+ok       localhost: version: VERSION, not in PATH; sessions bring it along
+ok       localhost: configuration: 2 groups in config.toml
+ok       localhost: ssh client: OpenSSH_9.2p1, OpenSSL 3.0.19
+ok       localhost: ssh keys: 1 in the agent
+ok       localhost: Slurm: partitions debug, long
+",
+    );
+}
+
+#[test]
+fn people_see_of_everything_that_is_not_well_the_cause_and_the_remedy() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    program(&shop, "banyan", "echo 'banyan 0.0.1'");
+    program(&shop, "ssh", "echo 'OpenSSH_9.2p1, OpenSSL 3.0.19' >&2");
+    program(&shop, "sinfo", "echo 'sinfo: fatal: no controller' >&2; exit 1");
+    shop.write("config.toml", "[grou\n");
+    let (text, status) = seen_by_people(&shop, "ulimit -n 1024; unset HOME", &DECIDED[1..]);
+    assert_eq!(status, 1);
+    assert_shown(
+        &text,
+        "\
+warning  localhost: open files: 1024
+         cause: a member takes about four descriptors of its agent: a thousand members on a host will not start
+         remedy: as root: echo '* - nofile 4096' > /etc/security/limits.d/banyan.conf, and log in anew
+LEVEL    localhost: processes: STATE
+LEVEL    localhost: process ids: STATE
+LEVEL    localhost: waiting connections: STATE
+LEVEL    localhost: tracing: STATE
+LEVEL    localhost: performance counters: STATE
+problem  localhost: cache: none
+         cause: neither XDG_CACHE_HOME nor HOME is set: the agent program and staged files have no place
+         remedy: export XDG_CACHE_HOME=/some/directory
+ok       localhost: temporary files: HERE, # GiB free
+warning  localhost: version: 0.0.1 in PATH
+         cause: this is VERSION: sessions bring their own program, but people get another there
+         remedy: install the same version
+problem  localhost: configuration: cannot be read
+         cause: config.toml, line 1: unclosed table, expected `]`; the file is TOML, as in: gpu = \"node[1-8]\"
+         remedy: repair the line, or set BANYAN_CONFIG= to go without
+ok       localhost: ssh client: OpenSSH_9.2p1, OpenSSL 3.0.19
+warning  localhost: ssh keys: none in an agent, none in ~/.ssh
+         cause: hosts that want a key will refuse, unless ssh's configuration names one: nothing may ask for a password
+         remedy: ssh-keygen -t ed25519, then ssh-copy-id HOST; or start an agent: eval $(ssh-agent); ssh-add
+warning  localhost: Slurm: its commands are here, its controller does not answer
+         cause: sinfo failed (exit status: 1): sinfo: fatal: no controller
+         remedy: if this machine belongs to a cluster: scontrol ping, and look at SLURM_CONF
+",
+    );
 }

@@ -41,6 +41,13 @@ fn the_commands_in_the_documentation_of_copying_print_what_it_shows() {
     is_true("command-copy.md", &Workshop::new());
 }
 
+#[test]
+fn a_tool_of_ones_own_has_less_than_a_hundred_lines() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-tree/examples/own_tool.rs");
+    let lines = std::fs::read_to_string(&path).expect("the example").lines().count();
+    assert!(lines < 100, "{lines} lines; docs/own-tool.md promises less than a hundred");
+}
+
 fn is_true(document: &str, shop: &Workshop) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let text = std::fs::read_to_string(&path).expect("the document");

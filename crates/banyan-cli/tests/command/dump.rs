@@ -1,5 +1,9 @@
 //! `records dump`.
 
+use serde_json::json;
+
+use crate::shape::assert_shape;
+use crate::shown::assert_shown;
 use crate::workshop::{Workshop, golden, json_lines};
 
 #[test]
@@ -16,6 +20,10 @@ fn json_has_every_value_and_says_where_it_is_from() {
     let shop = Workshop::with_readings(2);
     let lines = json_lines(&shop.well(&["records", "dump", "--json", "readings.bny"]));
     assert_eq!(lines.len(), 2);
+    let line = json!({
+        "file": "text", "record": "count", "format": "text", "id": "text", "time?": "number", "value": "object",
+    });
+    assert_shape(&json!(lines), &json!([line]));
     assert_eq!(lines[1]["file"], "readings.bny");
     assert_eq!(lines[1]["record"], 1);
     assert_eq!(lines[1]["format"], "reading");
@@ -87,3 +95,46 @@ fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
     assert!(shown < all && shown > all / 2, "{shown} of {all}");
     assert!(ran.out.lines().all(|line| whole.contains(line)));
 }
+
+#[test]
+fn people_see_lists_texts_and_what_is_not_there_in_a_line_or_in_several() {
+    let shop = Workshop::new();
+    let file = golden("file_output.sun8");
+    assert_shown(
+        &shop.well(&["records", "dump", &file, "--from", "22", "--limit", "4"]),
+        "    22  EventV {vec_length: 1, eventv: [{elem: ['A'], len: 1}]}
+    23  string_array {array_len: 1, base_string: null, array: [\"b\"]}
+    24  EventV {vec_length: 3, eventv: [{elem: ['A', 'B', 'C'], len: 3}, {elem: ['A', 'B', 'C', 'D'], len: 4}, \
+         {elem: ['A', 'B', 'C', 'D', 'E'], len: 5}]}
+    25  string_array {array_len: 3, base_string: \"Whoa there!\", array: [\"def\", \"defg\", \"defgh\"]}
+",
+    );
+    assert_shown(&shop.well(&["records", "dump", &file, "--from", "18", "--limit", "1", "--pretty"]), PRETTY);
+}
+
+const PRETTY: &str = "    18  variant array format {
+  string field: \"variant1\"
+  icount: 2
+  var_int_array: [297, 298]
+  var_string_array: [
+    {
+      integer field: 0
+      short field: 0
+      long field: 0
+      string field: \"substring0\"
+      double field: 0.0
+      char field: 'a'
+    }
+    {
+      integer field: 345
+      short field: 1
+      long field: 785
+      string field: \"substring1\"
+      double field: 3.1415
+      char field: 'c'
+    }
+  ]
+  double field: 0.0
+  var_double_array: [0.0, 2.717]
+}
+";

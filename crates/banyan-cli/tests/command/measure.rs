@@ -6,12 +6,18 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::shape::{assert_shape, environment};
 use crate::workshop::{Workshop, json_lines};
 
 /// So that nothing hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a bench says is what it measured where, and rows.
+fn assert_bench_shape(object: &Value, row: &Value) {
+    assert_shape(object, &json!({ "bench": "text", "environment": environment(), "rows": [row] }));
+}
 
 #[test]
 fn a_plot_that_cannot_be_written_is_refused_before_anything_is_measured() {
@@ -28,7 +34,12 @@ fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
     let lines = json_lines(&told);
     let object = &lines[0];
     assert_eq!((lines.len(), object["bench"].as_str()), (1, Some("records")));
-    assert!(object["environment"]["cpu"].is_string());
+    assert_bench_shape(
+        object,
+        &json!({
+            "system": "text", "op": "text", "record": "text", "bytes": "count", "ns": "number", "ns_median": "number",
+        }),
+    );
     let rows = object["rows"].as_array().expect("rows");
     assert!(rows.iter().all(|row| row["ns"].as_f64().is_some_and(|ns| ns > 0.0)), "{told}");
     let of = |record: &str, op: &str| -> BTreeSet<u64> {
@@ -76,7 +87,13 @@ fn the_bench_of_trees_gives_a_row_for_every_operation_and_a_plot_of_each() {
     let told = shop.well(&["bench", "tree", "--quick", "--shape", "2x3", "--json", "--svg", "plots"]);
     let object = &json_lines(&told)[0];
     assert_eq!(object["bench"], "tree");
-    assert!(object["environment"]["cpu"].is_string());
+    assert_bench_shape(
+        object,
+        &json!({
+            "system": "text", "op": "text", "shape": "text", "members": "count", "value": "number", "unit": "text",
+            "times_floor?": "number",
+        }),
+    );
     for (op, unit) in [
         ("instantiate", "ms"),
         ("round_trip", "µs"),
@@ -126,7 +143,13 @@ fn the_bench_of_layers_measures_every_layer_and_says_what_each_adds_to_the_one_b
     let told = shop.well(&["bench", "layers", "--quick", "--size", "64", "--json", "--plot", "plot.svg"]);
     let object = &json_lines(&told)[0];
     assert_eq!(object["bench"], "layers");
-    assert!(object["environment"]["cpu"].is_string());
+    assert_bench_shape(
+        object,
+        &json!({
+            "layer": "text", "measure": "text", "bytes": "count", "value": "number", "unit": "text", "low": "number",
+            "high": "number", "over?": "text", "adds_us?": "number", "within_noise": "flag",
+        }),
+    );
     let rows = object["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 18, "{told}");
     for (layer, over) in [
@@ -166,6 +189,13 @@ fn the_bench_of_exchanges_times_every_part_there_and_back() {
     let told = shop.well(&["bench", "exchange", "--quick", "--json", "--plot", "plot.svg"]);
     let object = &json_lines(&told)[0];
     assert_eq!(object["bench"], "exchange");
+    assert_bench_shape(
+        object,
+        &json!({
+            "layout": "text", "part": "text", "way": "text", "bytes": "count", "value": "number", "unit": "text",
+            "low": "number", "high": "number",
+        }),
+    );
     let rows = object["rows"].as_array().expect("rows");
     for bytes in [96, 992, 10_016, 99_872] {
         for layout in ["bytes", "same", "byte_order", "byte_order_and_layout"] {
@@ -260,4 +290,18 @@ fn the_demo_names_the_rank_that_hangs_and_misses_nothing() {
     assert_eq!(facts["hung"]["ranks"], "37", "{facts}");
     assert_eq!(facts["healed"]["emitted"], facts["healed"]["delivered"], "{facts}");
     assert_eq!((&facts["grown"]["members"], &facts["left"]), (&64.into(), &0.into()), "{facts}");
+    let tree = json!([{ "node": "count", "ranks": "text" }]);
+    let last = json!({ "ranks": "text", "cells": "count", "mean": "number", "worst": "number", "who": "count" });
+    let shape = json!({
+        "demo": "text",
+        "grown": { "members": "count", "ms": "number", "tree": tree },
+        "hung": { "ranks": "text", "ms": "number", "stacks": "object" },
+        "reduced": { "waves": "count", "ms": "number", "last": last },
+        "healed": {
+            "killed": "count", "orphans": "text", "tree": tree, "waves": "count", "emitted": "count",
+            "delivered": "count", "pause_ms": "number",
+        },
+        "left": "count",
+    });
+    assert_shape(facts, &shape);
 }

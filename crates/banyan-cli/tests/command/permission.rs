@@ -33,11 +33,17 @@ fn every_verb_ends_with_status_5_when_something_is_not_permitted() {
         format!("sim --figures --svg {new}"),
         format!("bench layers --quick --size 64 --plot {new}"),
         format!("bench tree --quick --svg {new}"),
+        format!("bench {secret} --dry-run"),
+        format!("run --hostfile {secret} -- true"),
+        format!("topo gen 4x16 --hostfile {secret}"),
+        format!("stack --hostfile {secret} --pid 1"),
     ];
-    for command in refused {
+    let configured = (secret.as_str(), "run -- true");
+    for (config, command) in refused.iter().map(|command| ("", command.as_str())).chain([configured]) {
         // Through a descriptor, since the other user may not go where the program is.
         let ran = shop.shell(&format!(
-            "exec 9< {}; cd /; BANYAN_CONFIG= setpriv --reuid=65534 --regid=65534 --clear-groups /proc/self/fd/9 {command}",
+            "exec 9< {}; cd /; export BANYAN_CONFIG={config}\n\
+             setpriv --reuid=65534 --regid=65534 --clear-groups /proc/self/fd/9 {command}",
             env!("CARGO_BIN_EXE_banyan")
         ));
         assert_eq!(ran.status, 5, "{command}: {}{}", ran.out, ran.err);

@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::shape::assert_shape;
 use crate::workshop::{Ran, Workshop};
 
 fn run(arguments: &[&str]) -> Ran {
@@ -78,10 +79,19 @@ fn json_has_one_object_for_each_event_and_one_summary() {
     assert_eq!((of("output").len(), of("exited").len(), of("summary").len()), (4, 2, 1));
     assert!(of("output").iter().all(|line| line["line"] == if line["stream"] == "stdout" { "out" } else { "err" }));
     assert!(of("exited").iter().all(|exited| exited["status"] == 5));
+    let line = json!({ "event": "text", "host": "text", "rank": "count", "stream": "text", "line": "text" });
+    let end = json!({ "event": "text", "host": "text", "rank": "count", "state": "text", "status": "count" });
+    assert_shape(&json!(of("output")), &json!([line]));
+    assert_shape(&json!(of("exited")), &json!([end]));
     let summary = objects.last().expect("a summary");
     assert_eq!((&summary["members"], &summary["succeeded"]), (&2.into(), &0.into()));
     assert_eq!(summary["failed"][0]["members"], "0-1");
     assert_eq!((summary["exit_status"].as_u64(), ran.status), (Some(1), 1));
+    let shape = json!({
+        "event": "text", "exit_status": "count", "failed": "list", "left_out": "list", "members": "count",
+        "seconds": "number", "succeeded": "count", "timed_out": "flag", "unknown": "count",
+    });
+    assert_shape(summary, &shape);
 }
 
 #[test]

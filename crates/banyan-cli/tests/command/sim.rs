@@ -1,5 +1,8 @@
 //! `sim`: trees in one process, from a seed.
 
+use serde_json::json;
+
+use crate::shape::assert_shape;
 use crate::workshop::Workshop;
 
 #[test]
@@ -18,6 +21,13 @@ fn json_says_what_came_of_it() {
     let ran = shop.run(&["sim", "--nodes", "60", "--fanout", "8", "--seeds", "3", "--only-deaths", "--json"]);
     let found = &ran.json()[0]["sim"];
     assert_eq!(ran.status, 0);
+    let shape = json!({
+        "shape": "text", "seed": "count", "seeds": "count", "members": "count", "inner": "count", "degree": "count",
+        "faults": "count", "waves": "count", "late": "count", "lost": "count", "dropped": "count", "moves": "count",
+        "messages": "count", "held_bytes": "count", "seconds": "number", "virtual_seconds": "number",
+        "failure": "text|nothing", "replay": "text|nothing",
+    });
+    assert_shape(found, &shape);
     assert_eq!((&found["shape"], &found["members"]), (&"8x8".into(), &64.into()));
     assert_eq!(
         (&found["waves"], &found["lost"], &found["failure"]),

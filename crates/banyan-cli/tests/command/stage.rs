@@ -23,7 +23,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo xtask hosts", "step `hosts` runs it"),
     ("eval \"$(cargo xtask hosts env)\"", "step `hosts` runs it"),
     ("ssh -F \"$SSH_CONFIG\"", "step `hosts` runs it"),
-    ("srun -N8 -n64 true", "step `hosts` runs it"),
+    ("srun -N8 -n64 true", "it needs eight Slurm nodes: the tests of step `sessions` start their own steps on them"),
     ("cargo build --release", "step `readme` builds it"),
     ("cargo xtask bench", "it takes an hour, and the machine for itself"),
     ("BANYAN_TICKET=ticket mpirun", "it is half a sentence: the ticket comes from a program of the reader's"),
@@ -196,7 +196,7 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// Documents whose commands speak of a job. They are played by one test, since jobs are found on the whole machine.
-const OF_JOBS: &[&str] = &["README.md", "docs/tour.md", "docs/command-stack.md"];
+const OF_JOBS: &[&str] = &["README.md", "docs/tour.md", "docs/command-demo.md", "docs/command-stack.md"];
 
 const OF_HOSTS: &[&str] = &[
     "docs/command-run.md",

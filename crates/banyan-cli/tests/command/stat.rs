@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::shape::assert_shape;
 use crate::workshop::{Workshop, golden};
 
 #[test]
@@ -50,7 +51,17 @@ fn a_torn_foreign_file_is_told_too() {
     let ran = shop.run(&["records", "stat", "torn.bin", "--json"]);
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert_eq!(ran.json()[0]["records"], 31);
-    assert!(ran.json()[0]["damage"][0]["offset"].is_u64());
+    let place =
+        json!({ "offset": "count", "length": "count|nothing", "records_lost": "count|nothing", "reason": "text" });
+    let format = json!({ "id": "text", "name": "text", "records": "count", "bytes": "count" });
+    assert_shape(
+        &ran.json()[0],
+        &json!({
+            "file": "text", "kind": "text", "finished": "flag|nothing", "records": "count", "bytes": "count",
+            "formats": [format], "times": "nothing", "comments": [{ "before_record": "count", "text": "text" }],
+            "attributes": "object", "damage": [place],
+        }),
+    );
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::pseudo_terminal::PseudoTerminal;
+use crate::shape::assert_shape;
 use crate::workshop::{Workshop, json_lines};
 
 const METRICS: [(&str, &str); 10] = [
@@ -40,6 +41,15 @@ fn one_look_is_one_object_with_every_number_of_every_host() {
     let [object] = &json_lines(&out)[..] else { panic!("one object: {out}") };
     assert_eq!((&object["event"], &object["by"], &object["hosts"]), (&"tick".into(), &"host".into(), &3.into()));
     assert_eq!((&object["interval_seconds"], &object["silent"]), (&0.2.into(), &Value::Array(Vec::new())));
+    let cost = json!({
+        "front_end_bytes_per_second": "number", "front_end_cpu_percent": "number", "host_cpu_percent_max": "number",
+        "host_memory_bytes_max": "number",
+    });
+    let shape = json!({
+        "event": "text", "by": "text", "hosts": "count", "interval_seconds": "number", "cost": cost, "others": "object|nothing",
+        "rows": ["object"], "silent": "list", "summary": "object",
+    });
+    assert_shape(object, &shape);
     let rows = object["rows"].as_array().expect("rows");
     let mut hosts: Vec<&str> = rows.iter().map(|row| row["host"].as_str().expect("a name")).collect();
     hosts.sort_unstable();

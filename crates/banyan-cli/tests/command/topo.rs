@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::shape::assert_shape;
 use crate::workshop::Workshop;
 
 #[test]
@@ -46,7 +47,7 @@ fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
         (&["gen", "hosts:16:8"], 2, "hosts:16:8: hosts:… hangs members under the agents of their hosts, and no host"),
         (&["gen", "4x16", "-w", "node[1-"], 2, "-w: host set, line 1, column 5"),
         (&["gen", "4x16", "-w", ","], 2, "no host is named; look at -w, -g and --hostfile"),
-        (&["gen", "4x16", "--hostfile", "gone"], 2, "--hostfile: host file gone: "),
+        (&["gen", "4x16", "--hostfile", "gone"], 2, "--hostfile: host file gone: no such file or directory; name a"),
         (&["gen", "4x16", "-o", "no/x"], 1, "no/x: cannot be written: no such file or directory"),
         (&["check", "gone"], 1, "gone: no such file; give the path of a file, or - for standard input"),
         (&["check", "noise"], 2, "noise: the byte at offset 0 is no text; is it a topology?"),
@@ -101,6 +102,16 @@ fn every_form_of_a_picture_is_whole() {
     let dot = shop.well(&["topo", "draw", "binomial:32", "--as", "dot"]);
     assert!(dot.starts_with("digraph topology {\n") && dot.ends_with("}\n"));
     let ran = shop.run(&["topo", "draw", "8x8x8", "--json"]);
+    let branch = json!({
+        "role": "text", "count": "count", "stands_for": "count", "agents": "count", "members": "count", "hosts": "text",
+        "children": "list", "cut": "flag",
+    });
+    let children = json!({ "least": "count", "mean": "number", "most": "count" });
+    let shape = json!({
+        "agents": "count", "branches": [branch], "children": children, "depth": "count", "hosts": "count",
+        "members": "count", "nodes": "count",
+    });
+    assert_shape(&ran.json()[0], &shape);
     let branches = ran.json()[0]["branches"].as_array().expect("a list").clone();
     assert_eq!(branches.len(), 4);
     assert_eq!((&branches[3]["role"], &branches[3]["count"]), (&json!("member"), &json!(8)));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{banyan, by_slurm, by_ssh, check_shape, file, objects, text};
+use crate::{banyan, by_slurm, by_ssh, check_shape, eight, file, objects, text};
 
 /// What a finding says of a host.
 fn level<'f>(findings: &'f [Value], host: &str, name: &str) -> &'f str {
@@ -13,20 +13,20 @@ fn level<'f>(findings: &'f [Value], host: &str, name: &str) -> &'f str {
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn over_ssh_doctor_looks_at_each_host_and_names_those_it_cannot_reach() {
-    let output = by_ssh(&["doctor", "--json", "--host-timeout", "20s", "-w", "h[1-3],no-such-host"]);
+    let output = by_ssh(&["doctor", "--json", "--host-timeout", "20s", "-w", "h[1-8],no-such-host"]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let findings = objects(&output);
-    for host in ["h1", "h2", "h3"] {
+    for host in &eight() {
         // All hosts are this machine, and have its time.
         for name in ["reached", "clock"] {
             assert_eq!(level(&findings, host, name), "ok", "{name} of {host}");
         }
-        assert!(findings.iter().any(|finding| finding["host"] == host && finding["name"] == "cache"));
+        assert!(findings.iter().any(|finding| finding["host"] == **host && finding["name"] == "cache"));
     }
     assert_eq!(level(&findings, "no-such-host", "reached"), "problem");
-    let output = by_ssh(&["doctor", "-w", "h[1-3]"]);
+    let output = by_ssh(&["doctor", "-w", "h[1-8]"]);
     let shown = text(&output.stdout);
-    assert!(shown.contains("ok       h[1-3]: reached: yes\n"), "hosts that are alike are one line: {shown}");
+    assert!(shown.contains("ok       h[1-8]: reached: yes\n"), "hosts that are alike are one line: {shown}");
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn over_ssh_doctor_says_when_the_key_of_a_host_is_not_known() {
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn by_slurm_doctor_looks_at_each_node_and_at_slurm() {
-    let output = by_slurm(&["doctor", "--json", "-w", "h[1-4]"]);
+    let output = by_slurm(&["doctor", "--json", "-w", "h[1-8]"]);
     let findings = objects(&output);
     let shape = ["event", "host", "name", "level", "state", "cause", "remedy"].map(|name| (name, "text"));
     findings.iter().filter(|finding| finding["name"] == "clock").for_each(|finding| check_shape(finding, &shape));
-    for host in ["h1", "h2", "h3", "h4"] {
+    for host in &eight() {
         for name in ["reached", "clock"] {
             assert_eq!(level(&findings, host, name), "ok", "{name} of {host}");
         }

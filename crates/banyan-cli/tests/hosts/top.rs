@@ -30,8 +30,8 @@ fn over_ssh_top_shows_every_host_and_names_those_that_cannot_be_reached() {
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn by_slurm_top_shows_every_node() {
-    let output = by_slurm(&["top", "-w", "h[1-4]", "--once", "--json"]);
-    assert_eq!(watched(&output), ["h1", "h2", "h3", "h4"]);
+    let output = by_slurm(&["top", "-w", "h[1-8]", "--once", "--json"]);
+    assert_eq!(watched(&output), eight());
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl StudyArguments {
         let Some(path) = &self.plan else {
             return Err(Failure::usage("which study? Give its plan, as in: banyan bench plan.toml --dry-run"));
         };
-        let mut plan = Plan::read(path).map_err(Failure::usage)?;
+        let mut plan = Plan::read(path)?;
         let directory = self.into.clone().unwrap_or_else(|| plan.directory(path));
         let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
         if let Some(name) = directory::name_of(&directory)? {

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::options::{Options, Takes};
 use crate::config::{Item, Source, number, text_of, word};
+use crate::failure::Failure;
 use crate::hosts::time;
 
 /// The most runs of a study: at a second each, three hours; more is a mistake in the lists.
@@ -66,23 +67,23 @@ struct Axis {
 
 impl Plan {
     /// Reads a plan.
-    pub(super) fn read(path: &Path) -> Result<Plan, String> {
+    pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
         let options = Options::known();
         if path.is_dir() {
             let directory = path.display();
-            return Err(format!(
+            return Err(Failure::usage(format!(
                 "{directory}: is a directory; if it is that of a study, go on with: banyan bench {directory}/plan.toml \
                  --into {directory}"
-            ));
+            )));
         }
         let Some(text) = text_of(path)? else {
-            return Err(format!(
+            return Err(Failure::usage(format!(
                 "{}: no such file; give the plan of a study, or one of the benches: {}",
                 path.display(),
                 options.benches().join(", ")
-            ));
+            )));
         };
-        Plan::parse(path, &text, &options)
+        Plan::parse(path, &text, &options).map_err(Failure::usage)
     }
 
     fn parse(path: &Path, text: &str, options: &Options) -> Result<Plan, String> {
