@@ -6,7 +6,7 @@ use banyan_boot::RankSet;
 use banyan_tree::{Network, NodeOptions, Report, Stream};
 
 use crate::hosts::{ADRIFT, Cut, HOSTS, MEMBERS, assert_clean, assert_nobody, network};
-use crate::setup::{PATIENCE, SUMS, compute, deadline, expect_wave, order};
+use crate::setup::{PATIENCE, SUMS, compute, deadline, expect_wave, order, take_wave};
 
 /// Longer than an agent may be silent, and not so long that it is given up.
 const MOMENT: Duration = Duration::from_secs(3);
@@ -36,15 +36,19 @@ fn joined(report: &Report) -> Option<&RankSet> {
     if let Report::Joined(members) = report { Some(members) } else { None }
 }
 
-/// Takes waves until some members are in them, or are not; the number of the next wave.
-fn until(stream: &Stream, from: u64, is: impl Fn(&RankSet) -> bool) -> u64 {
+/// Takes waves until some members are in them, or are not; the number of the next wave, and how far those in the last one were
+/// behind.
+fn until(stream: &Stream, from: u64, is: impl Fn(&RankSet) -> bool) -> (u64, i64) {
     let end = Instant::now() + PATIENCE;
-    (from..)
-        .find(|number| {
-            assert!(Instant::now() < end, "wave {number} is not as expected");
-            is(expect_wave(stream, *number).members())
-        })
-        .map_or(from, |number| number + 1)
+    let mut number = from;
+    loop {
+        assert!(Instant::now() < end, "wave {number} is not as expected");
+        let (wave, behind) = take_wave(stream, number);
+        number += 1;
+        if is(wave.members()) {
+            return (number, behind);
+        }
+    }
 }
 
 pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
@@ -78,14 +82,15 @@ pub(crate) fn a_host_that_is_cut_off_for_long_is_given_up_and_comes_back() {
     }
     let cut = Cut::off(HOST);
     let begin = Instant::now();
-    let without = until(&stream, 50, |members| members.len() < MEMBERS);
+    let (without, behind) = until(&stream, 50, |members| members.len() < MEMBERS);
+    assert_eq!(behind, 0, "nobody was away so far");
     assert!(begin.elapsed() >= ADRIFT, "given up after {:?}", begin.elapsed());
     assert_eq!(wait_for(&network, lost).to_string(), THERE);
     for number in without..without + 50 {
         assert_eq!(expect_wave(&stream, number).members().to_string(), "0-3,6-7");
     }
     drop(cut);
-    let with = until(&stream, without + 50, |members| *members == all);
+    let (with, behind) = until(&stream, without + 50, |members| *members == all);
     assert!(with < NodeOptions::default().window_waves, "members that only send hear of it all the same");
     let mut back = RankSet::new();
     while back.to_string() != THERE {
@@ -93,7 +98,9 @@ pub(crate) fn a_host_that_is_cut_off_for_long_is_given_up_and_comes_back() {
         back = back.union(&wait_for(&network, |report| joined(report).filter(|members| **members != all)));
     }
     for number in with..with + 50 {
-        assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS);
+        let (wave, still_behind) = take_wave(&stream, number);
+        assert_eq!(wave.members().len(), MEMBERS);
+        assert_eq!(still_behind, behind, "from then on nobody misses a wave");
     }
     drop((stream, network));
     assert_clean();
