@@ -16,19 +16,15 @@ use banyan_ndr::Record;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::described;
-use crate::inherited::{inherited_descriptor, inherited_socket};
+use crate::inherited::inherited_socket;
 use crate::member::JoinError;
 use crate::process::Left;
 
-/// The environment variable that tells a member where its socket to the agent's extension is, and memory that it shares
-/// with that, if there is some: `fd:6` or `fd:6,7,8,9`.
+/// The environment variable that tells a member where its socket to the agent's extension is: `fd:6`.
 pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
 
 /// The descriptor of that socket.
 pub(crate) const EXTENSION_DESCRIPTOR: i32 = 6;
-
-/// The descriptors of that memory.
-pub(crate) const EXTENSION_SHARED: [i32; 3] = [7, 8, 9];
 
 /// Bytes of a note at most: it travels with the welcome of every member, in one frame.
 pub(crate) const NOTE_BYTES: usize = 64 << 10;
@@ -50,12 +46,6 @@ pub trait AgentExtension: Send {
     /// that attaches has nothing else of the extension; one that the agent has started has a socket to it. It has at most
     /// 64 KiB; a longer one is not sent.
     fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8>;
-
-    /// What members that are started from now on share memory with this extension by: the memory and two bells, which they get from
-    /// [`extension_shared`].
-    fn shared(&self) -> Option<[BorrowedFd<'_>; 3]> {
-        None
-    }
 
     /// A member was started. The other end of the socket is what [`extension_socket`] gives it; this end does not block.
     fn member_started(&mut self, rank: u32, socket: OwnedFd);
@@ -80,8 +70,8 @@ pub struct AgentInfo {
     pub agents: u32,
     /// Members of the whole session.
     pub size: u32,
-    /// Those that this agent starts.
-    pub members: u32,
+    /// Agents and members directly below this one, as the session begins; without members that may attach.
+    pub children: u32,
     /// The agent's host, as the launcher knows it.
     pub host: String,
     /// Whether all agents of the session are on the front-end's machine.
@@ -142,16 +132,7 @@ impl GuardInfo {
 /// When this process was not started by an agent that has an extension, or has taken it before.
 pub fn extension_socket() -> Result<OwnedFd, JoinError> {
     let value = std::env::var(EXTENSION_VARIABLE).map_err(|_| JoinError::NoExtension)?;
-    let number = value.strip_prefix("fd:").and_then(|numbers| numbers.split(',').next()?.parse().ok());
+    let number = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
     let number = number.ok_or_else(|| "it should be fd: and a number".to_owned());
     number.and_then(inherited_socket).map_err(|reason| JoinError::Extension { value, reason })
-}
-
-/// The descriptors of the memory that the agent's extension [shares](AgentExtension::shared) with this process, to be taken
-/// once; none where it shares none.
-pub fn extension_shared() -> Option<[OwnedFd; 3]> {
-    let value = std::env::var(EXTENSION_VARIABLE).ok()?;
-    let mut numbers = value.strip_prefix("fd:")?.split(',').skip(1).map(|number| number.parse().ok());
-    let mut next = || inherited_descriptor(numbers.next()??).ok();
-    Some([next()?, next()?, next()?])
 }

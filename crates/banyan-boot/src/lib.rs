@@ -102,7 +102,7 @@ pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Std
 pub use door::listen_at;
 pub use error::{LaunchError, SessionError};
 pub use event::{Event, Lines};
-pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_shared, extension_socket};
+pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_socket};
 pub use hostset::{HostSet, HostSetError};
 pub use launcher::{Launcher, SshOptions};
 pub use machine::local_addresses;

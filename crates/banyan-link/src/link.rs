@@ -7,6 +7,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_ndr::typed::Read;
@@ -46,7 +47,25 @@ pub struct Link {
     is_blocked: bool,
     /// The pool whose descriptor goes with the next bytes.
     passing: Option<OwnPool>,
+    /// Other descriptors that do, and those that came.
+    handing_over: Option<Arc<Handed>>,
+    expected: Expected,
     patience: Patience,
+}
+
+/// How many descriptors are handed over together; one alone is a pool's.
+const HANDED: usize = 3;
+
+/// Descriptors that are [handed over](Link::hand_over) together.
+pub type Handed = [OwnedFd; HANDED];
+
+/// Whether the peer may hand over descriptors.
+#[derive(Debug)]
+enum Expected {
+    /// Whatever comes is closed by the system.
+    Nothing,
+    Handed,
+    Came(Handed),
 }
 
 #[derive(Debug)]
@@ -93,7 +112,8 @@ impl Link {
         if matches!(&transport, Transport::Unix(_)) && has_room_for_pools() {
             connection.share_memory();
         }
-        Link { transport, connection, retry: None, is_blocked: false, passing: None, patience: Patience::default() }
+        let (handing_over, expected, patience) = (None, Expected::Nothing, Patience::default());
+        Link { transport, connection, retry: None, is_blocked: false, passing: None, handing_over, expected, patience }
     }
 
     /// Who the peer proved to be, when it came through a listener.
@@ -125,6 +145,28 @@ impl Link {
         // What is still in the cache is cheap to send, and the peer can begin.
         if !self.is_blocked && self.connection.has_batch() {
             self.flush(Instant::now());
+        }
+    }
+
+    /// Hands descriptors over to the peer, with or before whatever is sent next. It gets them if it
+    /// [expects](Self::expect_descriptors) some by then, and has room for them. False where there is no way to: the peer must
+    /// be a process of this host and this user.
+    pub fn hand_over(&mut self, descriptors: &Arc<Handed>) -> bool {
+        let can = self.transport.passes_descriptors();
+        self.handing_over = can.then(|| Arc::clone(descriptors));
+        can
+    }
+
+    /// The peer may hand over descriptors, once.
+    pub fn expect_descriptors(&mut self) {
+        self.expected = Expected::Handed;
+    }
+
+    /// Descriptors that the peer has handed over, if they came: with or before what it sent after them. No more are expected.
+    pub fn take_descriptors(&mut self) -> Option<Handed> {
+        match std::mem::replace(&mut self.expected, Expected::Nothing) {
+            Expected::Came(descriptors) => Some(descriptors),
+            Expected::Nothing | Expected::Handed => None,
         }
     }
 
@@ -211,14 +253,26 @@ impl Link {
 
     /// Reads once, with `waits` as far as the descriptor was made to wait.
     fn receive(&mut self, waits: bool) -> Result<usize, Errno> {
-        let expects_pool = self.connection.expects_pool();
+        let expects_any = self.connection.expects_pool() || matches!(self.expected, Expected::Handed);
         let space = self.connection.space();
-        if !expects_pool {
+        if !expects_any {
             return if waits { self.transport.receive_patiently(space) } else { self.transport.receive(space) };
         }
-        let (count, descriptors) = self.transport.receive_with_descriptors(space, waits)?;
-        descriptors.into_iter().for_each(|descriptor| self.map_pool(descriptor));
+        let (count, mut descriptors) = self.transport.receive_with_descriptors(space, waits)?;
+        if let Some(pools) = descriptors.len().checked_sub(HANDED) {
+            self.note_handed(descriptors.split_off(pools));
+        }
+        if self.connection.expects_pool() {
+            descriptors.into_iter().for_each(|descriptor| self.map_pool(descriptor));
+        }
         Ok(count)
+    }
+
+    /// Keeps what the peer has handed over, if that was expected.
+    fn note_handed(&mut self, descriptors: Vec<OwnedFd>) {
+        if let (Expected::Handed, Ok(handed)) = (&self.expected, Handed::try_from(descriptors)) {
+            self.expected = Expected::Came(handed);
+        }
     }
 
     /// Maps the pool that a peer has passed. Where the system refuses, the offer comes without one and nothing is lost.
@@ -269,9 +323,9 @@ impl Link {
                 break;
             }
             let offered: usize = pieces[..count].iter().map(|piece| piece.len()).sum();
-            match self.transport.send(&pieces[..count], self.passing.as_ref().map(OwnPool::fd)) {
+            match transmit(&self.transport, self.passing.as_ref(), self.handing_over.as_deref(), &pieces[..count]) {
                 Ok(count) => {
-                    self.passing = None;
+                    (self.passing, self.handing_over) = (None, None);
                     self.connection.sent(count, now);
                     if count < offered {
                         // It is full: to ask again would be in vain.
@@ -285,8 +339,8 @@ impl Link {
                     break;
                 }
                 // Too many descriptors are under way, say: the peer finds none, and everything is sent.
-                Err(error) if self.passing.is_some() && !matches!(error, Errno::PIPE | Errno::CONNRESET) => {
-                    self.passing = None;
+                Err(error) if self.has_descriptors() && !matches!(error, Errno::PIPE | Errno::CONNRESET) => {
+                    (self.passing, self.handing_over) = (None, None);
                 }
                 // The peer may have said goodbye before it went: that is still to be read.
                 Err(Errno::PIPE | Errno::CONNRESET) => {
@@ -304,6 +358,11 @@ impl Link {
             }
         }
         self.connection.settle();
+    }
+
+    /// Whether descriptors go with the next bytes.
+    fn has_descriptors(&self) -> bool {
+        self.passing.is_some() || self.handing_over.is_some()
     }
 
     /// What happened, in order.
@@ -450,6 +509,21 @@ impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fds().0
     }
+}
+
+/// Gives bytes to the system, with the descriptors that go with them: a pool's first.
+fn transmit(
+    transport: &Transport,
+    pool: Option<&OwnPool>,
+    handed: Option<&Handed>,
+    pieces: &[IoSlice<'_>],
+) -> Result<usize, Errno> {
+    if pool.is_none() && handed.is_none() {
+        return transport.send(pieces);
+    }
+    let handed = handed.into_iter().flatten().map(AsFd::as_fd);
+    let descriptors: Vec<BorrowedFd<'_>> = pool.into_iter().map(OwnPool::fd).chain(handed).collect();
+    transport.send_with_descriptors(pieces, &descriptors)
 }
 
 /// Whether this side wants frames to and from an address encrypted.

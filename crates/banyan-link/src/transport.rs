@@ -15,6 +15,12 @@ use rustix::process::geteuid;
 
 use crate::address::Address;
 
+/// Descriptors that can go along with bytes, over a socket to a process of this host: those that are handed over, and a pool.
+pub(crate) const DESCRIPTORS: usize = 4;
+
+/// How sockets are written to.
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+
 /// A pair of byte streams, one in each direction. Calls never block, but for one that says so.
 #[derive(Debug)]
 pub(crate) enum Transport {
@@ -122,7 +128,7 @@ impl Transport {
             return received.map(|count| (count, Vec::new()));
         };
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
-        let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+        let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut along = RecvAncillaryBuffer::new(&mut room);
         let received = recvmsg(socket, &mut [IoSliceMut::new(space)], &mut along, flags | RecvFlags::CMSG_CLOEXEC)?;
         let descriptors = along.drain().filter_map(|message| match message {
@@ -132,23 +138,28 @@ impl Transport {
         Ok((received.bytes, descriptors.flatten().collect()))
     }
 
-    /// Sends bytes and, over sockets of this host, a descriptor along with the first of them.
-    pub(crate) fn send(&self, pieces: &[IoSlice<'_>], descriptor: Option<BorrowedFd<'_>>) -> Result<usize, Errno> {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        match (self, descriptor) {
-            (Transport::Unix(socket), Some(descriptor)) => {
-                let descriptors = [descriptor];
-                let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
-                let mut along = SendAncillaryBuffer::new(&mut room);
-                let fits = along.push(SendAncillaryMessage::ScmRights(&descriptors));
-                debug_assert!(fits, "there is room for one");
-                sendmsg(socket, pieces, &mut along, flags)
+    /// Sends bytes.
+    pub(crate) fn send(&self, pieces: &[IoSlice<'_>]) -> Result<usize, Errno> {
+        match self {
+            Transport::Unix(socket) | Transport::Tcp(socket) => {
+                sendmsg(socket, pieces, &mut SendAncillaryBuffer::default(), SEND)
             }
-            (Transport::Unix(socket) | Transport::Tcp(socket), _) => {
-                sendmsg(socket, pieces, &mut SendAncillaryBuffer::default(), flags)
-            }
-            (Transport::Pipes { write, .. }, _) => writev(write, pieces),
+            Transport::Pipes { write, .. } => writev(write, pieces),
         }
+    }
+
+    /// Sends bytes and, over sockets of this host, at most [`DESCRIPTORS`] along with the first of them.
+    pub(crate) fn send_with_descriptors(
+        &self,
+        pieces: &[IoSlice<'_>],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<usize, Errno> {
+        let Transport::Unix(socket) = self else { return self.send(pieces) };
+        let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut along = SendAncillaryBuffer::new(&mut room);
+        let fits = along.push(SendAncillaryMessage::ScmRights(descriptors));
+        debug_assert!(fits, "there is room for {DESCRIPTORS}");
+        sendmsg(socket, pieces, &mut along, SEND)
     }
 
     /// The descriptor to read from and the one to write to; often the same.

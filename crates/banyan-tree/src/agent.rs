@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -43,15 +43,13 @@ pub fn become_agent_if_asked_with(filters: fn() -> Filters) {
 
 /// The agent's part in a network, for programs that run agents by other names.
 pub fn extension(filters: fn() -> Filters) -> Box<dyn AgentExtension> {
-    Box::new(TreeAgent { filters, running: None, shared: None })
+    Box::new(TreeAgent { filters, running: None })
 }
 
 /// See the module.
 struct TreeAgent {
     filters: fn() -> Filters,
     running: Option<Running>,
-    /// What members share memory with the node by.
-    shared: Option<[OwnedFd; 3]>,
 }
 
 struct Running {
@@ -91,7 +89,7 @@ impl AgentExtension for TreeAgent {
         let text = note.to_text().into_bytes();
         let bell = Arc::new(Bell::new()?);
         driver.watch_bell(&bell)?;
-        self.shared = driver.share(agent.members);
+        driver.share(agent.children);
         let (orders, receiver) = channel();
         let patience = note.options.adrift * ADRIFT_TIMES;
         let invitations = Invitations { note, first_member: agent.agents + 1, size: agent.size };
@@ -109,10 +107,6 @@ impl AgentExtension for TreeAgent {
         // Those that are started are invited by their sockets.
         let running = self.running.as_ref().filter(|_| attaches);
         running.map(|running| running.invitations.of(rank).to_text().into_bytes()).unwrap_or_default()
-    }
-
-    fn shared(&self) -> Option<[BorrowedFd<'_>; 3]> {
-        self.shared.as_ref().map(|shared| shared.each_ref().map(AsFd::as_fd))
     }
 
     fn member_started(&mut self, rank: u32, socket: OwnedFd) {

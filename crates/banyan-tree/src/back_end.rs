@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Bound;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_shared, extension_socket};
+use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
 use banyan_link::{Event, Link, LinkOptions, Slabs};
 use banyan_ndr::typed::{Read, encode_body_into};
 use banyan_ndr::{FormatId, Record};
@@ -108,10 +108,9 @@ impl BackEnd {
         let slabs = Slabs::new();
         let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
         let mut link = Link::inherited(socket, &options);
-        let (note, place) = invitation(&mut link)?;
+        let note = invitation(&mut link)?;
         link.set_silence(note.members_silence());
-        let inherited = Inherited { link, shared: extension_shared().zip(place) };
-        let mut back_end = BackEnd::of(&note, Some(inherited), None, filters, slabs)?;
+        let mut back_end = BackEnd::of(&note, Some(link), None, filters, slabs)?;
         back_end.turn(Some(Instant::now()))?;
         Ok(back_end)
     }
@@ -170,7 +169,7 @@ impl BackEnd {
     /// The member that a note is for, with its link to the agent that has started it.
     fn of(
         note: &Note,
-        inherited: Option<Inherited>,
+        inherited: Option<Link>,
         attached: Option<Member>,
         filters: Filters,
         slabs: Slabs,
@@ -184,8 +183,8 @@ impl BackEnd {
         let node = node.in_life(invited.life);
         let mut driver = Driver::new(node, formats, Credentials::member(note, slabs.clone()))?;
         driver.learn_addresses(note.addresses());
-        if let (Some(parent), Some(Inherited { link, shared })) = (note.above.first(), inherited) {
-            driver.inherit_parent(parent.node, link, shared);
+        if let (Some(parent), Some(link)) = (note.above.first(), inherited) {
+            driver.inherit_parent(parent.node, link);
         }
         Ok(BackEnd {
             driver,
@@ -504,22 +503,15 @@ fn read_invitation(bytes: &[u8]) -> Result<Note, TreeError> {
     text.parse().map_err(|error: NoteError| TreeError::Invitation(error.to_string()))
 }
 
-/// What a member has of the agent that has started it.
-struct Inherited {
-    link: Link,
-    /// Memory that it shares with the agent, and its place there.
-    shared: Option<([OwnedFd; 3], u32)>,
-}
-
-/// The first thing that an agent says; and the member's place in the memory that it shares.
-fn invitation(link: &mut Link) -> Result<(Note, Option<u32>), TreeError> {
+/// The first thing that an agent says.
+fn invitation(link: &mut Link) -> Result<Note, TreeError> {
     let deadline = Instant::now() + INVITATION_TIME;
     let wrong = |why: String| Err(TreeError::Invitation(why));
     loop {
         match link.wait(Some(deadline)) {
             Some(Event::Frame(frame)) if frame.kind == INVITATION => {
                 link.release(frame.cost());
-                return Ok((read_invitation(&frame.payload)?, frame.stream.checked_sub(1)));
+                return read_invitation(&frame.payload);
             }
             Some(Event::Opened(_)) => {}
             Some(Event::Frame(frame)) => return wrong(format!("it sent a frame of kind {}", frame.kind.number())),

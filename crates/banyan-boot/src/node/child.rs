@@ -160,7 +160,6 @@ impl StarterProcess {
                 control: socket.as_ref().map(|(_, theirs)| theirs.as_fd()),
                 shared: None,
                 extension: None,
-                extension_shared: None,
             },
         )?;
         let ours = [

@@ -15,6 +15,7 @@ use crate::launcher::Way;
 use crate::layout::ranks_of;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::Will;
+use crate::shape::subtrees;
 
 /// An extension that may begin.
 pub(crate) struct Extending {
@@ -31,23 +32,17 @@ pub(super) struct Extension {
     control: ExtensionControl,
 }
 
-impl Extension {
-    /// What members share memory with it by.
-    pub(super) fn shared(&self) -> Option<[BorrowedFd<'_>; 3]> {
-        self.agent.shared()
-    }
-}
-
 impl AgentInfo {
     /// What an assignment says of the agent that got it.
-    fn of(assignment: &Assignment, host: &str, members: u32, note: &[u8]) -> AgentInfo {
+    fn of(assignment: &Assignment, host: &str, members: usize, note: &[u8]) -> AgentInfo {
+        let agents = subtrees(1..assignment.agents.len(), |agent| assignment.agents[agent].below).len();
         AgentInfo {
             session: assignment.session,
             node: assignment.node,
             level: assignment.level,
             agents: assignment.agent_count,
             size: assignment.size,
-            members,
+            children: u32::try_from(agents + members).unwrap_or(u32::MAX),
             host: host.to_owned(),
             is_one_host: assignment.way == Way::Local,
             note: note.to_vec(),
@@ -67,7 +62,7 @@ impl Node {
                 "call banyan_tree::become_agent_if_asked() first in its main, or choose another agent",
             );
         };
-        let members = (0..self.members.len()).filter(|index| !self.attaches(*index)).count() as u32;
+        let members = (0..self.members.len()).filter(|index| !self.attaches(*index)).count();
         let info = AgentInfo::of(&self.assignment, &self.host, members, note);
         match self.begin(extension, &info) {
             Ok(note) => self.note = note,

@@ -76,8 +76,8 @@ impl Member {
     }
 
     /// Starts it: its end of a socket pair becomes its descriptor 3, what it shares memory by its descriptors 4 and 5, its end
-    /// of the extension's socket pair its descriptor 6, what it shares memory with the extension by its descriptors 7 to 9,
-    /// and its standard streams are pipes or nothing. Returns our end for the extension.
+    /// of the extension's socket pair its descriptor 6, and its standard streams are pipes or nothing. Returns our end for the
+    /// extension.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
@@ -103,7 +103,6 @@ impl Member {
                 control: Some(theirs.as_fd()),
                 shared: common.shared,
                 extension: extension.as_ref().map(|(_, theirs)| theirs.as_fd()),
-                extension_shared: common.extension_shared,
             },
         )?;
         self.process = Some(child);
@@ -134,8 +133,6 @@ pub(crate) struct Common<'a> {
     pub(crate) shared: Option<[BorrowedFd<'a>; 2]>,
     /// Whether each gets a socket to the agent's extension.
     pub(crate) extends: bool,
-    /// For memory shared with the extension.
-    pub(crate) extension_shared: Option<[BorrowedFd<'a>; 3]>,
 }
 
 /// Which standard streams lead to the front-end.

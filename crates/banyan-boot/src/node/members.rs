@@ -10,13 +10,12 @@ use banyan_link::{Event as LinkEvent, Frame, Interest};
 use banyan_ranks::RankSet;
 use rustix::process::Signal;
 
-use super::extension::Extension;
 use super::member::{Common, Streams};
 use super::shared::{Next, SHARED_FRAMES};
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE};
 use crate::assignment::{Image, Terms};
-use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_SHARED, EXTENSION_VARIABLE};
+use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE, SHARED_DESCRIPTORS};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
@@ -48,12 +47,7 @@ impl Node {
     fn start_member(&mut self, index: usize) -> Result<(), SpawnError> {
         let member = &mut self.members[index];
         let image = &self.assignment.images[member.image as usize];
-        let extension_shared = self.extension.as_ref().and_then(Extension::shared);
-        let given = Given {
-            shares: self.shared.is_some(),
-            extends: self.extension.is_some(),
-            extension_shares: extension_shared.is_some(),
-        };
+        let given = Given { shares: self.shared.is_some(), extends: self.extension.is_some() };
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
             empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, given)?),
@@ -61,7 +55,7 @@ impl Node {
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
         let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
-        let common = Common { null: self.null.as_fd(), shared, extends: given.extends, extension_shared };
+        let common = Common { null: self.null.as_fd(), shared, extends: given.extends };
         let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
@@ -255,8 +249,6 @@ struct Given {
     shares: bool,
     /// A socket to the agent's extension.
     extends: bool,
-    /// Memory of the extension.
-    extension_shares: bool,
 }
 
 /// The command of an image, as this host sees it.
@@ -274,9 +266,7 @@ fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Pre
     let shared = if given.shares { format!(",{memory},{bell}") } else { String::new() };
     environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}{shared}").into()));
     if given.extends {
-        let [memory, bell, call] = EXTENSION_SHARED;
-        let shared = if given.extension_shares { format!(",{memory},{bell},{call}") } else { String::new() };
-        environment.push((EXTENSION_VARIABLE.into(), format!("fd:{EXTENSION_DESCRIPTOR}{shared}").into()));
+        environment.push((EXTENSION_VARIABLE.into(), format!("fd:{EXTENSION_DESCRIPTOR}").into()));
     }
     let cache = place::cache(terms.cache.as_deref(), host).ok();
     if terms.cache.is_some() {

@@ -51,8 +51,6 @@ pub struct ChildDescriptors<'a> {
     pub shared: Option<[BorrowedFd<'a>; 2]>,
     /// Its descriptor 6.
     pub extension: Option<BorrowedFd<'a>>,
-    /// Its descriptors 7, 8 and 9.
-    pub extension_shared: Option<[BorrowedFd<'a>; 3]>,
 }
 
 /// A process that runs its program. Dropping this neither ends nor reaps it.
@@ -104,7 +102,7 @@ impl Spawner {
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         // Each takes the lowest free descriptor, so they ascend.
         let slot = || rustix::io::fcntl_dupfd_cloexec(&null, CONTROL);
-        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
+        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
         // Not in the way of the next spawner, and never in a low place itself.
         let null = rustix::io::fcntl_dupfd_cloexec(&null, CONTROL)?;
         Ok(Spawner { table, stack: Stack::new()?, null, slots, signals: (1..=LAST_SIGNAL).collect() })
@@ -119,13 +117,10 @@ impl Spawner {
             Target::File(_) => None,
             Target::Image(image) => Some(image.as_fd()),
         };
-        let ChildDescriptors { stdin, stdout, stderr, control, shared, extension, extension_shared } = descriptors;
+        let ChildDescriptors { stdin, stdout, stderr, control, shared, extension } = descriptors;
         let [memory, bell] = shared.map_or([None; 2], |shared| shared.map(Some));
-        let [more_memory, more_bell, call] = extension_shared.map_or([None; 3], |shared| shared.map(Some));
-        let more = [control, memory, bell, extension, more_memory, more_bell, call];
-        let given = more.map(|descriptor| descriptor.is_some());
-        let standard = [stdin, stdout, stderr].map(Some);
-        let staged = self.stage(standard.into_iter().chain(more).chain([image]));
+        let given = [control, memory, bell, extension].map(|descriptor| descriptor.is_some());
+        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, memory, bell, extension, image]);
         let child = match staged {
             Ok(()) => self.start(command, given),
             Err(error) => Err((Step::Stage, error)),
@@ -185,9 +180,8 @@ impl Spawner {
         }
     }
 
-    /// One descriptor, or none, for each slot.
-    fn stage<'a>(&mut self, descriptors: impl Iterator<Item = Option<BorrowedFd<'a>>>) -> io::Result<()> {
-        for (descriptor, slot) in descriptors.zip(&mut self.slots) {
+    fn stage(&mut self, descriptors: [Option<BorrowedFd<'_>>; SLOTS]) -> io::Result<()> {
+        for (descriptor, slot) in descriptors.iter().zip(&mut self.slots) {
             if let Some(descriptor) = descriptor {
                 rustix::io::dup3(descriptor, slot, DupFlags::CLOEXEC)?;
             }

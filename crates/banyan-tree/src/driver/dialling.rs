@@ -58,6 +58,7 @@ impl Driver {
             dialling.tried += usize::from(!is_local);
             let mut link = TreeLink::new(link, is_local);
             link.dialling = Some(dialling);
+            link.expect_memory();
             if link.register(&self.poller, id.0).is_err() {
                 return self.node.closed(id, time);
             }

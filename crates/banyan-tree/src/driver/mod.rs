@@ -13,7 +13,7 @@ mod tree_link;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use banyan_link::{
 
 pub(crate) use credentials::{Credentials, silent_links};
 pub(crate) use dialling::outside_addresses;
-use memory::Memory;
+use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use tree_link::{Arrival, Dialling, End, TreeLink};
 
@@ -34,8 +34,7 @@ use crate::message::Message;
 use crate::node::{Action, LinkFigures, Node, Report};
 use crate::wire::AddressBook;
 
-/// The first frame to a member, on the socket that it inherits: its [`Note`], and as the stream its place in shared memory,
-/// counted from 1; 0 is none.
+/// The first frame to a member, on the socket that it inherits: its [`Note`].
 pub(crate) const INVITATION: Kind = Kind::data(63);
 
 /// A caller that was elsewhere for longer has computed.
@@ -67,8 +66,12 @@ pub(crate) struct Driver {
     links: BTreeMap<LinkId, TreeLink>,
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
-    /// What this process shares with those that its agent has started, or with the agent that has started it.
-    memory: Option<Memory>,
+    /// Memory that this node shares with its children.
+    below: Option<Below>,
+    /// The link to a parent that shares its memory with this node.
+    above: Option<LinkId>,
+    /// Whether others wait on the poller, who do not know of shared memory.
+    is_watched: bool,
     /// Empty: memory for those that share, while they are looked at.
     sharing: Vec<LinkId>,
     touched: Vec<LinkId>,
@@ -115,7 +118,9 @@ impl Driver {
             doors: Vec::new(),
             links: BTreeMap::new(),
             inherited: None,
-            memory: None,
+            below: None,
+            above: None,
+            is_watched: false,
             sharing: Vec::new(),
             touched: Vec::new(),
             flushed: Vec::new(),
@@ -201,32 +206,35 @@ impl Driver {
         Ok(())
     }
 
+    /// From now on whoever waits does so on the poller, and not in [`turn`](Self::turn).
+    pub(crate) fn be_watched(&mut self) {
+        self.is_watched = true;
+    }
+
     /// Wakes up when the bell rings.
     pub(crate) fn watch_bell(&mut self, bell: &Bell) -> io::Result<()> {
         self.has_bell = true;
         self.poller.register_bell(bell.as_fd(), BELL)
     }
 
-    /// Memory to share with so many members that this process will start; what they need of it. None where the system
-    /// refuses.
-    pub(crate) fn share(&mut self, members: u32) -> Option<[OwnedFd; 3]> {
-        let memory = Memory::for_members(members)?;
-        self.poller.register_bell(memory.bell(), MEMORY).ok()?;
-        let own = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned().ok();
-        let [shared, bell, call] = memory.descriptors()?.map(own);
-        self.memory = Some(memory);
-        Some([shared?, bell?, call?])
+    /// Has memory to share with children, of which so many are expected, those that are there included. Where the system
+    /// refuses there are sockets.
+    pub(crate) fn share(&mut self, children: u32) {
+        let Ok(mut below) = Below::new(children) else { return };
+        if self.poller.register_bell(below.bell(), MEMORY).is_err() {
+            return;
+        }
+        let (links, node) = (&mut self.links, &self.node);
+        for (id, link) in links.iter_mut().filter(|(id, _)| node.is_child(**id)) {
+            link.offer_memory(&mut below);
+            self.touched.push(*id);
+        }
+        self.below = Some(below);
     }
 
-    /// The socket to the parent that this process inherited, with what was read from it already; and memory to share with
-    /// it, with this process's place there.
-    pub(crate) fn inherit_parent(&mut self, parent: NodeId, link: Link, shared: Option<([OwnedFd; 3], u32)>) {
-        // Where it cannot be had the socket does.
-        let shared = shared.and_then(|(descriptors, place)| Some((Memory::of_agent(descriptors, place).ok()?, place)));
-        let shared = shared.filter(|(memory, _)| self.poller.register_bell(memory.bell(), MEMORY).is_ok());
-        let (memory, place) = shared.unzip();
-        self.memory = memory;
-        let mut link = TreeLink::of_member(link, place);
+    /// The socket to the parent that this process inherited, with what was read from it already.
+    pub(crate) fn inherit_parent(&mut self, parent: NodeId, link: Link) {
+        let mut link = TreeLink::of_member(link);
         link.wait_at_most(PATIENCE);
         self.inherited = Some((parent, link));
     }
@@ -239,9 +247,7 @@ impl Driver {
         // It may take its time until it joins.
         link.link_mut().set_silence(note.members_silence());
         link.invited = note.member.map(|invited| (invited.node, invited.rank));
-        link.offered = self.memory.as_mut().and_then(Memory::place);
-        let place = link.offered.map_or(0, |place| place + 1);
-        link.send_frame(Frame::new(INVITATION, place, 0, note.to_text()));
+        link.send_frame(Frame::new(INVITATION, 0, 0, note.to_text()));
         self.add_link(link)
     }
 
@@ -257,8 +263,8 @@ impl Driver {
         // What it sent before is part of its waves.
         let now = Instant::now();
         let place = self.links.get(&link).and_then(TreeLink::place);
-        if let (Some(memory), Some(place)) = (&mut self.memory, place) {
-            memory.begin_turn(place);
+        if let (Some(below), Some(place)) = (&mut self.below, place) {
+            below.begin_turn(place);
         }
         self.read(link, now);
         if self.remove(link).is_some() {
@@ -317,13 +323,14 @@ impl Driver {
     fn doze(&mut self) -> bool {
         let (links, node) = (&self.links, &self.node);
         let shares = |link| links.get(&link).is_some_and(|link| link.place().is_some());
-        self.memory.as_mut().is_none_or(|memory| memory.doze(node.awaited(shares)))
+        self.below.as_mut().is_none_or(|below| below.doze(node.awaited(shares)))
     }
 
     /// The link that alone can end this wait, if it can be waited for by reading.
     fn only_link(&self, timeout: Option<Duration>) -> Option<LinkId> {
         let is_long = timeout.is_none_or(|timeout| timeout >= PATIENCE);
-        if !is_long || self.has_bell || self.memory.is_some() || !self.doors.is_empty() || self.links.len() != 1 {
+        let shares = self.below.is_some() || self.above.is_some();
+        if !is_long || self.has_bell || shares || !self.doors.is_empty() || self.links.len() != 1 {
             return None;
         }
         let (id, link) = self.links.iter().next()?;
@@ -351,6 +358,12 @@ impl Driver {
         }
         self.carry_out();
         self.flush(now);
+        if self.is_watched
+            && !self.doze()
+            && let Some(below) = &mut self.below
+        {
+            below.call_oneself();
+        }
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
         let next = [deadline, self.node_at, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
@@ -368,7 +381,10 @@ impl Driver {
     }
 
     fn handle_at(&mut self, ready: &[Ready], now: Instant) {
-        if self.memory.as_mut().is_some_and(Memory::look) {
+        if let Some(parent) = self.above {
+            self.take(parent, now);
+        }
+        if self.below.as_mut().is_some_and(Below::look) {
             self.take_shared(now);
         }
         for Ready { token, readable, .. } in ready {
@@ -419,7 +435,7 @@ impl Driver {
         self.take(id, now);
     }
 
-    /// Takes what lies in shared memory.
+    /// Takes what children have written to shared memory.
     fn take_shared(&mut self, now: Instant) {
         let mut sharing = std::mem::take(&mut self.sharing);
         sharing.extend(self.links.iter().filter(|(_, link)| link.place().is_some()).map(|(id, _)| *id));
@@ -431,7 +447,7 @@ impl Driver {
         let time = self.time(now);
         loop {
             let Some(link) = self.links.get_mut(&id) else { return };
-            match link.next(&mut self.book, &self.formats, &mut self.memory) {
+            match link.next(&mut self.book, &self.formats, &mut self.below) {
                 None => return,
                 Some(Arrival::Opened) => {
                     // From now on signs of life are due, which is sooner than what was due until now.
@@ -448,9 +464,28 @@ impl Driver {
                     // It proved to be someone else, or was invited as someone else.
                     return self.lost(id, End::Other, time);
                 }
-                Some(Arrival::Message(message)) => self.node.message(id, message, time),
+                Some(Arrival::Message(message)) => {
+                    let asks = matches!(message, Message::Attach(_));
+                    self.node.message(id, message, time);
+                    if asks {
+                        self.offer_memory(id);
+                    }
+                }
+                Some(Arrival::Offered(place)) => {
+                    link.share_memory(place, &self.poller, MEMORY);
+                    self.above = link.shares_above().then_some(id).or(self.above);
+                    self.touch(id);
+                }
                 Some(Arrival::Ended(end)) => return self.lost(id, end, time),
             }
+        }
+    }
+
+    /// Offers memory to a child that was taken in just now.
+    fn offer_memory(&mut self, id: LinkId) {
+        if let (Some(link), Some(below), true) = (self.links.get_mut(&id), &mut self.below, self.node.is_child(id)) {
+            link.offer_memory(below);
+            self.touch(id);
         }
     }
 
@@ -522,13 +557,10 @@ impl Driver {
     fn remove(&mut self, id: LinkId) -> Option<TreeLink> {
         let link = self.links.remove(&id)?;
         link.unregister(&self.poller);
-        if let (Some(memory), Some(place)) = (&mut self.memory, link.place())
-            && memory.close(place)
-        {
-            // Forgotten by the poller or never heard again: all one.
-            let _ = self.poller.remove(memory.bell());
-            self.memory = None;
+        if let (Some(below), Some(place)) = (&mut self.below, link.place()) {
+            below.close(place);
         }
+        self.above.take_if(|above| *above == id);
         Some(link)
     }
 
@@ -566,7 +598,7 @@ impl Driver {
             let shares = self.suits_memory(&flushed);
             for id in flushed.drain(..) {
                 let Some(link) = self.links.get_mut(&id) else { continue };
-                let has_sent = link.flush(&self.formats, self.memory.as_mut().filter(|_| shares), now);
+                let has_sent = link.flush(&self.formats, self.below.as_mut().filter(|_| shares), now);
                 let is_watched = link.watch(&self.poller, id.0).is_ok();
                 if !is_watched || (link.is_closing && link.is_finished()) {
                     let time = self.time(now);
@@ -579,8 +611,8 @@ impl Driver {
             self.flushed = flushed;
             self.carry_out();
         }
-        if let Some(memory) = &mut self.memory {
-            memory.announce();
+        if let Some(below) = &mut self.below {
+            below.announce();
         }
     }
 
@@ -588,7 +620,7 @@ impl Driver {
     fn suits_memory(&self, links: &[LinkId]) -> bool {
         let has_frames =
             |id: &&LinkId| self.links.get(*id).is_some_and(|link| link.place().is_some() && link.has_frames());
-        self.memory.as_ref().is_some_and(|memory| memory.suits(links.iter().filter(has_frames).count()))
+        self.below.as_ref().is_some_and(|below| below.suits(links.iter().filter(has_frames).count()))
     }
 
     /// Gives signs of life, and notices those that are missing.

@@ -8,14 +8,15 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Address, Event, Frame, Interest, Link, LinkError, Poller};
+use banyan_link::{Address, Event, Frame, Handed, Interest, Link, LinkError, Poller};
 
+use banyan_link::shared::SharedError;
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
-use super::memory::{Memory, Next, SHARES};
+use super::memory::{Above, Below, MEMORY, Next};
 use crate::agent::FIRST_GUARD;
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
@@ -43,8 +44,22 @@ pub(super) enum Arrival {
     /// The peer is there.
     Opened,
     Message(Message),
+    /// The parent offers memory to share, and a place there.
+    Offered(u32),
     /// The link has ended, or is not to be had.
     Ended(End),
+}
+
+/// The way that small frames take.
+#[derive(Debug)]
+enum Way {
+    Socket,
+    /// The child was offered this place in the node's memory, and has not said that it reads there.
+    Offered(u32),
+    /// The node's memory, in this place.
+    Below(u32),
+    /// The parent's memory.
+    Above(Box<Above>),
 }
 
 /// How a link ended.
@@ -101,10 +116,8 @@ pub(super) struct TreeLink {
     shared: LinkFigures,
     /// Whether something came by the socket since it was last flushed.
     has_received: bool,
-    /// Its place in the memory that both sides share.
-    place: Option<u32>,
-    /// Where the peer may ask for that.
-    pub(super) offered: Option<u32>,
+    /// The way that small frames take.
+    way: Way,
 }
 
 impl TreeLink {
@@ -133,19 +146,51 @@ impl TreeLink {
             taken: 0,
             shared: LinkFigures::default(),
             has_received: true,
-            place: None,
-            offered: None,
+            way: Way::Socket,
         }
     }
 
-    /// The end of a member, which has taken its invitation from the socket and, if it has a place there, shares memory.
-    pub(super) fn of_member(link: Link, place: Option<u32>) -> TreeLink {
-        let mut link = TreeLink { taken: 1, place, ..TreeLink::new(link, true) };
-        if place.is_some() {
-            link.link.send(Frame::new(SHARES, 0, 0, Bytes::new()));
-            link.sent = 1;
-        }
+    /// The end of a member, which has taken its invitation from the socket.
+    pub(super) fn of_member(link: Link) -> TreeLink {
+        let mut link = TreeLink { taken: 1, ..TreeLink::new(link, true) };
+        link.expect_memory();
         link
+    }
+
+    /// The peer may become the parent, and offer memory to share.
+    pub(super) fn expect_memory(&mut self) {
+        if self.is_local {
+            self.link.expect_descriptors();
+        }
+    }
+
+    /// Offers a child a place in the node's memory, if that is on this host and was offered none.
+    pub(super) fn offer_memory(&mut self, below: &mut Below) {
+        if self.is_local
+            && matches!(self.way, Way::Socket)
+            && self.link.hand_over(below.descriptors())
+            && let Some(place) = below.place()
+        {
+            self.say_memory(place);
+            self.way = Way::Offered(place);
+        }
+    }
+
+    /// Shares the memory that the parent has offered. Where it cannot be had the socket does.
+    pub(super) fn share_memory(&mut self, place: u32, poller: &Poller, token: u64) {
+        let shared = |handed: Handed| Above::new(handed, place).ok();
+        if let Some(above) = self.link.take_descriptors().and_then(shared)
+            && poller.register_bell(above.bell(), token).is_ok()
+        {
+            self.say_memory(place);
+            self.way = Way::Above(Box::new(above));
+        }
+    }
+
+    /// By the socket, whatever else waits: what waits is not for the one way or the other.
+    fn say_memory(&mut self, place: u32) {
+        self.link.send(Frame::new(MEMORY, place, 0, Bytes::new()));
+        self.sent = self.sent.wrapping_add(1);
     }
 
     /// What went and came through shared memory.
@@ -153,9 +198,14 @@ impl TreeLink {
         self.shared
     }
 
-    /// Its place in shared memory.
+    /// The place of a child that reads in this node's memory.
     pub(super) fn place(&self) -> Option<u32> {
-        self.place
+        if let Way::Below(place) = self.way { Some(place) } else { None }
+    }
+
+    /// Whether small frames go through the memory of the parent.
+    pub(super) fn shares_above(&self) -> bool {
+        matches!(self.way, Way::Above(_))
     }
 
     /// Whether something waits to be sent.
@@ -219,14 +269,11 @@ impl TreeLink {
     }
 
     /// Moves what waits into shared memory, if there is some, or into the link as far as there is credit, and sends it;
-    /// whether the link had anything to do.
-    pub(super) fn flush(&mut self, formats: &FormatBook, mut memory: Option<&mut Memory>, now: Instant) -> bool {
+    /// whether the link had anything to do. Nothing goes into the node's own memory where that is not given.
+    pub(super) fn flush(&mut self, formats: &FormatBook, mut below: Option<&mut Below>, now: Instant) -> bool {
         while let Some(frame) = self.outbox.pop_front() {
             let is_known = frame.format.is_none() || frame.format == self.taught;
-            if is_known
-                && let (Some(memory), Some(place)) = (&mut memory, self.place)
-                && memory.send(place, &frame, self.sent)
-            {
+            if is_known && self.write_shared(&frame, below.as_deref_mut()) {
                 self.shared.frames_sent += 1;
                 self.shared.bytes_sent += frame.cost() as u64;
                 continue;
@@ -245,6 +292,9 @@ impl TreeLink {
             self.link.send(frame);
             self.sent = self.sent.wrapping_add(1);
         }
+        if let Way::Above(above) = &mut self.way {
+            above.announce();
+        }
         if self.is_closing && self.outbox.is_empty() {
             self.link.close();
         }
@@ -256,30 +306,45 @@ impl TreeLink {
         has_traffic
     }
 
+    /// Writes a frame to shared memory; false where there is none, or no room for it.
+    fn write_shared(&mut self, frame: &Frame, below: Option<&mut Below>) -> bool {
+        match (&mut self.way, below) {
+            (Way::Below(place), Some(below)) => below.send(*place, frame, self.sent),
+            (Way::Above(above), _) => above.send(frame, self.sent),
+            _ => false,
+        }
+    }
+
+    fn read_shared(&mut self, below: Option<&mut Below>) -> Result<Next, SharedError> {
+        match (&mut self.way, below) {
+            (Way::Below(place), Some(below)) => below.receive(*place, self.taken),
+            (Way::Above(above), _) => above.receive(self.taken),
+            _ => Ok(Next::Nothing),
+        }
+    }
+
     /// What has arrived next.
     pub(super) fn next(
         &mut self,
         book: &mut AddressBook,
         formats: &FormatBook,
-        memory: &mut Option<Memory>,
+        below: &mut Option<Below>,
     ) -> Option<Arrival> {
         loop {
             // Before what was read from the socket is taken: what was sent before that is there.
-            if let (Some(memory), Some(place)) = (memory.as_mut(), self.place) {
-                match memory.receive(place, self.taken) {
-                    Ok(Next::Nothing) => {}
-                    Ok(Next::Later) => return None,
-                    Ok(Next::Frame(frame)) => {
-                        self.shared.frames_received += 1;
-                        self.shared.bytes_received += frame.cost() as u64;
-                        match self.understood(&frame, book, formats) {
-                            None => continue,
-                            arrival => return arrival,
-                        }
+            match self.read_shared(below.as_mut()) {
+                Ok(Next::Nothing) => {}
+                Ok(Next::Later) => return None,
+                Ok(Next::Frame(frame)) => {
+                    self.shared.frames_received += 1;
+                    self.shared.bytes_received += frame.cost() as u64;
+                    match self.understood(&frame, book, formats) {
+                        None => continue,
+                        arrival => return arrival,
                     }
-                    // It writes what nobody may: its link is as good as gone.
-                    Err(_) => return Some(Arrival::Ended(End::Other)),
                 }
+                // It writes what nobody may: its link is as good as gone.
+                Err(_) => return Some(Arrival::Ended(End::Other)),
             }
             let event = self.link.poll()?;
             self.has_received = true;
@@ -290,9 +355,8 @@ impl TreeLink {
                 }
                 Event::Frame(frame) => {
                     self.taken = self.taken.wrapping_add(1);
-                    let arrival = if frame.kind == SHARES {
-                        self.share(memory);
-                        None
+                    let arrival = if frame.kind == MEMORY {
+                        self.heard_of_memory(frame.stream, below.as_mut())
                     } else {
                         self.understood(&frame, book, formats)
                     };
@@ -317,11 +381,16 @@ impl TreeLink {
         }
     }
 
-    /// The member at the other end reads the memory that it was offered.
-    fn share(&mut self, memory: &mut Option<Memory>) {
-        if let (Some(memory), Some(place)) = (memory, self.offered.take()) {
-            memory.open(place);
-            self.place = Some(place);
+    /// A child reads the memory that it was offered; or a parent offers some.
+    fn heard_of_memory(&mut self, place: u32, below: Option<&mut Below>) -> Option<Arrival> {
+        match (&self.way, below) {
+            (Way::Offered(offered), Some(below)) => {
+                below.open(*offered);
+                self.way = Way::Below(*offered);
+                None
+            }
+            (Way::Socket, _) => Some(Arrival::Offered(place)),
+            _ => None,
         }
     }
 
@@ -372,6 +441,10 @@ impl TreeLink {
 
     /// Takes the link from under the poller's eyes.
     pub(super) fn unregister(&self, poller: &Poller) {
+        if let Way::Above(above) = &self.way {
+            // Others have the bell, too: the poller would go on to watch it.
+            let _ = poller.remove(above.bell());
+        }
         // What the poller has forgotten by itself is as good.
         let _ = poller.remove(&self.link);
         debug_assert!(self.link.fds().0.as_raw_fd() == self.link.fds().1.as_raw_fd(), "tree links are sockets");

@@ -121,6 +121,7 @@ impl Network {
         session.layout = shape.or(session.layout);
         let session = launch(&mut driver, &distribution, &session)?;
         driver.set_first_member(first_member(&session));
+        driver.share(children(&session));
         let mut core = Core::new(driver);
         if distribution.exe.is_some() {
             core.gather(&session, options.join_deadline)?;
@@ -256,6 +257,17 @@ impl Network {
     pub fn counters(&self) -> NodeCounters {
         self.shared.core().driver.node().counters()
     }
+}
+
+/// How many agents are directly below the front-end.
+fn children(session: &Session) -> u32 {
+    let mut agents = session.layout().iter();
+    let mut children = 0;
+    while let Some(child) = agents.next() {
+        children += 1;
+        agents.by_ref().take(child.below as usize).for_each(drop);
+    }
+    children
 }
 
 /// The node that is member 0: those before it are the front-end and the agents.

@@ -150,7 +150,8 @@ fn ended_early(session: &Session, present: &RankSet, words: &mut HashMap<u32, St
 }
 
 impl Shared {
-    pub(super) fn new(core: Core) -> io::Result<Shared> {
+    pub(super) fn new(mut core: Core) -> io::Result<Shared> {
+        core.driver.be_watched();
         let poller = core.driver.poller();
         let (descriptor, waiting) = (poller.try_clone()?, Waiting { poller: poller.try_clone()?, ready: Vec::new() });
         Ok(Shared { core: Mutex::new(core), waiting: Mutex::new(waiting), changed: Condvar::new(), descriptor })

@@ -1,7 +1,7 @@
 //! Members of the tests.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -78,8 +78,6 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
         let member = Member::join()?;
         assert!(member.note().is_empty(), "the secret of the network is for agents");
     }
-    // Where agents give their members the memory that they share.
-    let memory = (behaviour == "scribble").then(|| OpenOptions::new().write(true).open("/proc/self/fd/7"));
     let mut back_end = BackEnd::join_with(known_filters())?;
     loop {
         let incoming = match back_end.recv(None) {
@@ -102,10 +100,9 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             }
             END => return Ok(()),
             SEND => {
-                if let Some(Ok(memory)) = &memory
-                    && back_end.rank() == 2
-                {
-                    scribble(memory, 2)?;
+                if behaviour == "scribble" && back_end.rank() == 2 {
+                    let order: Order = back_end.read(&incoming)?;
+                    (0..order.first).try_for_each(|wave| scribble(value(2, wave)))?;
                 }
                 send(&mut back_end, &incoming, behaviour)?;
             }
@@ -114,9 +111,22 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
     }
 }
 
-/// Writes nonsense to what a member says of itself in shared memory, in the place with this number.
-fn scribble(memory: &File, place: u64) -> std::io::Result<()> {
-    memory.write_all_at(&[0x7f; 64], 4 * (33_792 + 1024 * place + 16))
+/// Writes nonsense to what this member says of itself in memory that it shares with its agent: in the place where this value
+/// lies that it has sent.
+fn scribble(sent: i64) -> io::Result<()> {
+    let memory = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
+    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    for line in maps.lines().filter(|line| line.contains("banyan-shared")) {
+        let range = line.split(' ').next().and_then(|range| range.split_once('-')).unwrap();
+        let (begin, end) = (u64::from_str_radix(range.0, 16).unwrap(), u64::from_str_radix(range.1, 16).unwrap());
+        let mut bytes = vec![0; (end - begin) as usize];
+        memory.read_exact_at(&mut bytes, begin)?;
+        if let Some(at) = bytes.windows(8).position(|window| window == sent.to_ne_bytes()) {
+            let place = (at as u64 / 4 - 33_792) / 1024;
+            memory.write_all_at(&[0x7f; 64], begin + 4 * (33_792 + 1024 * place + 16))?;
+        }
+    }
+    Ok(())
 }
 
 fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<(), TreeError> {

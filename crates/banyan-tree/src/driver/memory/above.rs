@@ -1,0 +1,51 @@
+//! A child's side: its place in the memory of its parent.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use banyan_link::shared::{SharedError, Spoke};
+use banyan_link::{Bell, Frame, Handed};
+
+use super::Next;
+use crate::wire::is_contribution;
+
+/// See the module.
+#[derive(Debug)]
+pub(in super::super) struct Above {
+    spoke: Spoke,
+    /// By which it wakes the parent.
+    call: Bell,
+    /// Something was written that the parent does not count on.
+    is_urgent: bool,
+}
+
+impl Above {
+    /// A place in the memory whose descriptors the parent has handed over.
+    pub(in super::super) fn new([memory, bell, call]: Handed, place: u32) -> io::Result<Above> {
+        Ok(Above { spoke: Spoke::new(memory, bell, place)?, call: call.into(), is_urgent: false })
+    }
+
+    /// What wakes this side.
+    pub(in super::super) fn bell(&self) -> BorrowedFd<'_> {
+        self.spoke.bell()
+    }
+
+    /// Writes a frame, when so many have gone by the socket; false where there is no room for it.
+    pub(in super::super) fn send(&mut self, frame: &Frame, by_socket: u32) -> bool {
+        let is_written = self.spoke.send_in_order(frame, by_socket);
+        self.is_urgent |= is_written && !is_contribution(frame);
+        is_written
+    }
+
+    /// Lets the parent know of what was written, if anything was.
+    pub(in super::super) fn announce(&mut self) {
+        if self.spoke.announce(std::mem::take(&mut self.is_urgent)) {
+            self.call.ring();
+        }
+    }
+
+    /// The next frame, if its turn has come: so many were taken from the socket.
+    pub(in super::super) fn receive(&mut self, from_socket: u32) -> Result<Next, SharedError> {
+        Ok(self.spoke.receive_in_order(from_socket)?.map_or(Next::Nothing, Next::Frame))
+    }
+}

@@ -1,0 +1,30 @@
+//! Memory that a node shares with those below it on its host: small frames go through it, in one order with those that take the
+//! socket ([`banyan_link::shared`]).
+//!
+//! What that saves is system calls and turns of the processor. A node wakes all its children with one call. A child that
+//! contributes to a wave makes none at all, unless it is the last that the node waits for; so a node sleeps until a wave is
+//! there, and not until the next child has spoken.
+//!
+//! Whoever takes a child in on its own host offers it a place in its memory, whose descriptors come along. The child answers
+//! when it reads there. Until then, and wherever the system refuses, there is the socket.
+
+mod above;
+mod below;
+
+pub(super) use above::Above;
+use banyan_link::{Frame, Kind};
+pub(super) use below::Below;
+
+/// To a child: memory to share, whose descriptors were handed over; the stream is the child's place there. From a child: it
+/// reads there.
+pub(super) const MEMORY: Kind = Kind::data(62);
+
+/// What the other side has written.
+#[derive(Debug)]
+pub(super) enum Next {
+    Frame(Frame),
+    /// Nothing whose turn has come.
+    Nothing,
+    /// There may be more, but it is the turn of others; nothing may be taken from the socket before.
+    Later,
+}
