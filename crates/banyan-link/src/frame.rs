@@ -107,7 +107,7 @@ impl Frame {
 
     /// Gives the payload memory of its own, for frames that are kept long after others that came with them are gone: a
     /// payload of a few bytes otherwise keeps all the memory alive that it was received in, up to
-    /// [`SLAB_BYTES`](crate::SLAB_BYTES) or its own length four times over.
+    /// [`SLAB_BYTES`](crate::SLAB_BYTES) or its own length and a third.
     pub fn detach(&mut self) {
         self.payload = Slabs::own(&self.payload);
     }

@@ -1,9 +1,9 @@
 //! Bytes that have arrived: the slab they are received into, and the blocks of whole frames made of it.
 //!
 //! Whole frames at the front of a slab become a block that is shared and never written again; what is left of the slab,
-//! the part of a frame that has not arrived completely, moves to the next one. Blocks that fill less than a quarter of
-//! their slab are copied out instead, so that a payload never keeps more than four times its block alive, and a slab
-//! serves many small reads. What follows them stays where it is: a long frame is received once and never moved.
+//! the part of a frame that has not arrived completely, moves to the next one. Blocks that fill less than three quarters of
+//! their slab are copied out instead, so that a payload never keeps much more than its block alive, and a slab, warm in the
+//! cache, serves many small reads. What follows them stays where it is: a long frame is received once and never moved.
 
 use std::collections::VecDeque;
 
@@ -14,8 +14,12 @@ use crate::output::KEPT_ENTRIES;
 use crate::pool::Place;
 use crate::slab::{SLAB_BYTES, Slab, Slabs};
 
-/// A block is copied out of its slab when it fills less than one part of so many.
-const WORTH_SHARING: usize = 4;
+/// A block is copied out of its slab when more than one part of so many of that would be held in vain. Nodes hold blocks of
+/// all their children until each has sent as much: the slabs of 64 would be four megabytes, and each a cold one.
+const WASTED: usize = 4;
+
+/// A part of a frame is copied out of its slab when it fills less than one part of so many.
+const WORTH_KEEPING: usize = 4;
 
 /// What is left of a slab is moved to its front if it is no longer than this: then the next read has all of the slab.
 const MOVED: usize = 4096;
@@ -120,7 +124,7 @@ impl Input {
             self.long = 0;
         }
         let end = self.start + count;
-        let block = if count * WORTH_SHARING < self.slab.len() {
+        let block = if (self.slab.len() - count) * WASTED > self.slab.len() {
             let block = Slabs::own(&self.slab[self.start..end]);
             self.discard(count);
             block
@@ -178,7 +182,7 @@ impl Input {
         let rest = self.filled - self.start;
         if rest == 0 {
             self.slabs.give_back(std::mem::take(&mut self.slab));
-        } else if rest * WORTH_SHARING < self.slab.len() && self.wanted <= SLAB_BYTES {
+        } else if rest * WORTH_KEEPING < self.slab.len() && self.wanted <= SLAB_BYTES {
             let rest = Slab::from_slice(self.bytes());
             (self.start, self.filled) = (0, rest.len());
             self.slabs.give_back(std::mem::replace(&mut self.slab, rest));

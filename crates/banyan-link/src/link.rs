@@ -259,20 +259,15 @@ impl Link {
             return if waits { self.transport.receive_patiently(space) } else { self.transport.receive(space) };
         }
         let (count, mut descriptors) = self.transport.receive_with_descriptors(space, waits)?;
-        if let Some(pools) = descriptors.len().checked_sub(HANDED) {
-            self.note_handed(descriptors.split_off(pools));
+        if let (Expected::Handed, Some(pools)) = (&self.expected, descriptors.len().checked_sub(HANDED))
+            && let Ok(handed) = Handed::try_from(descriptors.split_off(pools))
+        {
+            self.expected = Expected::Came(handed);
         }
         if self.connection.expects_pool() {
             descriptors.into_iter().for_each(|descriptor| self.map_pool(descriptor));
         }
         Ok(count)
-    }
-
-    /// Keeps what the peer has handed over, if that was expected.
-    fn note_handed(&mut self, descriptors: Vec<OwnedFd>) {
-        if let (Expected::Handed, Ok(handed)) = (&self.expected, Handed::try_from(descriptors)) {
-            self.expected = Expected::Came(handed);
-        }
     }
 
     /// Maps the pool that a peer has passed. Where the system refuses, the offer comes without one and nothing is lost.

@@ -597,3 +597,28 @@ fn a_stranger_that_ends_in_the_middle_of_an_offer_is_a_loss() {
     drop(stranger);
     assert_eq!(end(&mut link), Event::Lost(LinkError::Ended { in_frame: true }));
 }
+
+#[test]
+fn a_pool_and_descriptors_that_are_handed_over_may_go_together() {
+    let mut links = pair(&options(), &options());
+    exchange(&mut links);
+    links[1].expect_descriptors();
+    links[0].send(frame(0, LONG));
+    let now = Instant::now();
+    // The pool is offered, and wanted.
+    links[0].flush(now);
+    links[1].fill(now);
+    links[1].flush(now);
+    links[0].fill(now);
+    let file = memfd_create("handed", MemfdFlags::CLOEXEC).unwrap();
+    let own = || file.try_clone().unwrap();
+    assert!(links[0].hand_over(&std::sync::Arc::new([own(), own(), own()])));
+    links[0].send(frame(1, 10));
+    let [_, came] = exchange(&mut links);
+    assert_eq!(frames(&came), [frame(0, LONG), frame(1, 10)]);
+    assert!(links[1].take_descriptors().is_some());
+    links[0].send(frame(2, LONG));
+    let [_, came] = exchange(&mut links);
+    assert_eq!(frames(&came), [frame(2, LONG)]);
+    assert_eq!(links[0].counters().pool_bytes_sent, LONG as u64, "the pool was passed, too");
+}

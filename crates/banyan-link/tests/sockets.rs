@@ -1,14 +1,18 @@
 //! Links over real sockets and pipes.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Address, Encryption, Event, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening,
-    OpeningError, PeerId, Poller, Secret, SessionId,
+    Address, Encryption, Event, Frame, Handed, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener,
+    Opening, OpeningError, PeerId, Poller, Secret, SessionId,
 };
+use rustix::fs::{MemfdFlags, memfd_create};
 
 const DATA: Kind = Kind::data(16);
 const CONTROL: Kind = Kind::control(128);
@@ -251,4 +255,51 @@ fn where_nobody_listens_connecting_fails_and_says_so() {
     let Event::Lost(LinkError::System { doing: "connecting", kind, .. }) = last else { panic!("{last:?}") };
     assert_eq!(kind, std::io::ErrorKind::ConnectionRefused);
     assert!(Link::dial(&Address::Abstract("nobody".into()), &opening(0), &LinkOptions::default()).is_err());
+}
+
+/// Three descriptors of one file.
+fn three_of(file: &File) -> Arc<Handed> {
+    let own = || OwnedFd::from(file.try_clone().unwrap());
+    Arc::new([own(), own(), own()])
+}
+
+fn numbered(number: u32) -> Frame {
+    Frame::new(DATA, 0, number, b"some bytes".to_vec())
+}
+
+#[test]
+fn descriptors_that_are_handed_over_come_with_what_is_sent_next_or_before() {
+    let (mut one, mut other) = inherited(&LinkOptions::inherited());
+    let file = File::from(memfd_create("wanted", MemfdFlags::CLOEXEC).unwrap());
+    other.expect_descriptors();
+    one.send(numbered(1));
+    assert!(one.hand_over(&three_of(&file)));
+    one.send(numbered(2));
+    one.flush(Instant::now());
+    assert_eq!([1, 2].map(|_| next_frame(&mut other).sequence), [1, 2]);
+    for (written, descriptor) in [b'a', b'b', b'c'].into_iter().zip(other.take_descriptors().unwrap()) {
+        File::from(descriptor).write_all_at(&[written], 0).unwrap();
+        let mut read = [0];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert_eq!(read, [written], "it is the same file");
+    }
+    assert!(one.hand_over(&three_of(&file)));
+    one.send(numbered(3));
+    one.flush(Instant::now());
+    assert_eq!(next_frame(&mut other).sequence, 3);
+    assert!(other.take_descriptors().is_none(), "no more were expected");
+}
+
+#[test]
+fn descriptors_that_nobody_expects_are_not_kept() {
+    let (mut one, mut other) = inherited(&LinkOptions::inherited());
+    let file = File::from(memfd_create("unwanted", MemfdFlags::CLOEXEC).unwrap());
+    assert!(one.hand_over(&three_of(&file)));
+    one.send(numbered(1));
+    one.flush(Instant::now());
+    assert_eq!(next_frame(&mut other).sequence, 1);
+    assert!(other.take_descriptors().is_none());
+    let names = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| entry.unwrap().path().read_link().ok());
+    let open = names.filter(|name| name.to_string_lossy().contains("memfd:unwanted"));
+    assert_eq!(open.count(), 1, "only this test has it open");
 }
