@@ -14,7 +14,7 @@ use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery, Re
 use rustix::time::{ClockId, clock_gettime};
 
 /// Children of a node.
-const MEMBERS: [u32; 3] = [4, 16, 64];
+const MEMBERS: [u32; 4] = [2, 4, 16, 64];
 
 /// Children that send arrays.
 const SENDERS: u32 = 16;

@@ -13,6 +13,7 @@ use super::fast::Fast;
 use super::input::{Access, Resolved};
 use super::layout::{self, Columns, Layout};
 use super::value::Kind;
+use super::whole::Whole;
 use super::{Fault, Specification};
 
 /// What is done with parts of one format.
@@ -33,6 +34,8 @@ pub(super) enum Way {
         steps: Vec<Step>,
         /// By key.
         keys: Vec<Access>,
+        /// All functions at once, if they are such.
+        whole: Option<Whole>,
     },
     /// A partial result; with a plan where its layout is another.
     Partial(Option<Box<Plan>>),
@@ -80,8 +83,12 @@ impl Input {
             kinds.push(key.kind);
             keys.push(key.access);
         }
-        let columns = Columns { aggregates, keys: kinds };
-        Ok(Input { id: format.id(), columns: Arc::new(columns), way: Way::Record { steps, keys } })
+        let columns = Arc::new(Columns { aggregates, keys: kinds });
+        let whole = match keys.is_empty() {
+            true => Whole::new(&steps, format, &Layout::new(specification, &columns)?),
+            false => None,
+        };
+        Ok(Input { id: format.id(), columns, way: Way::Record { steps, keys, whole } })
     }
 
     /// Compiles a partial result.

@@ -5,16 +5,19 @@
 //! is what most reductions of small records are.
 
 use std::hint::cold_path;
-use std::iter::Sum;
+use std::ops::AddAssign;
 
 use banyan_ndr::{ByteOrder, Format, Type};
 
+use super::body::Writer;
 use super::cell::Cell;
-use super::cell::scalar::{Number, Scalar, overflow};
+use super::cell::scalar::{Number, Operation, Scalar, overflow};
 use super::column::Column;
+use super::groups::What;
 use super::input::Access;
 use super::strip::{Rows, Strip};
 use super::value::Kind;
+use super::whole::{WholeRun, WholeStep};
 use super::{Fault, Function, Part};
 
 /// Takes the number at a place of each record; fails with the position of the record.
@@ -30,11 +33,12 @@ pub(super) struct Fast {
     at: usize,
 }
 
-/// The same for the members of a wave, and for the waves of a member.
+/// The same for some members of a wave, for the waves of a member, and for all members of a wave.
 #[derive(Debug, Clone, Copy)]
 struct Runs {
     members: Run,
     waves: StripRun,
+    whole: WholeRun,
 }
 
 impl Fast {
@@ -62,13 +66,23 @@ impl Fast {
     pub(super) fn run_waves(&self, strip: &mut Strip, rows: Rows<'_>, rank: u32) -> Option<()> {
         (self.runs.waves)(strip, rows, self.at, rank)
     }
+
+    /// Takes the number out of all records of a wave.
+    pub(super) fn whole(&self) -> WholeRun {
+        self.runs.whole
+    }
+
+    /// Where the number lies in a record.
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
 }
 
 /// A number in memory. Extremes are found among numbers as they are there, which is quicker than among wide ones.
 trait Load {
     type Memory: Copy + PartialOrd + Into<Self::Number>;
     /// Holds the sum of as many of them as there are ranks.
-    type Sum: From<Self::Memory> + Into<Self::Number> + Sum;
+    type Sum: From<Self::Memory> + Into<Self::Number> + AddAssign + Default;
     type Number: InCell;
     const BYTES: usize;
     /// The number that these bytes are.
@@ -80,7 +94,7 @@ trait InCell: Number {
     fn cell(cell: &mut Cell) -> &mut Scalar<Self>;
     fn strip(strip: &mut Strip) -> Option<&mut [Scalar<Self>]>;
     /// The sum with numbers of which no rank has more than one; none if it is too large. Floats are added one by one.
-    fn plus_all<S: Into<Self> + Sum>(self, numbers: impl Iterator<Item = S>) -> Option<Self>;
+    fn plus_all<L: Load<Number = Self>>(self, parts: &[Part<'_>], at: usize) -> Option<Self>;
 }
 
 impl InCell for i128 {
@@ -99,9 +113,11 @@ impl InCell for i128 {
         }
     }
 
-    #[inline]
-    fn plus_all<S: Into<i128> + Sum>(self, numbers: impl Iterator<Item = S>) -> Option<i128> {
-        self.checked_add(numbers.sum::<S>().into())
+    #[inline(always)]
+    fn plus_all<L: Load<Number = i128>>(self, parts: &[Part<'_>], at: usize) -> Option<i128> {
+        let (end, mut sum) = (at + L::BYTES, L::Sum::default());
+        each(parts, |part| sum += L::Sum::from(L::load(&part.body[at..end])));
+        self.checked_add(sum.into())
     }
 }
 
@@ -121,9 +137,11 @@ impl InCell for f64 {
         }
     }
 
-    #[inline]
-    fn plus_all<S: Into<f64> + Sum>(self, numbers: impl Iterator<Item = S>) -> Option<f64> {
-        Some(numbers.fold(self, |sum, number| sum + number.into()))
+    #[inline(always)]
+    fn plus_all<L: Load<Number = f64>>(self, parts: &[Part<'_>], at: usize) -> Option<f64> {
+        let (end, mut sum) = (at + L::BYTES, self);
+        each(parts, |part| sum += L::load(&part.body[at..end]).into());
+        Some(sum)
     }
 }
 
@@ -203,13 +221,18 @@ fn float(function: &Function, width: u8, order: ByteOrder) -> Option<Runs> {
 
 fn operation<L: Load>(function: &Function) -> Option<Runs> {
     Some(match function {
-        Function::Sum(_) | Function::ExactSum(_) | Function::Average(_) => {
-            Runs { members: add::<L>, waves: add_waves::<L> }
+        Function::Sum(_) | Function::ExactSum(_) => {
+            Runs { members: add::<L>, waves: add_waves::<L>, whole: add_whole::<L, false> }
         }
-        Function::Minimum(_) => Runs { members: compare::<L, false>, waves: compare_waves::<L, false> },
-        Function::Maximum(_) => Runs { members: compare::<L, true>, waves: compare_waves::<L, true> },
+        Function::Average(_) => Runs { members: add::<L>, waves: add_waves::<L>, whole: add_whole::<L, true> },
+        Function::Minimum(_) => extreme::<L, false>(),
+        Function::Maximum(_) => extreme::<L, true>(),
         _ => return None,
     })
+}
+
+fn extreme<L: Load, const LARGEST: bool>() -> Runs {
+    Runs { members: compare::<L, LARGEST>, waves: compare_waves::<L, LARGEST>, whole: compare_whole::<L, LARGEST> }
 }
 
 fn add_waves<L: Load>(strip: &mut Strip, rows: Rows<'_>, at: usize, _: u32) -> Option<()> {
@@ -230,24 +253,38 @@ fn compare_waves<L: Load, const LARGEST: bool>(strip: &mut Strip, rows: Rows<'_>
 }
 
 /// Parts that are taken without a jump between them.
-const BLOCK: usize = 8;
+const BLOCK: usize = 4;
 
-/// All parts in order. The end of a loop over a few is hard to foresee, and a wrong guess costs as much as several of
-/// them: in blocks there is less of it.
-fn in_blocks<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
+/// Looks at all parts in order. The end of a loop over a few is hard to foresee, and a wrong guess costs as much as
+/// several of them: in blocks there is less of it.
+#[inline(always)]
+fn each<'p, 'a>(parts: &'p [Part<'a>], mut look: impl FnMut(&'p Part<'a>)) {
     let (blocks, rest) = parts.as_chunks::<BLOCK>();
-    blocks.iter().flatten().chain(rest)
+    for block in blocks {
+        for part in block {
+            look(part);
+        }
+    }
+    for part in rest {
+        look(part);
+    }
 }
 
 fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
     let scalar = L::Number::cell(cell);
-    let end = at + L::BYTES;
-    let numbers = in_blocks(parts).map(|part| L::load(&part.body[at..end]));
-    let Some(sum) = scalar.value().plus_all(numbers.clone().map(L::Sum::from)) else {
-        return Err((overflowing(scalar.value(), numbers), overflow()));
+    let Some(sum) = scalar.value().plus_all::<L>(parts, at) else {
+        let end = at + L::BYTES;
+        return Err((overflowing(scalar.value(), parts.iter().map(|part| L::load(&part.body[at..end]))), overflow()));
     };
     scalar.set_sum(sum, parts.len() as u64);
     Ok(())
+}
+
+fn add_whole<L: Load, const AVERAGE: bool>(parts: &[Part<'_>], step: &WholeStep, out: &mut Writer<'_>, what: What) {
+    let mut scalar = Scalar::new(if AVERAGE { Operation::Average } else { Operation::Sum });
+    let sum = L::Number::ZERO.plus_all::<L>(parts, step.at);
+    scalar.set_sum(sum.expect("a number of at most eight bytes for each rank"), parts.len() as u64);
+    scalar.write(out, step.places(), what);
 }
 
 /// Which number makes a sum too large.
@@ -257,14 +294,30 @@ fn overflowing<N: Number>(mut sum: N, numbers: impl Iterator<Item = impl Into<N>
     numbers.map(Into::into).position(is_too_large).unwrap_or_default()
 }
 
-/// Of equal values within the parts the first is the one of the lowest rank.
 fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (usize, Fault)> {
+    if let Some((best, who)) = best::<L, LARGEST>(parts, at) {
+        L::Number::cell(cell).compare::<LARGEST>(best.into(), who);
+    }
+    Ok(())
+}
+
+fn compare_whole<L: Load, const LARGEST: bool>(parts: &[Part<'_>], step: &WholeStep, out: &mut Writer<'_>, what: What) {
+    let mut scalar = Scalar::new(if LARGEST { Operation::Maximum } else { Operation::Minimum });
+    if let Some((best, who)) = best::<L, LARGEST>(parts, step.at) {
+        scalar.compare::<LARGEST>(best.into(), who);
+    }
+    scalar.write(out, step.places(), what);
+}
+
+/// The extreme, and whose it is. Of equal values within the parts the first is the one of the lowest rank.
+#[inline(always)]
+fn best<L: Load, const LARGEST: bool>(parts: &[Part<'_>], at: usize) -> Option<(L::Memory, u32)> {
     let end = at + L::BYTES;
     let value = |part: &Part<'_>| L::load(&part.body[at..end]);
     let is_ordered = |part: &&Part<'_>| L::Number::is_ordered(value(part).into());
-    let Some(mut whose) = parts.iter().find(is_ordered) else { return Ok(()) };
+    let mut whose = parts.iter().find(is_ordered)?;
     let mut best = value(whose);
-    in_blocks(parts).for_each(|part| {
+    each(parts, |part| {
         let value = value(part);
         let is_beyond = if LARGEST { value > best } else { value < best };
         if is_beyond {
@@ -273,6 +326,5 @@ fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at
             (best, whose) = (value, part);
         }
     });
-    L::Number::cell(cell).compare::<LARGEST>(best.into(), whose.members.first().unwrap_or(u32::MAX));
-    Ok(())
+    Some((best, whose.members.first().unwrap_or(u32::MAX)))
 }

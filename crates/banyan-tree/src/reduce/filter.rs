@@ -6,6 +6,7 @@
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format};
 
+use super::groups::What;
 use super::{Part, ReduceError, Reduction};
 use crate::run::{Bodies, Run};
 
@@ -118,14 +119,22 @@ impl Output {
     }
 
     /// Adds a record whose body is to be written into the buffer.
+    #[inline]
     pub fn add(&mut self, format: &Format) -> &mut Buffer {
-        match self.records.get_mut(self.used) {
-            Some((known, _)) if known == format => {}
-            Some((known, _)) => known.clone_from(format),
-            None => self.records.push((format.clone(), std::mem::take(&mut self.lent))),
+        if self.records.get(self.used).is_none_or(|(known, _)| known != format) {
+            self.expect(format);
         }
         self.used += 1;
         &mut self.records[self.used - 1].1
+    }
+
+    /// The next record will have another format than the one that was in its place.
+    #[cold]
+    fn expect(&mut self, format: &Format) {
+        match self.records.get_mut(self.used) {
+            Some((known, _)) => known.clone_from(format),
+            None => self.records.push((format.clone(), std::mem::take(&mut self.lent))),
+        }
     }
 
     /// Gives memory for a record, if there is none of one before.
@@ -188,9 +197,11 @@ pub enum FilterError {
     Custom(String),
 }
 
-/// The order of the parts does not matter: they are taken in the order of their lowest ranks.
-impl Filter for Reduction {
-    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+impl Reduction {
+    /// Makes a record of the parts of a wave, one after the other. Not in line: few waves need it, and the others would
+    /// have to save registers for it.
+    #[inline(never)]
+    fn wave_by_parts(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
         let mut taken = match place {
             Place::Member => self.add_own(parts),
             Place::Inner | Place::Root => self.add_all(parts),
@@ -216,6 +227,25 @@ impl Filter for Reduction {
             out.add_written(format, body);
         }
         Ok(())
+    }
+}
+
+/// The order of the parts does not matter: they are taken in the order of their lowest ranks.
+impl Filter for Reduction {
+    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+        let what = match place {
+            Place::Inner => What::Partial,
+            Place::Root => What::Result,
+            // Its parts are all of one rank.
+            Place::Member => return self.wave_by_parts(parts, place, out),
+        };
+        match self.whole(parts) {
+            Some(whole) => {
+                whole.run(parts, out.add(whole.format(what)), what);
+                Ok(())
+            }
+            None => self.wave_by_parts(parts, place, out),
+        }
     }
 
     fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {

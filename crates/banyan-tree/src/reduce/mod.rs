@@ -11,8 +11,8 @@
 //! that names the members. Every list has a bound ([`ReductionLimits`]), and says so when it was cut.
 //!
 //! The way to read it: `specification`, then `input` (where values lie in a record), `cell` (what a function
-//! keeps of them), `layout` (how that travels), `compiled` and `fast` (what is done with records of one format),
-//! `groups`, and `reduction`, which drives them. `filter` is what custom filters
+//! keeps of them), `layout` (how that travels), `compiled`, `fast` and `whole` (what is done with records of one
+//! format), `groups`, and `reduction`, which drives them. `filter` is what custom filters
 //! implement too, `registry` how they get a name, `shared_object` how they come from C.
 //! `docs/reductions.md` in the repository is the guide.
 
@@ -37,6 +37,7 @@ mod shared_object;
 mod specification;
 mod strip;
 mod value;
+mod whole;
 
 pub use alignment::{Aligned, Alignment, AlignmentError};
 pub use collect::{COLLECT, Collected};

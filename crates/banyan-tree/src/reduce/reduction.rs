@@ -10,6 +10,7 @@ use super::compiled::{Input, Step, Way};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
 use super::strip::{Rows, Strip};
+use super::whole::Whole;
 use super::{Fault, PartRun, Place, ReduceError, ReductionLimits, Specification};
 use crate::run::{Bodies, shared};
 
@@ -182,7 +183,7 @@ impl Reduction {
         self.is_empty = false;
         let longest = self.limits.value_bytes;
         match &input.way {
-            Way::Record { steps, keys } => state.take(&self.specification, steps, keys, parts, longest),
+            Way::Record { steps, keys, .. } => state.take(&self.specification, steps, keys, parts, longest),
             Way::Partial(plan) => {
                 let body = match plan {
                     None => part.body,
@@ -193,6 +194,20 @@ impl Reduction {
                 };
                 state.merge(&self.specification, layout, body, longest).map_err(|fault| (0, fault))
             }
+        }
+    }
+
+    /// What reduces all parts of a wave at once. None if there is no such way, or if something is wrong with the parts,
+    /// which [`Reduction::add_all`] says.
+    pub(super) fn whole(&mut self, parts: &[Part<'_>]) -> Option<&Whole> {
+        let first = parts.first()?;
+        if first.is_partial || !self.is_empty {
+            return None;
+        }
+        let input = self.records.of(first.format, false, &self.specification, self.limits.formats).ok()?;
+        match &input.way {
+            Way::Record { whole, .. } => whole.as_ref().filter(|whole| whole.fits(parts)),
+            Way::Partial(_) => None,
         }
     }
 

@@ -110,14 +110,14 @@ impl Strip {
 
 impl<N: Number> Scalars<N> {
     fn like(scalar: &Scalar<N>) -> Scalars<N> {
-        let mut empty = scalar.clone();
+        let mut empty = *scalar;
         empty.clear();
         Scalars { empty, waves: Vec::new() }
     }
 
     fn begin(&mut self, waves: usize) {
         self.waves.clear();
-        self.waves.resize(waves, self.empty.clone());
+        self.waves.resize(waves, self.empty);
     }
 
     pub(super) fn waves(&mut self) -> &mut [Scalar<N>] {

@@ -45,6 +45,33 @@ fn a_wave_with_an_error_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_wave_that_is_not_as_it_should_be_is_an_error_wherever_its_fault_is() {
+    let (format, other) = (format(), CStruct::new("R", 4, 4).int("x", 0, 4).build().unwrap());
+    let (one, two) = (RankSet::from_iter([1]), RankSet::from_iter([2]));
+    let good = Part { members: &one, format: &format, body: &[0; 8], is_partial: false };
+    let (mut reduction, mut out) = (reduction(), Output::new());
+    let both = RankSet::from_iter([2, 3]);
+    let bad = [
+        Part { members: &two, body: &[0; 7], ..good },
+        Part { members: &two, body: &[0; 9], ..good },
+        Part { members: &both, ..good },
+        Part { members: &one, ..good },
+        Part { members: &two, is_partial: true, ..good },
+        Part { members: &two, format: &other, ..good },
+    ];
+    for place in [Place::Inner, Place::Root] {
+        for bad in &bad {
+            reduction.wave(&[good, *bad], place, &mut out).unwrap_err();
+            assert!(out.records().is_empty());
+        }
+        let also_good = Part { members: &two, format: &other, body: &[0; 4], ..good };
+        reduction.wave(&[good, also_good], place, &mut out).unwrap();
+        assert_eq!(out.records().len(), 1);
+        out.clear();
+    }
+}
+
+#[test]
 fn a_wave_without_parts_has_no_records() {
     let (mut reduction, mut out) = (reduction(), Output::new());
     wave(&mut reduction, &[], Place::Inner, &mut out).unwrap();

@@ -99,7 +99,7 @@ impl Number for f64 {
 }
 
 /// The state of an operation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(in crate::reduce) struct Scalar<N> {
     operation: Operation,
     value: N,
@@ -186,7 +186,7 @@ impl<N: Number> Scalar<N> {
     pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>, what: What) {
         match what {
             What::Partial => self.partial(out, at),
-            What::Result => self.result(out, at),
+            What::Result => (*self).result(out, at),
         }
     }
 
@@ -208,9 +208,10 @@ impl<N: Number> Scalar<N> {
         }
     }
 
-    /// Only roots have results: it shall not be in the way of what all nodes do.
+    /// Only roots have results: it shall not be in the way of what all nodes do. By value, so that a state which was just
+    /// made can stay in registers.
     #[inline(never)]
-    fn result(&self, out: &mut Writer<'_>, at: Places<'_>) {
+    fn result(self, out: &mut Writer<'_>, at: Places<'_>) {
         match self.operation {
             // The sum of nothing, which in floats is -0, is shown as 0.
             Operation::Sum if self.value == N::ZERO => {}
