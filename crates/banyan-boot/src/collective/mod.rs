@@ -11,6 +11,9 @@
 //! for GO in its ENTER, which the root sends down when everyone has entered. So long data flows only while all its
 //! receivers are in the collective and read.
 //!
+//! Parts of a scatter, a gather or an `all_gather` that are short travel [together](bundle): the master sends many in one
+//! frame, which nodes cut up on the way down; on the way up nodes collect them and pass them on when all have come.
+//!
 //! # What bounds memory
 //!
 //! - The first collective, and every [`PACE`]-th after it, ends with a GO for everyone. When all members have entered a number, all data of
@@ -19,6 +22,8 @@
 //! - What a member sends without GO is at most [`EAGER`] bytes since the last collective with GO, so a member that is
 //!   late finds at most `EAGER` bytes from each other one.
 //! - Nothing is sent in the first collective before GO, so nothing is sent to a member that has not joined.
+//! - A node collects at most one bundle of each collective: [`EAGER`] bytes of each member below it and what
+//!   stands beside them, and one bundle of a collective with GO.
 //! - A reduction is cut into pieces ([`reduction_piece`]); a member is at most [`PIPELINE`] of them ahead of the result,
 //!   so a node holds at most that many pieces for each child.
 //!
@@ -35,6 +40,7 @@
 //! memory. On the way up data frames never overtake control frames.
 
 mod broken;
+mod bundle;
 mod call;
 mod caller;
 mod combine;
@@ -46,6 +52,8 @@ mod number;
 mod simulation;
 mod whereabouts;
 
+#[cfg(test)]
+use self::caller::early_at_most;
 pub(crate) use self::{
     broken::Broken,
     call::{Call, Reduction},

@@ -12,6 +12,9 @@ mod sending;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(super) use self::early::early_at_most;
+
 use banyan_link::Frame;
 use bytes::Bytes;
 

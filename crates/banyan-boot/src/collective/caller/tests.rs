@@ -1,5 +1,6 @@
 //! What a member's part refuses: calls that make no sense, and frames that no correct agent sends.
 
+use super::early::early_at_most;
 use super::*;
 use crate::message::USER;
 
@@ -41,7 +42,7 @@ fn frames_that_cannot_be_are_refused() {
     assert!(is_protocol(refused(Frame::new(GATHER, 0, 0, Bytes::new()))), "its own does not travel");
     assert!(is_protocol(refused(Frame::new(GATHER, 1, 1 + PACE as u32, Bytes::new()))), "too far ahead");
     assert!(is_protocol(refused(Frame::new(GATHER, 1, u32::MAX, Bytes::new()))), "before the first");
-    assert!(is_protocol(refused(Frame::new(GATHER, 1, 1, vec![0; 3 * EAGER + 1]))), "too much ahead");
+    assert!(is_protocol(refused(Frame::new(GATHER, 1, 1, vec![0; early_at_most(3) + 1]))), "too much ahead");
 }
 
 #[test]
