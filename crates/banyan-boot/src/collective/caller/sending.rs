@@ -50,9 +50,9 @@ impl Sending {
         Self { piece: reduction_piece(members), allowed: Some(PIPELINE), ..Self::new(REDUCE, [(rank, bytes)]) }
     }
 
-    /// Bytes of all messages.
-    pub(super) fn length(&self) -> usize {
-        self.current.iter().chain(&self.later).map(|(_, bytes)| bytes.len()).sum()
+    /// Most bytes that one receiver gets of it: those of the longest message.
+    pub(super) fn longest(&self) -> usize {
+        self.current.iter().chain(&self.later).map(|(_, bytes)| bytes.len()).max().unwrap_or(0)
     }
 
     pub(super) fn is_done(&self) -> bool {
