@@ -34,6 +34,7 @@
 //! | [`RELEASE`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
+//! Short parts of a scatter, a gather or an `all_gather` travel together, several in one frame with [`TOGETHER`].
 //! Data that is longer than a chunk travels as several frames, all but the last with [`MORE`]; in collectives all but the
 //! first have [`CONTINUED`].
 
@@ -108,6 +109,8 @@ pub(crate) const STAGE_CANCEL: Kind = Kind::control(149);
 pub(crate) const MORE: u8 = 1;
 /// Flag of data frames: it is not the first of its bytes.
 pub(crate) const CONTINUED: u8 = 8;
+/// Flag of [`SCATTER`], [`GATHER`] and [`SHARE`]: several messages, each with its rank.
+pub(crate) const TOGETHER: u8 = 16;
 /// Flag of [`OUTPUT`]: it is standard error.
 pub(crate) const ERRORS: u8 = 2;
 /// Flag of [`INPUT`]: it ends here.

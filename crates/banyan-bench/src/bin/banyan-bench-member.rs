@@ -2,8 +2,8 @@
 //!
 //! Without arguments it is a member of a session: it joins, passes a barrier, and then does the collectives that the
 //! front-end orders. `floor SOCKET` is the same without any library: connect, say hello, do what single messages say.
-//! `spawn COUNT SOCKET` is one of the floor's spawners: it starts so many of the latter and ends. `sink BYTES SOCKET
-//! [FILE]` reads so many and forgets them, or writes them to a file. `connect MILLISECONDS HOST PORT` is a ProxyCommand of ssh that waits before it connects.
+//! `wake SOCKET` sleeps until it is woken, answers, and sleeps again. `spawn SORT COUNT SOCKET` is one of the floor's
+//! spawners: it starts so many of one of these two and ends. `sink BYTES SOCKET [FILE]` reads so many and forgets them, or writes them to a file. `connect MILLISECONDS HOST PORT` is a ProxyCommand of ssh that waits before it connects.
 
 #![forbid(unsafe_code)]
 
@@ -16,9 +16,10 @@ use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_bench::launch::order::{BROADCAST, DONE, END, HELLO, MESSAGE, PAYLOAD, SCATTER, THROUGH};
+use banyan_bench::launch::sleep_until_woken;
 use banyan_boot::{Member, become_agent_if_asked};
 use bytes::Bytes;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
     let worked = match arguments[..] {
         [] => join(),
         ["floor", socket] => floor(socket),
-        ["spawn", count, socket] => spawn(count, socket),
+        ["wake", socket] => wake(socket),
+        ["spawn", sort, count, socket] => spawn(sort, count, socket),
         ["sink", bytes, socket] => sink(bytes, socket, std::io::sink()),
         ["sink", bytes, socket, file] => File::create(file).map_err(Into::into).and_then(|to| sink(bytes, socket, to)),
         ["connect", milliseconds, host, port] => connect(milliseconds, host, port),
@@ -54,13 +56,17 @@ fn join() -> Result<(), Box<dyn Error>> {
     loop {
         let order = if member.is_master() { Some(member.recv_user_data()?) } else { None };
         let order = member.broadcast(order)?;
-        match order[..] {
-            [BROADCAST, rounds] => (0..rounds).try_for_each(|_| broadcast(&mut member))?,
-            [SCATTER, rounds] => (0..rounds).try_for_each(|_| scatter(&mut member))?,
-            _ => return Ok(()),
+        // Everyone has heard the order when the clock starts: it is no part of what is measured.
+        let [order @ (BROADCAST | SCATTER), rounds] = order[..] else { return Ok(()) };
+        member.barrier()?;
+        let begin = Instant::now();
+        match order {
+            BROADCAST => (0..rounds).try_for_each(|_| broadcast(&mut member))?,
+            _ => (0..rounds).try_for_each(|_| scatter(&mut member))?,
         }
+        let nanoseconds = begin.elapsed().as_nanos() as u64;
         if member.is_master() {
-            member.send_user_data(&[DONE][..])?;
+            member.send_user_data(Bytes::copy_from_slice(&nanoseconds.to_le_bytes()))?;
         }
     }
 }
@@ -105,11 +111,18 @@ fn floor(socket: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn spawn(count: &str, socket: &str) -> Result<(), Box<dyn Error>> {
+fn wake(socket: &str) -> Result<(), Box<dyn Error>> {
+    // As members of a session are.
+    let _ = rustix::process::setsid();
+    let starter = UnixStream::connect_addr(&SocketAddr::from_abstract_name(socket)?)?;
+    Ok(sleep_until_woken(starter)?)
+}
+
+fn spawn(sort: &str, count: &str, socket: &str) -> Result<(), Box<dyn Error>> {
     let member = std::env::current_exe()?;
     for _ in 0..count.parse::<u32>()? {
         // The children are not waited for: they outlive the spawner, and whoever started it reaps nothing of them.
-        drop(Command::new(&member).args(["floor", socket]).env_clear().spawn()?);
+        drop(Command::new(&member).args([sort, socket]).env_clear().spawn()?);
     }
     Ok(())
 }

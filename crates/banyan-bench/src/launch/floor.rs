@@ -70,14 +70,7 @@ impl Floor {
     fn try_start(program: &Program, members: u32) -> io::Result<Floor> {
         let begin = Instant::now();
         let meeting = Meeting::new()?;
-        let spawners = SPAWNERS.min(members);
-        let mut running: Vec<Child> = Vec::new();
-        for spawner in 0..spawners {
-            let count = members / spawners + u32::from(spawner < members % spawners);
-            let mut command = Command::new(&program.path);
-            command.args(["spawn", &count.to_string(), &meeting.name]);
-            running.push(quiet(&mut command).spawn()?);
-        }
+        let mut running = spawners(program, "floor", members, &meeting)?;
         let streams = (0..members).map(|_| meeting.accept()).collect::<io::Result<Vec<_>>>()?;
         let mut floor = Floor { members, streams, took: Duration::ZERO };
         floor.hear(&mut [0])?;
@@ -123,6 +116,17 @@ impl Drop for Floor {
             let _ = stream.read(&mut [0]);
         }
     }
+}
+
+/// Starts the processes that start so many members of one sort, which come to the meeting.
+pub(super) fn spawners(program: &Program, sort: &str, members: u32, meeting: &Meeting) -> io::Result<Vec<Child>> {
+    let spawners = SPAWNERS.min(members);
+    let spawn = |spawner: u32| {
+        let count = members / spawners + u32::from(spawner < members % spawners);
+        let mut command = Command::new(&program.path);
+        quiet(command.args(["spawn", sort, &count.to_string(), &meeting.name])).spawn()
+    };
+    (0..spawners).map(spawn).collect()
 }
 
 /// One after another from this process, each told its message before the next is started, as tools without a launcher do.

@@ -15,15 +15,19 @@ mod rows;
 mod staging;
 mod starter;
 mod tree;
+mod wake;
+mod woken;
 
 use std::time::{Duration, Instant};
 
 use floor::Floor;
 use tree::Tree;
+use wake::Wake;
 
 pub use hosts::Hosts;
 pub use program::{MissingProgram, Program};
 pub use rows::{LaunchFigures, LaunchRow, LeftOut, Ratio, draw, launch_json, launch_table};
+pub use woken::sleep_until_woken;
 
 /// Sizes of the paper's figures.
 pub const SIZES: [u32; 6] = [1, 8, 64, 256, 1024, 2800];
@@ -137,7 +141,8 @@ fn on_this_machine(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<La
     Ok(rows)
 }
 
-/// Collectives: 128 B to and from every member, by the tree and point to point from one process.
+/// Collectives: 128 B to and from every member, by the tree and point to point from one process, and what it costs only to
+/// wake as many.
 ///
 /// # Errors
 /// As [`launch`].
@@ -154,6 +159,11 @@ pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Launch
             row("point-to-point", "broadcast+barrier", round_of(|rounds| floor.rounds(order::BROADCAST, rounds))?);
             row("point-to-point", "scatter+gather", round_of(|rounds| floor.rounds(order::SCATTER, rounds))?);
             drop(floor);
+            progress(&format!("wake, {members} members ({})", program.label));
+            let mut wake = Wake::start(program, members)?;
+            row("wake", "broadcast+barrier", round_of(|rounds| wake.rounds(order::BROADCAST, rounds))?);
+            row("wake", "scatter+gather", round_of(|rounds| wake.rounds(order::SCATTER, rounds))?);
+            drop(wake);
             progress(&format!("banyan, {members} members ({})", program.label));
             let tree = Tree::start(program, members)?;
             row("banyan", "broadcast+barrier", round_of(|rounds| tree.rounds(order::BROADCAST, rounds))?);
@@ -162,6 +172,7 @@ pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Launch
         }
     }
     rows::compare(&mut rows, "point-to-point");
+    rows::compare_with_ceiling(&mut rows, "banyan", "wake");
     Ok(LaunchFigures { rows, left_out: Vec::new() })
 }
 

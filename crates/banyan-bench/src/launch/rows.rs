@@ -30,6 +30,9 @@ pub struct LaunchRow {
     /// How it compares with another figure of the same run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Ratio>,
+    /// How it compares with the best that can be, as it was measured in the same run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ratio>,
 }
 
 /// A figure as a multiple of another one.
@@ -74,7 +77,7 @@ impl LaunchRow {
     pub(super) fn time(system: &str, op: &'static str, program: &str, members: u32, took: Duration) -> LaunchRow {
         let ms = Some(took.as_secs_f64() * 1e3);
         let (system, program) = (system.into(), program.into());
-        LaunchRow { system, op, program, members, ms, value: None, unit: None, ratio: None }
+        LaunchRow { system, op, program, members, ms, value: None, unit: None, ratio: None, ceiling: None }
     }
 
     pub(super) fn memory(system: &str, op: &'static str, program: &str, members: u32, mb: f64) -> LaunchRow {
@@ -90,12 +93,22 @@ impl LaunchRow {
         (value, unit): (f64, &'static str),
     ) -> LaunchRow {
         let (system, program) = (system.into(), program.into());
-        LaunchRow { system, op, program, members, ms: None, value: Some(value), unit: Some(unit), ratio: None }
+        let (value, unit) = (Some(value), Some(unit));
+        LaunchRow { system, op, program, members, ms: None, value, unit, ratio: None, ceiling: None }
     }
 
     /// Its figure, whatever it is.
     fn amount(&self) -> Option<f64> {
         self.ms.or(self.value)
+    }
+
+    /// How it compares with the one of these rows that did the same, if one did.
+    fn compared(&self, bases: &[LaunchRow]) -> Option<Ratio> {
+        let is_same = |other: &&LaunchRow| (other.op, other.members, other.unit) == (self.op, self.members, self.unit);
+        let mut same = bases.iter().filter(is_same);
+        let only = (same.clone().count() == 1).then(|| same.clone().next()).flatten();
+        let other = same.find(|other| other.program == self.program).or(only)?;
+        Some(Ratio { to: other.system.clone(), times: self.amount()? / other.amount()? })
     }
 
     /// What a line of the table is about.
@@ -107,16 +120,22 @@ impl LaunchRow {
 /// Compares every row with the one of system `base` that did the same with as many members: with the same program, or
 /// with the only one that `base` has.
 pub(super) fn compare(rows: &mut [LaunchRow], base: &str) {
-    let bases: Vec<LaunchRow> = rows.iter().filter(|row| row.system == base).cloned().collect();
+    let bases = rows_of(rows, base);
     for row in rows.iter_mut().filter(|row| row.system != base) {
-        let is_same = |other: &&LaunchRow| (other.op, other.members, other.unit) == (row.op, row.members, row.unit);
-        let mut same = bases.iter().filter(is_same);
-        let only = (same.clone().count() == 1).then(|| same.clone().next()).flatten();
-        let Some(other) = same.find(|other| other.program == row.program).or(only) else { continue };
-        if let (Some(own), Some(theirs)) = (row.amount(), other.amount()) {
-            row.ratio = Some(Ratio { to: base.into(), times: own / theirs });
-        }
+        row.ratio = row.compared(&bases);
     }
+}
+
+/// Compares the rows of one system with those of another that is the best that can be.
+pub(super) fn compare_with_ceiling(rows: &mut [LaunchRow], system: &str, ceiling: &str) {
+    let bases = rows_of(rows, ceiling);
+    for row in rows.iter_mut().filter(|row| row.system == system) {
+        row.ceiling = row.compared(&bases);
+    }
+}
+
+fn rows_of(rows: &[LaunchRow], system: &str) -> Vec<LaunchRow> {
+    rows.iter().filter(|row| row.system == system).cloned().collect()
 }
 
 /// All figures of a bench as one JSON object.
@@ -151,12 +170,8 @@ pub fn launch_table(figures: &LaunchFigures) -> String {
         out += &format!("{:<LABEL$}", format!("{system} {op} ({program})"));
         sizes.iter().for_each(|size| out += &cell(find(*size).and_then(|row| row.ms).map(|ms| format!("{ms:.1}"))));
         out += "\n";
-        let ratio = |size: u32| find(size)?.ratio.as_ref();
-        if let Some(Ratio { to, .. }) = sizes.iter().find_map(|size| ratio(*size)) {
-            out += &format!("{:<LABEL$}", format!("  to {to}"));
-            sizes.iter().for_each(|size| out += &cell(ratio(*size).map(|ratio| format!("{:.2}x", ratio.times))));
-            out += "\n";
-        }
+        out += &ratios(&sizes, |size| find(size)?.ratio.as_ref());
+        out += &ratios(&sizes, |size| find(size)?.ceiling.as_ref());
     }
     for row in rows {
         if let (Some(value), Some(unit)) = (row.value, row.unit) {
@@ -169,6 +184,13 @@ pub fn launch_table(figures: &LaunchFigures) -> String {
         out += &format!("left out: {system}: {reason}\n");
     }
     out
+}
+
+/// A line of ratios, if there are any.
+fn ratios<'a>(sizes: &[u32], ratio: impl Fn(u32) -> Option<&'a Ratio>) -> String {
+    let Some(Ratio { to, .. }) = sizes.iter().find_map(|size| ratio(*size)) else { return String::new() };
+    let cells = sizes.iter().map(|size| cell(ratio(*size).map(|ratio| format!("{:.2}x", ratio.times))));
+    format!("{:<LABEL$}{}\n", format!("  to {to}"), cells.collect::<String>())
 }
 
 fn cell(text: Option<String>) -> String {

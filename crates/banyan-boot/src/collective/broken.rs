@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::bundle::Damaged;
+
 /// A neighbour broke the protocol.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{who} broke the protocol of collectives: {how}; all programs of a session must be of one version")]
@@ -43,6 +45,12 @@ pub(crate) enum Offence {
     /// Pieces of a reduction that do not fit those of others.
     #[error("the piece it sent for the reduction of collective {number} has another length than others")]
     Piece { number: u64 },
+}
+
+impl From<Damaged> for Offence {
+    fn from(_: Damaged) -> Offence {
+        Offence::Payload("bundle")
+    }
 }
 
 impl fmt::Display for Neighbour {

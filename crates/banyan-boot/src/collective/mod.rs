@@ -7,18 +7,24 @@
 //! # How a collective goes
 //!
 //! Every member sends ENTER with its number and [`Call`], then its data. A node passes one ENTER up when all its
-//! children have entered with the same call. Data of at most [`EAGER`] bytes is sent at once; a member with more asks
+//! children have entered with the same call. Data of at most [`EAGER`] bytes for any one
+//! receiver is sent at once; a member with more asks
 //! for GO in its ENTER, which the root sends down when everyone has entered. So long data flows only while all its
 //! receivers are in the collective and read.
+//!
+//! Parts of a scatter, a gather or an `all_gather` that are short travel [together](bundle): the master sends many in one
+//! frame, which nodes cut up on the way down; on the way up nodes collect them and pass them on when all have come.
 //!
 //! # What bounds memory
 //!
 //! - The first collective, and every [`PACE`]-th after it, ends with a GO for everyone. When all members have entered a number, all data of
 //!   smaller numbers has been delivered, because whoever receives data does not go on without it. So at any time at
 //!   most `PACE + 1` numbers are alive anywhere, and a frame with a number outside of [`WINDOW`] is a lie.
-//! - What a member sends without GO is at most [`EAGER`] bytes since the last collective with GO, so a member that is
+//! - What a member sends to any other one without GO is at most [`EAGER`] bytes since the last collective with GO, so a member that is
 //!   late finds at most `EAGER` bytes from each other one.
 //! - Nothing is sent in the first collective before GO, so nothing is sent to a member that has not joined.
+//! - A node collects at most one bundle of each collective: [`EAGER`] bytes of each member below it and what
+//!   stands beside them, and one bundle of a collective with GO.
 //! - A reduction is cut into pieces ([`reduction_piece`]); a member is at most [`PIPELINE`] of them ahead of the result,
 //!   so a node holds at most that many pieces for each child.
 //!
@@ -35,6 +41,7 @@
 //! memory. On the way up data frames never overtake control frames.
 
 mod broken;
+mod bundle;
 mod call;
 mod caller;
 mod combine;
@@ -46,6 +53,8 @@ mod number;
 mod simulation;
 mod whereabouts;
 
+#[cfg(test)]
+use self::caller::early_at_most;
 pub(crate) use self::{
     broken::Broken,
     call::{Call, Reduction},
@@ -64,7 +73,7 @@ use crate::message::{
     BROADCAST, CONTINUED, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, MORE, REDUCE, RESULT, SCATTER, SHARE,
 };
 
-/// Bytes that a member may send in collectives before it knows that everyone has entered them: enough for the keys and
+/// Bytes that a member may send to any other one in collectives before it knows that everyone has entered them: enough for the keys and
 /// addresses that programs exchange when they start, little enough to be kept for thousands of members.
 pub(crate) const EAGER: usize = 4096;
 

@@ -186,10 +186,16 @@ const COLLECTIVES: &str = "\
 ms                                                           1         4
 point-to-point broadcast+barrier (dynamic)                   #         #
 point-to-point scatter+gather (dynamic)                      #         #
+wake broadcast+barrier (dynamic)                             #         #
+  to point-to-point                                          #         #
+wake scatter+gather (dynamic)                                #         #
+  to point-to-point                                          #         #
 banyan broadcast+barrier (dynamic)                           #         #
   to point-to-point                                          #         #
+  to wake                                                    #         #
 banyan scatter+gather (dynamic)                              #         #
   to point-to-point                                          #         #
+  to wake                                                    #         #
 
 ";
 

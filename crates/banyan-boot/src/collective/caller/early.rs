@@ -8,7 +8,12 @@ use std::collections::VecDeque;
 use banyan_link::Frame;
 
 use super::CollectiveError;
-use crate::collective::{EAGER, PACE};
+use crate::collective::{EAGER, PACE, bundle::OVERHEAD};
+
+/// Most bytes that can come early: those that members may send, and what stands beside them in bundles.
+pub(in crate::collective) const fn early_at_most(size: usize) -> usize {
+    (EAGER + PACE as usize * OVERHEAD) * size
+}
 
 /// Frames that came early.
 #[derive(Debug)]
@@ -29,7 +34,7 @@ impl Early {
     pub(super) fn keep(&mut self, distance: usize, mut frame: Frame) -> Result<(), CollectiveError> {
         let most = PACE as usize;
         let bytes = self.bytes + frame.payload.len();
-        if distance >= most || self.count >= most * self.size || bytes > EAGER * self.size {
+        if distance >= most || self.count >= most * self.size || bytes > early_at_most(self.size) {
             return Err(CollectiveError::protocol(&frame));
         }
         // A few bytes must not keep all the memory alive in which they were received.

@@ -12,6 +12,9 @@ mod sending;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(super) use self::early::early_at_most;
+
 use banyan_link::Frame;
 use bytes::Bytes;
 
@@ -55,7 +58,7 @@ pub(crate) struct Caller {
     size: u32,
     /// The next collective to enter.
     next: Number,
-    /// Bytes sent without GO since the last GO.
+    /// Bytes sent without GO since the last GO, as many as any one receiver has got of them.
     spent: usize,
     part: Option<Part>,
     early: Early,
@@ -98,9 +101,9 @@ impl Caller {
         self.check_failure(number)?;
         let (call, sending, receiving) = self.roles(own)?;
         let waits_for_go = call == Call::Barrier || number.0.is_multiple_of(PACE);
-        let holds_data = number == Number::default() || self.spent.saturating_add(sending.length()) > EAGER;
+        let holds_data = number == Number::default() || self.spent.saturating_add(sending.longest()) > EAGER;
         if !holds_data {
-            self.spent += sending.length();
+            self.spent += sending.longest();
         }
         let wants_go = waits_for_go || holds_data;
         let mut part = Part { number, waits_for_go, holds_data, sending, receiving };

@@ -4,7 +4,13 @@ use banyan_link::{Frame, Kind};
 use bytes::Bytes;
 
 use super::{CollectiveError, Outcome};
-use crate::{collective::MESSAGE_LIMIT, message::MORE};
+use crate::{
+    collective::{
+        MESSAGE_LIMIT,
+        bundle::{is_bundle, messages},
+    },
+    message::MORE,
+};
 
 /// What is still to come, and what has.
 #[derive(Debug)]
@@ -57,19 +63,29 @@ impl Receiving {
     /// reason why all fail will follow.
     pub(super) fn take(&mut self, frame: Frame) -> Result<(), CollectiveError> {
         let wrong = CollectiveError::protocol(&frame);
-        let (message, missing) = match self {
-            Receiving::One(kind, message) if *kind == frame.kind => (message, &mut 1),
-            Receiving::Each(kind, messages, missing) if *kind == frame.kind => {
-                (messages.get_mut(frame.stream as usize).ok_or(wrong.clone())?, missing)
+        let is_last = frame.flags & MORE == 0;
+        match self {
+            Receiving::One(kind, _) | Receiving::Each(kind, ..) if *kind != frame.kind => Ok(()),
+            Receiving::Nothing(_) => Ok(()),
+            Receiving::One(..) if is_bundle(&frame) => Err(wrong),
+            Receiving::One(_, message) if message.whole.is_some() => Err(wrong),
+            Receiving::One(_, message) => message.take(frame.payload, is_last),
+            Receiving::Each(_, each, missing) if is_bundle(&frame) => {
+                for message in messages(&frame) {
+                    let message = message.map_err(|_| wrong.clone())?;
+                    let of = each.get_mut(message.rank as usize).filter(|of| of.is_untouched()).ok_or(wrong.clone())?;
+                    of.whole = Some(message.bytes(&frame.payload));
+                    *missing -= 1;
+                }
+                Ok(())
             }
-            _ => return Ok(()),
-        };
-        if message.whole.is_some() {
-            return Err(wrong);
+            Receiving::Each(_, each, missing) => {
+                let of = each.get_mut(frame.stream as usize).filter(|of| of.whole.is_none()).ok_or(wrong)?;
+                of.take(frame.payload, is_last)?;
+                *missing -= usize::from(of.whole.is_some());
+                Ok(())
+            }
         }
-        message.take(frame.payload, frame.flags & MORE == 0)?;
-        *missing -= usize::from(message.whole.is_some());
-        Ok(())
     }
 
     /// What has come. To be called when it is done.
@@ -85,6 +101,11 @@ impl Receiving {
 }
 
 impl Message {
+    /// Nothing of it has come.
+    fn is_untouched(&self) -> bool {
+        self.whole.is_none() && self.parts.is_empty()
+    }
+
     fn take(&mut self, bytes: Bytes, is_last: bool) -> Result<(), CollectiveError> {
         let length = self.parts.len() + bytes.len();
         if length as u64 > MESSAGE_LIMIT {

@@ -1,7 +1,8 @@
 //! What a member's part refuses: calls that make no sense, and frames that no correct agent sends.
 
+use super::early::early_at_most;
 use super::*;
-use crate::message::USER;
+use crate::message::{CHUNK, USER};
 
 fn refused(rank: u32, own: Own) -> String {
     Caller::new(rank, 3).begin(own).unwrap_err().to_string()
@@ -41,7 +42,7 @@ fn frames_that_cannot_be_are_refused() {
     assert!(is_protocol(refused(Frame::new(GATHER, 0, 0, Bytes::new()))), "its own does not travel");
     assert!(is_protocol(refused(Frame::new(GATHER, 1, 1 + PACE as u32, Bytes::new()))), "too far ahead");
     assert!(is_protocol(refused(Frame::new(GATHER, 1, u32::MAX, Bytes::new()))), "before the first");
-    assert!(is_protocol(refused(Frame::new(GATHER, 1, 1, vec![0; 3 * EAGER + 1]))), "too much ahead");
+    assert!(is_protocol(refused(Frame::new(GATHER, 1, 1, vec![0; early_at_most(3) + 1]))), "too much ahead");
 }
 
 #[test]
@@ -68,6 +69,20 @@ fn a_member_sends_little_ahead_of_the_others_and_then_waits_for_them() {
     let third = caller.begin(Own::Gather(vec![0; 1].into())).unwrap();
     assert_eq!(Entry::decode(&third.payload), Some(Entry { call: Call::Gather, wants_go: true }));
     assert_eq!(caller.next_chunk(EAGER), None);
+}
+
+#[test]
+fn what_counts_ahead_of_the_others_is_what_each_of_them_gets() {
+    let mut caller = Caller::new(0, 3);
+    caller.begin(Own::Barrier).unwrap();
+    caller.handle(Frame::new(GO, 0, 0, Bytes::new())).unwrap();
+    assert!(caller.take_result().is_some());
+    let parts = |length: usize| Own::Scatter(Some(vec![vec![0; length].into(); 3]));
+    caller.begin(parts(EAGER)).unwrap();
+    while caller.next_chunk(CHUNK).is_some() {}
+    assert!(caller.take_result().is_some(), "as much for each as it may get");
+    caller.begin(parts(1)).unwrap();
+    assert_eq!(caller.next_chunk(CHUNK), None);
 }
 
 #[test]

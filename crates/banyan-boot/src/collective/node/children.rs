@@ -20,6 +20,8 @@ pub(super) struct Children {
     of_master: Option<usize>,
     /// Children that have members: a host may be left without.
     peopled: usize,
+    /// Members of all children.
+    members_below: u32,
     /// Members of the session.
     size: u32,
 }
@@ -42,8 +44,9 @@ impl Children {
             }
         }
         let of_master = runs.first().filter(|((first, _), _)| *first == 0).map(|(_, child)| *child);
-        let size = size.unwrap_or_else(|| members.iter().sum());
-        Self { sets, members, runs, places, of_master, peopled, size }
+        let members_below = members.iter().sum();
+        let size = size.unwrap_or(members_below);
+        Self { sets, members, runs, places, of_master, peopled, members_below, size }
     }
 
     /// How many there are.
@@ -123,6 +126,12 @@ impl Children {
             Call::AllReduce(_) => 1,
         }
     }
+
+    /// Messages that come up from all children together in a gather, or else an `all_gather`.
+    pub(super) fn all_messages(&self, is_gather: bool) -> u32 {
+        let stay = self.of_master.filter(|_| is_gather).map_or(0, |child| self.members(child));
+        self.members_below - stay
+    }
 }
 
 #[cfg(test)]
@@ -154,5 +163,14 @@ mod tests {
         let children = children();
         assert!(children.has(0, (4, 5)) && children.has(2, (1, 1)));
         assert!(!children.has(0, (4, 9)) && !children.has(0, (0, 0)) && !children.has(3, (7, u32::MAX)));
+    }
+
+    #[test]
+    fn what_comes_up_from_all_children_is_what_comes_from_each() {
+        let children = children();
+        for (call, is_gather) in [(Call::Gather, true), (Call::AllGather, false)] {
+            let sum: u32 = (0..children.len()).map(|child| children.messages(&call, child)).sum();
+            assert_eq!(children.all_messages(is_gather), sum);
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! Collectives at an inner node: the front-end, which is the root, and every agent.
 //!
 //! Takes frames of its neighbours and says which frames go where. Per child it remembers how many collectives it has
-//! entered, and per collective one [`Round`](round::Round); data is passed on at once, except the pieces of a reduction.
+//! entered, and per collective one [`Round`](round::Round); data is passed on at once, except the pieces of a reduction
+//! and short messages of which many come up ([`collecting`]).
 //! An ENTER costs no search and, unless it is the last of its collective, no allocation.
 
 mod children;
+mod collecting;
 mod failing;
 mod reducing;
 mod round;
@@ -194,6 +196,9 @@ impl Collectives {
     /// Bytes of data that are kept here.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.rounds.alive().filter_map(|(_, round)| round.reducing.as_ref()).map(|reducing| reducing.held()).sum()
+        let of_round = |round: &round::Round| {
+            round.collected.held() + round.reducing.as_ref().map_or(0, |reducing| reducing.held())
+        };
+        self.rounds.alive().map(|(_, round)| of_round(round)).sum()
     }
 }

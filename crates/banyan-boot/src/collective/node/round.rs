@@ -1,7 +1,7 @@
 //! What a node remembers of one collective, and the ring in which it keeps the last and next few.
 
 use super::reducing::Reducing;
-use crate::collective::{Call, Number, WINDOW};
+use crate::collective::{Call, Number, WINDOW, bundle::Bundle};
 
 /// State of one collective at a node.
 #[derive(Debug, Default)]
@@ -15,6 +15,10 @@ pub(super) struct Round {
     pub(super) wants_go: bool,
     /// Messages that have come up completely from each child. Empty until the first data comes.
     pub(super) finished: Vec<u32>,
+    /// Messages that have come up completely from all children, in a gather or an `all_gather`.
+    pub(super) arrived: u32,
+    /// Those of them that are kept until the others have come.
+    pub(super) collected: Bundle,
     /// The reduction, while it is under way.
     pub(super) reducing: Option<Box<Reducing>>,
 }
@@ -86,6 +90,7 @@ impl Rounds {
     pub(super) fn discard_from(&mut self, number: Number) {
         for round in self.ring.iter_mut().filter(|round| round.number >= number) {
             round.reducing = None;
+            round.collected = Bundle::default();
         }
     }
 }

@@ -1,9 +1,16 @@
 //! What a node does with children and parents that break the protocol, and with those that come late.
 
+use banyan_link::Kind;
+
 use super::*;
 use crate::{
-    collective::{Call, Element, PIPELINE, Reduction, WINDOW, What, broken::Offence, whereabouts::Whereabouts},
-    message::{MORE, USER},
+    collective::{
+        Call, Element, PIPELINE, Reduction, WINDOW, What,
+        broken::Offence,
+        bundle::{BUNDLED_AT_MOST, Bundle, messages},
+        whereabouts::Whereabouts,
+    },
+    message::{CONTINUED, MORE, TOGETHER, USER},
 };
 
 /// An agent with members 2, 3, and a child with 4 and 5, in a session of eight.
@@ -103,8 +110,94 @@ fn data_before_entering_or_of_another_call_or_twice_is_refused() {
     assert_eq!(taken(&mut agent, 0, gather()), refused);
     taken(&mut agent, 0, enter(Call::Gather, 0)).unwrap();
     assert_eq!(taken(&mut agent, 0, Frame::new(SHARE, 2, 0, Bytes::new())), refused);
-    assert_eq!(taken(&mut agent, 0, gather()).unwrap().len(), 1);
+    assert_eq!(taken(&mut agent, 0, gather()), Ok(vec![]));
     assert_eq!(taken(&mut agent, 0, gather()), refused);
+}
+
+/// A bundle of messages of two bytes, of these ranks.
+fn bundle(kind: Kind, ranks: &[u32]) -> Frame {
+    let mut bundle = Bundle::default();
+    ranks.iter().for_each(|rank| bundle.add(*rank, &[7, *rank as u8]));
+    bundle.take(kind, Number(0)).unwrap()
+}
+
+#[test]
+fn short_messages_are_passed_up_together_when_the_last_has_come() {
+    let mut agent = agent();
+    all_enter(&mut agent, Call::AllGather);
+    let share = |rank: u32| Frame::new(SHARE, rank, 0, vec![7, rank as u8]);
+    assert_eq!(taken(&mut agent, 1, share(3)), Ok(vec![]));
+    assert_eq!(taken(&mut agent, 2, bundle(SHARE, &[4, 5])), Ok(vec![]));
+    assert!(agent.held() > 0);
+    assert_eq!(taken(&mut agent, 0, share(2)), Ok(vec![(To::Parent, bundle(SHARE, &[3, 4, 5, 2]))]));
+    assert_eq!(agent.held(), 0);
+}
+
+#[test]
+fn long_messages_are_passed_up_at_once_and_do_not_keep_the_short_ones() {
+    let mut agent = agent();
+    all_enter(&mut agent, Call::Gather);
+    let gather = |rank: u32, length, flags| Frame { flags, ..Frame::new(GATHER, rank, 0, vec![1; length]) };
+    assert_eq!(taken(&mut agent, 0, gather(2, 2, 0)), Ok(vec![]));
+    let long = gather(3, BUNDLED_AT_MOST + 1, 0);
+    assert_eq!(taken(&mut agent, 1, long.clone()), Ok(vec![(To::Parent, long)]));
+    assert_eq!(taken(&mut agent, 2, gather(4, 2, 0)), Ok(vec![]));
+    let pieces = [gather(5, 2, MORE), gather(5, 2, CONTINUED)];
+    let first = taken(&mut agent, 2, pieces[0].clone()).unwrap();
+    assert_eq!(first, [(To::Parent, pieces[0].clone())]);
+    let last = taken(&mut agent, 2, pieces[1].clone()).unwrap();
+    assert_eq!(last[0], (To::Parent, pieces[1].clone()));
+    let kept: Vec<u32> = messages(&last[1].1).map(|message| message.unwrap().rank).collect();
+    assert_eq!(kept, [2, 4]);
+}
+
+#[test]
+fn what_fails_is_not_kept() {
+    let mut agent = agent();
+    all_enter(&mut agent, Call::Gather);
+    taken(&mut agent, 0, Frame::new(GATHER, 2, 0, vec![1; 9])).unwrap();
+    agent.member_gone(3, "member 3 on host n1 exited with status 3".into(), &mut Out::new());
+    assert_eq!(agent.held(), 0);
+    assert_eq!(taken(&mut agent, 2, bundle(GATHER, &[4, 5])), Ok(vec![]));
+    assert_eq!(agent.held(), 0);
+}
+
+#[test]
+fn parts_of_a_scatter_are_cut_apart_where_children_begin_and_not_copied() {
+    let mut root = root();
+    all_enter(&mut root, Call::Scatter);
+    let parts = bundle(SCATTER, &[1, 2, 3]);
+    let memory = parts.payload.as_ptr_range();
+    let sent = taken(&mut root, 0, parts).unwrap();
+    assert!(sent.iter().all(|(_, frame)| memory.contains(&frame.payload.as_ptr())));
+    let one = Frame::new(SCATTER, 1, 0, vec![7, 1]);
+    assert_eq!(sent, [(To::Child(1), one), (To::Child(2), bundle(SCATTER, &[2, 3]))]);
+    let mut sent = Out::new();
+    agent().from_parent(bundle(SCATTER, &[3, 4, 5, 2]), &mut sent).unwrap();
+    let one = |rank: u32| Frame::new(SCATTER, rank, 0, vec![7, rank as u8]);
+    let to = [(To::Child(1), one(3)), (To::Child(2), bundle(SCATTER, &[4, 5])), (To::Child(0), one(2))];
+    assert_eq!(sent, to);
+}
+
+#[test]
+fn bundles_are_refused_as_single_messages_are() {
+    let mut root = root();
+    all_enter(&mut root, Call::Scatter);
+    let mut refused = |child, frame| taken(&mut root, child, frame).unwrap_err();
+    assert_eq!(refused(2, bundle(SCATTER, &[1])), Offence::Data { number: 0 }, "not of the master");
+    assert_eq!(refused(0, bundle(SCATTER, &[1, 2, 3, 1])), Offence::Data { number: 0 }, "more than there are");
+    assert_eq!(refused(0, bundle(SCATTER, &[1, 4])), Offence::Rank(4));
+    let damaged = Offence::Payload("bundle");
+    let whole = bundle(SCATTER, &[1]);
+    assert_eq!(refused(0, Frame { payload: whole.payload.slice(1..), ..whole.clone() }), damaged);
+    assert_eq!(refused(0, Frame { payload: Bytes::new(), ..whole.clone() }), damaged, "of nothing");
+    assert_eq!(refused(0, Frame { flags: TOGETHER | MORE, ..whole }), damaged, "never in pieces");
+    let mut agent = agent();
+    all_enter(&mut agent, Call::Gather);
+    assert_eq!(taken(&mut agent, 2, bundle(GATHER, &[4, 3])), Err(Offence::Rank(3)));
+    let mut out = Out::new();
+    let broken = agent.from_parent(bundle(SCATTER, &[2, 7]), &mut out).unwrap_err();
+    assert_eq!((broken.how, out), (Offence::Rank(7), Out::new()), "nothing of it is passed on");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use banyan_ranks::RankSet;
 use super::{chance::Chance, script::Step};
 use crate::{
     collective::{
-        Caller, CollectiveError, Collectives, EAGER, Outcome, Own, PIPELINE, To, reduction_piece, stands_alone,
+        Caller, CollectiveError, Collectives, Outcome, Own, PIPELINE, To, bundle::BUNDLE, early_at_most,
+        reduction_piece, stands_alone,
     },
     message::{CHUNK, FAILED},
 };
@@ -278,10 +279,11 @@ impl Tree {
     fn check_memory(&self) {
         let size = self.members.len();
         for node in &self.nodes {
-            let bound = node.children.len() * PIPELINE * reduction_piece(size as u32);
-            assert!(node.machine.held() <= bound, "a node holds at most a few pieces of each child");
+            let pieces = node.children.len() * PIPELINE * reduction_piece(size as u32);
+            let bound = pieces + early_at_most(size) + BUNDLE;
+            assert!(node.machine.held() <= bound, "a node holds at most a few pieces of each child, and bundles");
         }
-        assert!(self.members.iter().all(|member| member.caller.held() <= EAGER * size));
+        assert!(self.members.iter().all(|member| member.caller.held() <= early_at_most(size)));
     }
 
     /// What the root says about those who wait.
