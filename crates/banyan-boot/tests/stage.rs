@@ -8,13 +8,14 @@
 mod harness;
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, Launcher, ProcessDistribution, Session, SessionOptions, Stage, StageError, become_agent_if_asked,
+    Event, Launcher, Parcels, Place, ProcessDistribution, Session, SessionOptions, Stage, StageError,
+    become_agent_if_asked,
 };
 use tempfile::TempDir;
 
@@ -46,6 +47,7 @@ const TESTS: &[harness::Test] = &[
     ("a_host_that_cannot_store_is_named_and_the_others_get_it", a_host_that_cannot_store_is_named),
     ("a_file_cut_while_it_is_read_leaves_nothing", a_file_cut_while_it_is_read_leaves_nothing),
     ("a_front_end_killed_in_the_middle_leaves_nothing", a_front_end_killed_in_the_middle_leaves_nothing),
+    ("a_large_file_that_a_deadline_has_cut_goes_on_in_the_middle", a_large_file_that_a_deadline_has_cut_goes_on),
     ("a_full_disk_is_named_with_its_free_space", a_full_disk_is_named_with_its_free_space),
 ];
 
@@ -208,6 +210,37 @@ fn a_file_cut_while_it_is_read_leaves_nothing() {
     wait_until("no temporary file is left", || cached(place.path()).is_empty());
     fs::write(&long, "short").unwrap();
     assert_eq!(session.stage(&long, &Stage::Cache, deadline()).unwrap().stored, 3, "the session goes on");
+}
+
+/// Bytes of a large file that are asked for, sent and checked together.
+const SLICE: u64 = 32 << 20;
+
+fn a_large_file_that_a_deadline_has_cut_goes_on() {
+    let place = TempDir::new().unwrap();
+    let (path, bytes) = (place.path().join("large"), 3 * SLICE + 5000);
+    let large = File::create(&path).unwrap();
+    large.set_len(bytes).unwrap();
+    (0..bytes).step_by(1 << 20).for_each(|at| large.write_all_at(&at.to_le_bytes(), at).unwrap());
+    let session = session(place.path(), 2);
+    let to = Place { path: place.path().join("to/{host}/large"), name: None, partial: true };
+    let parcel = Parcels::of(&path).next().unwrap().unwrap();
+    // The limit passes while the second slice is read, however long it took to come so far.
+    let limit = Instant::now() + Duration::from_secs(20);
+    let until_late = |sent: u64| {
+        while sent > SLICE && Instant::now() < limit {
+            std::thread::park_timeout(limit - Instant::now());
+        }
+    };
+    let cut = session.stage_parcel(&parcel, &to, Some(limit), until_late).unwrap_err();
+    assert!(matches!(cut, StageError::TimedOut(_)), "{cut}");
+    let rest = session.stage_parcel(&parcel, &to, deadline(), |_| ()).unwrap();
+    assert_eq!((rest.stored, rest.failed, rest.delivered + rest.had_bytes), (2, 0, 2 * bytes), "{rest:?}");
+    assert_eq!(rest.had_bytes, 2 * SLICE, "each had the first slice");
+    for host in ["n0", "n1"] {
+        let there = place.path().join("to").join(host);
+        assert!(fs::read(there.join("large")).unwrap() == fs::read(&path).unwrap());
+        assert_eq!(fs::read_dir(there).unwrap().count(), 1, "nothing else is left");
+    }
 }
 
 fn a_front_end_killed_in_the_middle_leaves_nothing() {

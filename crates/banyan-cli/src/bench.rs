@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table, to_json};
 use clap::Args;
 
-use crate::failure::{During, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
 
@@ -175,13 +175,16 @@ fn check_plot(plot: &str) -> Result<(), Failure> {
     }
     let is_new = !std::path::Path::new(plot).exists();
     let opened = OpenOptions::new().append(true).create(true).open(plot);
-    opened.map_err(|error| {
-        Failure::system(format_args!("--plot {plot}: cannot be written"), &error).with_remedy("`none` draws none")
-    })?;
+    opened.map_err(|error| no_plot(plot, &error))?;
     if is_new {
-        std::fs::remove_file(plot).during(plot)?;
+        std::fs::remove_file(plot).map_err(|error| no_plot(plot, &error))?;
     }
     Ok(())
+}
+
+/// Why there is no plot.
+fn no_plot(plot: impl std::fmt::Display, error: &std::io::Error) -> Failure {
+    Failure::system(format_args!("--plot {plot}: cannot be written"), error).with_remedy("`none` draws none")
 }
 
 /// Writes the plot, and tells people where it is.
@@ -189,7 +192,7 @@ fn write_plot(plot: &str, drawn: &str, quiet: bool) -> Result<(), Failure> {
     if plot == "none" {
         return Ok(());
     }
-    std::fs::write(plot, drawn).during(plot)?;
+    std::fs::write(plot, drawn).map_err(|error| no_plot(plot, &error))?;
     if !quiet {
         let mut out = output::stdout();
         writeln!(out, "plot: {plot}")?;

@@ -6,6 +6,13 @@ pub(crate) const MEMBER_FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Some host could not be reached, or was lost.
 pub(crate) const UNREACHABLE: u8 = 3;
+/// What hosts deserve, with every verb: those that were lost while something was done count, and so do those that could not be
+/// reached; but not those that `--min-hosts` has left out before anything was done, for whoever gave it said that the others
+/// are enough.
+pub(crate) fn of_hosts(any_lost: bool) -> u8 {
+    if any_lost { UNREACHABLE } else { 0 }
+}
+
 /// A time limit has passed.
 pub(crate) const TIME_LIMIT: u8 = 4;
 /// The system does not permit it.

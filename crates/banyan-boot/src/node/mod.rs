@@ -46,6 +46,7 @@ use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner};
 use crate::shape;
+use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
 use attach::Door;
 use child::ChildAgent;
@@ -164,6 +165,8 @@ pub(crate) struct Node {
     staging: Option<Staging>,
     /// Where the parcels of the last source went.
     placed: Placed,
+    /// The large file that is put together on this host.
+    assembly: Assembly,
     /// Where members attach, while some are awaited.
     door: Option<Door>,
     /// Processes that wanted to attach and could not.
@@ -242,6 +245,7 @@ impl Node {
             ending: None,
             staging: None,
             placed: Placed::default(),
+            assembly: Assembly::default(),
             door: None,
             sent_away: 0,
             detached: false,

@@ -108,11 +108,11 @@ impl Node {
 
     fn start_writer(&mut self, offer: &Offer) {
         let offer = self.placed.settle(offer.clone(), &self.host);
-        let started =
-            Writer::start(offer, self.assignment.terms.cache.clone(), self.host.to_string()).and_then(|writer| {
-                self.poller.register(writer.bell(), Token::Staging.number(), Interest::READ)?;
-                Ok(writer)
-            });
+        let (cache, host) = (self.assignment.terms.cache.clone(), self.host.to_string());
+        let started = Writer::start(offer, cache, host, self.assembly.clone()).and_then(|writer| {
+            self.poller.register(writer.bell(), Token::Staging.number(), Interest::READ)?;
+            Ok(writer)
+        });
         let Some(staging) = &mut self.staging else { return };
         match started {
             Ok(writer) => staging.writer = Some(writer),
@@ -134,6 +134,8 @@ impl Node {
             Progress::Looking => return,
             Progress::Needs => staging.own.answer = Some(Tally { needs: 1, ..none }),
             Progress::Had => staging.own.settle(Tally { had: 1, ..none }),
+            Progress::Lacks => staging.own.settle(Tally { needs: 1, ..none }),
+            Progress::GaveUp => staging.own.settle(Tally { failed: 1, ..none }),
             Progress::Stored => staging.own.settle(Tally { stored: 1, ..none }),
             Progress::Failed(kind, why) => {
                 staging.own.settle(Tally { failed: 1, ..none });

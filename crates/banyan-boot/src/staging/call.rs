@@ -1,15 +1,16 @@
 //! The front-end's call: asks who lacks it, reads, and waits until everyone has it.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use bytes::Bytes;
+
 use super::error::StageError;
 use super::pack::Packer;
 use super::place::{CACHE_PREFIX, is_destination};
-use super::{Delivery, Offer, Parcel, Place, Stage, StageReport, Tally};
+use super::{Delivery, Offer, Parcel, Part, Place, Stage, StageReport, Tally};
 use crate::node::desk::{Desk, Order, StagePapers, StagePhase};
 use crate::session::Session;
 
@@ -43,10 +44,12 @@ impl Session {
         };
         let (hash, length) = Packer::new(what).measure()?;
         let hash = hash.to_hex().to_string();
-        let (name, names) = (None, None);
-        let offer = Offer { number: *numbers, hash: hash.clone(), length, directory: what.is_dir(), path, name, names };
+        let (number, directory) = (*numbers, what.is_dir());
+        let offer = Offer { number, hash: hash.clone(), length, directory, path, name: None, names: None, large: None };
         let transfer = Transfer::begin(&self.desk, offer, what);
-        let (tally, pieces) = transfer.run(Packer::new(what), deadline, |_| ())?;
+        let mut packer = Packer::new(what);
+        let packed = std::iter::from_fn(|| packer.next().transpose());
+        let (tally, pieces) = transfer.run(Some(packed), deadline, |_| ())?;
         if tally.failed > 0 {
             let problems = std::mem::take(&mut self.desk.papers().staging.problems);
             let (failed, agents) = (tally.failed, self.agents as u32);
@@ -73,19 +76,51 @@ impl Session {
         parcel: &Parcel,
         to: &Place,
         deadline: Option<Instant>,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<Delivery, StageError> {
         let mut numbers = self.stagings.lock().unwrap_or_else(PoisonError::into_inner);
-        *numbers = numbers.wrapping_add(1);
         if !is_destination(&to.path) && to.name.is_none() {
             return Err(StageError::Destination(to.path.clone()));
         }
-        let bytes = |text: &OsStr| text.as_bytes().to_vec();
-        let offer = parcel.offer(*numbers, Some(bytes(to.path.as_os_str())), to.name.as_deref().map(bytes))?;
-        let length = offer.length;
-        let (tally, _) = Transfer::begin(&self.desk, offer, parcel.top()).run(parcel.packer(), deadline, progress)?;
-        let problems = std::mem::take(&mut self.desk.papers().staging.problems);
-        Ok(Delivery { bytes: length, stored: tally.stored, had: tally.had, failed: tally.failed, problems })
+        let (mut delivery, mut sent) = (Delivery::default(), 0);
+        for part in parcel.parts()? {
+            *numbers = numbers.wrapping_add(1);
+            let tally = self.stage_part(&part, *numbers, to, deadline, |bytes| progress(sent + bytes))?;
+            delivery.problems.append(&mut self.desk.papers().staging.problems);
+            delivery.failed = delivery.failed.max(tally.failed);
+            if part.is_question() && tally.needs > 0 {
+                continue;
+            }
+            sent += part.bytes();
+            delivery.note(tally, part.bytes());
+            if part.is_question() {
+                break;
+            }
+        }
+        Ok(delivery)
+    }
+
+    fn stage_part(
+        &self,
+        part: &Part<'_>,
+        number: u32,
+        to: &Place,
+        deadline: Option<Instant>,
+        progress: impl FnMut(u64),
+    ) -> Result<Tally, StageError> {
+        let transfer = Transfer::begin(&self.desk, part.offer(number, to), part.top());
+        let pieces = (!part.is_question()).then(|| part.pieces());
+        Ok(transfer.run(pieces, deadline, progress)?.0)
+    }
+}
+
+impl Delivery {
+    /// How it stands after a part with so many bytes of contents.
+    fn note(&mut self, tally: Tally, bytes: u64) {
+        let times = |agents: u32| bytes.saturating_mul(agents.into());
+        self.delivered = self.delivered.saturating_add(times(tally.stored));
+        self.had_bytes = self.had_bytes.saturating_add(times(tally.had));
+        (self.stored, self.had) = (tally.stored, tally.had);
     }
 }
 
@@ -105,10 +140,10 @@ impl<'a> Transfer<'a> {
         Transfer { desk, what, number, ended: false }
     }
 
-    /// Sends what is needed; how it ended, and how many pieces that took.
+    /// Sends what is needed, if there is anything to send; how it ended, and how many pieces that took.
     fn run(
         mut self,
-        mut packer: Packer,
+        mut packed: Option<impl Iterator<Item = Result<Bytes, StageError>>>,
         deadline: Option<Instant>,
         mut progress: impl FnMut(u64),
     ) -> Result<(Tally, u64), StageError> {
@@ -116,7 +151,7 @@ impl<'a> Transfer<'a> {
         let mut sent = 0;
         let mut pieces = 0;
         loop {
-            let at_end = pieces > 0 && next.is_none();
+            let at_end = packed.is_none() || pieces > 0 && next.is_none();
             match self.turn(deadline, at_end)? {
                 Turn::Over => return Err(StageError::Over),
                 Turn::Ended(tally) => {
@@ -124,11 +159,12 @@ impl<'a> Transfer<'a> {
                     return Ok((tally, pieces));
                 }
                 Turn::Goes => {
+                    let mut read = || packed.as_mut().and_then(Iterator::next).transpose();
                     let piece = match next.take() {
                         Some(piece) => Some(piece),
-                        None => packer.next()?,
+                        None => read()?,
                     };
-                    next = packer.next()?;
+                    next = read()?;
                     pieces += 1;
                     let last = next.is_none();
                     sent += piece.as_ref().map_or(0, |piece| piece.len() as u64);

@@ -8,20 +8,29 @@
 //! Reading is done by the caller's thread and storing by a [thread of its own](writer), so that a slow file system never
 //! keeps a node from its links. At most a few [pieces](PIECE) wait anywhere: the front-end reads no faster than the
 //! slowest agent stores.
+//!
+//! A [parcel](Parcel) goes the same way, but for a large file: that goes in [slices](part), each asked for, sent and
+//! checked by itself, and is [put together](assembly) on each host.
 
+pub(crate) mod assembly;
 mod call;
 pub(crate) mod entry;
 mod error;
+mod intake;
 mod leftover;
 mod merge;
 pub(crate) mod pack;
 pub(crate) mod parcel;
 mod parcel_store;
+pub(crate) mod part;
+mod partial;
 pub(crate) mod place;
 mod source;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_slices;
 pub(crate) mod writer;
 
 use std::ffi::OsString;
@@ -31,10 +40,12 @@ use banyan_ndr::Record;
 
 use crate::problem::Problem;
 
+pub use assembly::Assembly;
 pub use error::StageError;
 pub use leftover::remove_leftovers;
 pub use parcel::{Parcel, Parcels};
-pub use parcel_store::ParcelStore;
+pub use parcel_store::{ParcelStore, Wanted};
+pub use part::{Part, Parts};
 pub use place::staged_path;
 pub use store::remove_leftovers_of;
 
@@ -78,13 +89,17 @@ pub struct Place {
     pub path: PathBuf,
     /// The name it gets in there if that path is a directory on the host; `None`: it gets that path in any case.
     pub name: Option<OsString>,
+    /// Whether hosts keep what has come of a large file when it is cut, so that another session goes on from there.
+    pub partial: bool,
 }
 
 /// What became of a [`Parcel`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Delivery {
-    /// Bytes that an agent that lacked it got: contents, names and modes.
-    pub bytes: u64,
+    /// Bytes of contents that were sent, counted for each agent that got them.
+    pub delivered: u64,
+    /// Bytes of contents that agents had, counted likewise.
+    pub had_bytes: u64,
     /// Agents that got it.
     pub stored: u32,
     /// Agents that had it, with the same contents and modes.
@@ -112,6 +127,23 @@ pub(crate) struct Offer {
     pub(crate) name: Option<Vec<u8>>,
     /// What a [parcel](parcel) holds, in the order of the stream, with 0 between the names; `None`: it is no parcel.
     pub(crate) names: Option<Vec<u8>>,
+    /// Which part of a large file's way this is; `None`: all of it at once.
+    pub(crate) large: Option<Large>,
+}
+
+/// A [part](part) of a large file's way.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Large {
+    /// Which file: BLAKE3 of its names and modes and of the hashes of its slices, in hexadecimal.
+    pub(crate) file: String,
+    /// One of [`QUESTION`](part::QUESTION), [`SLICE`](part::SLICE) and [`END`](part::END).
+    pub(crate) step: u32,
+    /// Where the slice begins.
+    pub(crate) offset: u64,
+    /// Bytes of the whole file.
+    pub(crate) total: u64,
+    /// Whether what came is kept when the rest does not.
+    pub(crate) keep: bool,
 }
 
 /// How a transfer stands in a subtree, in agents.

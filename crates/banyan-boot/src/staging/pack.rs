@@ -56,6 +56,18 @@ impl Packer {
         Ok((hasher.finalize(), hasher.count()))
     }
 
+    /// What stands before the content of the one file that is listed last, and that file, with its path and length.
+    pub(super) fn heads(mut self) -> Result<(Vec<u8>, File, PathBuf, u64), StageError> {
+        let mut heads = Vec::new();
+        while let Some(name) = self.left.pop() {
+            self.begin(&name, &mut heads)?;
+        }
+        match self.file {
+            Some((file, path, length)) => Ok((heads, file, path, length)),
+            None => Err(StageError::Changed(self.source.path().to_owned())),
+        }
+    }
+
     /// The next piece; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, StageError> {
         let mut piece = Vec::with_capacity(PIECE);

@@ -2,7 +2,8 @@
 //!
 //! A parcel holds some of what is in a directory, with the directories on the way there, or one file as a whole. A host
 //! that has all of it already, with the same contents and modes, gets nothing; so a transfer that was cut goes on with
-//! the first parcel that is not complete. An existing directory is kept, and what the parcel holds put into it.
+//! the first parcel that is not complete. An existing directory is kept, and what the parcel holds put into it. A large
+//! file is a parcel by itself, and travels in [parts](super::part).
 //!
 //! Parcels are made while one goes along: no more is kept than the names of the directories that are being read.
 
@@ -11,14 +12,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
-
 use super::Offer;
 use super::entry::{HEAD_BYTES, MAX_NAME, is_sound_name};
 use super::error::StageError;
 use super::pack::Packer;
+use super::part::Sliced;
 use super::source::{Found, Source};
-use crate::described;
 
 /// Names in a parcel at most.
 const NAMES: usize = 1024;
@@ -28,7 +27,7 @@ const NAMES: usize = 1024;
 const NAME_BYTES: usize = 64 << 10;
 
 /// Bytes of contents in a parcel at most, unless it is one file: what is sent again when a transfer was cut.
-const CONTENT: u64 = 32 << 20;
+pub(super) const CONTENT: u64 = 32 << 20;
 
 /// Names that a description may have: the first entry may bring as many directories along as fit into a path.
 const MOST_NAMES: usize = NAMES + MAX_NAME / 2;
@@ -117,20 +116,6 @@ impl Parcel {
         self.bytes
     }
 
-    /// What someone must know who has no session and [stores](super::ParcelStore) the parcel, and how many bytes the
-    /// [pieces](Parcel::pieces) have together. Reads all of it.
-    pub fn describe(&self) -> Result<(Bytes, u64), StageError> {
-        let offer = self.offer(0, None, None)?;
-        let description = described::encode(&offer).map_err(|_| StageError::TooLong(self.top.clone()))?;
-        Ok((description, offer.length))
-    }
-
-    /// The stream of its bytes, piece by piece.
-    pub fn pieces(&self) -> impl Iterator<Item = Result<Bytes, StageError>> {
-        let mut packer = self.packer();
-        std::iter::from_fn(move || packer.next().transpose())
-    }
-
     pub(super) fn top(&self) -> &Path {
         &self.top
     }
@@ -139,11 +124,22 @@ impl Parcel {
         Packer::listed(&self.top, &self.names)
     }
 
-    pub(super) fn offer(&self, number: u32, path: Option<Vec<u8>>, name: Option<Vec<u8>>) -> Result<Offer, StageError> {
-        let (hash, length) = self.packer().measure()?;
+    /// Whether it is one file that goes in slices.
+    pub(super) fn is_large(&self) -> bool {
+        self.files == 1 && self.bytes > CONTENT
+    }
+
+    /// The name of what it ends with.
+    pub(super) fn last(&self) -> &Path {
+        self.names.last().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// What is said of all its parts, before it is known where it goes.
+    pub(super) fn announcement(&self) -> Offer {
         let names: Vec<&[u8]> = self.names.iter().map(|name| name.as_os_str().as_bytes()).collect();
-        let (hash, names) = (hash.to_hex().to_string(), Some(names.join(&0)));
-        Ok(Offer { number, hash, length, directory: self.top.is_dir(), path, name, names })
+        let directory = self.top.is_dir();
+        let (hash, names, large) = (String::new(), Some(names.join(&0)), None);
+        Offer { number: 0, hash, length: 0, directory, path: None, name: None, names, large }
     }
 }
 
@@ -172,6 +168,12 @@ pub(super) fn has(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
         Some((HEAD_BYTES + name.as_os_str().len()) as u64 + found.length())
     });
     let length = lengths.sum::<Option<u64>>();
-    length == Some(offer.length)
-        && Packer::listed(top, names).measure().is_ok_and(|(hash, _)| hash.to_hex().as_str() == offer.hash)
+    length == Some(offer.length) && is_same(top, names, offer)
+}
+
+fn is_same(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
+    if let Some(large) = &offer.large {
+        return Sliced::measure(Packer::listed(top, names)).is_ok_and(|there| there.hash() == large.file);
+    }
+    Packer::listed(top, names).measure().is_ok_and(|(hash, _)| hash.to_hex().as_str() == offer.hash)
 }

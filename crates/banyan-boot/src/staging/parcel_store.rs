@@ -3,28 +3,47 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::Offer;
-use super::store::Store;
+use super::assembly::Assembly;
+use super::intake::{Begun, Intake};
+use super::{Large, Offer};
 use crate::described;
 
-/// A parcel on its way to the disk of this machine. Dropped before [`finish`](ParcelStore::finish), it leaves nothing.
+/// A part of a parcel on its way to the disk of this machine. Dropped before [`finish`](ParcelStore::finish), it leaves
+/// nothing.
 #[derive(Debug)]
-pub struct ParcelStore(Store);
+pub struct ParcelStore(Intake);
+
+/// Whether a part that was offered is wanted.
+#[derive(Debug)]
+pub enum Wanted {
+    /// It is here.
+    Had,
+    /// The file that was asked for is lacking, so its slices are wanted; nothing comes for the question itself.
+    Lacks,
+    /// It is lacking, and stored here.
+    Needs(ParcelStore),
+}
 
 impl ParcelStore {
-    /// Makes ready to store what was [described](super::Parcel::describe); `None` if it is there already. Neither the
-    /// description nor what follows is trusted: nothing outside of `to` is written.
+    /// Makes ready to store what was [described](super::Part::describe). Neither the description nor what follows is
+    /// trusted: nothing outside of `to` is written. What has come of a large file is in the assembly from one part to the
+    /// next; if `keep`, it stays on the disk when the rest does not come, and the next who stores there goes on from it.
     ///
     /// # Errors
     /// When the description is none, or nothing can be written there, with the cause.
-    pub fn begin(description: &[u8], to: &Path) -> Result<Option<ParcelStore>, String> {
+    pub fn begin(description: &[u8], to: &Path, keep: bool, assembly: &Assembly) -> Result<Wanted, String> {
         let offer: Offer = described::decode(description).map_err(|error| error.to_string())?;
         if offer.names.is_none() {
             return Err("what came describes no parcel".into());
         }
-        let offer = Offer { path: Some(to.as_os_str().as_bytes().to_vec()), name: None, ..offer };
-        let store = Store::begin(&offer, None, HOST_ITSELF).map_err(|error| error.to_string())?;
-        Ok(store.map(ParcelStore))
+        let large = offer.large.map(|large| Large { keep, ..large });
+        let offer = Offer { path: Some(to.as_os_str().as_bytes().to_vec()), name: None, large, ..offer };
+        match Intake::begin(&offer, None, HOST_ITSELF, assembly).map_err(|error| error.to_string())? {
+            Begun::Had => Ok(Wanted::Had),
+            Begun::Lacks => Ok(Wanted::Lacks),
+            Begun::Needs(intake) => Ok(Wanted::Needs(ParcelStore(intake))),
+            Begun::GaveUp => Err("what came belongs to a file that was given up".into()),
+        }
     }
 
     /// The next bytes of its stream.

@@ -16,6 +16,7 @@ use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Offer;
+use super::assembly::Assembled;
 use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
 use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
 use super::merge::merge;
@@ -93,6 +94,8 @@ pub(crate) struct Store {
     /// Directories, which get their modes at the end: they may forbid writing.
     directories: Vec<(PathBuf, u32)>,
     parcel: Option<Announced>,
+    /// What the one file of the stream is, if its content came in slices before.
+    assembled: Option<Box<Assembled>>,
     finished: bool,
 }
 
@@ -117,6 +120,22 @@ enum State {
 impl Store {
     /// Makes ready to store; `None` if this host has it.
     pub(crate) fn begin(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<Option<Store>, StoreError> {
+        Store::make_ready(offer, cache, host, None)
+    }
+
+    /// Makes ready to put a file into place whose content has come, with what stands before that.
+    pub(super) fn begin_end(offer: &Offer, host: &str, assembled: Box<Assembled>) -> Result<Store, StoreError> {
+        let target = assembled.target().to_owned();
+        let store = Store::make_ready(offer, None, host, Some(assembled))?;
+        store.ok_or_else(|| StoreError::Refused(target, "it is there already".into()))
+    }
+
+    fn make_ready(
+        offer: &Offer,
+        cache: Option<&[u8]>,
+        host: &str,
+        assembled: Option<Box<Assembled>>,
+    ) -> Result<Option<Store>, StoreError> {
         let target = target(offer, cache, host).map_err(StoreError::NoPlace)?;
         let in_cache = offer.path.is_none();
         if !is_hash(&offer.hash) || !place::is_destination(&target) {
@@ -124,7 +143,7 @@ impl Store {
         }
         let parcel = match offer.names.as_deref().map(parcel::names_of) {
             Some(None) => return Err(StoreError::Refused(target, "it has names that lead elsewhere".into())),
-            Some(Some(names)) if parcel::has(&target, &names, offer) => return Ok(None),
+            Some(Some(names)) if assembled.is_none() && parcel::has(&target, &names, offer) => return Ok(None),
             Some(Some(names)) => Some(Announced { names, came: 0 }),
             None => None,
         };
@@ -143,6 +162,7 @@ impl Store {
             begun: false,
             directories: Vec::new(),
             parcel,
+            assembled,
             finished: false,
             beside,
             target,
@@ -158,10 +178,28 @@ impl Store {
         } else if store.target_type() == Some(FileType::Directory) && !(store.parcel.is_some() && offer.directory) {
             return Err(StoreError::Exists(store.target.clone()));
         }
-        match store.free() {
-            Some(free) if free < offer.length => Err(store.no_space(free)),
-            _ => Ok(Some(store)),
+        if offer.large.is_none() {
+            store.check_space(offer.length)?;
         }
+        Ok(Some(store))
+    }
+
+    /// Refuses what there is no space for.
+    pub(super) fn check_space(&self, needed: u64) -> Result<(), StoreError> {
+        match self.free() {
+            Some(free) if free < needed => Err(StoreError::NoSpace { path: self.target.clone(), free, needed }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The directory in which it is put together.
+    pub(super) fn parent(&self) -> io::Result<OwnedFd> {
+        self.parent.try_clone()
+    }
+
+    /// The path of that directory.
+    pub(super) fn directory(&self) -> &Path {
+        self.beside.parent().unwrap_or(Path::new("/"))
     }
 
     /// Where it will be.
@@ -265,7 +303,11 @@ impl Store {
         self.begun = true;
         let made = match head.kind {
             EntryKind::Directory => self.make_directory(&name, head.mode),
-            EntryKind::File => self.make_file(&name, &head),
+            EntryKind::File => match self.assembled.take() {
+                Some(assembled) if assembled.total() == head.length => self.take_file(&name, head.mode, *assembled),
+                Some(_) => return Err(self.refuse("it is not as long as its slices")),
+                None => self.make_file(&name, &head),
+            },
             EntryKind::Link if is_top => return Err(self.refuse("it is a symbolic link")),
             EntryKind::Link => {
                 let length = usize::try_from(head.length).unwrap_or(usize::MAX);
@@ -312,6 +354,17 @@ impl Store {
             new(parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd), &last)?
         };
         self.state = State::File { file: file.into(), mode: head.mode, left: head.length };
+        Ok(())
+    }
+
+    /// The same with one whose content is there.
+    fn take_file(&mut self, name: &Path, mode: u32, assembled: Assembled) -> rustix::io::Result<()> {
+        let (parent, last) = self.locate(name)?;
+        let file = assembled.partial.move_to(parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd), &last)?;
+        if parent.is_none() {
+            self.held = Some(rustix::io::fcntl_dupfd_cloexec(&file, 0)?);
+        }
+        self.state = State::File { file, mode, left: 0 };
         Ok(())
     }
 
@@ -414,17 +467,15 @@ impl Store {
         Some(about.f_bavail.saturating_mul(about.f_frsize))
     }
 
-    fn no_space(&self, free: u64) -> StoreError {
-        StoreError::NoSpace { path: self.target.clone(), free, needed: self.length }
-    }
-
     fn refuse(&self, why: &str) -> StoreError {
         StoreError::Refused(self.target.clone(), why.to_owned())
     }
 
-    fn failed(&self, source: io::Error) -> StoreError {
+    pub(super) fn failed(&self, source: io::Error) -> StoreError {
         match (source.kind(), self.free()) {
-            (io::ErrorKind::StorageFull, Some(free)) => self.no_space(free),
+            (io::ErrorKind::StorageFull, Some(free)) => {
+                StoreError::NoSpace { path: self.target.clone(), free, needed: self.length }
+            }
             _ => StoreError::Write { path: self.target.clone(), source },
         }
     }

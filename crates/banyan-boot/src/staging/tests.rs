@@ -12,7 +12,7 @@ use super::entry::{EntryKind, Head};
 use super::error::StageError;
 use super::pack::Packer;
 use super::store::{Store, StoreError};
-use super::{Offer, ParcelStore, Parcels};
+use super::{Assembly, Offer, ParcelStore, Parcels, Wanted};
 
 fn stream_of(what: &Path) -> Vec<u8> {
     let mut packer = Packer::new(what);
@@ -26,7 +26,7 @@ fn stream_of(what: &Path) -> Vec<u8> {
 fn offer(stream: &[u8], to: &Path) -> Offer {
     let hash = blake3::hash(stream).to_hex().to_string();
     let path = Some(to.as_os_str().as_encoded_bytes().to_vec());
-    Offer { number: 1, hash, length: stream.len() as u64, directory: false, path, name: None, names: None }
+    Offer { number: 1, hash, length: stream.len() as u64, directory: false, path, name: None, names: None, large: None }
 }
 
 /// Stores a stream in pieces of a length.
@@ -214,8 +214,10 @@ fn deliver(from: &Path, to: &Path) -> (usize, usize) {
     for parcel in Parcels::of(from) {
         let parcel = parcel.unwrap();
         all += 1;
-        if let Some(mut store) = ParcelStore::begin(&parcel.describe().unwrap().0, to).unwrap() {
-            parcel.pieces().for_each(|piece| store.push(&piece.unwrap()).unwrap());
+        let part = parcel.parts().unwrap().next().unwrap();
+        let begun = ParcelStore::begin(&part.describe().unwrap().0, to, false, &Assembly::default()).unwrap();
+        if let Wanted::Needs(mut store) = begun {
+            part.pieces().for_each(|piece| store.push(&piece.unwrap()).unwrap());
             store.finish().unwrap();
             lacking += 1;
         }
@@ -318,7 +320,8 @@ fn a_link_that_takes_the_place_of_a_directory_or_file_while_it_is_read_is_not_fo
         fs::write(directory.join("file"), directory.to_str().unwrap()).unwrap();
     }
     let parcel = Parcels::of(&from).next().unwrap().unwrap();
-    let read = || parcel.pieces().collect::<Result<Vec<_>, _>>();
+    let part = parcel.parts().unwrap().next().unwrap();
+    let read = || part.pieces().collect::<Result<Vec<_>, _>>();
     assert!(read().is_ok());
     fs::remove_file(from.join("a/file")).unwrap();
     symlink(secret.join("file"), from.join("a/file")).unwrap();

@@ -14,7 +14,9 @@ use bytes::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::Offer;
-use super::store::{Store, StoreError};
+use super::assembly::Assembly;
+use super::intake::{Begun, Intake};
+use super::store::StoreError;
 use crate::problem::ProblemKind;
 
 /// Pieces that wait for the disk at most.
@@ -33,10 +35,14 @@ pub(crate) enum Progress {
     Had,
     /// The host lacks it; pieces may come.
     Needs,
+    /// The host lacks a file whose slices follow.
+    Lacks,
     /// It is in place.
     Stored,
     /// It could not be stored, and why.
     Failed(ProblemKind, String),
+    /// It cannot be stored because a slice before it was not, which was told.
+    GaveUp,
 }
 
 /// See the module.
@@ -56,7 +62,7 @@ struct Shared {
 
 impl Writer {
     /// Starts a thread that stores what is offered.
-    pub(crate) fn start(offer: Offer, cache: Option<Vec<u8>>, host: String) -> io::Result<Writer> {
+    pub(crate) fn start(offer: Offer, cache: Option<Vec<u8>>, host: String, assembly: Assembly) -> io::Result<Writer> {
         let (pieces, queue) = channel();
         let shared = Arc::new(Shared {
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -66,7 +72,12 @@ impl Writer {
         });
         let theirs = Arc::clone(&shared);
         let run = move || {
-            let outcome = store(&offer, cache.as_deref(), &host, &queue, &theirs);
+            let outcome = Intake::begin(&offer, cache.as_deref(), &host, &assembly).and_then(|begun| match begun {
+                Begun::Had => Ok(Progress::Had),
+                Begun::Lacks => Ok(Progress::Lacks),
+                Begun::GaveUp => Ok(Progress::GaveUp),
+                Begun::Needs(intake) => store(intake, &queue, &theirs),
+            });
             theirs.end(outcome.unwrap_or_else(|error| Progress::Failed(error.kind(), error.to_string())));
         };
         std::thread::Builder::new().name("banyan stage".into()).spawn(run)?;
@@ -135,23 +146,16 @@ impl Shared {
     }
 }
 
-fn store(
-    offer: &Offer,
-    cache: Option<&[u8]>,
-    host: &str,
-    queue: &Receiver<(Bytes, bool)>,
-    shared: &Shared,
-) -> Result<Progress, StoreError> {
-    let Some(mut store) = Store::begin(offer, cache, host)? else { return Ok(Progress::Had) };
+fn store(mut intake: Intake, queue: &Receiver<(Bytes, bool)>, shared: &Shared) -> Result<Progress, StoreError> {
     shared.tell(Progress::Needs);
     while let Ok((piece, last)) = queue.recv() {
-        store.push(&piece)?;
+        intake.push(&piece)?;
         drop(piece);
         shared.took_one();
         if last {
-            store.finish()?;
+            intake.finish()?;
             return Ok(Progress::Stored);
         }
     }
-    Ok(Progress::Failed(ProblemKind::Staging, format!("{} was given up", store.target().display())))
+    Ok(Progress::Failed(ProblemKind::Staging, format!("{} was given up", intake.target().display())))
 }

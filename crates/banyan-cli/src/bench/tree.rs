@@ -9,7 +9,7 @@ use banyan_bench::Environment;
 use banyan_bench::tree::{self, Op, QUICK_SHAPES, SHAPES, Shape, TreeEffort, TreePlan};
 use clap::Args;
 
-use crate::failure::{During, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
 
@@ -82,7 +82,7 @@ pub(crate) fn write_plots(directory: &Path, plots: &[(String, String)], quiet: b
     let mut out = output::stdout();
     for (name, drawn) in plots {
         let path = directory.join(name);
-        fs::write(&path, drawn).during(path.display())?;
+        fs::write(&path, drawn).map_err(|error| super::no_plot(path.display(), &error))?;
         if !quiet {
             writeln!(out, "plot: {}", path.display())?;
         }

@@ -48,7 +48,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     let all = sources.iter().map(|source| source.bytes).sum();
     let mut done = 0;
     for source in &sources {
-        let place = source.place(&copy.dest, is_directory);
+        let place = source.place(copy, is_directory);
         if !source.send(&session, &place, deadline, (done, all), &mut tell)? {
             break;
         }
@@ -86,11 +86,12 @@ impl Source {
         Ok(source)
     }
 
-    fn place(&self, dest: &Path, is_directory: bool) -> Place {
+    fn place(&self, copy: &Copy, is_directory: bool) -> Place {
+        let partial = copy.partial;
         if is_directory {
-            Place { path: dest.join(&self.name), name: None }
+            Place { path: copy.dest.join(&self.name), name: None, partial }
         } else {
-            Place { path: dest.to_owned(), name: Some(self.name.clone()) }
+            Place { path: copy.dest.clone(), name: Some(self.name.clone()), partial }
         }
     }
 
@@ -114,7 +115,7 @@ impl Source {
                 Ok((bytes, delivery)) => {
                     done += bytes;
                     tell.progress(done, Some(all));
-                    course.note(&delivery, bytes);
+                    course.note(&delivery);
                     for problem in &delivery.problems {
                         tell.problem(&with_remedy(problem, &place.path))?;
                     }
@@ -171,10 +172,9 @@ impl Source {
 }
 
 impl Course {
-    /// What became of a part with so many bytes of contents.
-    fn note(&mut self, delivery: &Delivery, bytes: u64) {
-        let times = |agents: u32| bytes.saturating_mul(agents.into());
-        self.amount.add(Amount { delivered: times(delivery.stored), had: times(delivery.had) });
+    /// What became of a part.
+    fn note(&mut self, delivery: &Delivery) {
+        self.amount.add(Amount { delivered: delivery.delivered, had: delivery.had_bytes });
         self.most = self.most.max(delivery.failed);
         self.failed.extend(delivery.problems.iter().map(|problem| problem.host.clone()));
     }

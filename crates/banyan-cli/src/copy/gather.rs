@@ -88,7 +88,7 @@ fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
     remove_leftovers(&dest.join(host));
     // Where a directory is a file system of its own, files are put together within it.
     targets.iter().for_each(|target| remove_leftovers_of(target));
-    Ok(Inbox::new(targets))
+    Ok(Inbox::new(targets, copy.partial))
 }
 
 struct Gathering<'a> {

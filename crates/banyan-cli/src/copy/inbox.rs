@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use banyan_boot::{ParcelStore, ProblemKind};
+use banyan_boot::{Assembly, ParcelStore, ProblemKind, Wanted};
 use serde_json::Value;
 
 use super::tell::Amount;
@@ -25,6 +25,10 @@ pub(super) struct Inbox {
     /// Where each of the files goes.
     targets: Vec<PathBuf>,
     state: State,
+    /// Whether what has come of a large file is kept when the rest does not come.
+    partial: bool,
+    /// The large file that is coming.
+    assembly: Assembly,
     pub(super) files: u64,
     pub(super) bytes: u64,
     pub(super) amount: Amount,
@@ -48,8 +52,9 @@ struct Offer {
 }
 
 impl Inbox {
-    pub(super) fn new(targets: Vec<PathBuf>) -> Inbox {
-        Inbox { targets, state: State::Line(Vec::new()), files: 0, bytes: 0, amount: Amount::default() }
+    pub(super) fn new(targets: Vec<PathBuf>, partial: bool) -> Inbox {
+        let (state, assembly, amount) = (State::Line(Vec::new()), Assembly::default(), Amount::default());
+        Inbox { targets, state, partial, assembly, files: 0, bytes: 0, amount }
     }
 
     /// Bytes from the host. After an error nothing is taken any more, and half a part leaves nothing.
@@ -68,7 +73,10 @@ impl Inbox {
 
     /// Nothing more comes; true if something was under way.
     pub(super) fn close(&mut self) -> bool {
-        matches!(std::mem::replace(&mut self.state, State::Closed), State::Content { .. })
+        let was_open = matches!(std::mem::replace(&mut self.state, State::Closed), State::Content { .. });
+        // What has come of a large file goes, too, if it is not to be kept.
+        self.assembly = Assembly::default();
+        was_open
     }
 
     fn line<'b>(&mut self, mut line: Vec<u8>, bytes: &'b [u8], says: &mut Vec<Say>) -> Result<&'b [u8], String> {
@@ -101,16 +109,18 @@ impl Inbox {
             return Ok(Say::Problem(kind, problem.to_owned()));
         }
         let offer = Offer::read(&message).ok_or_else(strange)?;
-        let store = ParcelStore::begin(&offer.description, target)?;
-        let wanted = store.is_some();
-        match store {
-            Some(store) => self.state = State::Content { store: Box::new(store), left: offer.length, offer },
-            None => {
+        match ParcelStore::begin(&offer.description, target, self.partial, &self.assembly)? {
+            Wanted::Had => {
                 self.count(&offer);
                 self.amount.had = self.amount.had.saturating_add(offer.bytes);
+                Ok(Say::Answer(false))
+            }
+            Wanted::Lacks => Ok(Say::Answer(true)),
+            Wanted::Needs(store) => {
+                self.state = State::Content { store: Box::new(store), left: offer.length, offer };
+                Ok(Say::Answer(true))
             }
         }
-        Ok(Say::Answer(wanted))
     }
 
     fn content<'b>(
@@ -167,15 +177,16 @@ mod tests {
     use super::*;
 
     fn inbox(directory: &Path) -> Inbox {
-        Inbox::new(vec![directory.join("n1/file")])
+        Inbox::new(vec![directory.join("n1/file")], false)
     }
 
     /// An offer of what is at a path, and the bytes that follow it.
     fn offer(path: &Path) -> (Value, Vec<u8>) {
         let parcel = Parcels::of(path).next().unwrap().unwrap();
-        let (description, length) = parcel.describe().unwrap();
+        let part = parcel.parts().unwrap().next().unwrap();
+        let (description, length) = part.describe().unwrap();
         let hex: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
-        let bytes: Vec<u8> = parcel.pieces().flat_map(|piece| piece.unwrap().to_vec()).collect();
+        let bytes: Vec<u8> = part.pieces().flat_map(|piece| piece.unwrap().to_vec()).collect();
         (json!({ "file": 0, "files": 1, "bytes": parcel.bytes(), "length": length, "parcel": hex }), bytes)
     }
 

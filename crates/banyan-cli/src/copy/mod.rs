@@ -25,7 +25,8 @@ use tell::Tell;
 ///
 /// Everything is read once, goes down the tree of agents, is checked by hash, and gets its name on a host only when it
 /// is complete. Hosts that have a file with the same content and mode get nothing, so a copy that was cut goes on when
-/// it is started again. Directories are copied with all they hold; what else a host has in them stays.
+/// it is started again; with --partial also in the middle of a large file. Directories are copied with all they hold; what
+/// else a host has in them stays.
 #[derive(Args)]
 #[command(after_help = "\
 DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if
@@ -50,6 +51,12 @@ pub(crate) struct Copy {
     /// The other way: FILEs of every host into DEST/HOST on this machine
     #[arg(long)]
     gather: bool,
+    /// Keep what has come of a large file when the copy is cut, so that the next goes on in the middle of it
+    ///
+    /// It is kept beside the place the file goes to, as .banyan-partial- and a number, until a copy to the same place is
+    /// complete. Without this option nothing is kept but whole files.
+    #[arg(long, short = 'P')]
+    partial: bool,
     /// One JSON object for each file, host or problem, and one summary
     #[arg(long)]
     json: bool,

@@ -1,7 +1,7 @@
 //! The side of a host when files are gathered: offers one part after the other, and sends those that are wanted.
 //!
 //! On standard output a line of JSON is an offer (`file`, `files`, `bytes`, `length`, `parcel`), followed by `length`
-//! bytes and a newline if it was accepted; or a problem (`file`, `problem`). Standard input has the answers for all
+//! bytes and a newline if it was accepted, unless it was a question; or a problem (`file`, `problem`). Standard input has the answers for all
 //! hosts: the name of the host, and `send` or `skip`.
 
 use std::io::{BufRead, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 
-use banyan_boot::{Parcel, Parcels, StageError, staged_path};
+use banyan_boot::{Parcels, Part, StageError, staged_path};
 use serde_json::json;
 
 use super::for_host;
@@ -80,29 +80,40 @@ impl<W: Write> Sender<W> {
     fn offer_all(&mut self, index: usize, path: &Path) -> Result<(), Trouble> {
         let path = staged_path(path).map_err(|problem| Trouble::Here { problem, forbidden: false })?;
         for parcel in Parcels::of(&path) {
-            let parcel = parcel?;
-            let (description, length) = parcel.describe()?;
-            let description: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
-            self.line(&json!({
-                "file": index,
-                "files": parcel.files(),
-                "bytes": parcel.bytes(),
-                "length": length,
-                "parcel": description,
-            }))?;
-            let gone = || Trouble::Output(Failure::new("the front-end does not answer any more"));
-            if self.answers.recv().map_err(|_| gone())? {
-                self.content(&parcel, length)?;
+            for part in parcel?.parts()? {
+                let wanted = self.offer(index, &part)?;
+                match part.is_question() {
+                    // Slices follow only if the file is lacking.
+                    true if !wanted => break,
+                    true => {}
+                    false if wanted => self.content(&part)?,
+                    false => {}
+                }
             }
         }
         Ok(())
     }
 
+    /// Offers a part; whether it is wanted.
+    fn offer(&mut self, index: usize, part: &Part<'_>) -> Result<bool, Trouble> {
+        let (description, length) = part.describe()?;
+        let description: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.line(&json!({
+            "file": index,
+            "files": part.files(),
+            "bytes": part.bytes(),
+            "length": length,
+            "parcel": description,
+        }))?;
+        let gone = || Trouble::Output(Failure::new("the front-end does not answer any more"));
+        self.answers.recv().map_err(|_| gone())
+    }
+
     /// The bytes of a part: as many as were promised, whatever can be read. Whoever receives them sees by the hash if
     /// they are not those that were offered.
-    fn content(&mut self, parcel: &Parcel, length: u64) -> Result<(), Trouble> {
-        let mut left = length;
-        for piece in parcel.pieces().map_while(Result::ok) {
+    fn content(&mut self, part: &Part<'_>) -> Result<(), Trouble> {
+        let (_, mut left) = part.describe()?;
+        for piece in part.pieces().map_while(Result::ok) {
             let count = usize::try_from(left).map_or(piece.len(), |left| left.min(piece.len()));
             self.out.write_all(&piece[..count])?;
             left -= count as u64;

@@ -69,7 +69,11 @@ impl Source {
     /// The records from a number on.
     pub(crate) fn records(&mut self, from: u64) -> Result<Walk<'_>, Failure> {
         let way = match &mut self.kind {
-            Kind::Mapped(reader) => return Ok(Walk { name: &self.name, way: Way::Mapped(reader.records(from)) }),
+            Kind::Mapped(reader) => {
+                // Blocks are checked when they are touched: what is damaged before is to be known, too.
+                reader.records(0).take_while(|record| record.number < from).for_each(drop);
+                return Ok(Walk { name: &self.name, way: Way::Mapped(reader.records(from)) });
+            }
             Kind::Stream(reader) => Way::Stream(reader),
             Kind::Ffs(file) => Way::Ffs(file),
         };

@@ -218,8 +218,8 @@ fn missing(network: &Network, wave: &Wave, names: &[String]) -> u8 {
         warn(format!("nothing came from {}; its processes are not in what follows", silent.join(", ")));
     }
     let unreached = network.session().missing();
-    unreached.iter().for_each(warn);
-    if silent.is_empty() && unreached.is_empty() { 0 } else { status::UNREACHABLE }
+    unreached.iter().for_each(|problem| warn(format_args!("left out: {problem}")));
+    status::of_hosts(!silent.is_empty())
 }
 
 fn failure(error: &TreeError) -> Failure {

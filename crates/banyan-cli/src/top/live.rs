@@ -97,7 +97,7 @@ pub(super) fn show(
             return Ok(status::TIME_LIMIT);
         }
         if signals.end() || live.hear(has_keys).map_err(refused)? == Next::Quit {
-            return Ok(if live.model.silent.is_empty() { 0 } else { status::UNREACHABLE });
+            return Ok(live.watch.status(&live.model.silent));
         }
     }
 }

@@ -100,7 +100,7 @@ impl Top {
         let deadline = self.hosts.deadline(Instant::now())?;
         let colors = paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut watch = Watch::start(&self.hosts, self.act, self.patience())?;
-        watch.missing.iter().for_each(warn);
+        watch.missing.iter().for_each(|problem| warn(format_args!("left out: {problem}")));
         watch.list(view.wanted())?;
         let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
         // From here on rates are known: everyone has taken a first look.
@@ -115,7 +115,7 @@ impl Top {
             self.look(&mut watch, &mut model, deadline)?;
             self.print(&model, &view, colors)?;
             if self.once {
-                return Ok(ExitCode::from(if model.silent.is_empty() { 0 } else { status::UNREACHABLE }));
+                return Ok(ExitCode::from(watch.status(&model.silent)));
             }
         }
     }

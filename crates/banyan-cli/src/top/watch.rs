@@ -200,6 +200,12 @@ impl Watch {
         silent.dedup();
         silent
     }
+
+    /// The exit status that the hosts deserve of which these are silent.
+    pub(super) fn status(&self, silent: &[String]) -> u8 {
+        let left_out = |host: &String| self.missing.iter().any(|problem| problem.host == *host);
+        status::of_hosts(!silent.iter().all(left_out))
+    }
 }
 
 impl AsFd for Watch {

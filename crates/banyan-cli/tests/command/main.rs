@@ -14,6 +14,7 @@ mod measure;
 mod permission;
 mod pseudo_terminal;
 mod refusals;
+mod resume;
 mod run;
 mod schema;
 mod screens;

@@ -10,6 +10,7 @@
 mod copy;
 mod doctor;
 mod job;
+mod least;
 mod run;
 mod stack;
 mod top;

@@ -24,7 +24,7 @@ fn over_ssh_top_shows_every_host_and_names_those_that_cannot_be_reached() {
     let output = by_ssh(&["top", "-w", "h[1-2],no-such-host", "--min-hosts", "2", "--once", "--json"]);
     let object: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
     assert_eq!((&object["hosts"], &object["silent"][0]), (&2.into(), &"no-such-host".into()));
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "the others are enough: {}", text(&output.stderr));
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! `--min-hosts` with every verb that reaches hosts: one rule for the exit status.
+
+use crate::{by_ssh, text};
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_hosts_that_may_be_left_out_are_named_and_do_not_change_the_status() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| place.path().join(name).display().to_string();
+    std::fs::write(path("file"), "content").expect("room");
+    let (file, there) = (path("file"), path("{host}/"));
+    let verbs: [(&str, &[&str]); 4] = [
+        ("run", &["--", "true"]),
+        ("copy", &[&file, &there]),
+        ("top", &["--once", "--interval", "200ms"]),
+        ("stack", &["--match", "sshd"]),
+    ];
+    for (verb, rest) in verbs {
+        let hosts = ["-w", "h[1-2],no-such-host", "--host-timeout", "5s", "--min-hosts"];
+        let output = by_ssh(&[&[verb], &hosts[..], &["2"], rest].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{verb}: the others are enough: {said}");
+        assert!(said.contains("left out: host no-such-host: "), "{verb}: {said}");
+        let output = by_ssh(&[&[verb], &hosts[..], &["3"], rest].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{verb}: more are missing than may be: {said}");
+        assert!(said.contains("host no-such-host: "), "{verb}: {said}");
+    }
+}
