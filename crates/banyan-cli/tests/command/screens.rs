@@ -1,6 +1,6 @@
 //! What people see in a terminal: the whole screen, as it is in the end, and what stood there meanwhile.
 //!
-//! The live view of `top` is in `top.rs`.
+//! The live view of `top` is in `top.rs`, and its whole screens in `within.rs`.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! What people see, compared as a whole with what is wanted, but for figures that differ from run to run.
 
 /// Ends of figures that differ as the figures do.
-const UNITS: [&str; 5] = [" ns", " µs", " ms", " s", "x"];
+const UNITS: [&str; 11] = [" ns", " µs", " ms", " s", "x", "%", " B", " kB", " MB", " GB", " TB"];
 
-/// Asserts that a text is the wanted one, in which `#` stands for a figure, with its sign and its unit of time. After two
+/// Asserts that a text is the wanted one, in which `#` stands for a figure, with its sign and its unit. After two
 /// spaces it is in a table, and ends in the column of the `#`.
 pub(crate) fn assert_shown(text: &str, wanted: &str) {
     let mut lines = wanted.lines();
@@ -57,6 +57,7 @@ fn a_figure_of_a_table_ends_in_its_column_and_nothing_else_may_differ() {
     assert!(!is_alike("row (5 B)  12.3 ns  1.50x  kept", wanted), "another size");
     assert!(!is_alike("row (4 B)        -  1.50x  kept", wanted), "no figure");
     assert!(is_alike("takes 3.5 µs, of 12 %.", "takes #, of # %."));
+    assert!(is_alike("12.5%  3 kB and 4 MB/s", "#         # and #/s") && !is_alike("12.5% 3 kBit", "# #"));
     assert!(!is_alike("takes 3.5 sheep.", "takes #."));
     assert_shown("load 0.1 (2 cores)\n", "load # (# cores)\n");
 }

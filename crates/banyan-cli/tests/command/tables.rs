@@ -204,10 +204,10 @@ pdsh launch (/bin/true)                                      #         -
   to floor                                                   #         -
 clush launch (/bin/true)                                     #         #
   to floor                                                   #         #
-banyan agent, one member (dynamic, 4)                                    # MB
-banyan agents, each further member (dynamic, 4)                          # MB
-banyan member (dynamic, 4)                                               # MB
-banyan member without the library (dynamic, 4)                           # MB
+banyan agent, one member (dynamic, 4)                                       #
+banyan agents, each further member (dynamic, 4)                             #
+banyan member (dynamic, 4)                                                  #
+banyan member without the library (dynamic, 4)                              #
 left out: mpiexec (hydra): not installed: there is no mpiexec.hydra in PATH
 left out: mpirun (Open MPI): mpirun is another program: mpirun --version does not say Open MPI
 left out: srun: there is no cluster: SLURM_CONF names no configuration
