@@ -114,14 +114,6 @@ pub(super) fn has_text(name: &str, text: &str) -> bool {
     harmless(name.as_bytes()).to_lowercase().contains(&text.to_lowercase())
 }
 
-/// Whether two names are of the same job. A session is called by the process that leads it, too, which may come to be another
-/// program, or end.
-pub(super) fn is_job(name: &str, other: &str) -> bool {
-    let number =
-        |name: &str| name.strip_prefix("session ").and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
-    name == other || number(name).is_some_and(|session| number(other) == Some(session))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,13 +123,6 @@ mod tests {
         let ask = Ask::new(Kind::Job, Order::Memory, 7);
         assert_eq!(Ask::from_parameters(ask.parameters().as_bytes()), Some(ask));
         assert!([&b""[..], b"1 2", b"1 2 x", b"\xff"].iter().all(|text| Ask::from_parameters(text).is_none()));
-    }
-
-    #[test]
-    fn a_session_is_the_same_whoever_leads_it() {
-        assert!(is_job("session 7 (sh)", "session 7 (sleep)") && is_job("session 7", "session 7 (sh)"));
-        assert!(!is_job("session 7 (sh)", "session 71 (sh)") && !is_job("session x", "session y"));
-        assert!(is_job("slurm 42", "slurm 42") && !is_job("slurm 42", "slurm 421"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod ask;
 mod cost;
 mod counters;
+mod job;
 mod keys;
 mod live;
 mod member;

@@ -10,7 +10,8 @@ use std::time::Instant;
 use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
-use super::ask::{Ask, Kind, Order, Question, is_job};
+use super::ask::{Ask, Kind, Order, Question};
+use super::job::{Jobs, is_job};
 use super::process::{self, Stat};
 
 /// Ticks of a second in `/proc`, the same on every Linux that people use.
@@ -97,6 +98,7 @@ pub(super) struct Processes {
     last: HashMap<u32, (u64, u64)>,
     at: Option<Instant>,
     passwd: Option<String>,
+    jobs: Jobs,
 }
 
 impl Processes {
@@ -105,11 +107,10 @@ impl Processes {
         let now = Instant::now();
         let seconds = self.at.replace(now).map_or(0.0, |at| now.duration_since(at).as_secs_f64());
         let stats = stats();
-        let leaders: HashMap<u32, String> = match question.is_about_jobs() {
-            true => stats.iter().map(|(id, stat)| (*id, stat.name.clone())).collect(),
-            false => HashMap::new(),
-        };
-        let is_of_job = |id: u32, stat: &Stat| is_job(&job(id, stat, &leaders), &short(&question.job));
+        if question.is_about_jobs() {
+            self.jobs.look(&stats);
+        }
+        let is_of_job = |id: u32, stat: &Stat| is_job(&self.job(id, stat), &short(&question.job));
         let usages = stats.iter().filter(|(id, stat)| question.job.is_empty() || is_of_job(*id, stat));
         let usages = usages.map(|(id, stat)| {
             let ticks = match self.last.get(id) {
@@ -117,21 +118,25 @@ impl Processes {
                 _ => 0,
             };
             let cpu = if seconds > 0.0 { 100.0 * ticks as f64 / TICKS_A_SECOND / seconds } else { 0.0 };
-            self.usage(*id, stat, cpu, question.ask.kind(), &leaders)
+            self.usage(*id, stat, cpu, question.ask.kind())
         });
         let usages: Vec<Usage> = usages.filter(|usage| question.is_about(usage)).collect();
         self.last = stats.into_iter().map(|(id, stat)| (id, (stat.ticks, stat.started))).collect();
         Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask)
     }
 
-    fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind, leaders: &HashMap<u32, String>) -> Usage {
+    fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind) -> Usage {
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
         let usage = Usage { cpu, memory, processes: 1, ..Usage::default() };
         match kind {
             Kind::Process => Usage { name: short(&stat.name), id, user: self.user(id), ..usage },
             Kind::User => Usage { name: self.user(id), ..usage },
-            Kind::Job => Usage { name: job(id, stat, leaders), ..usage },
+            Kind::Job => Usage { name: self.job(id, stat), ..usage },
         }
+    }
+
+    fn job(&self, id: u32, stat: &Stat) -> String {
+        short(&self.jobs.name(id, stat))
     }
 
     /// The name of a process's user, or the number of one that has no name here.
@@ -156,16 +161,6 @@ fn stats() -> Vec<(u32, Stat)> {
         Some((id, Stat::read(&String::from_utf8_lossy(&text))?))
     };
     ids.filter_map(stat).filter(|(_, stat)| stat.pages > 0).collect()
-}
-
-/// Where nobody has put processes into groups, those of one session belong together.
-fn job(id: u32, stat: &Stat, leaders: &HashMap<u32, String>) -> String {
-    let cgroup = fs::read_to_string(format!("/proc/{id}/cgroup")).unwrap_or_default();
-    let name = process::job(&cgroup).unwrap_or_else(|| match leaders.get(&stat.session) {
-        Some(name) => format!("session {} ({name})", stat.session),
-        None => format!("session {}", stat.session),
-    });
-    short(&name)
 }
 
 fn short(name: &str) -> String {
@@ -246,8 +241,9 @@ mod tests {
     fn only_processes_of_the_job_that_is_asked_for_are_told() {
         let own = std::process::id();
         let stat = stats().into_iter().find(|(id, _)| *id == own).expect("it is there").1;
-        let leaders = stats().into_iter().map(|(id, stat)| (id, stat.name)).collect();
-        let name = job(own, &stat, &leaders);
+        let mut processes = Processes::new();
+        processes.jobs.look(&stats());
+        let name = processes.job(own, &stat);
         let of = |job: &str| {
             let ask = Ask::new(Kind::Process, Order::Cpu, u32::MAX);
             Processes::new().list(&Question { job: job.into(), ..Question::new(ask) }).usages

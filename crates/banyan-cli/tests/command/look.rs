@@ -34,6 +34,15 @@ pub(crate) fn host(name: &str) -> String {
     )
 }
 
+/// The columns of processes, sorted by host.
+pub(crate) const PROCESSES: &str =
+    "process             user                host▼                       id       CPU    memory";
+
+/// The row of a process.
+pub(crate) fn process(name: &str, user: &str, host: &str) -> String {
+    format!("{name:<20}{user:<20}{host:<20}         #         #         #\n")
+}
+
 /// Asserts that a page has this first line and this table, in which `#` stands for a figure, and one cell in the strip for
 /// each of so many hosts.
 pub(crate) fn assert_page(page: &str, first: &str, hosts: usize, table: &str) {

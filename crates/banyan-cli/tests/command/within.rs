@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::look::{HOSTS, assert_page, host, settled};
+use crate::look::{HOSTS, PROCESSES, assert_page, host, process, settled};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::workshop::{Workshop, json_lines};
 
@@ -16,9 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// More than a host tells of everyone's processes.
 const GREEDY: usize = 60;
-
-/// The columns of processes, before the one that rows are sorted by is marked.
-const PROCESSES: &str = "process             user                host                        id       CPU    memory";
 
 /// Processes of a session of their own, ended with it.
 struct Session(Child);
@@ -110,12 +107,9 @@ impl Job {
 
     /// The table of its own processes, by host.
     fn table(&self) -> String {
-        let row = |host: &str| {
-            let user = user();
-            format!("{:<20}{user:<20}{host:<20}         #         #         #\n", self.program)
-        };
+        let row = |host: &str| process(&self.program, &user(), host);
         let rows: String = ["local1", "local2"].iter().flat_map(|host| [row(host), row(host), row(host)]).collect();
-        format!("{}\n{rows}", PROCESSES.replace("host ", "host▼"))
+        format!("{PROCESSES}\n{rows}")
     }
 }
 

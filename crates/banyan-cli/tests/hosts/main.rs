@@ -10,7 +10,11 @@
 mod copy;
 mod doctor;
 mod job;
+#[path = "../command/look.rs"]
+mod look;
 mod run;
+#[path = "../command/shown.rs"]
+mod shown;
 mod stack;
 mod top;
 
