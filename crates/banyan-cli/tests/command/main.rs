@@ -1,5 +1,6 @@
 //! The command as its users run it: real processes, real files.
 
+mod chapters;
 mod configuration;
 mod convert;
 mod copy;
