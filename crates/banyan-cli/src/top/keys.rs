@@ -1,6 +1,7 @@
 //! Keys: what a terminal sends for them, and what they do to the view.
 
 use super::view::{By, View};
+use super::watch::Within;
 
 /// A key that means something here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,8 +117,8 @@ pub(super) enum Next {
     Quit,
 }
 
-/// Does what a key says. `rows` are the hosts that rows can be looked into by, in the order of the table.
-pub(super) fn press(view: &mut View, key: Key, rows: &[Option<u32>]) -> Next {
+/// Does what a key says. `rows` are what rows can be looked into by, in the order of the table.
+pub(super) fn press(view: &mut View, key: Key, rows: &[Option<Within>]) -> Next {
     if key == Key::Interrupt {
         return Next::Quit;
     }
@@ -141,8 +142,8 @@ pub(super) fn press(view: &mut View, key: Key, rows: &[Option<u32>]) -> Next {
         Key::Letter('b') => look_by(view, next_by(view.by)),
         Key::Letter('p' | ' ') => view.paused = !view.paused,
         Key::Enter => {
-            if let Some(Some(rank)) = rows.get(view.selected) {
-                (view.drilled, view.selected, view.filter) = (Some(*rank), 0, String::new());
+            if let Some(Some(into)) = rows.get(view.selected) {
+                (view.within, view.selected, view.filter) = (Some(into.clone()), 0, String::new());
             }
         }
         Key::Escape | Key::Erase => go_back(view),
@@ -178,15 +179,15 @@ fn next_by(by: By) -> By {
 }
 
 fn look_by(view: &mut View, by: By) {
-    (view.by, view.drilled, view.selected) = (by, None, 0);
+    (view.by, view.within, view.selected) = (by, None, 0);
 }
 
-/// Out of a host, or away with the filter.
+/// Out of a host, job or user, and away with the filter: what was looked for within says nothing about others.
 fn go_back(view: &mut View) {
-    match view.drilled.take() {
-        Some(_) => view.selected = 0,
-        None => view.filter.clear(),
+    if view.within.take().is_some() {
+        view.selected = 0;
     }
+    view.filter.clear();
 }
 
 #[cfg(test)]
@@ -217,19 +218,26 @@ mod tests {
     }
 
     #[test]
-    fn enter_looks_into_a_host_and_escape_comes_back() {
+    fn enter_looks_into_a_host_or_a_job_and_escape_comes_back() {
         let mut view = View::new(By::Host);
-        let rows = [Some(7), Some(3)];
+        let rows = [Some(Within::Host(7)), Some(Within::Host(3))];
         press(&mut view, Key::Down, &rows);
         press(&mut view, Key::Down, &rows);
         assert_eq!(view.selected, 1);
         press(&mut view, Key::Enter, &rows);
-        assert_eq!((view.drilled, view.selected), (Some(3), 0));
-        // A process is no host.
+        assert_eq!((&view.within, view.selected), (&Some(Within::Host(3)), 0));
+        // There is nothing within a process.
         press(&mut view, Key::Enter, &[None]);
-        assert_eq!(view.drilled, Some(3));
+        assert_eq!(view.within, Some(Within::Host(3)));
+        view.filter = "solver".into();
         press(&mut view, Key::Escape, &[None]);
         assert_eq!(view, View::new(By::Host));
+        press(&mut view, Key::Letter('b'), &rows);
+        let job = Some(Within::Job("slurm 7".into()));
+        press(&mut view, Key::Enter, std::slice::from_ref(&job));
+        assert_eq!(view.within, job);
+        press(&mut view, Key::Erase, &[None]);
+        assert_eq!(view, View::new(By::Job));
     }
 
     #[test]
@@ -263,7 +271,7 @@ mod tests {
             let (mut keyboard, mut view) = (Keyboard::default(), View::new(By::Host));
             for piece in pieces {
                 for key in keyboard.feed(&piece) {
-                    press(&mut view, key, &[Some(0), None]);
+                    press(&mut view, key, &[Some(Within::Host(0)), None]);
                 }
                 prop_assert!(keyboard.pending.len() <= MAX_SEQUENCE);
             }

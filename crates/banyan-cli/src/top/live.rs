@@ -15,7 +15,7 @@ use super::keys::{Keyboard, Next, press};
 use super::screen;
 use super::terminal::{Painter, Taken};
 use super::view::{Model, View};
-use super::watch::{AllUsed, Wanted, Watch};
+use super::watch::{AllUsed, Wanted, Watch, Within};
 use crate::failure::Failure;
 use crate::signals::heeded;
 use crate::status;
@@ -183,7 +183,7 @@ impl Live<'_> {
         };
         for key in keys {
             let wanted = self.view.wanted();
-            let rows: Vec<Option<u32>> = self.view.table(&self.model).rows.iter().map(|row| row.rank).collect();
+            let rows: Vec<Option<Within>> = self.view.table(&self.model).rows.into_iter().map(|row| row.into).collect();
             if press(&mut self.view, key, &rows) == Next::Quit {
                 return Ok(Next::Quit);
             }
@@ -194,14 +194,18 @@ impl Live<'_> {
         Ok(Next::Go)
     }
 
-    /// Other rows are wanted: what was told of the old ones is no answer, and hosts are asked at once. For another order
-    /// what is there will do until they are asked again.
+    /// Other rows are wanted: what was told of the old ones is no answer, and hosts are asked at once. With another filter
+    /// what is there stays until they have answered, and for another order it will do until they are asked again.
     fn look_elsewhere(&mut self, before: Option<Wanted>) -> io::Result<()> {
-        let what = |wanted: Option<Wanted>| wanted.map(|wanted| (wanted.kind, wanted.host));
-        if what(before) != what(self.view.wanted()) {
+        let now = self.view.wanted();
+        let whose = |wanted: &Option<Wanted>| wanted.as_ref().map(|wanted| (wanted.kind, wanted.within.clone()));
+        let text = |wanted: &Option<Wanted>| wanted.as_ref().map(|wanted| wanted.text.clone());
+        if whose(&before) != whose(&now) {
             self.model.used = AllUsed::default();
+        }
+        if (whose(&before), text(&before)) != (whose(&now), text(&now)) {
             self.due = Instant::now();
         }
-        self.watch.list(self.view.wanted()).map_err(|failure| io::Error::other(failure.message().to_owned()))
+        self.watch.list(now).map_err(|failure| io::Error::other(failure.message().to_owned()))
     }
 }

@@ -4,6 +4,7 @@ use std::process::exit;
 
 use banyan_tree::{BackEnd, TreeError};
 
+use super::ask::Question;
 use super::sample::Sampler;
 use super::usage::Processes;
 
@@ -12,7 +13,7 @@ pub(super) const ROLE: &str = "top-member";
 
 /// Tag: tell how the host is doing.
 pub(super) const SAMPLE: u32 = 1;
-/// Tag: tell who uses it; comes with an [`Ask`](super::usage::Ask).
+/// Tag: tell who uses it; comes with an [`Question`].
 pub(super) const LIST: u32 = 2;
 
 /// Never returns in a process that an agent has started as member of `banyan top`.
@@ -31,8 +32,9 @@ fn take_part() -> Result<(), TreeError> {
         match incoming.tag {
             SAMPLE => back_end.send(incoming.stream, &sampler.sample())?,
             LIST => {
-                let ask = back_end.read(&incoming)?;
-                back_end.send(incoming.stream, &processes.list(ask))?;
+                let question: Question = back_end.read(&incoming)?;
+                let listing = processes.list(&question.on(back_end.rank()));
+                back_end.send(incoming.stream, &listing)?;
             }
             // Of a later release: it is not answered.
             _ => {}

@@ -5,7 +5,8 @@ use banyan_boot::RankSet;
 use banyan_ndr::{Decoder, Record, typed};
 use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
 
-use super::usage::{Ask, Listing};
+use super::ask::Ask;
+use super::usage::Listing;
 
 /// The name of the filter.
 pub(super) const USAGES: &str = "usages";
@@ -58,7 +59,8 @@ impl Filter for Merge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::usage::{Kind, Order, Rest, Usage};
+    use super::super::ask::{Kind, Order};
+    use super::super::usage::{Rest, Usage};
     use super::*;
     use proptest::prelude::*;
 

@@ -1,7 +1,9 @@
 //! `banyan top`: how the hosts are doing and who uses them, live or once.
 
+mod ask;
 mod cost;
 mod counters;
+mod job;
 mod keys;
 mod live;
 mod member;
@@ -23,6 +25,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
@@ -33,7 +36,7 @@ use crate::status;
 pub(crate) use member::become_member_if_asked;
 pub(crate) use merge::register;
 use view::{By, Model, View};
-use watch::{FrontCost, Watch};
+use watch::{FrontCost, Watch, Within};
 
 /// How long hosts may take to answer for the first time, if no time limit is given.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,18 +53,20 @@ const SHORTEST: Duration = Duration::from_millis(100);
 ///
 /// A member on each host reads /proc when it is asked; what they tell is reduced on its way here: least, median, 99th
 /// percentile and most, the hosts that stand out, and a strip with one cell for each host, the higher and redder the
-/// hotter. Rows are hosts; enter looks into one and shows its processes. What all this costs stands on the second line.
+/// hotter. Rows are hosts, jobs, users or processes; enter looks into a host, a job or a user and shows its processes. What
+/// all this costs stands on the second line.
 #[derive(Args)]
 #[command(after_help = "\
-Keys: q quits, arrows choose a row and the column to sort by, enter looks into a host, esc comes back, r reverses,
-/ filters by name, b changes what a row is, p pauses.
+Keys: q quits, arrows choose a row and the column to sort by, enter looks into a host, a job or a user, esc comes
+back, r reverses, / filters by name, b changes what a row is, p pauses.
 
-Exit status: 0 all well; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
+Exit status: 0 all well; 1 with --once: there is no such job or user; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
 
 Examples:
   banyan top
   banyan top -w node[1-128]
   banyan top -w @all --by job --sort memory
+  banyan top -w node[1-128] --job 4711 --once
   banyan top --once
   banyan top -w node[1-128] --once --json | jq '.summary.cpu.max'")]
 pub(crate) struct Top {
@@ -73,10 +78,16 @@ pub(crate) struct Top {
     /// What a row is
     #[arg(long, value_name = "WHAT", default_value = "host")]
     by: By,
+    /// The processes of this job, on all hosts: as --by job calls it, or the number of a Slurm job
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["by", "user"], value_parser = job)]
+    job: Option<String>,
+    /// The processes of this user, on all hosts
+    #[arg(long, value_name = "NAME", conflicts_with = "by", value_parser = NonEmptyStringValueParser::new())]
+    user: Option<String>,
     /// The column to sort by, such as memory, disk_write, host or name
     #[arg(long, value_name = "COLUMN", default_value = "cpu")]
     sort: String,
-    /// Only rows with this in a name
+    /// Only rows with this in a name; hosts look for it among all processes
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
     /// How often to look
@@ -115,7 +126,7 @@ impl Top {
             self.look(&mut watch, &mut model, deadline)?;
             self.print(&model, &view, colors)?;
             if self.once {
-                return Ok(ExitCode::from(watch.status(&model.silent)));
+                return Ok(ExitCode::from(self.status(&watch, &model)));
             }
         }
     }
@@ -124,9 +135,30 @@ impl Top {
         if self.once { BEHIND_ONCE } else { BEHIND.max(self.interval) }
     }
 
+    /// How one look ends. Whoever asks for a job by name wants to know that there is none.
+    fn status(&self, watch: &Watch, model: &Model) -> u8 {
+        let of_hosts = watch.status(&model.silent);
+        if of_hosts != 0 {
+            return of_hosts;
+        }
+        let is_empty = model.used.used.is_empty() && self.filter.is_empty();
+        let (what, name) = match (&self.job, &self.user) {
+            (Some(name), _) if is_empty => ("job", name),
+            (_, Some(name)) if is_empty => ("user", name),
+            _ => return 0,
+        };
+        warn(format!("no process on these hosts is of {what} {name}; see who is there with: banyan top --by {what}"));
+        status::MEMBER_FAILED
+    }
+
     /// How it is looked at, if there is such a column.
     fn view(&self) -> Result<View, Failure> {
-        let view = View { sort: self.sort.clone(), filter: self.filter.clone(), ..View::new(self.by) };
+        let (by, within) = match (&self.job, &self.user) {
+            (Some(job), _) => (By::Job, Some(Within::Job(job.clone()))),
+            (_, Some(user)) => (By::User, Some(Within::User(user.clone()))),
+            _ => (self.by, None),
+        };
+        let view = View { sort: self.sort.clone(), filter: self.filter.clone(), within, ..View::new(by) };
         let keys: Vec<&str> = view.columns().iter().map(|column| column.key).collect();
         if keys.contains(&self.sort.as_str()) {
             return Ok(view);
@@ -165,6 +197,15 @@ impl Top {
         model.used = watch.wait_for_listing(deadline)?.unwrap_or_default();
         model.cost = watch.cost()?;
         Ok(())
+    }
+}
+
+/// The name of a job: numbers are those of Slurm.
+fn job(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("a job has a name; see which there are with: banyan top --by job".into()),
+        number if number.bytes().all(|byte| byte.is_ascii_digit()) => Ok(format!("slurm {number}")),
+        name => Ok(name.to_owned()),
     }
 }
 

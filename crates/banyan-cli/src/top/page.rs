@@ -6,6 +6,8 @@ use ratatui_core::text::{Line, Span};
 use super::metric::{METRICS, Metric, bytes};
 use super::tick::{Of, Summary};
 use super::view::{Cell, Column, Model, NAME_WIDTH, NUMBER_WIDTH, Row, Table, View};
+use super::watch::Within;
+use crate::screen::harmless;
 
 /// A cell of the strip, from cold to hot.
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -62,8 +64,10 @@ pub(super) fn row(table: &Table, row: &Row) -> Line<'static> {
 
 fn title(model: &Model, view: &View) -> Line<'static> {
     let count = model.tick.hosts.len();
-    let what = match view.drilled {
-        Some(rank) => format!("processes of {}", model.name(rank)),
+    let what = match &view.within {
+        Some(Within::Host(rank)) => format!("processes of {}", model.name(*rank)),
+        Some(Within::Job(name)) => format!("processes of job {}", harmless(name.as_bytes())),
+        Some(Within::User(name)) => format!("processes of user {}", harmless(name.as_bytes())),
         None => format!("by {:?}", view.by).to_lowercase(),
     };
     let hosts = if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") };

@@ -31,15 +31,28 @@ impl Stat {
     }
 }
 
-/// The job that a control group belongs to: of Slurm, or the unit of systemd. Nothing for processes that are in none.
-pub(super) fn job(cgroup: &str) -> Option<String> {
-    let parts = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2)).flat_map(|path| path.split('/'));
-    let of_slurm = parts().find_map(|part| {
-        let number = part.strip_prefix("job_")?;
-        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("slurm {number}"))
-    });
-    let of_systemd = || parts().rfind(|part| part.ends_with(".service") || part.ends_with(".scope"));
-    of_slurm.or_else(|| of_systemd().map(str::to_owned))
+/// The Slurm job that a control group belongs to.
+pub(super) fn slurm_job(cgroup: &str) -> Option<String> {
+    parts(cgroup).find_map(|part| slurm(part.strip_prefix("job_")?))
+}
+
+/// The unit of systemd that a control group belongs to.
+pub(super) fn unit(cgroup: &str) -> Option<String> {
+    parts(cgroup).rfind(|part| part.ends_with(".service") || part.ends_with(".scope")).map(str::to_owned)
+}
+
+/// The Slurm job that an environment belongs to.
+pub(super) fn job_of_environment(environment: &[u8]) -> Option<String> {
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| slurm(std::str::from_utf8(entry.strip_prefix(b"SLURM_JOB_ID=")?).ok()?))
+}
+
+fn parts(cgroup: &str) -> impl DoubleEndedIterator<Item = &str> {
+    cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2)).flat_map(|path| path.split('/'))
+}
+
+fn slurm(number: &str) -> Option<String> {
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("slurm {number}"))
 }
 
 /// The name of a user in the text of `/etc/passwd`.
@@ -82,11 +95,18 @@ mod tests {
 
     #[test]
     fn jobs_are_those_of_slurm_or_units_of_systemd() {
-        assert_eq!(job("0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n").as_deref(), Some("slurm 42"));
-        assert_eq!(job("4:memory:/slurm/uid_0/job_7/step_batch\n0::/\n").as_deref(), Some("slurm 7"));
-        assert_eq!(job("0::/user.slice/user-0.slice/session-3.scope\n").as_deref(), Some("session-3.scope"));
-        assert_eq!(job("0::/\n"), None);
-        assert_eq!(job("0::/job_x/job_\n"), None);
+        let scope = "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0\n";
+        assert_eq!(slurm_job(scope).as_deref(), Some("slurm 42"));
+        assert_eq!(slurm_job("4:memory:/slurm/uid_0/job_7/step_batch\n0::/\n").as_deref(), Some("slurm 7"));
+        assert_eq!(unit("0::/user.slice/user-0.slice/session-3.scope\n").as_deref(), Some("session-3.scope"));
+        assert!(["0::/\n", "0::/job_x/job_\n"].iter().all(|text| slurm_job(text).or_else(|| unit(text)).is_none()));
+        let environment = b"A=SLURM_JOB_ID=1\0SLURM_JOB_ID=42\0SLURM_JOB_ID_=3\0";
+        assert_eq!(job_of_environment(environment).as_deref(), Some("slurm 42"));
+        assert!(
+            [&b""[..], b"SLURM_JOB_ID=", b"SLURM_JOB_ID=x", b"SLURM_JOB_ID=\xff\0"]
+                .iter()
+                .all(|text| job_of_environment(text).is_none())
+        );
     }
 
     #[test]
@@ -99,7 +119,9 @@ mod tests {
         #[test]
         fn no_text_does_harm(text in "[()a-z0-9 :/_.\n-]{0,200}") {
             Stat::read(&text);
-            job(&text);
+            slurm_job(&text);
+            unit(&text);
+            job_of_environment(text.as_bytes());
             user(&text, 0);
         }
     }

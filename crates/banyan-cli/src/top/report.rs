@@ -11,6 +11,7 @@ use super::terminal;
 use super::tick::{Of, Summary};
 use super::usage::Rest;
 use super::view::{Cell, Column, Model, Table, View};
+use super::watch::Within;
 
 /// The width of a page where nobody knows one.
 const WIDTH: usize = 100;
@@ -45,7 +46,8 @@ pub(super) fn to_json(model: &Model, view: &View) -> Value {
     json!({
         "event": "tick",
         "interval_seconds": model.interval,
-        "by": format!("{:?}", view.by).to_lowercase(),
+        "by": if view.within.is_some() { "process".to_owned() } else { format!("{:?}", view.by).to_lowercase() },
+        "of": of_to_json(model, view),
         "hosts": model.tick.hosts.len(),
         "silent": model.silent,
         "summary": summaries,
@@ -58,6 +60,16 @@ pub(super) fn to_json(model: &Model, view: &View) -> Value {
             "front_end_bytes_per_second": model.cost.bytes,
         },
     })
+}
+
+/// Whose processes the rows are.
+fn of_to_json(model: &Model, view: &View) -> Value {
+    match &view.within {
+        Some(Within::Host(rank)) => json!({ "host": model.name(*rank) }),
+        Some(Within::Job(name)) => json!({ "job": name }),
+        Some(Within::User(name)) => json!({ "user": name }),
+        None => Value::Null,
+    }
 }
 
 fn summary_to_json(model: &Model, unit: Unit, summary: &Summary) -> Value {
@@ -130,6 +142,11 @@ mod tests {
         assert_eq!((&object["silent"], &object["hosts"]), (&json!(["n3"]), &json!(3)));
         assert_eq!(object["cost"]["front_end_bytes_per_second"], 3400.0);
         assert_eq!(object["others"], Value::Null, "every host has a row");
+        assert_eq!((&object["by"], &object["of"]), (&json!("host"), &Value::Null));
+        let within = |within| to_json(&model(), &View { within: Some(within), ..View::new(By::Job) });
+        let object = within(Within::Job("slurm 7".into()));
+        assert_eq!((&object["by"], &object["of"]), (&json!("process"), &json!({ "job": "slurm 7" })));
+        assert_eq!(within(Within::User("ana".into()))["of"], json!({ "user": "ana" }));
         let others = &to_json(&model(), &View::new(By::Job))["others"];
         assert_eq!(*others, json!({ "rows": 12, "processes": 40, "cpu": 2.5, "memory": 1e6 }));
     }

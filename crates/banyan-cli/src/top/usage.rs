@@ -10,6 +10,8 @@ use std::time::Instant;
 use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
+use super::ask::{Ask, Kind, Order, Question};
+use super::job::{Jobs, is_job};
 use super::process::{self, Stat};
 
 /// Ticks of a second in `/proc`, the same on every Linux that people use.
@@ -17,31 +19,6 @@ const TICKS_A_SECOND: f64 = 100.0;
 
 /// The longest name that is sent: control groups may have longer ones.
 const MAX_NAME: usize = 64;
-
-/// By what processes are put together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Process,
-    User,
-    Job,
-}
-
-/// By what those are chosen that are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    Cpu,
-    Memory,
-    Processes,
-}
-
-/// What the front-end asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Record)]
-pub(super) struct Ask {
-    kind: u32,
-    order: u32,
-    /// How many at most.
-    most: u32,
-}
 
 /// What a process uses, or all of a user or job.
 #[derive(Debug, Clone, Default, PartialEq, Record)]
@@ -84,8 +61,7 @@ impl Listing {
         listings.iter().for_each(|listing| others.add(listing.others));
         let usages = listings.into_iter().flat_map(|listing| listing.usages).collect();
         let mut usages = together(usages, ask.kind());
-        let by_greed = |a: &Usage, b: &Usage| ask.order().compare(a, b);
-        usages.sort_unstable_by(by_greed);
+        usages.sort_unstable_by(|a, b| by_greed(ask.order(), a, b));
         for left_out in usages.drain(usages.len().min(ask.most as usize)..) {
             let Usage { processes, cpu, memory, .. } = left_out;
             others.add(Rest { rows: 1, processes, cpu, memory });
@@ -103,50 +79,16 @@ impl Rest {
     }
 }
 
-impl Order {
-    const ALL: [Order; 3] = [Order::Cpu, Order::Memory, Order::Processes];
-
-    /// The greediest first; of those who are alike in every number by name, so that each node chooses the same.
-    fn compare(self, a: &Usage, b: &Usage) -> Ordering {
-        let cpu = || b.cpu.total_cmp(&a.cpu);
-        let memory = || b.memory.total_cmp(&a.memory);
-        let first = match self {
-            Order::Cpu => cpu(),
-            Order::Memory => memory(),
-            Order::Processes => b.processes.cmp(&a.processes),
-        };
-        first.then_with(cpu).then_with(memory).then_with(|| (&a.name, a.id, &a.on).cmp(&(&b.name, b.id, &b.on)))
-    }
-}
-
-impl Ask {
-    pub(super) fn new(kind: Kind, order: Order, most: u32) -> Ask {
-        Ask { kind: kind as u32, order: order as u32, most }
-    }
-
-    /// The same for a filter.
-    pub(super) fn parameters(self) -> String {
-        format!("{} {} {}", self.kind, self.order, self.most)
-    }
-
-    pub(super) fn from_parameters(text: &[u8]) -> Option<Ask> {
-        let mut numbers = std::str::from_utf8(text).ok()?.split(' ').map(str::parse);
-        let mut next = || numbers.next()?.ok();
-        Some(Ask { kind: next()?, order: next()?, most: next()? })
-    }
-
-    /// As with the kind.
-    fn order(self) -> Order {
-        Order::ALL.into_iter().find(|order| *order as u32 == self.order).unwrap_or(Order::Cpu)
-    }
-
-    /// A front-end of another release may ask for what is not known here: it gets processes.
-    fn kind(self) -> Kind {
-        [Kind::Process, Kind::User, Kind::Job]
-            .into_iter()
-            .find(|kind| *kind as u32 == self.kind)
-            .unwrap_or(Kind::Process)
-    }
+/// The greediest first; of those who are alike in every number by name, so that each node chooses the same.
+fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
+    let cpu = || b.cpu.total_cmp(&a.cpu);
+    let memory = || b.memory.total_cmp(&a.memory);
+    let first = match order {
+        Order::Cpu => cpu(),
+        Order::Memory => memory(),
+        Order::Processes => b.processes.cmp(&a.processes),
+    };
+    first.then_with(cpu).then_with(memory).then_with(|| (&a.name, a.id, &a.on).cmp(&(&b.name, b.id, &b.on)))
 }
 
 /// Looks at all processes again and again.
@@ -156,39 +98,45 @@ pub(super) struct Processes {
     last: HashMap<u32, (u64, u64)>,
     at: Option<Instant>,
     passwd: Option<String>,
+    jobs: Jobs,
 }
 
 impl Processes {
-    /// The usages since the last look; at the first look nobody has used a core.
-    pub(super) fn list(&mut self, ask: Ask) -> Listing {
+    /// The usages since the last look that are asked for; at the first look nobody has used a core.
+    pub(super) fn list(&mut self, question: &Question) -> Listing {
         let now = Instant::now();
         let seconds = self.at.replace(now).map_or(0.0, |at| now.duration_since(at).as_secs_f64());
         let stats = stats();
-        let leaders: HashMap<u32, String> = match ask.kind() {
-            Kind::Job => stats.iter().map(|(id, stat)| (*id, stat.name.clone())).collect(),
-            _ => HashMap::new(),
-        };
-        let usages = stats.iter().map(|(id, stat)| {
+        if question.is_about_jobs() {
+            self.jobs.look(&stats);
+        }
+        let is_of_job = |id: u32, stat: &Stat| is_job(&self.job(id, stat), &short(&question.job));
+        let usages = stats.iter().filter(|(id, stat)| question.job.is_empty() || is_of_job(*id, stat));
+        let usages = usages.map(|(id, stat)| {
             let ticks = match self.last.get(id) {
                 Some((before, started)) if *started == stat.started => stat.ticks.saturating_sub(*before),
                 _ => 0,
             };
             let cpu = if seconds > 0.0 { 100.0 * ticks as f64 / TICKS_A_SECOND / seconds } else { 0.0 };
-            self.usage(*id, stat, cpu, ask.kind(), &leaders)
+            self.usage(*id, stat, cpu, question.ask.kind())
         });
-        let usages: Vec<Usage> = usages.collect();
+        let usages: Vec<Usage> = usages.filter(|usage| question.is_about(usage)).collect();
         self.last = stats.into_iter().map(|(id, stat)| (id, (stat.ticks, stat.started))).collect();
-        Listing::of(vec![Listing { usages, ..Listing::default() }], ask)
+        Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask)
     }
 
-    fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind, leaders: &HashMap<u32, String>) -> Usage {
+    fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind) -> Usage {
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
         let usage = Usage { cpu, memory, processes: 1, ..Usage::default() };
         match kind {
             Kind::Process => Usage { name: short(&stat.name), id, user: self.user(id), ..usage },
             Kind::User => Usage { name: self.user(id), ..usage },
-            Kind::Job => Usage { name: short(&job(id, stat, leaders)), ..usage },
+            Kind::Job => Usage { name: self.job(id, stat), ..usage },
         }
+    }
+
+    fn job(&self, id: u32, stat: &Stat) -> String {
+        short(&self.jobs.name(id, stat))
     }
 
     /// The name of a process's user, or the number of one that has no name here.
@@ -213,15 +161,6 @@ fn stats() -> Vec<(u32, Stat)> {
         Some((id, Stat::read(&String::from_utf8_lossy(&text))?))
     };
     ids.filter_map(stat).filter(|(_, stat)| stat.pages > 0).collect()
-}
-
-/// Where nobody has put processes into groups, those of one session belong together.
-fn job(id: u32, stat: &Stat, leaders: &HashMap<u32, String>) -> String {
-    let cgroup = fs::read_to_string(format!("/proc/{id}/cgroup")).unwrap_or_default();
-    process::job(&cgroup).unwrap_or_else(|| match leaders.get(&stat.session) {
-        Some(name) => format!("session {} ({name})", stat.session),
-        None => format!("session {}", stat.session),
-    })
 }
 
 fn short(name: &str) -> String {
@@ -284,21 +223,32 @@ mod tests {
         assert_eq!(told(Order::Memory).others, Rest { rows: 1, processes: 1, cpu: 5.0, memory: 0.0 });
     }
 
-    #[test]
-    fn what_is_asked_comes_back_from_its_text() {
-        let ask = Ask::new(Kind::Job, Order::Memory, 7);
-        assert_eq!(Ask::from_parameters(ask.parameters().as_bytes()), Some(ask));
-        assert!([&b""[..], b"1 2", b"1 2 x", b"\xff"].iter().all(|text| Ask::from_parameters(text).is_none()));
+    fn list(kind: Kind, most: u32) -> Listing {
+        Processes::new().list(&Question::new(Ask::new(kind, Order::Cpu, most)))
     }
 
     #[test]
     fn this_process_is_among_those_of_this_machine() {
-        let listing = Processes::new().list(Ask::new(Kind::Process, Order::Cpu, u32::MAX));
+        let listing = list(Kind::Process, u32::MAX);
         let own = listing.usages.iter().find(|usage| usage.id == std::process::id()).expect("it is there");
         assert!(own.memory > 0.0 && own.cpu == 0.0 && !own.user.is_empty(), "{own:?}");
-        let users = Processes::new().list(Ask::new(Kind::User, Order::Cpu, u32::MAX));
+        let users = list(Kind::User, u32::MAX);
         assert!(users.usages.iter().any(|usage| usage.name == own.user && usage.processes > 0));
-        let jobs = Processes::new().list(Ask::new(Kind::Job, Order::Cpu, 1));
-        assert_eq!(jobs.usages.len(), 1);
+        assert_eq!(list(Kind::Job, 1).usages.len(), 1);
+    }
+
+    #[test]
+    fn only_processes_of_the_job_that_is_asked_for_are_told() {
+        let own = std::process::id();
+        let stat = stats().into_iter().find(|(id, _)| *id == own).expect("it is there").1;
+        let mut processes = Processes::new();
+        processes.jobs.look(&stats());
+        let name = processes.job(own, &stat);
+        let of = |job: &str| {
+            let ask = Ask::new(Kind::Process, Order::Cpu, u32::MAX);
+            Processes::new().list(&Question { job: job.into(), ..Question::new(ask) }).usages
+        };
+        assert!(of(&name).iter().any(|usage| usage.id == own), "{name}");
+        assert_eq!(of("no such job"), []);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
+use super::ask::{Kind, Order, has_text};
 use super::metric::{METRICS, bytes};
 use super::tick::Tick;
-use super::usage::{Kind, Order, Rest};
-use super::watch::{AllUsed, FrontCost, Used, Wanted};
+use super::usage::Rest;
+use super::watch::{AllUsed, FrontCost, Used, Wanted, Within};
 use crate::screen::harmless;
 
 /// Columns of numbers and of names.
@@ -52,8 +53,8 @@ pub(super) struct View {
     pub(super) typing: bool,
     /// The row that the cursor is on.
     pub(super) selected: usize,
-    /// The host whose processes are shown.
-    pub(super) drilled: Option<u32>,
+    /// Whose processes are shown.
+    pub(super) within: Option<Within>,
     pub(super) paused: bool,
 }
 
@@ -80,8 +81,8 @@ pub(super) struct Column {
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// The host that can be looked into.
-    pub(super) rank: Option<u32>,
+    /// Whose processes can be looked at from here.
+    pub(super) into: Option<Within>,
     pub(super) cells: Vec<Cell>,
 }
 
@@ -103,14 +104,14 @@ impl View {
             filter: String::new(),
             typing: false,
             selected: 0,
-            drilled: None,
+            within: None,
             paused: false,
         }
     }
 
     /// What has to be asked of hosts beside samples: of all, or of one.
     pub(super) fn wanted(&self) -> Option<Wanted> {
-        let kind = match (self.drilled, self.by) {
+        let kind = match (&self.within, self.by) {
             (None, By::Host) => return None,
             (None, By::Job) => Kind::Job,
             (None, By::User) => Kind::User,
@@ -121,7 +122,9 @@ impl View {
             "processes" => Order::Processes,
             _ => Order::Cpu,
         };
-        Some(Wanted { kind, order, host: self.drilled })
+        // What is being typed is looked for in what is there; hosts are asked when it is kept.
+        let text = if self.typing { String::new() } else { self.filter.clone() };
+        Some(Wanted { kind, order, within: self.within.clone(), text })
     }
 
     /// The columns there are.
@@ -166,12 +169,11 @@ impl View {
             Some(Wanted { kind, .. }) => model.used.used.iter().map(|used| used_row(model, used, kind)).collect(),
         };
         let others = self.wanted().and_then(|Wanted { kind, .. }| others_row(model.used.others, kind));
-        let wanted = self.filter.to_lowercase();
         let named = |row: &Row| {
             let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.is_text);
-            texts.any(|(_, cell)| cell.text.to_lowercase().contains(&wanted))
+            texts.any(|(_, cell)| has_text(&cell.text, &self.filter))
         };
-        rows.retain(|row| wanted.is_empty() || named(row));
+        rows.retain(|row| self.filter.is_empty() || named(row));
         let at = self.sorted_by();
         let is_text = columns.get(at).is_some_and(|column| column.is_text);
         rows.sort_by(|a, b| {
@@ -198,7 +200,7 @@ fn host_row(model: &Model, rank: u32, values: &[Option<f64>]) -> Row {
         heat: value.and_then(|value| metric.heat(value)),
     };
     let cells = std::iter::once(text(model.name(rank))).chain(METRICS.iter().zip(values).map(cell));
-    Row { rank: Some(rank), cells: cells.collect() }
+    Row { into: Some(Within::Host(rank)), cells: cells.collect() }
 }
 
 fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
@@ -215,7 +217,14 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
         }
         Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
-    Row { rank: None, cells }
+    // A process that has just ended may have been of nobody.
+    let whose = Some(usage.name.clone()).filter(|name| !name.is_empty());
+    let into = match kind {
+        Kind::Process => None,
+        Kind::User => whose.map(Within::User),
+        Kind::Job => whose.map(Within::Job),
+    };
+    Row { into, cells }
 }
 
 /// The last line of a table that has not everyone in it.
@@ -228,7 +237,7 @@ fn others_row(others: Rest, kind: Kind) -> Option<Row> {
         Kind::Process => vec![name, nothing(), nothing(), nothing(), cpu, memory],
         Kind::User | Kind::Job => vec![name, number(others.processes.to_string()), nothing(), cpu, memory],
     };
-    (others.rows > 0).then_some(Row { rank: None, cells })
+    (others.rows > 0).then_some(Row { into: None, cells })
 }
 
 /// Names come from strangers.
@@ -321,12 +330,35 @@ pub(super) mod tests {
 
     #[test]
     fn a_host_is_looked_into_by_its_processes_and_their_names_do_no_harm() {
-        let view = View { drilled: Some(1), ..View::new(By::Host) };
-        assert_eq!(view.wanted(), Some(Wanted { kind: Kind::Process, order: Order::Cpu, host: Some(1) }));
+        let view = View { within: Some(Within::Host(1)), ..View::new(By::Host) };
+        let wanted =
+            Wanted { kind: Kind::Process, order: Order::Cpu, within: Some(Within::Host(1)), text: String::new() };
+        assert_eq!(view.wanted(), Some(wanted));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts, ["solver", "ana", "n2", "17", "99.0%", "2.5 MB"]);
         assert_eq!(table.rows[1].cells[0].text, "\\u{1b}[2J");
+    }
+
+    #[test]
+    fn jobs_and_users_are_looked_into_by_their_own_names() {
+        let into = |by| View::new(by).table(&model()).rows.into_iter().map(|row| row.into).collect::<Vec<_>>();
+        let names = ["solver", "\x1b[2J"].map(String::from);
+        assert_eq!(into(By::Job), names.clone().map(|name| Some(Within::Job(name))));
+        assert_eq!(into(By::User), names.map(|name| Some(Within::User(name))));
+        assert_eq!(into(By::Process), [None, None], "there is nothing within a process");
+        let mut nobody = model();
+        nobody.used.used[0].usage.name.clear();
+        assert!(View::new(By::User).table(&nobody).rows.iter().any(|row| row.into.is_none()));
+    }
+
+    #[test]
+    fn hosts_are_asked_for_the_filter_once_it_is_typed() {
+        let mut view = View { filter: "solv".into(), typing: true, ..View::new(By::Process) };
+        assert_eq!(view.wanted().map(|wanted| wanted.text), Some(String::new()));
+        assert_eq!(names(&view), ["solver"]);
+        view.typing = false;
+        assert_eq!(view.wanted().map(|wanted| wanted.text), Some("solv".into()));
     }
 
     #[test]

@@ -10,11 +10,12 @@ use banyan_tree::{
     Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave,
 };
 
+use super::ask::{Ask, Kind, Order, Question, has_text};
 use super::cost::worked;
 use super::member::{LIST, ROLE, SAMPLE};
 use super::merge::USAGES;
 use super::tick::{self, Tick};
-use super::usage::{Ask, Kind, Listing, Order, Rest, Usage};
+use super::usage::{Listing, Rest, Usage};
 use crate::failure::Failure;
 use crate::filters::filters;
 use crate::hosts::{HostChoice, launch_status};
@@ -23,7 +24,7 @@ use crate::status;
 /// The program of the agent itself, as a process that it starts sees it.
 const AGENT: &str = "/proc/self/exe";
 
-/// What is asked of one host, and of each when all are asked for single processes.
+/// What is asked of one host, or of each about someone; and of each about everyone's single processes.
 const MOST_OF_ONE: u32 = 500;
 const MOST_OF_EACH: u32 = 50;
 
@@ -45,13 +46,26 @@ pub(super) struct AllUsed {
     pub(super) others: Rest,
 }
 
+/// Whose processes are looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Within {
+    /// Those of a host, by rank.
+    Host(u32),
+    /// Those of a job, on all hosts.
+    Job(String),
+    /// Those of a user, on all hosts.
+    User(String),
+}
+
 /// What has to be asked of hosts beside samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) kind: Kind,
     pub(super) order: Order,
-    /// Of one host, or of all.
-    pub(super) host: Option<u32>,
+    /// Whose; or of everyone on all hosts.
+    pub(super) within: Option<Within>,
+    /// Only those with this in a name.
+    pub(super) text: String,
 }
 
 /// What the front-end itself costs.
@@ -66,7 +80,7 @@ pub(super) struct FrontCost {
 /// A stream of listings.
 struct Lister {
     stream: Stream,
-    ask: Ask,
+    question: Question,
 }
 
 /// Work and traffic when they were last looked at.
@@ -120,23 +134,40 @@ impl Watch {
         Ok(Watch { hosts, missing, samples, lister: None, patience, decoder: Decoder::new(), meter, network })
     }
 
-    /// From the next tick on asks who uses all hosts, or this one; or nobody.
+    /// From the next tick on asks who uses all hosts, or one; or nothing.
     pub(super) fn list(&mut self, wanted: Option<Wanted>) -> Result<(), Failure> {
         self.lister = None;
-        let Some(Wanted { kind, order, host }) = wanted else { return Ok(()) };
-        let members = self.network.those(|rank, _| host.is_none_or(|host| host == rank));
-        let most = if host.is_none() && kind == Kind::Process { MOST_OF_EACH } else { MOST_OF_ONE };
-        let merging = StreamOptions::filter(USAGES, &Ask::new(kind, order, MOST_OF_ALL).parameters());
+        let Some(wanted) = wanted else { return Ok(()) };
+        let question = self.question(&wanted);
+        let members = match wanted.within {
+            Some(Within::Host(host)) => self.network.those(|rank, _| rank == host),
+            _ => self.network.everyone(),
+        };
+        let merging = StreamOptions::filter(USAGES, &Ask::new(wanted.kind, wanted.order, MOST_OF_ALL).parameters());
         let stream = open(&self.network, &members, merging, self.patience)?;
-        self.lister = Some(Lister { stream, ask: Ask::new(kind, order, most) });
+        self.lister = Some(Lister { stream, question });
         Ok(())
+    }
+
+    /// What members are asked. They do not know what their hosts are called here.
+    fn question(&self, wanted: &Wanted) -> Question {
+        let Wanted { kind, order, within, text } = wanted;
+        let most = if within.is_none() && *kind == Kind::Process { MOST_OF_EACH } else { MOST_OF_ONE };
+        let named = (0u32..).zip(&self.hosts).filter(|(_, host)| *kind == Kind::Process && has_text(host, text));
+        let anyway = RankSet::from_iter(named.map(|(rank, _)| rank)).to_string();
+        let question = Question { text: text.clone(), anyway, ..Question::new(Ask::new(*kind, *order, most)) };
+        match within {
+            Some(Within::Job(job)) => Question { job: job.clone(), ..question },
+            Some(Within::User(user)) => Question { user: user.clone(), ..question },
+            Some(Within::Host(_)) | None => question,
+        }
     }
 
     /// Asks everyone.
     pub(super) fn ask(&self) -> Result<(), Failure> {
         self.samples.send(SAMPLE, &Ask::new(Kind::Process, Order::Cpu, 0)).map_err(failure)?;
         match &self.lister {
-            Some(Lister { stream, ask }) => stream.send(LIST, ask).map_err(failure),
+            Some(Lister { stream, question }) => stream.send(LIST, question).map_err(failure),
             None => Ok(()),
         }
     }

@@ -94,7 +94,7 @@ fn a_configuration_that_cannot_be_read_is_a_finding() {
 }
 
 /// What the kernel and those who set up the machine decide.
-const DECIDED: [&str; 6] =
+pub(crate) const DECIDED: [&str; 6] =
     ["open files", "processes", "process ids", "waiting connections", "tracing", "performance counters"];
 
 /// Runs `doctor` below a shell that has said this before; only `bin` has programs, and all directories lie below HERE.
@@ -122,7 +122,7 @@ fn seen_by_people(shop: &Workshop, before: &str, decided: &[&str]) -> (String, i
     (["TiB", "MiB"].iter().fold(text, |text, unit| text.replace(&format!(" {unit} free"), " GiB free")), ran.status)
 }
 
-fn program(shop: &Workshop, name: &str, content: &str) {
+pub(crate) fn program(shop: &Workshop, name: &str, content: &str) {
     let name = format!("bin/{name}");
     shop.write(&name, format!("#!/bin/sh\n{content}\n"));
     fs::set_permissions(shop.path(&name), fs::Permissions::from_mode(0o755)).expect("it is ours");

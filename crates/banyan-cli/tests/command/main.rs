@@ -1,5 +1,6 @@
 //! The command as its users run it: real processes, real files.
 
+mod chapters;
 mod configuration;
 mod convert;
 mod copy;
@@ -9,6 +10,7 @@ mod doctor;
 mod document;
 mod dump;
 mod fold;
+mod look;
 mod manual;
 mod measure;
 mod permission;
@@ -29,4 +31,5 @@ mod study;
 mod tables;
 mod top;
 mod topo;
+mod within;
 mod workshop;

@@ -1,9 +1,9 @@
 //! What people see, compared as a whole with what is wanted, but for figures that differ from run to run.
 
 /// Ends of figures that differ as the figures do.
-const UNITS: [&str; 5] = [" ns", " µs", " ms", " s", "x"];
+const UNITS: [&str; 11] = [" ns", " µs", " ms", " s", "x", "%", " B", " kB", " MB", " GB", " TB"];
 
-/// Asserts that a text is the wanted one, in which `#` stands for a figure, with its sign and its unit of time. After two
+/// Asserts that a text is the wanted one, in which `#` stands for a figure, with its sign and its unit. After two
 /// spaces it is in a table, and ends in the column of the `#`.
 pub(crate) fn assert_shown(text: &str, wanted: &str) {
     let mut lines = wanted.lines();
@@ -13,6 +13,29 @@ pub(crate) fn assert_shown(text: &str, wanted: &str) {
     let first = shown.iter().zip(&wanted_lines).position(|(line, wanted)| line != wanted);
     assert!(shown == wanted_lines, "differs from line {first:?} on\n--- wanted\n{wanted}\n--- shown\n{text}\n---");
     assert!(text.is_empty() || text.ends_with('\n'), "the last line does not end: {text}");
+}
+
+/// A text with `#` for every figure that stands alone: what is shown somewhere, to compare with what is printed now.
+pub(crate) fn pattern(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let is_alone = out.is_empty() || out.ends_with([' ', '\n', '(']);
+        match figure(rest).filter(|_| is_alone) {
+            Some(length) => {
+                let width = rest[..length].chars().count();
+                // In a table it ends where it ended.
+                let is_in_table = out.ends_with("  ");
+                out += &format!("{:>1$}", "#", if is_in_table { width } else { 1 });
+                rest = &rest[length..];
+            }
+            None => {
+                out.push(letter);
+                rest = &rest[letter.len_utf8()..];
+            }
+        }
+    }
+    out
 }
 
 fn is_alike(line: &str, wanted: &str) -> bool {
@@ -57,6 +80,8 @@ fn a_figure_of_a_table_ends_in_its_column_and_nothing_else_may_differ() {
     assert!(!is_alike("row (5 B)  12.3 ns  1.50x  kept", wanted), "another size");
     assert!(!is_alike("row (4 B)        -  1.50x  kept", wanted), "no figure");
     assert!(is_alike("takes 3.5 µs, of 12 %.", "takes #, of # %."));
+    assert!(is_alike("12.5%  3 kB and 4 MB/s", "#         # and #/s") && !is_alike("12.5% 3 kBit", "# #"));
     assert!(!is_alike("takes 3.5 sheep.", "takes #."));
+    assert_eq!(pattern("n1 (2 B)   12.5%  3 kB, 0-1 x2\n"), "n1 (#)       #     #, #-1 x2\n");
     assert_shown("load 0.1 (2 cores)\n", "load # (# cores)\n");
 }

@@ -15,11 +15,11 @@ use crate::workshop::Workshop;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Processes that are ended with the test.
-struct Job(Vec<Child>);
+pub(crate) struct Job(pub(crate) Vec<Child>);
 
 impl Job {
     /// So many ranks, one of which hangs, all where they will stay.
-    fn start(program: &Path, ranks: u32, hanging: u32) -> Job {
+    pub(crate) fn start(program: &Path, ranks: u32, hanging: u32) -> Job {
         let mut job = Job(Vec::new());
         for rank in 0..ranks {
             let mut command = Command::new(program);
@@ -31,6 +31,11 @@ impl Job {
 
     /// Starts a command, and waits until it has said that it is ready, and sleeps.
     fn add(&mut self, command: &mut Command) {
+        self.add_until(command, ") S ");
+    }
+
+    /// The same, until it is in this state.
+    pub(crate) fn add_until(&mut self, command: &mut Command, state: &str) {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program that is there");
         let output = child.stdout.take().expect("a pipe");
         self.0.push(child);
@@ -39,13 +44,13 @@ impl Job {
         assert_eq!(line, "ready\n");
         let deadline = Instant::now() + PATIENCE;
         let path = format!("/proc/{}/stat", self.0[self.0.len() - 1].id());
-        while !fs::read_to_string(&path).expect("it is there").contains(") S ") {
-            assert!(Instant::now() < deadline, "{path}: it does not sleep");
+        while !fs::read_to_string(&path).expect("it is there").contains(state) {
+            assert!(Instant::now() < deadline, "{path}: never{state}");
             std::thread::yield_now();
         }
     }
 
-    fn pids(&self) -> String {
+    pub(crate) fn pids(&self) -> String {
         self.0.iter().map(|child| child.id().to_string()).collect::<Vec<_>>().join(",")
     }
 }
@@ -60,7 +65,7 @@ impl Drop for Job {
 }
 
 /// Compiles the program whose ranks hang.
-fn compiled(shop: &Workshop) -> PathBuf {
+pub(crate) fn compiled(shop: &Workshop) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-stack/tests/programs/ranks.c");
     let path = shop.path("ranks");
     let done = Command::new("cc").args(["-O2", "-pthread", "-o"]).arg(&path).arg(source).status();
@@ -69,7 +74,7 @@ fn compiled(shop: &Workshop) -> PathBuf {
 }
 
 /// The text with times and numbers of processes replaced, and without what the system does before `main`.
-fn golden(text: &str) -> String {
+pub(crate) fn golden(text: &str) -> String {
     let replaced = |line: &str| {
         let line = line.split_once("; stopped for").map_or(line, |(heading, _)| heading);
         match line.split_once("(pid ") {

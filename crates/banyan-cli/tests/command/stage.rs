@@ -146,7 +146,8 @@ impl Stage {
         // Whether all is well where tests run is not for them to say.
         let well = match ran.status {
             0 => true,
-            1 => words.starts_with("banyan doctor"),
+            // Nor has this machine the jobs and users of readers.
+            1 => words.starts_with("banyan doctor") || ran.err.contains("no process on these hosts is of"),
             status => long && status == INTERRUPTED,
         };
         assert!(well, "{document}: `{command}` ended with {}:\n{}{}", ran.status, ran.out, ran.err);

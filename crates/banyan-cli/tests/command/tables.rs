@@ -210,10 +210,10 @@ pdsh launch (/bin/true)                                      #         -
   to floor                                                   #         -
 clush launch (/bin/true)                                     #         #
   to floor                                                   #         #
-banyan agent, one member (dynamic, 4)                                    # MB
-banyan agents, each further member (dynamic, 4)                          # MB
-banyan member (dynamic, 4)                                               # MB
-banyan member without the library (dynamic, 4)                           # MB
+banyan agent, one member (dynamic, 4)                                       #
+banyan agents, each further member (dynamic, 4)                             #
+banyan member (dynamic, 4)                                                  #
+banyan member without the library (dynamic, 4)                              #
 left out: mpiexec (hydra): not installed: there is no mpiexec.hydra in PATH
 left out: mpirun (Open MPI): mpirun is another program: mpirun --version does not say Open MPI
 left out: srun: there is no cluster: SLURM_CONF names no configuration
@@ -223,7 +223,7 @@ left out: pdsh: with 4 members: failed (exit status: 1): pdsh: no more than one
 
 /// The benches that start members have a program of their own for them, which is there when the whole workspace was built.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests wants to know what was left out")]
-fn has_member_program() -> bool {
+pub(crate) fn has_member_program() -> bool {
     let is_there = Path::new(env!("CARGO_BIN_EXE_banyan")).with_file_name("banyan-bench-member").exists();
     if !is_there {
         eprintln!("left out: banyan-bench-member was not built");
@@ -249,7 +249,7 @@ fn the_bench_of_collectives_shows_the_tree_beside_messages_from_one_process() {
 }
 
 /// Runs `bench launch` where these are the only starters: the content of a script for each.
-fn launch(starters: &[(&str, &str)], options: &str) -> Ran {
+pub(crate) fn launch(starters: &[(&str, &str)], options: &str) -> Ran {
     let shop = Workshop::new();
     fs::create_dir(shop.path("bin")).expect("room");
     for (name, content) in starters {

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::look::{HOSTS, assert_page, host};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::shape::assert_shape;
 use crate::workshop::{Workshop, json_lines};
@@ -21,20 +22,6 @@ const METRICS: [(&str, &str); 10] = [
     ("disk_write", "B/s"),
 ];
 
-/// Numbers become N and spaces one, so that pages of different moments are the same.
-fn without_numbers(text: &str) -> String {
-    let is_number = |word: &str| {
-        let digits = word.trim_end_matches(['%', ',', ';']).trim_end_matches("/s");
-        digits.parse::<f64>().is_ok() || digits == "-"
-    };
-    let is_unit = |word: &str| ["B", "kB", "MB", "GB", "B/s", "kB/s", "MB/s"].contains(&word);
-    let line = |line: &str| {
-        let words = line.split_whitespace().filter(|word| !is_unit(word));
-        words.map(|word| if is_number(word) { "N" } else { word }).collect::<Vec<_>>().join(" ")
-    };
-    text.lines().map(|text| line(text) + "\n").collect()
-}
-
 #[test]
 fn one_look_is_one_object_with_every_number_of_every_host() {
     let out = Workshop::new().well(&["top", "-n", "3", "--once", "--json", "--interval", "200ms"]);
@@ -46,8 +33,8 @@ fn one_look_is_one_object_with_every_number_of_every_host() {
         "host_memory_bytes_max": "number",
     });
     let shape = json!({
-        "event": "text", "by": "text", "hosts": "count", "interval_seconds": "number", "cost": cost, "others": "object|nothing",
-        "rows": ["object"], "silent": "list", "summary": "object",
+        "event": "text", "by": "text", "hosts": "count", "interval_seconds": "number", "cost": cost, "of": "nothing",
+        "others": "object|nothing", "rows": ["object"], "silent": "list", "summary": "object",
     });
     assert_shape(object, &shape);
     let rows = object["rows"].as_array().expect("rows");
@@ -84,24 +71,8 @@ fn one_look_is_one_object_with_every_number_of_every_host() {
 #[test]
 fn one_look_is_a_page() {
     let out = Workshop::new().well(&["top", "-n", "2", "--once", "--sort", "host", "--interval", "200ms"]);
-    let shown = without_numbers(&out);
-    let (head, rest) = shown.split_once("\n\n").expect("an empty line below the strip");
-    let head: Vec<&str> = head.lines().collect();
-    assert_eq!(head[0], "banyan top N hosts by host every N s");
-    assert_eq!(head[1], "cost: N % of a core and N a host at most; here N % and N");
-    assert!(head[2].starts_with("CPU ") && head[2].chars().skip(4).count() == 2, "{}", head[2]);
-    let (summary, table) = rest.split_once("\n\n").expect("an empty line below the summary");
-    let titles: Vec<&str> = summary.lines().filter_map(|line| line.split(" N").next()).collect();
-    assert_eq!(titles[0], "min median p99 max on stand out");
-    assert_eq!(
-        titles[1..],
-        ["CPU", "memory", "runnable", "wait:cpu", "wait:mem", "wait:io", "net in", "net out", "disk rd", "disk wr"]
-    );
-    assert_eq!(
-        table,
-        "host▼ CPU memory runnable wait:cpu wait:mem wait:io net in net out disk rd disk wr\n\
-         local1 N N N N N N N N N N\nlocal2 N N N N N N N N N N\n"
-    );
+    let table = format!("{HOSTS}\n{}{}", host("local1"), host("local2"));
+    assert_page(&out, "banyan top  2 hosts  by host  every 0.2 s", 2, &table);
 }
 
 #[test]

@@ -44,6 +44,18 @@ impl Job {
         };
         Job::start(hosts.iter().enumerate().map(command), 1)
     }
+
+    /// One rank on each of the eight nodes, by Slurm, which is told this name; one of them hangs. Also the job's number.
+    pub(crate) fn by_slurm(program: &Path, name: &str, hanging: usize) -> (Job, String) {
+        let mut srun = Command::new("srun");
+        let line = format!("exec {} $SLURM_PROCID {hanging}", program.display());
+        srun.args(["-N8", "-n8", "-J", name, "sh", "-c", &line]).env("SLURM_CONF", file("slurm.conf"));
+        let job = Job::start([srun].into_iter(), 8);
+        let mut squeue = Command::new("squeue");
+        squeue.args(["--noheader", "--format=%i", &format!("--name={name}")]).env("SLURM_CONF", file("slurm.conf"));
+        let number = String::from_utf8_lossy(&squeue.output().expect("Slurm").stdout).trim().to_owned();
+        (job, number)
+    }
 }
 
 impl Drop for Job {
@@ -62,6 +74,11 @@ impl Drop for Job {
             let _ = child.wait();
         }
     }
+}
+
+/// The program of the tests of `banyan-stack`: ranks that wait, one of them elsewhere.
+pub(crate) fn ranks_program(into: &Path) -> PathBuf {
+    compiled("cc", &Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-stack/tests/programs/ranks.c"), into)
 }
 
 /// Compiles a program of a parallel job with this compiler, where all hosts see it.

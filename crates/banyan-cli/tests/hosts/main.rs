@@ -11,7 +11,11 @@ mod copy;
 mod doctor;
 mod job;
 mod least;
+#[path = "../command/look.rs"]
+mod look;
 mod run;
+#[path = "../command/shown.rs"]
+mod shown;
 mod stack;
 mod top;
 

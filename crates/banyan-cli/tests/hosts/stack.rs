@@ -1,18 +1,13 @@
 //! `banyan stack` of jobs on hosts: of ranks started by ssh, of an Open MPI job, of a Slurm job.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::job::{Job, PATIENCE, compiled};
+use crate::job::{Job, PATIENCE, compiled, ranks_program};
 use crate::{banyan, by_ssh, check_shape, eight, file, shared, text};
-
-/// The program of the tests of `banyan-stack`: ranks that wait, one of them elsewhere.
-fn ranks_program(into: &Path) -> PathBuf {
-    compiled("cc", &Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-stack/tests/programs/ranks.c"), into)
-}
 
 /// Takes stacks again until the report is so: a rank that is ready may not have come far since.
 fn until(take: impl Fn() -> Value, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -153,13 +148,7 @@ fn over_ssh_the_ranks_of_an_mpi_job_are_found_on_its_hosts() {
 fn by_slurm_the_rank_of_a_job_that_hangs_elsewhere_is_named_with_its_host() {
     let place = shared();
     let program = ranks_program(place.path());
-    let mut srun = Command::new("srun");
-    srun.args(["-N8", "-n8", "-J", "hung", "sh", "-c", &format!("exec {} $SLURM_PROCID 6", program.display())]);
-    srun.env("SLURM_CONF", file("slurm.conf"));
-    let _job = Job::start([srun].into_iter(), 8);
-    let mut squeue = Command::new("squeue");
-    squeue.args(["--noheader", "--format=%i", "--name=hung"]).env("SLURM_CONF", file("slurm.conf"));
-    let number = text(&squeue.output().expect("Slurm").stdout).trim().to_owned();
+    let (_job, number) = Job::by_slurm(&program, "hung", 6);
     let take = || {
         let output = banyan(&["stack", "--launcher", "slurm", "--json", "--slurm", &number]);
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))

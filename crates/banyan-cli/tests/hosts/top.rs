@@ -4,7 +4,9 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::{by_slurm, by_ssh, eight, text};
+use crate::job::{Job, ranks_program};
+use crate::look::{HOSTS, PROCESSES, assert_page, host, process};
+use crate::{by_slurm, by_ssh, eight, shared, text};
 
 /// The names in the rows of a look at hosts, sorted, if everyone has told everything.
 fn watched(output: &Output) -> Vec<String> {
@@ -34,21 +36,44 @@ fn by_slurm_top_shows_every_node() {
     assert_eq!(watched(&output), eight());
 }
 
+/// A page of eight hosts, as a whole.
+fn check_page(output: &Output) {
+    let rows: String = eight().iter().map(|name| host(name)).collect();
+    let first = "banyan top  8 hosts  by host  every 0.2 s";
+    assert_page(&text(&output.stdout), first, 8, &format!("{HOSTS}\n{rows}"));
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), ("", Some(0)));
+}
+
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn over_ssh_a_page_has_a_row_for_every_host_and_users_are_told_of_all_together() {
-    let output = by_ssh(&["top", "-w", "h[1-8]", "--once", "--sort", "host", "--interval", "200ms"]);
-    let page = text(&output.stdout);
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(page.lines().next(), Some("banyan top  8 hosts  by host  every 0.2 s"), "{}", text(&output.stderr));
-    let table = page.split("\n\n").last().expect("a table");
-    let names: Vec<String> = table.lines().skip(1).map(|line| words(line).remove(0)).collect();
-    assert_eq!(names, eight());
-    let output = by_ssh(&["top", "-w", "h[1-8]", "--once", "--by", "user", "--sort", "memory", "--interval", "200ms"]);
-    let page = text(&output.stdout);
-    let table = page.split("\n\n").last().expect("a table");
-    assert_eq!(words(table.lines().next().expect("a heading")), ["user", "processes", "hosts", "CPU", "memory▼"]);
+    let once = ["top", "-w", "h[1-8]", "--once", "--interval", "200ms"];
+    check_page(&by_ssh(&[&once[..], &["--sort", "host"]].concat()));
     // All hosts are this machine, on which the test runs as root.
-    let root = table.lines().map(words).find(|row| row[0] == "root").expect("root");
-    assert_eq!(root[2], "8", "{table}");
+    let output = by_ssh(&[&once[..], &["--by", "user", "--filter", "root"]].concat());
+    let heading = format!("{:<40} processes     hosts      CPU▼    memory", "user");
+    let root = format!("{:<40}         #         8         #         #", "root");
+    let first = "banyan top  8 hosts  by user  every 0.2 s  only \"root\"";
+    assert_page(&text(&output.stdout), first, 8, &format!("{heading}\n{root}\n"));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_a_page_has_a_row_for_every_node() {
+    check_page(&by_slurm(&["top", "-w", "h[1-8]", "--once", "--interval", "200ms", "--sort", "host"]));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_the_processes_of_a_job_are_found_on_its_nodes() {
+    let place = shared();
+    let program = ranks_program(place.path());
+    let (_job, number) = Job::by_slurm(&program, "watched", 6);
+    let once = ["top", "-w", "h[2-3]", "--once", "--interval", "200ms", "--sort", "host"];
+    let output = by_slurm(&[&once[..], &["--job", &number]].concat());
+    // All nodes are this machine, so each has the eight ranks, which alone are of the job.
+    let rows: String = ["h2", "h3"].iter().flat_map(|node| vec![process("ranks", "root", node); 8]).collect();
+    let first = format!("banyan top  2 hosts  processes of job slurm {number}  every 0.2 s");
+    assert_page(&text(&output.stdout), &first, 2, &format!("{PROCESSES}\n{rows}"));
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), ("", Some(0)));
 }

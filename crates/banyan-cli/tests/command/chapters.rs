@@ -1,0 +1,221 @@
+//! What chapters show of commands whose figures differ from run to run has the shape of what these print now: the same words,
+//! in the same columns.
+//!
+//! Figures, numbers of processes and what machines decide may differ. Outputs that are always the same are in `document.rs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::doctor::{DECIDED, program};
+use crate::look::settled;
+use crate::shown::{assert_shown, pattern};
+use crate::stack::{Job, compiled, golden};
+use crate::tables::{has_member_program, launch};
+use crate::workshop::Workshop;
+
+/// How the blocks begin that are compared here. Those with a second word are files, which `document.rs` makes.
+const COMPARED: &[(&str, &[&str])] = &[
+    ("command-bench.md", &["left out: ", "{\"bench\":\"launch\"", "{\"bench\":\"layers\""]),
+    ("command-copy.md", &["banyan: 8.0 GB"]),
+    ("command-doctor.md", &["ok "]),
+    ("command-run.md", &["banyan: 3 of 64"]),
+    ("command-stack.md", &["4 processes", "not read:\n"]),
+    ("command-top.md", &["banyan top  4 hosts"]),
+];
+
+#[test]
+fn no_output_in_a_chapter_on_a_command_is_left_out() {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    for entry in fs::read_dir(&book).expect("the book") {
+        let chapter = entry.expect("a name").file_name().to_string_lossy().into_owned();
+        if !chapter.starts_with("command-") {
+            continue;
+        }
+        let compared = COMPARED.iter().find(|(name, _)| *name == chapter).map_or(&[][..], |(_, beginnings)| beginnings);
+        let text = fs::read_to_string(book.join(&chapter)).expect("the chapter");
+        let outputs = ["\n```text\n", "\n```json\n"].map(|fence| text.matches(fence).count()).iter().sum::<usize>();
+        assert_eq!(outputs, compared.len(), "{chapter}");
+    }
+}
+
+/// The block of a chapter that begins so.
+fn block(chapter: &str, language: &str, beginning: &str) -> String {
+    assert!(COMPARED.iter().any(|it| it.0 == chapter && it.1.contains(&beginning)), "{beginning} is in no list");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(chapter);
+    let text = fs::read_to_string(path).expect("the chapter");
+    let fence = format!("\n```{language}\n");
+    let blocks = text.split(&fence).skip(1).filter_map(|rest| rest.split("```\n").next());
+    let mut found = blocks.filter(|block| block.starts_with(beginning));
+    let block = found.next().unwrap_or_else(|| panic!("{chapter} has no block that begins with: {beginning}"));
+    assert!(found.next().is_none(), "{chapter} has several blocks that begin with: {beginning}");
+    block.to_owned()
+}
+
+#[test]
+fn the_chapter_on_top_shows_a_page_as_it_is() {
+    // Which of four hosts that are one machine is the busiest differs.
+    let by_name = |page: &str| {
+        let page = settled(page);
+        let (head, table) = page.rsplit_once("\n\n").expect("a table");
+        let mut rows: Vec<&str> = table.lines().collect();
+        rows[1..].sort_unstable();
+        format!("{head}\n\n{}\n", rows.join("\n"))
+    };
+    let printed = Workshop::new().well(&["top", "-n", "4", "--once"]);
+    assert_shown(&by_name(&printed), &pattern(&by_name(&block("command-top.md", "text", "banyan top  4 hosts"))));
+}
+
+#[test]
+fn the_chapter_on_running_shows_who_failed_as_it_is() {
+    let failing = "case $BANYAN_HOST in node1|node2|node8) exit 1;; esac";
+    let hosts = ["run", "-w", "node[1-64]", "--launcher", "local"];
+    let ran = Workshop::new().run(&[&hosts[..], &["--", "sh", "-c", failing]].concat());
+    assert_eq!(ran.err, block("command-run.md", "text", "banyan: 3 of 64"));
+}
+
+#[test]
+fn the_chapter_on_copying_shows_the_rate_as_it_is() {
+    let shop = Workshop::new();
+    shop.write("big", vec![7; 1 << 20]);
+    let target = shop.path("hosts/{host}/").display().to_string();
+    let ran = shop.run(&["copy", "-v", "-w", "n[1-8]", "--launcher", "local", "big", &target]);
+    let rate = ran.err.lines().find(|line| line.contains("delivered")).unwrap_or_else(|| panic!("{}", ran.err));
+    assert_shown(&format!("{rate}\n"), &pattern(&block("command-copy.md", "text", "banyan: 8.0 GB")));
+}
+
+#[test]
+fn the_chapter_on_stacks_shows_a_job_that_hangs_as_it_is() {
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 4, 2);
+    let printed = shop.well(&["stack", "--pid", &job.pids()]);
+    let shown = block("command-stack.md", "text", "4 processes");
+    assert_shown(&golden(&printed), &pattern(&golden(&shown)));
+    let heading = |text: &str| text.lines().next().map(|line| format!("{line}\n")).expect("a line");
+    assert_shown(&heading(&printed), &pattern(&heading(&shown)));
+}
+
+/// Starts a process that waits uninterruptibly.
+fn stuck(shop: &Workshop) -> Job {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/stuck.c");
+    let path: PathBuf = shop.path("solver");
+    let made = Command::new("cc").args(["-O2", "-o"]).arg(&path).arg(source).status();
+    assert!(made.expect("cc, which links Rust programs too").success());
+    let mut job = Job(Vec::new());
+    job.add_until(&mut Command::new(path), ") D ");
+    job
+}
+
+#[test]
+fn the_chapter_on_stacks_shows_what_cannot_be_read_as_it_is() {
+    let shop = Workshop::new();
+    let job = stuck(&shop);
+    let ran = shop.run(&["stack", "--pid", &job.pids()]);
+    let (_, printed) = ran.out.split_once("\n\nnot read:\n").unwrap_or_else(|| panic!("{}{}", ran.out, ran.err));
+    // In which function of the kernel it waits is not for everyone to know.
+    let anywhere = |text: &str| match text.split_once(" is uninterruptible") {
+        Some((before, after)) => {
+            let call = after.find(", system call").expect("a system call");
+            format!("{before} is uninterruptible{}", &after[call..])
+        }
+        None => panic!("{text}"),
+    };
+    let shown = block("command-stack.md", "text", "not read:\n");
+    let shown = shown.strip_prefix("not read:\n").expect("its beginning");
+    assert_shown(&anywhere(printed), &pattern(&anywhere(shown)));
+}
+
+/// Findings; of those that are decided elsewhere only whose they are, and of clocks the first.
+fn settled_findings(text: &str) -> String {
+    let (mut out, mut details) = (String::new(), true);
+    for line in text.lines() {
+        let decided = DECIDED.iter().find_map(|name| line.split_once(&format!(": {name}: ")).map(|it| (it.0, name)));
+        match decided {
+            Some((level_and_hosts, name)) => {
+                let hosts = level_and_hosts.split_whitespace().nth(1).expect("hosts");
+                (out, details) = (out + &format!("LEVEL    {hosts}: {name}: STATE\n"), false);
+            }
+            None if line.starts_with(' ') && !details => {}
+            None => {
+                let line = if line.contains(": clock: ") { line.split("; ").next().expect("a part") } else { line };
+                (out, details) = (out + line + "\n", true);
+            }
+        }
+    }
+    ["TiB", "MiB"].iter().fold(out, |text, unit| text.replace(&format!(" {unit} free"), " GiB free"))
+}
+
+#[test]
+fn the_chapter_on_the_doctor_shows_findings_as_they_are() {
+    let shop = Workshop::new();
+    for directory in ["bin", "tmp"] {
+        fs::create_dir(shop.path(directory)).expect("room");
+    }
+    program(&shop, "ssh", "echo 'OpenSSH_9.2p1, OpenSSL 3.0.19' >&2");
+    let here = shop.path("").display().to_string();
+    let ran = shop.shell(&format!(
+        "unset XDG_CACHE_HOME SSH_AUTH_SOCK; export HOME=\"$PWD\" TMPDIR=\"$PWD/tmp\" BANYAN_CONFIG=; PATH=\"$PWD/bin\"\n\
+         '{}' doctor -w 'node[1-8]' --launcher local",
+        env!("CARGO_BIN_EXE_banyan")
+    ));
+    let here = here.trim_end_matches('/');
+    let printed = ran.out.replace(&format!("{here}/tmp"), "/tmp").replace(here, "/u/ana");
+    let shown = settled_findings(&block("command-doctor.md", "text", "ok "));
+    assert_shown(&settled_findings(&printed), &pattern(&shown));
+}
+
+/// An object of a chapter, in which … stands for more of the same.
+fn object(chapter: &str, beginning: &str) -> Value {
+    let text = block(chapter, "json", beginning).replace("{…}", "{}").replace(",…", "");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{chapter}: {error}: {text}"))
+}
+
+/// Asserts that two values have the same fields, the same words and numbers in the same places.
+fn assert_alike(shown: &Value, printed: &Value) {
+    match (shown, printed) {
+        (Value::Object(shown), Value::Object(printed)) => {
+            let names = |fields: &serde_json::Map<String, Value>| fields.keys().cloned().collect::<Vec<_>>();
+            assert_eq!(names(shown), names(printed));
+            shown.iter().for_each(|(name, value)| assert_alike(value, &printed[name]));
+        }
+        (Value::Number(_), Value::Number(_)) | (Value::Bool(_), Value::Bool(_)) => {}
+        _ => assert_eq!(shown, printed),
+    }
+}
+
+/// Asserts that rows of a chapter's object are like those that are printed with the same words in these fields.
+fn assert_rows(shown: &Value, printed: &Value, list: &str, same: &[&str]) {
+    assert_eq!(shown["bench"], printed["bench"]);
+    let rows = shown[list].as_array().filter(|rows| !rows.is_empty()).expect("rows");
+    for row in rows {
+        let mut candidates = printed[list].as_array().expect("rows").iter();
+        let found = candidates.find(|printed| same.iter().all(|name| printed[*name] == row[*name]));
+        assert_alike(row, found.unwrap_or_else(|| panic!("nothing is like {row} in {printed}")));
+    }
+}
+
+#[test]
+fn the_chapter_on_benches_shows_rows_of_layers_as_they_are() {
+    let ran = Workshop::new().run(&["bench", "layers", "--quick", "--size", "64", "--plot", "none", "--json"]);
+    let shown = object("command-bench.md", "{\"bench\":\"layers\"");
+    assert_rows(&shown, &ran.json()[0], "rows", &["layer", "measure", "bytes"]);
+}
+
+#[test]
+fn the_chapter_on_benches_shows_who_was_left_out_of_launches_as_it_is() {
+    if !has_member_program() {
+        return;
+    }
+    let insecure = "[ \"$1\" != -V ] || exit 0; echo 'pdsh@here: module path \"/usr/lib/pdsh\" insecure.' >&2; exit 1";
+    let starters = [("pdsh", insecure)];
+    let printed = launch(&starters, "").out;
+    for line in block("command-bench.md", "text", "left out: ").lines() {
+        assert!(printed.lines().any(|printed| printed == line), "{line}\nis not in\n{printed}");
+    }
+    let printed = &launch(&starters, "--json").json()[0];
+    let shown = object("command-bench.md", "{\"bench\":\"launch\"");
+    assert_rows(&shown, printed, "rows", &["system", "op", "program"]);
+    assert_rows(&shown, printed, "left_out", &["system"]);
+}

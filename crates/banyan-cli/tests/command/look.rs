@@ -1,0 +1,66 @@
+//! Pages and screens of `top`, compared as a whole: what differs from moment to moment stands still.
+
+use crate::shown::assert_shown;
+
+/// What stands above the table on every page, but for the line that says what is looked at.
+const HEAD: &str = "\
+cost: # % of a core and # a host at most; here # % and #/s
+CPU       STRIP
+
+                 min    median       p99       max  on                  stand out
+CPU                #         #         #         #  HOST
+memory             #         #         #         #  HOST
+runnable           #         #         #         #  HOST
+wait:cpu           #         #         #         #  HOST
+wait:mem           #         #         #         #  HOST
+wait:io            #         #         #         #  HOST
+net in             #         #         #         #  HOST
+net out            #         #         #         #  HOST
+disk rd            #         #         #         #  HOST
+disk wr            #         #         #         #  HOST
+
+";
+
+/// Columns of a summary before the host that has the most.
+const NUMBERS: usize = 50;
+
+/// The heading of a table of hosts.
+pub(crate) const HOSTS: &str = "host▼                      CPU    memory  runnable  wait:cpu  wait:mem   wait:io    net in   net out   disk rd   disk wr";
+
+/// The row of a host.
+pub(crate) fn host(name: &str) -> String {
+    format!(
+        "{name:<20}         #         #         #         #         #         #         #         #         #         #\n"
+    )
+}
+
+/// The columns of processes, sorted by host.
+pub(crate) const PROCESSES: &str =
+    "process             user                host▼                       id       CPU    memory";
+
+/// The row of a process.
+pub(crate) fn process(name: &str, user: &str, host: &str) -> String {
+    format!("{name:<20}{user:<20}{host:<20}         #         #         #\n")
+}
+
+/// Asserts that a page has this first line and this table, in which `#` stands for a figure, and one cell in the strip for
+/// each of so many hosts.
+pub(crate) fn assert_page(page: &str, first: &str, hosts: usize, table: &str) {
+    let head = HEAD.replace("STRIP", &"▒".repeat(hosts));
+    assert_shown(&settled(page), &format!("{first}\n{head}{table}"));
+}
+
+/// The page with hot cells like cold ones, with some host as the one that has the most of something and none that stands out,
+/// and with zeros for what a kernel does not count.
+pub(crate) fn settled(page: &str) -> String {
+    let mut within_summary = false;
+    let line = |line: &str| {
+        let line: String = line.chars().map(|letter| if "▁▂▃▄▅▆▇█·".contains(letter) { '▒' } else { letter }).collect();
+        let line = format!("{line}\n").replace(" - ", " 0 ").replace(" - ", " 0 ").replace(" -\n", " 0\n");
+        let was_within = within_summary;
+        within_summary = line.contains("stand out") || within_summary && line != "\n";
+        let is_summary = was_within && within_summary;
+        if is_summary { line.trim_end().chars().take(NUMBERS).chain("  HOST\n".chars()).collect() } else { line }
+    };
+    page.lines().map(line).collect()
+}
