@@ -16,6 +16,7 @@ mod doctor;
 mod failure;
 mod filters;
 mod hosts;
+mod limit;
 mod manual;
 mod output;
 mod paint;
@@ -72,11 +73,19 @@ enum Verb {
     Copy(copy::Copy),
     Top(top::Top),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
-    #[command(subcommand)]
-    Records(records::Records),
+    Records {
+        #[command(flatten)]
+        limit: limit::Limit,
+        #[command(subcommand)]
+        verb: records::Records,
+    },
     /// Make, check and draw trees of processes
-    #[command(subcommand)]
-    Topo(topo::Topo),
+    Topo {
+        #[command(flatten)]
+        limit: limit::Limit,
+        #[command(subcommand)]
+        verb: topo::Topo,
+    },
     Bench(bench::Benches),
     Sim(sim::Sim),
     Doctor(doctor::Doctor),
@@ -107,8 +116,8 @@ impl Verb {
             Verb::Stack(stack) => stack.run(),
             Verb::Copy(copy) => copy.run(),
             Verb::Top(top) => top.run(),
-            Verb::Records(records) => records.run(),
-            Verb::Topo(topo) => topo.run(),
+            Verb::Records { limit, verb } => limit.begin().and_then(|()| verb.run()),
+            Verb::Topo { limit, verb } => limit.begin().and_then(|()| verb.run()),
             Verb::Bench(bench) => bench.run(),
             Verb::Sim(sim) => sim.run(),
             Verb::Doctor(doctor) => doctor.run(),

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::Failure;
 
@@ -89,6 +90,7 @@ impl Output {
         }
         let temporary = beside(&path);
         let file = File::create(&temporary).map_err(refused)?;
+        unfinished().push(temporary.clone());
         let file = BufWriter::with_capacity(BUFFER, file);
         Ok(Output::File(Unfinished { file, temporary, path: Some(path) }))
     }
@@ -103,6 +105,7 @@ impl Output {
                 if let Some(path) = &unfinished.path {
                     fs::rename(&unfinished.temporary, path)?;
                     unfinished.path = None;
+                    forget(&unfinished.temporary);
                 }
                 Ok(())
             }
@@ -139,6 +142,26 @@ impl Drop for Unfinished {
         if self.path.is_some() {
             // It failed already; a file that cannot be removed either has a name that says what it is.
             let _ = fs::remove_file(&self.temporary);
+            forget(&self.temporary);
         }
+    }
+}
+
+/// The temporary names of all files that are being written.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn forget(temporary: &Path) {
+    unfinished().retain(|other| other != temporary);
+}
+
+/// Removes the files that are being written: this process is about to end.
+pub(crate) fn discard_unfinished() {
+    for temporary in unfinished().iter() {
+        // As where one is dropped.
+        let _ = fs::remove_file(temporary);
     }
 }

@@ -12,6 +12,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
+use crate::limit::Limit;
 use crate::output;
 use crate::progress::Progress;
 
@@ -103,6 +104,8 @@ pub(crate) struct Sim {
     json: bool,
     #[command(flatten)]
     figures: figures::Figures,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 /// The options that say what is run, which has nothing to do with figures.
@@ -125,6 +128,7 @@ const OF_RUNS: [&str; 14] = [
 
 impl Sim {
     pub(crate) fn run(self) -> Outcome {
+        self.limit.begin()?;
         if self.figures.are_wanted() {
             return self.figures.run(self.json);
         }

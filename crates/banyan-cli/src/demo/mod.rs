@@ -15,6 +15,7 @@ use clap::Args;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
+use crate::limit::Limit;
 use crate::{output, speech};
 pub(crate) use member::become_member_if_asked;
 
@@ -35,10 +36,13 @@ pub(crate) struct Demo {
     /// One JSON object instead of the story
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 impl Demo {
     pub(crate) fn run(self) -> Outcome {
+        self.limit.begin()?;
         let mut out = output::stdout();
         let color = speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut story = Story::new(color);

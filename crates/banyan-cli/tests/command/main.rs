@@ -10,6 +10,7 @@ mod doctor;
 mod document;
 mod dump;
 mod fold;
+mod limit;
 mod look;
 mod manual;
 mod measure;

@@ -23,6 +23,7 @@ use clap::Args;
 
 use super::Bench;
 use crate::failure::{Failure, Outcome};
+use crate::limit::Limit;
 use plan::Plan;
 use schedule::Schedule;
 use submit::Submission;
@@ -50,6 +51,8 @@ pub(crate) struct Benches {
     bench: Option<Bench>,
     #[command(flatten)]
     study: StudyArguments,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 #[derive(Args)]
@@ -79,6 +82,7 @@ struct StudyArguments {
 impl Benches {
     pub(crate) fn run(self) -> Outcome {
         execute::end_with_the_study();
+        self.limit.begin()?;
         let Some(bench) = self.bench else { return self.study.run() };
         if self.study.is_given() {
             return Err(Failure::usage(

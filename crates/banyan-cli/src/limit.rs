@@ -1,0 +1,35 @@
+//! A time limit for verbs that reach no hosts; those that do have one that hosts know of, too.
+
+use std::process::exit;
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::hosts::time;
+use crate::speech::complain;
+use crate::{output, status};
+
+#[derive(Args)]
+pub(crate) struct Limit {
+    /// End after this time, such as 30s, 10m or 2h, with exit status 4
+    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
+    timeout: Option<Duration>,
+}
+
+impl Limit {
+    /// From now on the time counts. When it has passed this process ends, whatever it does then, and with it everything that
+    /// it has started; files that it was writing are gone.
+    pub(crate) fn begin(&self) -> Result<(), Failure> {
+        let Some(time) = self.timeout else { return Ok(()) };
+        let watch = move || {
+            thread::sleep(time);
+            output::discard_unfinished();
+            complain(format_args!("not done within {} s (--timeout); give it more time", time.as_secs_f64()));
+            exit(status::TIME_LIMIT.into());
+        };
+        let watching = thread::Builder::new().name("time limit".into()).spawn(watch);
+        watching.map(drop).map_err(|error| Failure::system("--timeout", &error))
+    }
+}
