@@ -19,13 +19,15 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// From now on the time counts. When it has passed this process ends, whatever it does then, and with it everything that
-    /// it has started; files that it was writing are gone.
+    /// From now on the time counts. When it has passed this process ends, whatever it does then; agents, members and the
+    /// processes of benches end with it, other starters that a bench compares with have a limit of their own. Files that it
+    /// was writing are gone.
     pub(crate) fn begin(&self) -> Result<(), Failure> {
         let Some(time) = self.timeout else { return Ok(()) };
         let watch = move || {
             thread::sleep(time);
             output::discard_unfinished();
+            banyan_bench::launch::discard_places();
             complain(format_args!("not done within {} s (--timeout); give it more time", time.as_secs_f64()));
             exit(status::TIME_LIMIT.into());
         };

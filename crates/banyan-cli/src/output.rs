@@ -89,8 +89,10 @@ impl Output {
             return Ok(Output::Special(BufWriter::with_capacity(BUFFER, file)));
         }
         let temporary = beside(&path);
+        // Under one lock: who discards finds all there are.
+        let mut all = unfinished();
         let file = File::create(&temporary).map_err(refused)?;
-        unfinished().push(temporary.clone());
+        all.push(temporary.clone());
         let file = BufWriter::with_capacity(BUFFER, file);
         Ok(Output::File(Unfinished { file, temporary, path: Some(path) }))
     }
@@ -103,9 +105,10 @@ impl Output {
             Output::File(mut unfinished) => {
                 unfinished.file.flush()?;
                 if let Some(path) = &unfinished.path {
+                    let mut all = self::unfinished();
                     fs::rename(&unfinished.temporary, path)?;
+                    all.retain(|other| *other != unfinished.temporary);
                     unfinished.path = None;
-                    forget(&unfinished.temporary);
                 }
                 Ok(())
             }
@@ -142,7 +145,7 @@ impl Drop for Unfinished {
         if self.path.is_some() {
             // It failed already; a file that cannot be removed either has a name that says what it is.
             let _ = fs::remove_file(&self.temporary);
-            forget(&self.temporary);
+            unfinished().retain(|other| *other != self.temporary);
         }
     }
 }
@@ -154,14 +157,12 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn forget(temporary: &Path) {
-    unfinished().retain(|other| other != temporary);
-}
-
-/// Removes the files that are being written: this process is about to end.
+/// Removes the files that are being written, and lets nobody begin or complete one from now on: this process is about to end.
 pub(crate) fn discard_unfinished() {
-    for temporary in unfinished().iter() {
+    let all = unfinished();
+    for temporary in all.iter() {
         // As where one is dropped.
         let _ = fs::remove_file(temporary);
     }
+    std::mem::forget(all);
 }

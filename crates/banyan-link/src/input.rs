@@ -2,7 +2,7 @@
 //!
 //! Whole frames at the front of a slab become a block that is shared and never written again; what is left of the slab,
 //! the part of a frame that has not arrived completely, moves to the next one. Blocks that fill less than three quarters of
-//! their slab are copied out instead, so that a payload never keeps much more than its block alive, and a slab, warm in the
+//! an ordinary slab are copied out instead, so that a payload never keeps much more than its block alive, and a slab, warm in the
 //! cache, serves many small reads. What follows them stays where it is: a long frame is received once and never moved.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::slab::{SLAB_BYTES, Slab, Slabs};
 /// all their children until each has sent as much: the slabs of 64 would be four megabytes, and each a cold one.
 const WASTED: usize = 4;
 
-/// A part of a frame is copied out of its slab when it fills less than one part of so many.
+/// A part of a frame, and a block in a longer slab than others, is copied out when it fills less than one part of so many.
 const WORTH_KEEPING: usize = 4;
 
 /// What is left of a slab is moved to its front if it is no longer than this: then the next read has all of the slab.
@@ -124,7 +124,12 @@ impl Input {
             self.long = 0;
         }
         let end = self.start + count;
-        let block = if (self.slab.len() - count) * WASTED > self.slab.len() {
+        let is_wasted = match self.slab.len() {
+            ..=SLAB_BYTES => (self.slab.len() - count) * WASTED > self.slab.len(),
+            // One that was taken for a long frame.
+            long => count * WORTH_KEEPING < long,
+        };
+        let block = if is_wasted {
             let block = Slabs::own(&self.slab[self.start..end]);
             self.discard(count);
             block

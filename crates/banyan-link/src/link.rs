@@ -259,7 +259,8 @@ impl Link {
             return if waits { self.transport.receive_patiently(space) } else { self.transport.receive(space) };
         }
         let (count, mut descriptors) = self.transport.receive_with_descriptors(space, waits)?;
-        if let (Expected::Handed, Some(pools)) = (&self.expected, descriptors.len().checked_sub(HANDED))
+        if let (Expected::Handed | Expected::Came(_), Some(pools)) =
+            (&self.expected, descriptors.len().checked_sub(HANDED))
             && let Ok(handed) = Handed::try_from(descriptors.split_off(pools))
         {
             self.expected = Expected::Came(handed);

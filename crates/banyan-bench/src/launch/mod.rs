@@ -27,6 +27,7 @@ use wake::Wake;
 pub use hosts::Hosts;
 pub use program::{MissingProgram, Program};
 pub use rows::{LaunchFigures, LaunchRow, LeftOut, Ratio, draw, launch_json, launch_table};
+pub use staging::discard_places;
 pub use woken::sleep_until_woken;
 
 /// Sizes of the paper's figures.

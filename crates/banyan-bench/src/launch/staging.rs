@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{Launcher, ProcessDistribution, Session, SessionOptions, Stage};
@@ -99,7 +100,9 @@ struct Place(PathBuf);
 impl Place {
     fn new() -> io::Result<Place> {
         let path = Path::new(MEMORY).join(format!("banyan-bench-{}", std::process::id()));
+        let mut places = places();
         fs::create_dir(&path)?;
+        places.push(path.clone());
         Ok(Place(path))
     }
 
@@ -116,5 +119,20 @@ impl Drop for Place {
     fn drop(&mut self) {
         // What cannot be removed lies in memory, under a name that says whose it is.
         let _ = fs::remove_dir_all(&self.0);
+        places().retain(|other| *other != self.0);
+    }
+}
+
+/// All places there are.
+static PLACES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn places() -> MutexGuard<'static, Vec<PathBuf>> {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what a bench that is at work in another thread has written: this process is about to end.
+pub fn discard_places() {
+    for place in places().iter() {
+        let _ = fs::remove_dir_all(place);
     }
 }

@@ -127,7 +127,10 @@ impl Wake {
             if poll(&mut [PollFd::new(&self.done, PollFlags::IN)], Some(&patience))? == 0 {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "a member did not answer"));
             }
-            missing -= self.done.read(&mut vec![0; missing])?;
+            match self.done.read(&mut vec![0; missing])? {
+                0 => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "all members have ended")),
+                came => missing -= came,
+            }
         }
         Ok(())
     }

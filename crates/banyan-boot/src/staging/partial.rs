@@ -126,10 +126,17 @@ fn create(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// Begins a file that is kept; `None` if the name is taken.
+/// Begins a file that is kept; `None` if the name is taken, or the file system knows no locks.
 fn make(parent: BorrowedFd<'_>, name: &OsStr) -> Option<File> {
     let made = create(parent, name).ok()?;
-    is_held(parent, name, &made).then(|| made.into())
+    if is_held(parent, name, &made) {
+        return Some(made.into());
+    }
+    if rustix::fs::flock(&made, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK) {
+        // Nobody could ever hold it. Who holds it now, if somebody does, has it.
+        let _ = rustix::fs::unlinkat(parent, name, AtFlags::empty());
+    }
+    None
 }
 
 /// The file of an earlier session, if it can be trusted so far.

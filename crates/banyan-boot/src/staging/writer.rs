@@ -78,6 +78,8 @@ impl Writer {
                 Begun::GaveUp => Ok(Progress::GaveUp),
                 Begun::Needs(intake) => store(intake, &queue, &theirs),
             });
+            // Before whoever waits for this hears of the end, and ends the process: it may hold files that are to go.
+            drop(assembly);
             theirs.end(outcome.unwrap_or_else(|error| Progress::Failed(error.kind(), error.to_string())));
         };
         std::thread::Builder::new().name("banyan stage".into()).spawn(run)?;

@@ -25,6 +25,8 @@ impl Session {
     fn start(shop: &Workshop, line: &str, lines: usize) -> (Session, Vec<String>) {
         let mut command = Command::new("setsid");
         command.args(["sh", "-c", line]).current_dir(shop.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // These are to be no job of Slurm, though the tests may be one.
+        command.env_remove("SLURM_JOB_ID");
         let mut session = Session(command.spawn().expect("a shell"));
         let out = BufReader::new(session.0.stdout.take().expect("a pipe"));
         let said: Vec<String> = out.lines().map_while(Result::ok).take(lines).collect();

@@ -1,5 +1,6 @@
 //! `--min-hosts` with every verb that reaches hosts: one rule for the exit status.
 
+use crate::job::{Job, ranks_program};
 use crate::{by_ssh, text};
 
 #[test]
@@ -9,11 +10,14 @@ fn over_ssh_hosts_that_may_be_left_out_are_named_and_do_not_change_the_status() 
     let path = |name: &str| place.path().join(name).display().to_string();
     std::fs::write(path("file"), "content").expect("room");
     let (file, there) = (path("file"), path("{host}/"));
+    let program = ranks_program(place.path());
+    let _job = Job::over_ssh(&program, &["h1", "h2"].map(String::from), 0);
+    let program = program.display().to_string();
     let verbs: [(&str, &[&str]); 4] = [
         ("run", &["--", "true"]),
         ("copy", &[&file, &there]),
         ("top", &["--once", "--interval", "200ms"]),
-        ("stack", &["--match", "sshd"]),
+        ("stack", &["--match", &program]),
     ];
     for (verb, rest) in verbs {
         let hosts = ["-w", "h[1-2],no-such-host", "--host-timeout", "5s", "--min-hosts"];

@@ -1,4 +1,4 @@
-//! Shared memory within a host: small frames between one process, the *hub*, and many that it started, its *spokes*.
+//! Shared memory within a host: small frames between one process, the *hub*, and many others of its host, its *spokes*.
 //!
 //! What is for all spokes is written once, to the *board*, and one *bell* wakes all that sleep. What is for one goes to
 //! a ring of its own, and what a spoke has for the hub to another. So a frame costs no system call, and a wait one.

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::ring::{Reader, SharedError, Writer, has_come, is_small};
 use crate::frame::Frame;
 
-/// A process that a hub has started. See the [module](super).
+/// A process that shares the memory of a hub. See the [module](super).
 #[derive(Debug)]
 pub struct Spoke {
     memory: Memory,

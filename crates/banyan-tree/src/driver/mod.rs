@@ -209,6 +209,18 @@ impl Driver {
     /// From now on whoever waits does so on the poller, and not in [`turn`](Self::turn).
     pub(crate) fn be_watched(&mut self) {
         self.is_watched = true;
+        self.doze_watched();
+    }
+
+    /// Says in shared memory that this process may be asleep, if others wait on the poller; wakes them if there is something to
+    /// look at.
+    fn doze_watched(&mut self) {
+        if self.is_watched
+            && !self.doze()
+            && let Some(below) = &mut self.below
+        {
+            below.call_oneself();
+        }
     }
 
     /// Wakes up when the bell rings.
@@ -358,12 +370,7 @@ impl Driver {
         }
         self.carry_out();
         self.flush(now);
-        if self.is_watched
-            && !self.doze()
-            && let Some(below) = &mut self.below
-        {
-            below.call_oneself();
-        }
+        self.doze_watched();
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
         let next = [deadline, self.node_at, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
@@ -413,6 +420,7 @@ impl Driver {
         self.carry_out();
         self.flush(now);
         (self.heard, self.left) = (now, Some(now));
+        self.doze_watched();
     }
 
     /// Lets in who has proved itself.
@@ -439,7 +447,13 @@ impl Driver {
     fn take_shared(&mut self, now: Instant) {
         let mut sharing = std::mem::take(&mut self.sharing);
         sharing.extend(self.links.iter().filter(|(_, link)| link.place().is_some()).map(|(id, _)| *id));
-        sharing.drain(..).for_each(|id| self.take(id, now));
+        for id in sharing.drain(..) {
+            self.take(id, now);
+            if self.links.get(&id).is_some_and(TreeLink::has_received) {
+                // It may have been given credit for what it sent by the socket.
+                self.touch(id);
+            }
+        }
         self.sharing = sharing;
     }
 
@@ -471,6 +485,8 @@ impl Driver {
                         self.offer_memory(id);
                     }
                 }
+                // Who is let go shares nothing any more.
+                Some(Arrival::Offered(_)) if link.is_closing => {}
                 Some(Arrival::Offered(place)) => {
                     link.share_memory(place, &self.poller, MEMORY);
                     self.above = link.shares_above().then_some(id).or(self.above);

@@ -22,7 +22,7 @@ use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::node::LinkFigures;
-use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
+use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, contributes};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
 /// mebibyte, as people like to send, is one with all that stands before its numbers.
@@ -118,6 +118,8 @@ pub(super) struct TreeLink {
     has_received: bool,
     /// The way that small frames take.
     way: Way,
+    /// Whether the last frame was part of a contribution that the parent may wait for.
+    contributes: bool,
 }
 
 impl TreeLink {
@@ -147,6 +149,7 @@ impl TreeLink {
             shared: LinkFigures::default(),
             has_received: true,
             way: Way::Socket,
+            contributes: false,
         }
     }
 
@@ -168,6 +171,7 @@ impl TreeLink {
     pub(super) fn offer_memory(&mut self, below: &mut Below) {
         if self.is_local
             && matches!(self.way, Way::Socket)
+            && below.has_place()
             && self.link.hand_over(below.descriptors())
             && let Some(place) = below.place()
         {
@@ -206,6 +210,11 @@ impl TreeLink {
     /// Whether small frames go through the memory of the parent.
     pub(super) fn shares_above(&self) -> bool {
         matches!(self.way, Way::Above(_))
+    }
+
+    /// Whether something came by the socket since it was last flushed.
+    pub(super) fn has_received(&self) -> bool {
+        self.has_received
     }
 
     /// Whether something waits to be sent.
@@ -273,7 +282,9 @@ impl TreeLink {
     pub(super) fn flush(&mut self, formats: &FormatBook, mut below: Option<&mut Below>, now: Instant) -> bool {
         while let Some(frame) = self.outbox.pop_front() {
             let is_known = frame.format.is_none() || frame.format == self.taught;
-            if is_known && self.write_shared(&frame, below.as_deref_mut()) {
+            let is_expected = contributes(&frame, self.contributes);
+            if is_known && self.write_shared(&frame, is_expected, below.as_deref_mut()) {
+                self.contributes = is_expected;
                 self.shared.frames_sent += 1;
                 self.shared.bytes_sent += frame.cost() as u64;
                 continue;
@@ -291,6 +302,7 @@ impl TreeLink {
             }
             self.link.send(frame);
             self.sent = self.sent.wrapping_add(1);
+            self.contributes = is_expected;
         }
         if let Way::Above(above) = &mut self.way {
             above.announce();
@@ -307,10 +319,10 @@ impl TreeLink {
     }
 
     /// Writes a frame to shared memory; false where there is none, or no room for it.
-    fn write_shared(&mut self, frame: &Frame, below: Option<&mut Below>) -> bool {
+    fn write_shared(&mut self, frame: &Frame, is_expected: bool, below: Option<&mut Below>) -> bool {
         match (&mut self.way, below) {
             (Way::Below(place), Some(below)) => below.send(*place, frame, self.sent),
-            (Way::Above(above), _) => above.send(frame, self.sent),
+            (Way::Above(above), _) => above.send(frame, self.sent, is_expected),
             _ => false,
         }
     }

@@ -114,11 +114,14 @@ const SUCCEEDED: Kind = Kind::data(59);
 const BEGIN: Kind = Kind::data(60);
 const LISTED: Kind = Kind::data(61);
 
-/// Whether a frame is part of a contribution to a wave that is sent for the first time.
-pub(crate) fn is_contribution(frame: &Frame) -> bool {
+/// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.
+pub(crate) fn contributes(frame: &Frame, before: bool) -> bool {
     match frame.kind {
         RUN => frame.flags & FRESH != 0,
-        kind => kind == MEMBERS || kind == BODIES,
+        // Nothing but a preparation.
+        MEMBERS => true,
+        BODIES => before,
+        _ => false,
     }
 }
 

@@ -7,7 +7,6 @@ use banyan_link::shared::{SharedError, Spoke};
 use banyan_link::{Bell, Frame, Handed};
 
 use super::Next;
-use crate::wire::is_contribution;
 
 /// See the module.
 #[derive(Debug)]
@@ -30,10 +29,11 @@ impl Above {
         self.spoke.bell()
     }
 
-    /// Writes a frame, when so many have gone by the socket; false where there is no room for it.
-    pub(in super::super) fn send(&mut self, frame: &Frame, by_socket: u32) -> bool {
+    /// Writes a frame, when so many have gone by the socket; false where there is no room for it. One that is expected waits for
+    /// others.
+    pub(in super::super) fn send(&mut self, frame: &Frame, by_socket: u32, is_expected: bool) -> bool {
         let is_written = self.spoke.send_in_order(frame, by_socket);
-        self.is_urgent |= is_written && !is_contribution(frame);
+        self.is_urgent |= is_written && !is_expected;
         is_written
     }
 

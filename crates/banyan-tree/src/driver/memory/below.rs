@@ -60,9 +60,14 @@ impl Below {
         &self.descriptors
     }
 
+    /// Whether there is a place for one more child.
+    pub(in super::super) fn has_place(&self) -> bool {
+        self.offered < self.places
+    }
+
     /// A place for one more child, if there is one.
     pub(in super::super) fn place(&mut self) -> Option<u32> {
-        let place = (self.offered < self.places).then_some(self.offered)?;
+        let place = self.has_place().then_some(self.offered)?;
         self.offered += 1;
         Some(place)
     }
