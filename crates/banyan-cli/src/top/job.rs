@@ -24,6 +24,17 @@ struct Begun {
     program: String,
     /// The Slurm job, where Slurm puts processes into no control group of their own.
     job: Option<String>,
+    /// Whether that stays. A process that was just becoming a program has no environment yet, and is asked once more.
+    is_certain: bool,
+}
+
+impl Begun {
+    fn read(id: u32, stat: &Stat, again: bool) -> Begun {
+        let environment = environment(id);
+        let job = process::job_of_environment(&environment);
+        let is_certain = again || !environment.is_empty();
+        Begun { started: stat.started, program: stat.name.clone(), job, is_certain }
+    }
 }
 
 impl Jobs {
@@ -32,9 +43,11 @@ impl Jobs {
         self.leaders = stats.iter().map(|(id, stat)| (*id, stat.name.clone())).collect();
         let mut before = std::mem::take(&mut self.begun);
         let begun = |(id, stat): &(u32, Stat)| {
-            let same = before.remove(id).filter(|it| it.started == stat.started && it.program == stat.name);
-            let read = || Begun { started: stat.started, program: stat.name.clone(), job: job_of_environment(*id) };
-            (*id, same.unwrap_or_else(read))
+            let begun = match before.remove(id).filter(|it| it.started == stat.started && it.program == stat.name) {
+                Some(same) if same.is_certain => same,
+                other => Begun::read(*id, stat, other.is_some()),
+            };
+            (*id, begun)
         };
         self.begun = stats.iter().map(begun).collect();
     }
@@ -52,10 +65,11 @@ impl Jobs {
 }
 
 /// Nothing of processes that may not be read.
-fn job_of_environment(id: u32) -> Option<String> {
+fn environment(id: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    File::open(format!("/proc/{id}/environ")).ok()?.take(MAX_ENVIRONMENT).read_to_end(&mut bytes).ok()?;
-    process::job_of_environment(&bytes)
+    let read = |file: File| file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes);
+    let _ = File::open(format!("/proc/{id}/environ")).and_then(read);
+    bytes
 }
 
 /// Whether two names are of the same job. A session is called by the process that leads it, too, which may come to be another
@@ -82,7 +96,10 @@ mod tests {
     #[test]
     fn where_slurm_makes_no_groups_the_environment_says_which_job_it_is() {
         let mut child = Command::new("sleep").arg("1000").env("SLURM_JOB_ID", "4711").spawn().expect("sleep");
-        // It has been started, so its environment is the one it was given.
+        // It has been started, but may not have got its environment yet.
+        while environment(child.id()).is_empty() {
+            std::thread::yield_now();
+        }
         let text = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it is there");
         let stats = [(child.id(), Stat::read(&text).expect("it is as the kernel writes it"))];
         let mut jobs = Jobs::default();

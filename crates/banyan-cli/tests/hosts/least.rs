@@ -1,12 +1,12 @@
 //! `--min-hosts` with every verb that reaches hosts: one rule for the exit status.
 
 use crate::job::{Job, ranks_program};
-use crate::{by_ssh, text};
+use crate::{by_ssh, shared, text};
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn over_ssh_hosts_that_may_be_left_out_are_named_and_do_not_change_the_status() {
-    let place = tempfile::tempdir().expect("a temporary directory");
+    let place = shared();
     let path = |name: &str| place.path().join(name).display().to_string();
     std::fs::write(path("file"), "content").expect("room");
     let (file, there) = (path("file"), path("{host}/"));
