@@ -1,5 +1,6 @@
 //! Pages and screens of `top`, compared as a whole: what differs from moment to moment stands still.
 
+use crate::pseudo_terminal::PseudoTerminal;
 use crate::shown::assert_shown;
 
 /// What stands above the table on every page, but for the line that says what is looked at.
@@ -50,9 +51,35 @@ pub(crate) fn assert_page(page: &str, first: &str, hosts: usize, table: &str) {
     assert_shown(&settled(page), &format!("{first}\n{head}{table}"));
 }
 
+/// The last line of a screen.
+const KEYS: &str = "q quit  ↑↓ choose  enter look into  esc back  ←→ sort  r reverse  / filter  b by  p pause";
+
+/// Lines of the screen on which this is tried, without the last; and those above the table.
+const LINES: usize = 29;
+const ABOVE: usize = 16;
+
+/// Waits until the table on a screen of 30 lines has so many rows that begin with a text, and compares the whole screen.
+pub(crate) fn assert_screen(
+    terminal: &mut PseudoTerminal,
+    first: &str,
+    hosts: usize,
+    (text, rows): (&str, usize),
+    table: &str,
+) {
+    let screen = terminal.wait(first, |screen| {
+        // The cost is known from the second tick on.
+        screen[0] == first
+            && !screen[1].contains("here 0.00 % and 0 B/s")
+            && screen[ABOVE..].iter().filter(|line| line.starts_with(text)).count() == rows
+    });
+    let page = screen.join("\n") + "\n";
+    let missing = LINES - ABOVE - table.lines().count();
+    assert_page(&page, first, hosts, &format!("{table}{}{KEYS}\n", "\n".repeat(missing)));
+}
+
 /// The page with hot cells like cold ones, with some host as the one that has the most of something and none that stands out,
 /// and with zeros for what a kernel does not count.
-pub(crate) fn settled(page: &str) -> String {
+fn settled(page: &str) -> String {
     let mut within_summary = false;
     let line = |line: &str| {
         let line: String = line.chars().map(|letter| if "▁▂▃▄▅▆▇█·".contains(letter) { '▒' } else { letter }).collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::look::{HOSTS, PROCESSES, assert_page, host, process, settled};
+use crate::look::{HOSTS, PROCESSES, assert_page, assert_screen, host, process};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::workshop::{Workshop, json_lines};
 
@@ -183,21 +183,6 @@ fn one_look_at_a_job_is_a_page() {
     assert_page(&page, &first, 2, &job.table());
 }
 
-const KEYS: &str = "q quit  ↑↓ choose  enter look into  esc back  ←→ sort  r reverse  / filter  b by  p pause";
-
-/// Waits until the table has so many rows with a text, and compares the whole screen.
-fn assert_screen(terminal: &mut PseudoTerminal, first: &str, rows: (&str, usize), table: &str) {
-    let screen = terminal.wait(first, |screen| {
-        // The cost is known from the second tick on.
-        screen[0] == first
-            && !screen[1].contains("here 0.00 % and 0 B/s")
-            && screen[16..].iter().filter(|line| line.starts_with(rows.0)).count() == rows.1
-    });
-    let page = screen.join("\n") + "\n";
-    let missing = 29 - 16 - table.lines().count();
-    assert_page(&settled(&page), first, 2, &format!("{table}{}{KEYS}\n", "\n".repeat(missing)));
-}
-
 #[test]
 fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     let job = Job::start("seen");
@@ -206,7 +191,7 @@ fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     command.env("TERM", "xterm-256color").env("BANYAN_CONFIG", "").env_remove("NO_COLOR");
     let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
     let hosts = format!("{HOSTS}\n{}{}", host("local1"), host("local2"));
-    assert_screen(&mut terminal, "banyan top  2 hosts  by host  every 0.2 s", ("local", 2), &hosts);
+    assert_screen(&mut terminal, "banyan top  2 hosts  by host  every 0.2 s", 2, ("local", 2), &hosts);
 
     let program = job.program.clone();
     terminal.press("\x1b[B\r");
@@ -215,7 +200,7 @@ fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     let first = format!("banyan top  2 hosts  processes of local2  every 0.2 s  only {program:?}");
     let on_one: String =
         job.table().lines().filter(|line| !line.contains("local1")).map(|line| format!("{line}\n")).collect();
-    assert_screen(&mut terminal, &first, (&program, 3), &on_one);
+    assert_screen(&mut terminal, &first, 2, (&program, 3), &on_one);
 
     terminal.press("\x1b");
     terminal.wait_for("by host");
@@ -224,13 +209,13 @@ fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     let first = format!("banyan top  2 hosts  by job  every 0.2 s  only {name:?}");
     let heading = format!("{:<40} processes     hosts      CPU▼    memory", "job");
     let row = format!("{name:<40}         #         #         #         #");
-    assert_screen(&mut terminal, &first, (&name, 1), &format!("{heading}\n{row}\n"));
+    assert_screen(&mut terminal, &first, 2, (&name, 1), &format!("{heading}\n{row}\n"));
 
     terminal.press("\r");
     terminal.wait_for(&format!("processes of job {name}"));
     terminal.press(&format!("/{program}\r"));
     let first = format!("banyan top  2 hosts  processes of job {name}  every 0.2 s  only {program:?}");
-    assert_screen(&mut terminal, &first, (&program, 6), &job.table());
+    assert_screen(&mut terminal, &first, 2, (&program, 6), &job.table());
     terminal.press("\x1b");
     terminal.wait("all jobs", |screen| screen[0] == "banyan top  2 hosts  by job  every 0.2 s");
     terminal.press("q");

@@ -13,13 +13,20 @@ mod job;
 mod least;
 #[path = "../command/look.rs"]
 mod look;
+#[path = "../command/pseudo_terminal.rs"]
+#[expect(dead_code, reason = "the tests without hosts need more of it")]
+mod pseudo_terminal;
 mod run;
+#[path = "../command/shape.rs"]
+#[expect(dead_code, reason = "the tests without hosts need more of it")]
+mod shape;
 #[path = "../command/shown.rs"]
 mod shown;
 mod stack;
 mod top;
+mod topo;
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -32,16 +39,24 @@ fn file(name: &str) -> String {
 }
 
 /// The command without any configuration but that of the cluster.
-fn banyan(words: &[&str]) -> Output {
+fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-    command.args(words).env("BANYAN_CONFIG", "").env("SLURM_CONF", file("slurm.conf"));
-    command.stdin(std::process::Stdio::null()).output().expect("the command was built")
+    command.args(words).env("BANYAN_CONFIG", "").env("SLURM_CONF", file("slurm.conf")).stdin(Stdio::null());
+    command
 }
 
-/// The command with hosts reached by ssh.
-fn by_ssh(words: &[&str]) -> Output {
+/// The same with hosts reached by ssh.
+fn command_by_ssh(words: &[&str]) -> Command {
     let [verb, rest @ ..] = words else { panic!("no verb") };
-    banyan(&[&[*verb, &format!("--ssh-arg=-F{}", file("ssh_config"))], rest].concat())
+    command(&[&[*verb, &format!("--ssh-arg=-F{}", file("ssh_config"))], rest].concat())
+}
+
+fn banyan(words: &[&str]) -> Output {
+    command(words).output().expect("the command was built")
+}
+
+fn by_ssh(words: &[&str]) -> Output {
+    command_by_ssh(words).output().expect("the command was built")
 }
 
 /// The command with hosts that Slurm starts agents on.
@@ -68,27 +83,6 @@ fn text(bytes: &[u8]) -> String {
 fn objects(output: &Output) -> Vec<Value> {
     let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     text(&output.stdout).lines().map(line).collect()
-}
-
-/// Fails unless an object has exactly these fields, each of its kind: `number`, `text`, `flag`, `list`, or `any`.
-fn check_shape(object: &Value, shape: &[(&str, &str)]) {
-    let fields = object.as_object().unwrap_or_else(|| panic!("no object: {object}"));
-    let mut names: Vec<&str> = fields.keys().map(String::as_str).collect();
-    let mut expected: Vec<&str> = shape.iter().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(names, expected, "{object}");
-    for (name, kind) in shape {
-        let value = &object[*name];
-        let is_so = match *kind {
-            "number" => value.is_number(),
-            "text" => value.is_string(),
-            "flag" => value.is_boolean(),
-            "list" => value.is_array(),
-            _ => true,
-        };
-        assert!(is_so, "{name} is no {kind}: {object}");
-    }
 }
 
 #[test]

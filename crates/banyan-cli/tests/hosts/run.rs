@@ -1,6 +1,12 @@
-//! `banyan run` on hosts: outputs folded, and compared.
+//! `banyan run` on hosts: outputs folded, compared, labelled and told to machines; what is typed, and limits.
 
-use crate::{banyan, by_slurm, by_ssh, text};
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::shape::assert_shape;
+use crate::{banyan, by_slurm, by_ssh, command_by_ssh, objects, text};
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
@@ -31,4 +37,62 @@ fn by_slurm_what_sets_one_of_eight_nodes_apart_is_shown() {
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "banyan: 1 of 8 members failed\n  6 on h7: exited with status 9\n");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_every_line_and_every_end_is_told_to_machines() {
+    check_objects(by_ssh);
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_every_line_and_every_end_is_told_to_machines() {
+    check_objects(by_slurm);
+}
+
+/// A line from each of eight hosts, of which one fails.
+fn check_objects(banyan: fn(&[&str]) -> Output) {
+    let output = banyan(&["run", "--json", "-w", "h[1-8]", "--", "sh", "-c", "echo here; [ $BANYAN_HOST != h3 ]"]);
+    let objects = objects(&output);
+    let [events @ .., summary] = &objects[..] else { panic!("{}", text(&output.stderr)) };
+    let of = |event: &str| -> Vec<&Value> { events.iter().filter(|object| object["event"] == event).collect() };
+    let line = json!({ "event": "text", "host": "text", "rank": "count", "stream": "text", "line": "text" });
+    let end = json!({ "event": "text", "host": "text", "rank": "count", "state": "text", "status": "count" });
+    assert_shape(&json!(of("output")), &json!([line]));
+    assert_shape(&json!(of("exited")), &json!([end]));
+    let failed = json!({ "hosts": "text", "members": "text", "state": "text", "status": "count" });
+    let shape = json!({
+        "event": "text", "members": "count", "succeeded": "count", "failed": [failed], "left_out": "list",
+        "seconds": "number", "timed_out": "flag", "unknown": "count", "exit_status": "count",
+    });
+    assert_shape(summary, &shape);
+    assert_eq!((of("output").len(), of("exited").len(), &summary["succeeded"]), (8, 8, &7.into()), "{summary}");
+    assert_eq!((summary["failed"][0]["hosts"].as_str(), output.status.code()), (Some("h3"), Some(1)), "{summary}");
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_what_is_typed_reaches_every_host_and_lines_are_labelled() {
+    let mut command = command_by_ssh(&["run", "-w", "h[1-3]", "--", "cat"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the command was built");
+    child.stdin.take().expect("a pipe").write_all(b"one\ntwo\n").expect("it listens");
+    let output = child.wait_with_output().expect("it is our child");
+    let shown = text(&output.stdout);
+    let mut lines: Vec<&str> = shown.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0 h1: one", "0 h1: two", "1 h2: one", "1 h2: two", "2 h3: one", "2 h3: two"]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn over_ssh_a_limit_of_time_ends_what_runs_on_all_hosts() {
+    let output = by_ssh(&["run", "-w", "h[1-3]", "--timeout", "5s", "--", "sleep", "1000"]);
+    let expected = "\
+banyan: the time limit has passed; the members were ended (--timeout sets it)
+banyan: 3 of 3 members failed
+  0-2 on h[1-3]: killed by signal 15 (SIGTERM)
+";
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), (expected, Some(4)));
 }

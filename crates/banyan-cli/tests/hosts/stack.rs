@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::job::{Job, PATIENCE, compiled, ranks_program};
-use crate::{banyan, by_ssh, check_shape, eight, file, shared, text};
+use crate::shape::assert_shape;
+use crate::{by_slurm, by_ssh, eight, file, shared, text};
 
 /// Takes stacks again until the report is so: a rank that is ready may not have come far since.
 fn until(take: impl Fn() -> Value, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -43,12 +44,7 @@ fn all_wait(report: &Value) -> bool {
 /// Which host each rank is on.
 fn places(report: &Value) -> Vec<(u64, &str)> {
     let processes = report["processes"].as_array().expect("a list");
-    let names = [("host", "text"), ("command", "text")];
-    let numbers = ["rank", "pid", "stacks", "stopped_us"].map(|name| (name, "number"));
-    let place = |process: &'_ Value| {
-        check_shape(process, &[&names[..], &numbers].concat());
-        process["rank"].as_u64().expect("a rank")
-    };
+    let place = |process: &'_ Value| process["rank"].as_u64().expect("a rank");
     let mut places: Vec<(u64, &str)> =
         processes.iter().map(|process| (place(process), process["host"].as_str().expect("a name"))).collect();
     places.sort_unstable();
@@ -60,8 +56,38 @@ const ONE_EACH: [(u64, &str); 8] =
     [(0, "h1"), (1, "h2"), (2, "h3"), (3, "h4"), (4, "h5"), (5, "h6"), (6, "h7"), (7, "h8")];
 
 fn check_report(report: &Value) {
-    let head = [("ranks", "text"), ("count", "number"), ("longest_stop_us", "number")];
-    check_shape(report, &[&head[..], &[("classes", "list"), ("tree", "list"), ("processes", "list")]].concat());
+    let process = json!({
+        "host": "text", "command": "text", "rank": "count", "pid": "count", "stacks": "count", "stopped_us": "number",
+    });
+    let shape = json!({
+        "ranks": "text", "count": "count", "longest_stop_us": "number", "classes": "list", "tree": "list",
+        "processes": [process],
+    });
+    assert_shape(report, &shape);
+}
+
+/// What people see of eight ranks, of which this one on this host hangs elsewhere than the others.
+fn page(rank: usize, host: &str, others: &str) -> String {
+    // All of the column are as wide as the widest.
+    let (wide, column) = (others.len(), " ".repeat(others.len()));
+    format!(
+        "\
+8 processes on 8 hosts, 2 classes
+
+     1  {rank:<wide$}  exchange → wait_for_neighbour → … → read  ({host} pid N)
+     7  {others}  solve → wait_in_barrier → … → read
+
+        {column}  main
+     1  {rank:<wide$}  ├─ exchange
+        {column}  │  wait_for_neighbour
+        {column}  │  until_the_end
+        {column}  │  read
+     7  {others}  └─ solve
+        {column}     wait_in_barrier
+        {column}     until_the_end
+        {column}     read
+"
+    )
 }
 
 /// The text from `main` on, without times and numbers of processes.
@@ -92,23 +118,7 @@ fn over_ssh_the_rank_of_eight_hosts_that_hangs_elsewhere_comes_first() {
     assert_eq!(class_of(&report, "wait_in_barrier"), Some("0-4,6-7"));
     assert_eq!(places(&report), ONE_EACH);
     let output = by_ssh(&words);
-    let expected = "\
-8 processes on 8 hosts, 2 classes
-
-     1  5        exchange → wait_for_neighbour → … → read  (h6 pid N)
-     7  0-4,6-7  solve → wait_in_barrier → … → read
-
-                 main
-     1  5        ├─ exchange
-                 │  wait_for_neighbour
-                 │  until_the_end
-                 │  read
-     7  0-4,6-7  └─ solve
-                    wait_in_barrier
-                    until_the_end
-                    read
-";
-    assert_eq!(golden(&text(&output.stdout)), expected, "{}", text(&output.stderr));
+    assert_eq!(golden(&text(&output.stdout)), page(5, "h6", "0-4,6-7"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -149,12 +159,15 @@ fn by_slurm_the_rank_of_a_job_that_hangs_elsewhere_is_named_with_its_host() {
     let place = shared();
     let program = ranks_program(place.path());
     let (_job, number) = Job::by_slurm(&program, "hung", 6);
+    let words = ["stack", "--slurm", &number];
     let take = || {
-        let output = banyan(&["stack", "--launcher", "slurm", "--json", "--slurm", &number]);
+        let output = by_slurm(&[&words[..], &["--json"]].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
     };
     let report = until(take, all_wait);
     check_report(&report);
     assert_eq!(class_of(&report, "exchange"), Some("6"));
     assert_eq!(places(&report), ONE_EACH);
+    let output = by_slurm(&words);
+    assert_eq!(golden(&text(&output.stdout)), page(6, "h7", "0-5,7"), "{}", text(&output.stderr));
 }
