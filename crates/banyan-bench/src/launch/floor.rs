@@ -123,7 +123,7 @@ pub(super) fn spawners(program: &Program, sort: &str, members: u32, meeting: &Me
     let spawners = SPAWNERS.min(members);
     let spawn = |spawner: u32| {
         let count = members / spawners + u32::from(spawner < members % spawners);
-        let mut command = Command::new(&program.path);
+        let mut command = program.command();
         quiet(command.args(["spawn", sort, &count.to_string(), &meeting.name])).spawn()
     };
     (0..spawners).map(spawn).collect()
@@ -137,7 +137,7 @@ pub(super) fn sequential(program: &Program, members: u32) -> Result<Duration, La
         let mut floor = Floor { members, streams: Vec::new(), took: Duration::ZERO };
         let mut running = Vec::new();
         for _ in 0..members {
-            let mut command = Command::new(&program.path);
+            let mut command = program.command();
             running.push(quiet(command.args(["floor", &meeting.name])).spawn()?);
             let mut stream = meeting.accept()?;
             stream.read_exact(&mut [0])?;

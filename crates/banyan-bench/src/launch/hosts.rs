@@ -150,7 +150,7 @@ impl Ssh<'_> {
     fn slow(&self, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
         let op = "launch over slow ssh";
         let mut arguments = self.arguments();
-        let proxy = format!("ProxyCommand={} connect {SLOW} %h %p", self.program.path.display());
+        let proxy = format!("ProxyCommand={} connect {SLOW} %h %p", self.program.words().display());
         arguments.extend(["-o".into(), proxy, "-o".into(), "ProxyUseFdpass=yes".into()]);
         let banyan = || self.banyan(arguments.clone()).map(Ok);
         let starters: Vec<Starter<'_>> = vec![("banyan", &self.program.label, Box::new(banyan))];

@@ -7,8 +7,9 @@
 
 mod floor;
 mod hosts;
+mod member;
 mod memory;
-pub mod order;
+mod order;
 mod program;
 mod rivals;
 mod rows;
@@ -25,10 +26,10 @@ use tree::Tree;
 use wake::Wake;
 
 pub use hosts::Hosts;
+pub use member::{be_member, become_process_if_asked};
 pub use program::{MissingProgram, Program};
 pub use rows::{LaunchFigures, LaunchRow, LeftOut, Ratio, draw, launch_json, launch_table};
 pub use staging::discard_places;
-pub use woken::sleep_until_woken;
 
 /// Sizes of the paper's figures.
 pub const SIZES: [u32; 6] = [1, 8, 64, 256, 1024, 2800];

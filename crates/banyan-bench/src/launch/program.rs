@@ -1,6 +1,10 @@
-//! The member program, found beside the command.
+//! The member program: found beside the command, or the command itself.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::member::ROLE;
 
 /// What it is called.
 const NAME: &str = "banyan-bench-member";
@@ -12,24 +16,24 @@ pub struct Program {
     pub label: String,
     /// Where it is.
     pub path: PathBuf,
+    /// What makes it a member, before all other arguments.
+    pub(super) role: Option<&'static str>,
 }
 
-/// There is no member program.
+/// There is no such member program.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}: no such program; build it with `cargo build --release -p banyan-bench --no-default-features --bin {NAME}`, or \
-     name one with --member", .0.display()
+    "{}: no such program; build one with `cargo build --release -p banyan-bench --no-default-features --bin {NAME}`, or \
+     leave --member out", .0.display()
 )]
 pub struct MissingProgram(PathBuf);
 
 impl Program {
-    /// The one beside the program that runs now.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn beside_this() -> Result<Program, MissingProgram> {
-        let path = std::env::current_exe().unwrap_or_default().with_file_name(NAME);
-        Program::checked("dynamic".into(), path)
+    /// The one beside the program that runs now; where there is none, that one itself, which is larger than what people write.
+    pub fn beside_this() -> Program {
+        let command = std::env::current_exe().unwrap_or_default();
+        let beside = Program::checked("dynamic".into(), command.with_file_name(NAME));
+        beside.unwrap_or_else(|_| Program { label: "the command".into(), path: command, role: Some(ROLE) })
     }
 
     /// From `LABEL=PATH`, or a path, which is its own label.
@@ -43,8 +47,22 @@ impl Program {
 
     fn checked(label: String, path: PathBuf) -> Result<Program, MissingProgram> {
         match path.canonicalize() {
-            Ok(path) if path.is_file() => Ok(Program { label, path }),
+            Ok(path) if path.is_file() => Ok(Program { label, path, role: None }),
             _ => Err(MissingProgram(path)),
         }
+    }
+
+    /// What starts it.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(self.role);
+        command
+    }
+
+    /// The same as words of a line of shell.
+    pub(super) fn words(&self) -> OsString {
+        let mut words = self.path.clone().into_os_string();
+        self.role.iter().for_each(|role| words.push(format!(" {role}")));
+        words
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ fn launch(place: &Path) -> Result<Session, banyan_boot::LaunchError> {
 fn copy(program: &Program, content: &[u8], to: Option<&Place>) -> io::Result<Duration> {
     let meeting = Meeting::new()?;
     let start = |reader: u32| {
-        let mut command = Command::new(&program.path);
+        let mut command = program.command();
         command.args(["sink", &content.len().to_string(), &meeting.name]);
         command.args(to.map(|place| place.0.join(format!("n{reader}")))).stdin(Stdio::null()).spawn()
     };

@@ -26,7 +26,7 @@ impl Tree {
         hosts: impl IntoIterator<Item = (&'a str, u32)>,
         launcher: Launcher,
     ) -> Result<Tree, LaunchBenchError> {
-        let distribution = ProcessDistribution::new(&program.path, [] as [&str; 0]);
+        let distribution = ProcessDistribution::new(&program.path, program.role);
         let distribution = hosts.into_iter().fold(distribution, |all, (host, members)| all.on(host, members));
         let members = distribution.hosts.iter().map(|host| host.processes).sum();
         let options = SessionOptions { launcher, deadline: Some(DEADLINE), ..SessionOptions::default() };

@@ -21,7 +21,7 @@ const BELL: u64 = 1;
 ///
 /// # Errors
 /// When it is no starter of such members.
-pub fn sleep_until_woken(mut starter: UnixStream) -> io::Result<()> {
+pub(super) fn sleep_until_woken(mut starter: UnixStream) -> io::Result<()> {
     let (number, [memory, bell, done]) = place(&starter)?;
     let mut spoke = Spoke::new(memory, bell, number)?;
     let mut done = PipeWriter::from(done);

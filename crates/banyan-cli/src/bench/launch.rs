@@ -57,7 +57,7 @@ pub(crate) struct LaunchBench {
     /// How many members; may be given several times (1, 8, 64, 256, 1024 and 2800 if not)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     members: Vec<u32>,
-    /// A member program as LABEL=PATH; may be given several times
+    /// A member program as LABEL=PATH; may be given several times (the one beside this command, or this command itself, if not)
     #[arg(long, value_name = "LABEL=PATH")]
     member: Vec<String>,
     /// One JSON object instead of a table
@@ -126,7 +126,7 @@ impl LaunchBench {
 
     fn plan(&self) -> Result<Plan, Failure> {
         let programs = match &self.member[..] {
-            [] => Program::beside_this().map(|program| vec![program]),
+            [] => Ok(vec![Program::beside_this()]),
             named => named.iter().map(|text| Program::named(text)).collect(),
         };
         let sizes = match (&self.members[..], self.quick) {

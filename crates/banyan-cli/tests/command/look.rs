@@ -79,7 +79,7 @@ pub(crate) fn assert_screen(
 
 /// The page with hot cells like cold ones, with some host as the one that has the most of something and none that stands out,
 /// and with zeros for what a kernel does not count.
-fn settled(page: &str) -> String {
+pub(crate) fn settled(page: &str) -> String {
     let mut within_summary = false;
     let line = |line: &str| {
         let line: String = line.chars().map(|letter| if "▁▂▃▄▅▆▇█·".contains(letter) { '▒' } else { letter }).collect();

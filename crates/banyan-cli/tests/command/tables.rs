@@ -293,6 +293,22 @@ fn the_bench_of_launches_shows_the_floor_the_starters_that_work_and_why_others_h
     assert!(LAUNCH.ends_with(&format!("{told}\n")), "{told}");
 }
 
+#[test]
+fn where_there_is_no_program_for_members_the_command_is_one() {
+    let shop = Workshop::new();
+    // A copy in a directory of its own, with nothing beside it.
+    fs::copy(env!("CARGO_BIN_EXE_banyan"), shop.path("banyan")).expect("room");
+    for bench in ["launch", "collectives"] {
+        let ran = shop.shell(&format!("./banyan bench {bench} --quick --members 3 --plot none --json"));
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+        let object = &ran.json()[0];
+        let rows = object["rows"].as_array().expect("rows");
+        let is_whole = |system: &str| rows.iter().any(|row| row["system"] == system && row["members"] == 3);
+        assert!(is_whole("banyan") && rows.iter().all(|row| row["program"] != "dynamic"), "{object}");
+        assert!(rows.iter().any(|row| row["program"] == "the command"), "{object}");
+    }
+}
+
 /// How people see somebody who was left out.
 fn line(left_out: &Value) -> String {
     let text = |name: &str| left_out[name].as_str().expect("a text").to_owned();
