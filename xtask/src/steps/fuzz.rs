@@ -1,7 +1,8 @@
 //! `fuzz`: each fuzz target for a few seconds, from the seeds in `fuzz/corpus/<target>/`.
 //!
-//! The targets are the files in `fuzz/src/bin`. They are built by `cargo` itself with libFuzzer's instrumentation, so
-//! that nothing but the nightly tool-chain and a C++ compiler is needed. Nothing is written outside `target`.
+//! The targets are the files in `fuzz/src/targets`, built into one program. It is built by `cargo` itself with libFuzzer's
+//! instrumentation, so that nothing but the nightly tool-chain and a C++ compiler is needed. Nothing is written outside
+//! `target`.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,10 +12,18 @@ use super::{Job, Tools, nightly_cargo};
 use crate::install;
 use crate::report::{Outcome, Problem};
 
-/// Coverage counters and compared values guide the fuzzer; the address sanitizer finds what goes out of bounds.
+/// Coverage counters and compared values guide the fuzzer; the address sanitizer finds what goes out of bounds. Crates that
+/// are not optimized (`fuzz/Cargo.toml`) have at least their smallest functions inlined.
 const INSTRUMENTATION: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1";
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1 \
+    -Zmir-opt-level=2 -Zinline-mir=yes";
+
+/// Where the targets are, a file each, and the file among them that lists them.
+const TARGETS: (&str, &str) = ("fuzz/src/targets", "mod");
+
+/// The program with all targets, and the variable that names the one to run.
+const PROGRAM: (&str, &str) = ("banyan-fuzz", "FUZZ_TARGET");
 
 /// Files that were made elsewhere, in a directory for each target: seeds too.
 const GOLDEN: &str = "crates/banyan-ndr/tests/vectors";
@@ -33,7 +42,7 @@ pub(super) fn run(job: &Job<'_>) {
     let mut host = String::new();
     let built = job.part("build", |tools| {
         if targets.is_empty() {
-            return Err(Problem::Failed("no fuzz target in fuzz/src/bin".to_owned()));
+            return Err(Problem::Failed(format!("no fuzz target in {}", TARGETS.0)));
         }
         install::nightly(tools.runner)?;
         install::programs(tools.runner, &["c++"], &[], &["g++"])?;
@@ -59,7 +68,8 @@ fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
     for directory in [&found, &artifacts] {
         std::fs::create_dir_all(directory).map_err(|error| Problem::Failed(error.to_string()))?;
     }
-    let mut command = Command::new(work.join(host).join("release").join(target));
+    let mut command = Command::new(work.join(host).join("release").join(PROGRAM.0));
+    command.env(PROGRAM.1, target);
     command.arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-malloc_limit_mb={ALLOCATION_LIMIT}"));
     command.arg(format!("-rss_limit_mb={MEMORY_LIMIT}"));
@@ -76,10 +86,11 @@ fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
 
 /// The names of the fuzz targets.
 fn targets(root: &Path) -> Vec<String> {
-    let Ok(entries) = root.join("fuzz/src/bin").read_dir() else { return Vec::new() };
+    let Ok(entries) = root.join(TARGETS.0).read_dir() else { return Vec::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     let mut names: Vec<String> = sources.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    names.retain(|name| name != TARGETS.1);
     names.sort_unstable();
     names
 }

@@ -43,7 +43,7 @@ const UNSAFE: &[&str] = &[
     // Counts allocations.
     "crates/banyan-tree/tests/reduce_memory.rs",
     // Follows pointers that C code would follow.
-    "fuzz/src/bin/cstruct.rs",
+    "fuzz/src/targets/cstruct.rs",
     // Asks a rival for what it does not check.
     "rivals/src/flat.rs",
     // Writes `unsafe impl`s for others.

@@ -1,12 +1,9 @@
 //! Record files: whatever the bytes, the reader finds records that lie in them, or says what is lost.
 
-#![no_main]
-
 use banyan_ndr::file::{Reader, StreamReader};
 use banyan_ndr::{Buffer, DynRecord, Limits};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     if let Ok(reader) = Reader::from_bytes(Buffer::from_slice(bytes)) {
         for record in reader.records(0) {
             let start = usize::try_from(record.offset).expect("a place in the file");
@@ -24,4 +21,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(record.format.fits(record.body.len()));
     }
     let _ = stream.damage();
-});
+}

@@ -1,15 +1,12 @@
 //! Schemas in JSON and XML: refused, or a format whose own schemas mean the same format.
 
-#![no_main]
-
 use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 use banyan_ndr::{ByteOrder, Format, PointerWidth};
-use libfuzzer_sys::fuzz_target;
 
 const ORDER: ByteOrder = ByteOrder::Big;
 const POINTER: PointerWidth = PointerWidth::Four;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     if let Ok(format) = format_from_xml_schema(text, ORDER, POINTER) {
         survives(&format);
@@ -18,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(format) = format_from_json_schema(&json, ORDER, POINTER) {
         survives(&format);
     }
-});
+}
 
 fn survives(format: &Format) {
     let (order, pointer) = (format.order(), format.pointer());

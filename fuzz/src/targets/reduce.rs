@@ -1,14 +1,11 @@
 //! Reductions of any text over records of any bytes: an error, or a result that is a record of its format.
 
-#![no_main]
-
 use banyan_boot::RankSet;
 use banyan_fuzz::{Bytes, Deep, Flat, Item, mesh};
 use banyan_ndr::{Buffer, Format, Record, RecordView};
 use banyan_tree::reduce::{Part, Reduction, ReductionLimits, Specification};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
     let (chosen, is_partial) = (input.byte() % 4, input.byte() % 2 == 1);
     let mesh = mesh();
@@ -34,4 +31,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(format) = reduction.result(&mut result) {
         assert!(RecordView::new(format, &result).is_ok(), "a result is a record");
     }
-});
+}

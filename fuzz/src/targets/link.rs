@@ -1,15 +1,12 @@
 //! Bytes of a stranger: into a listener that has heard nothing, and into links that are open.
 
-#![no_main]
-
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_fuzz::Bytes;
 use banyan_link::{Connection, Event, LinkOptions, Responder, Secret, Step};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
     let choice = input.byte();
     let cut = usize::from(input.byte()) + 1;
@@ -18,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         1 => connection(input.0, cut),
         _ => connection(&[&hello()[..], input.0].concat(), cut),
     }
-});
+}
 
 /// Who does not know the secret is never let in.
 fn responder(bytes: &[u8], cut: usize) {

@@ -1,12 +1,9 @@
 //! FFS files: every record found in them is a record to the rest of the crate.
 
-#![no_main]
-
 use banyan_ndr::ffs::{Entry, Reader};
 use banyan_ndr::{DynRecord, Limits};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let Ok(reader) = Reader::from_bytes(bytes) else { return };
     // An error in one block is not the end: the next may be sound.
     for entry in reader.flatten() {
@@ -16,4 +13,4 @@ fuzz_target!(|bytes: &[u8]| {
             read.to_body().expect("what was read can be written");
         }
     }
-});
+}

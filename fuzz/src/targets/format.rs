@@ -1,11 +1,8 @@
 //! Format descriptions: any bytes are refused with an error, or are the canonical encoding of a valid format.
 
-#![no_main]
-
 use banyan_ndr::{Format, Limits};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let Ok(format) = Format::decode(bytes, &Limits::default()) else { return };
     assert_eq!(format.encoded(), bytes, "what decodes is canonical");
     let again = Format::new(format.order(), format.pointer(), format.definitions().to_vec());
@@ -19,4 +16,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     assert!(format.to_string().contains(format.name()));
-});
+}

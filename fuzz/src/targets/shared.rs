@@ -1,8 +1,6 @@
 //! What a stranger writes into shared memory, while a hub and its spokes go on: whatever it is, they take whole frames that
 //! are as short as promised, or say that something is damaged.
 
-#![no_main]
-
 use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -10,12 +8,11 @@ use std::os::unix::fs::FileExt;
 use banyan_fuzz::Bytes;
 use banyan_link::shared::{Hub, SHARED_PAYLOAD, Spoke};
 use banyan_link::{Frame, Kind};
-use libfuzzer_sys::fuzz_target;
 
 /// Words that the memory of two spokes has: what all share, the board, and a page for each.
 const WORDS: u64 = 35 * 1024;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
     let mut hub = Hub::new(2).expect("this system has no shared memory");
     let mut spokes = [0, 1].map(|number| {
@@ -49,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-});
+}
 
 fn owned(descriptor: BorrowedFd<'_>) -> OwnedFd {
     descriptor.try_clone_to_owned().expect("no descriptor is left")

@@ -1,13 +1,10 @@
 //! JSON: what is accepted as a record of some format is a record, and reads the same once it was written as JSON again.
 
-#![no_main]
-
 use banyan_fuzz::{Bytes, format};
 use banyan_ndr::text::{from_json, from_json_skipping, to_json};
 use banyan_ndr::{DynRecord, Limits};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
     let Some(format) = format(&mut input) else { return };
     let Ok(text) = str::from_utf8(input.0) else { return };
@@ -20,4 +17,4 @@ fuzz_target!(|bytes: &[u8]| {
     let written = to_json(&read).expect("it is no deeper than what was accepted");
     let again = from_json(&format, &written, &limits).expect("what was written is accepted");
     assert_eq!(again.to_body().expect("as before")[..], body[..]);
-});
+}

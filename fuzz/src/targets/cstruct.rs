@@ -1,14 +1,11 @@
 //! Bodies turned into C memory: refused, or every pointer can be followed.
 
-#![no_main]
-
 use std::ffi::CStr;
 
 use banyan_fuzz::{Bytes, Deep, Flat, Item, mesh};
 use banyan_ndr::{Buffer, CRecord, CStruct, Format, Record, encode_c};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
     match input.byte() % 5 {
         0 => list(input.0),
@@ -17,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         3 => written_again(Flat::format(), input.0),
         _ => written_again(Item::format(), input.0),
     }
-});
+}
 
 /// What was received as C memory can be sent from there.
 fn written_again(format: &Format, body: &[u8]) {

@@ -1,16 +1,13 @@
 //! Bodies of any format, read in every way there is and converted to any other format.
 
-#![no_main]
-
 use banyan_fuzz::{Bytes, Choice, Deep, Flat, Item, Numbers, format};
 use banyan_ndr::typed::Read;
 use banyan_ndr::{
     Buffer, ConvertOptions, DecodeOptions, Decoder, DynRecord, Format, Generate, Limits, Loss, Plan, Record,
     RecordView, compatibility, read_native,
 };
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
     let choice = input.byte();
     let (Some(source), Some(target)) = (format(&mut input), format(&mut input)) else { return };
@@ -25,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         decode::<Flat<'_>>(&mut decoder(&source, generate), &source, &body);
     }
     let _ = read_native::<Flat<'_>>(&body);
-});
+}
 
 /// What is read as values can be written, and reads the same again.
 fn reflect(format: &Format, body: &[u8]) {
