@@ -30,6 +30,7 @@ mod stage;
 mod stat;
 mod study;
 mod tables;
+mod told;
 mod top;
 mod topo;
 mod within;
