@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod document;
 mod dump;
+mod fields;
 mod fold;
 mod limit;
 mod look;

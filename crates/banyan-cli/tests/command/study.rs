@@ -14,6 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::fields::assert_documented;
 use crate::workshop::{Workshop, json_lines};
 
 /// So that nothing hangs; a fraction of what a long bench takes.
@@ -23,6 +24,9 @@ const TREE: &str = "[[bench]]\nbench = \"tree\"\nop = \"instantiate\"\nshape = \
 /// Takes minutes, so that it is cut off in the middle.
 const LONG: &str = "[[bench]]\nbench = \"tree\"\n";
 const FAILS: &str = "[[bench]]\nbench = \"collectives\"\nmember = \"mine=no/such/member\"\n";
+
+/// Where the fields of events and results are written down.
+const CHAPTER: &str = "command-bench.md";
 
 fn plan(shop: &Workshop, study: &str, benches: &str) {
     shop.write("plan.toml", format!("[study]\nname = \"s\"\n{study}\n{benches}"));
@@ -45,7 +49,9 @@ fn a_study_leaves_figures_for_programs_and_a_page_for_people_and_goes_on_after_a
     let events = first.json();
     assert_eq!((first.status, ran(&events).len()), (1, 4), "{}", first.err);
     assert_eq!(events.last().expect("events")["failed"], serde_json::json!([1, 3]));
+    assert_documented(CHAPTER, &events.into());
     let results = object(&shop, "s/results.json");
+    assert_documented(CHAPTER, &results);
     let figures = results["figures"].as_array().expect("figures");
     let of: BTreeSet<(&str, u64, u64)> = figures
         .iter()
@@ -81,6 +87,7 @@ fn a_study_leaves_figures_for_programs_and_a_page_for_people_and_goes_on_after_a
     );
     let told = &json_lines(&shop.well(&["bench", "plan.toml", "--dry-run", "--retry", "--json"]))[0];
     assert_eq!((&told["at_most_seconds"], told["is_measured"].as_bool()), (&3600.0.into(), Some(false)), "{told}");
+    assert_documented(CHAPTER, told);
 }
 
 /// A study that tells its events.
@@ -413,6 +420,7 @@ fn two_studies_are_compared_value_by_value() {
     assert!(told.contains("1.490") && told.contains(" faster\n"), "{told}");
     assert!(told.contains("only in the old one: tree waves old shape=4x16\n"), "{told}");
     let compared = &json_lines(&shop.well(&["bench", "--compare", "new", "old", "--json"]))[0];
+    assert_documented(CHAPTER, compared);
     let value = &compared["values"][0];
     assert_eq!((&value["verdict"], &value["old"]["runs"]), (&"slower".into(), &5.into()), "{compared}");
     let (low, high) = (value["interval"]["low"].as_f64(), value["interval"]["high"].as_f64());
@@ -458,6 +466,8 @@ fn a_job_script_is_shown_and_submitted_or_it_is_said_why_not() {
     let ran = shop.shell(&format!("{stand_in} && PATH=$PWD/bin:$PATH banyan bench plan.toml --submit slurm"));
     assert_eq!((ran.status, ran.out.as_str()), (0, "job 77: study s into s; look at: squeue -j 77\n"), "{}", ran.err);
     assert_eq!(shop.read("submitted"), shop.read("s/job.sh"));
+    let told = shop.shell("PATH=$PWD/bin:$PATH banyan bench plan.toml --submit slurm --json");
+    assert_documented(CHAPTER, &told.json().into());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
 use crate::shape::{assert_shape, environment};
 use crate::shown::assert_shown;
 use crate::workshop::{Ran, Workshop};
@@ -242,10 +243,11 @@ fn the_bench_of_collectives_shows_the_tree_beside_messages_from_one_process() {
     let ran = shop.run(&[&words[..], &["none", "--json"]].concat());
     let row = json!({
         "system": "text", "op": "text", "program": "text", "members": "count", "ms": "number",
-        "ratio?": { "to": "text", "times": "number" },
+        "ratio?": { "to": "text", "times": "number" }, "ceiling?": { "to": "text", "times": "number" },
     });
     let shape = json!({ "bench": "text", "environment": environment(), "rows": [row], "left_out": "list" });
     assert_shape(&ran.json()[0], &shape);
+    assert_documented("command-bench.md", &ran.json()[0]);
 }
 
 /// Runs `bench launch` where these are the only starters: the content of a script for each.
@@ -289,6 +291,7 @@ fn the_bench_of_launches_shows_the_floor_the_starters_that_work_and_why_others_h
         object,
         &json!({ "bench": "text", "environment": environment(), "rows": [row], "left_out": [left_out] }),
     );
+    assert_documented("command-bench.md", object);
     let told: String = object["left_out"].as_array().expect("a list").iter().map(line).collect();
     assert!(LAUNCH.ends_with(&format!("{told}\n")), "{told}");
 }
