@@ -31,6 +31,11 @@ fn the_commands_in_the_documentation_of_simulations_print_what_it_shows() {
 }
 
 #[test]
+fn the_commands_in_the_tour_print_what_it_shows() {
+    is_true("tour.md", &Workshop::new());
+}
+
+#[test]
 fn the_commands_in_the_documentation_of_running_print_what_it_shows() {
     is_true("command-run.md", &Workshop::new());
     is_true("configuration.md", &Workshop::new());
