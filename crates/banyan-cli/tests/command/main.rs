@@ -15,6 +15,7 @@ mod limit;
 mod look;
 mod manual;
 mod measure;
+mod objects;
 mod permission;
 mod pseudo_terminal;
 mod refusals;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::fields::assert_documented;
-use crate::shape::assert_shape;
+use crate::shape::{assert_shape, environment};
 use crate::workshop::Workshop;
 
 #[test]
@@ -52,6 +52,13 @@ fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
     let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--svg", "plots"]);
     let object = &far.json()[0];
     assert_documented("command-sim.md", object);
+    let costs = json!({ "hop_us": "number", "send_us": "number", "receive_us": "number", "wave_us": "number" });
+    let row = json!({
+        "fan_out": "count", "members": "count", "levels": "count", "round_trip_us": "number",
+        "waves_per_second": "number",
+    });
+    let shape = json!({ "figures": { "costs": costs, "hop_is_given": "flag", "rows": [row] } });
+    assert_shape(object, &json!({ "sim": shape, "environment": environment() }));
     let figures = &object["sim"]["figures"];
     assert_eq!((far.status, &figures["costs"]["hop_us"]), (0, &1000.0.into()));
     let rows = figures["rows"].as_array().expect("rows");
