@@ -40,7 +40,7 @@ use failure::Outcome;
 
 /// Grow a tree of processes over many machines, and let records travel on it in their sender's own layout.
 ///
-/// Every command takes --json for programs. Errors say what happened, to what, and what to do next.
+/// Every verb but completions and manual takes --json, for programs. Errors say what happened, to what, and what to do next.
 #[derive(Parser)]
 #[command(
     name = "banyan",

@@ -23,6 +23,9 @@ pub(super) const GO_ON: u32 = 3;
 /// Tag: send so many residuals.
 pub(super) const RESIDUALS: u32 = 4;
 
+/// The function in which the job begins.
+pub(super) const FIRST: &str = "take_part";
+
 /// The functions in which members wait while the job hangs.
 pub(super) const WAITING: [&str; 2] = ["wait_for_lost_message", "wait_for_neighbour"];
 
@@ -63,6 +66,7 @@ pub(crate) fn become_member_if_asked() {
     }
 }
 
+#[inline(never)]
 fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     loop {

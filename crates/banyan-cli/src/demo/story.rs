@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::paint::{Paint, Style};
 
 use super::acts::{Grown, Healed, Hung, Reduced, Tree};
+use super::member;
 
 /// What was done, as commands.
 const COMMANDS: [(&str, &str); 6] = [
@@ -143,11 +144,12 @@ impl Story {
 }
 
 /// The report with the functions of the job only, by their short names: how a process begins and how it waits is not
-/// the user's.
+/// the user's. What is around its first function is inlined by some builds, and not by others.
 fn of_the_job(report: &Report) -> Report {
     let mut tree = StackTree::new();
     for (stack, ranks) in report.tree.stacks() {
-        tree.add(ranks, &stack.into_iter().filter_map(short).collect::<Vec<Frame>>());
+        let functions = stack.into_iter().filter_map(short);
+        tree.add(ranks, &functions.skip_while(|frame| *frame.function != *member::FIRST).collect::<Vec<Frame>>());
     }
     Report { tree, ..report.clone() }
 }

@@ -31,6 +31,11 @@ fn the_commands_in_the_documentation_of_simulations_print_what_it_shows() {
 }
 
 #[test]
+fn the_commands_in_the_tour_print_what_it_shows() {
+    is_true("tour.md", &Workshop::new());
+}
+
+#[test]
 fn the_commands_in_the_documentation_of_running_print_what_it_shows() {
     is_true("command-run.md", &Workshop::new());
     is_true("configuration.md", &Workshop::new());
@@ -42,10 +47,16 @@ fn the_commands_in_the_documentation_of_copying_print_what_it_shows() {
 }
 
 #[test]
-fn a_tool_of_ones_own_has_less_than_a_hundred_lines() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-tree/examples/own_tool.rs");
-    let lines = std::fs::read_to_string(&path).expect("the example").lines().count();
+fn a_tool_of_ones_own_has_less_than_a_hundred_lines_and_its_chapter_shows_some_of_them() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(top.join(path)).expect(path);
+    let (example, chapter) = (read("crates/banyan-tree/examples/own_tool.rs"), read("docs/own-tool.md"));
+    let lines = example.lines().count();
     assert!(lines < 100, "{lines} lines; docs/own-tool.md promises less than a hundred");
+    let shown: Vec<&str> =
+        chapter.split("```rust,ignore\n").skip(1).filter_map(|rest| rest.split("```\n").next()).collect();
+    assert!(!shown.is_empty(), "docs/own-tool.md shows nothing of it");
+    shown.iter().for_each(|part| assert!(example.contains(part), "docs/own-tool.md: not in the example:\n{part}"));
 }
 
 fn is_true(document: &str, shop: &Workshop) {

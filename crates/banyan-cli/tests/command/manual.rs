@@ -4,8 +4,12 @@ use crate::workshop::Workshop;
 
 /// The verbs that the help names.
 fn verbs(shop: &Workshop) -> Vec<String> {
-    let help = shop.well(&["--help"]);
-    let list = help.split("Commands:\n").nth(1).expect("a list of commands");
+    verbs_in(&shop.well(&["--help"]))
+}
+
+/// The verbs that a help lists.
+fn verbs_in(help: &str) -> Vec<String> {
+    let list = help.split("Commands:\n").nth(1).unwrap_or_default();
     let lines = list.lines().take_while(|line| !line.is_empty());
     let verbs = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     verbs.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).filter(|verb| verb != "help").collect()
@@ -21,6 +25,21 @@ fn completions_of_every_shell_know_every_verb() {
         verbs.iter().for_each(|verb| assert!(text.contains(verb.as_str()), "{shell}: {verb}"));
         assert!(text.contains("--min-hosts") || text.contains("-l min-hosts") || text.contains("min-hosts"), "{shell}");
     }
+}
+
+#[test]
+fn every_verb_has_json_but_those_that_print_what_others_read() {
+    let shop = Workshop::new();
+    let without = |verb: &String| !shop.well(&[verb, "--help"]).contains("--json") && !has_verbs_with_json(&shop, verb);
+    let without: Vec<String> = verbs(&shop).into_iter().filter(without).collect();
+    assert_eq!(without, ["completions", "manual"]);
+    assert!(shop.well(&["--help"]).contains("Every verb but completions and manual takes --json"));
+}
+
+/// Whether a verb has verbs of its own, all of them with `--json`.
+fn has_verbs_with_json(shop: &Workshop, verb: &str) -> bool {
+    let below = verbs_in(&shop.well(&[verb, "--help"]));
+    !below.is_empty() && below.iter().all(|below| shop.well(&[verb, below, "--help"]).contains("--json"))
 }
 
 #[test]

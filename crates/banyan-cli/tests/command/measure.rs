@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
 use crate::shape::{assert_shape, environment};
 use crate::workshop::{Workshop, json_lines};
 
@@ -17,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What a bench says is what it measured where, and rows.
 fn assert_bench_shape(object: &Value, row: &Value) {
     assert_shape(object, &json!({ "bench": "text", "environment": environment(), "rows": [row] }));
+    assert_documented("command-bench.md", object);
 }
 
 #[test]

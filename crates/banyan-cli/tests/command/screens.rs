@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::pseudo_terminal::PseudoTerminal;
+use crate::told::{BEGINNING, told, told_in, without_numbers};
 use crate::workshop::Workshop;
 
 /// Longer than work may take before it says how far it is.
@@ -30,42 +31,10 @@ fn ended(mut terminal: PseudoTerminal) -> (Vec<String>, String) {
     (lines, String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Numbers become N, spaces one, and times have one unit.
-fn without_numbers<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
-    let numberless = |line: &str| {
-        let mut out = String::new();
-        for letter in line.chars() {
-            match letter {
-                '0'..='9' if out.ends_with('N') => {}
-                '0'..='9' => out.push('N'),
-                ',' | '.' if out.ends_with('N') => {}
-                ' ' if out.ends_with(' ') => {}
-                other => out.push(other),
-            }
-        }
-        out.trim().replace("N s", "N ms")
-    };
-    lines.map(numberless).filter(|line| !line.is_empty()).collect()
-}
-
-/// The demo without figures, and without which ranks each agent has: on a busy machine it is not always the same one that
-/// takes those who lost theirs.
-fn told<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
-    let is_branch = |line: &str| line.starts_with("├─ ") || line.starts_with("└─ ");
-    let settled = |line: String| match line.split_once(" ranks ") {
-        Some((who, _)) if is_branch(&line) => format!("{who} ranks"),
-        _ => line,
-    };
-    without_numbers(lines).into_iter().map(settled).collect()
-}
-
 /// The block of the README that shows what the demo prints.
 fn demo_of_the_readme() -> Vec<String> {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).expect("a README");
-    let begin = readme
-        .find("Banyan grows a tree of processes and lets one program talk to all of them as if they were one.\n\n1.");
-    let block = readme[begin.expect("the demo's first line")..].split("\n```").next().expect("the end of a block");
-    told(block.lines())
+    told_in(&readme)
 }
 
 #[test]
@@ -73,7 +42,8 @@ fn the_demo_prints_what_the_readme_shows_plain_in_a_pipe_and_in_colour_on_a_term
     let shop = Workshop::new();
     let plain = shop.well(&["demo"]);
     assert!(!plain.contains('\x1b'), "{plain}");
-    assert_eq!(told(plain.lines()), demo_of_the_readme());
+    assert!(plain.starts_with(BEGINNING), "{plain}");
+    assert_eq!(told_in(&plain), demo_of_the_readme());
     let (screen, bytes) = ended(PseudoTerminal::start(&mut banyan(&shop, &["demo"]), 110, 70));
     assert!(bytes.contains("\x1b["), "no colours: {bytes}");
     assert_eq!(told(screen.iter().map(String::as_str)), demo_of_the_readme());

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::shape::assert_shape;
+use crate::fields::assert_documented;
+use crate::shape::{assert_shape, environment};
 use crate::workshop::Workshop;
 
 #[test]
@@ -28,6 +29,7 @@ fn json_says_what_came_of_it() {
         "failure": "text|nothing", "replay": "text|nothing",
     });
     assert_shape(found, &shape);
+    assert_documented("command-sim.md", &ran.json()[0]);
     assert_eq!((&found["shape"], &found["members"]), (&"8x8".into(), &64.into()));
     assert_eq!(
         (&found["waves"], &found["lost"], &found["failure"]),
@@ -48,7 +50,16 @@ fn a_trace_tells_everything_that_happens() {
 fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
     let shop = Workshop::new();
     let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--svg", "plots"]);
-    let figures = &far.json()[0]["sim"]["figures"];
+    let object = &far.json()[0];
+    assert_documented("command-sim.md", object);
+    let costs = json!({ "hop_us": "number", "send_us": "number", "receive_us": "number", "wave_us": "number" });
+    let row = json!({
+        "fan_out": "count", "members": "count", "levels": "count", "round_trip_us": "number",
+        "waves_per_second": "number",
+    });
+    let shape = json!({ "figures": { "costs": costs, "hop_is_given": "flag", "rows": [row] } });
+    assert_shape(object, &json!({ "sim": shape, "environment": environment() }));
+    let figures = &object["sim"]["figures"];
     assert_eq!((far.status, &figures["costs"]["hop_us"]), (0, &1000.0.into()));
     let rows = figures["rows"].as_array().expect("rows");
     for fan_out in [8, 16, 32, 64] {

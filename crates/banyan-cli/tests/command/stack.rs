@@ -308,6 +308,6 @@ fn interpreter() -> Option<PathBuf> {
 }
 
 #[expect(clippy::print_stderr, reason = "whoever runs the tests wants to know what was left out")]
-fn skip(why: &str) {
+pub(crate) fn skip(why: &str) {
     eprintln!("left out: {why}");
 }

@@ -1,4 +1,5 @@
-//! What README and book tell people to type works: every command in their `sh` blocks is run.
+//! What README and book tell people to type works: every command in their `sh` blocks is run, and every one in the README's
+//! table of the first day.
 //!
 //! Those commands name hosts, files and jobs that a reader has and a test has not. They are run on a stage: this machine
 //! acts out the hosts, files lie below a directory, and a job is played by processes that sleep. What takes long is
@@ -11,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::stack::skip;
 use crate::workshop::Workshop;
 
 /// Beginnings of commands that are not run here, and why.
@@ -44,6 +46,13 @@ const LONG: &[&str] = &[
     "banyan sim --nodes 100000",
 ];
 
+/// The program of Python that some commands look at.
+const OF_PYTHON: &str = "train.py";
+
+fn has_python() -> bool {
+    Command::new("python3").arg("--version").output().is_ok()
+}
+
 /// Seconds in which a command that takes long finds out that something is wrong with it.
 const A_WHILE: &str = "1.5";
 
@@ -62,7 +71,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Stage {
-        let shop = Workshop::new();
+        let shop = Workshop::with_readings(3);
         shop.write("config.toml", "[defaults]\nlauncher = \"local\"\n[groups]\ngpu = \"gpu[1-2]\"\n");
         shop.write("list", "node[1-64]\n");
         shop.write("plan.toml", PLAN);
@@ -77,16 +86,18 @@ impl Stage {
         Stage { shop, job: Vec::new() }
     }
 
-    /// With the job `./solver` of two ranks below an `mpirun`, and a program of Python.
+    /// With the job `./solver` of two ranks below an `mpirun`, and a program of Python, if there is Python.
     fn with_a_job() -> Stage {
         let mut stage = Stage::new();
         fs::copy("/bin/sleep", stage.shop.path("solver")).expect("room");
         let ranks = "for rank in 0 1; do OMPI_COMM_WORLD_RANK=$rank ./solver 1000 & done\necho ready\nwait\n";
         stage.program("bin/mpirun", ranks);
-        stage.shop.write("train.py", "import sys\nprint('ready', flush=True)\nsys.stdin.read()\n");
+        stage.shop.write(OF_PYTHON, "import sys\nprint('ready', flush=True)\nsys.stdin.read()\n");
         let mpirun = stage.start(Command::new("setsid").arg("bin/mpirun"));
         stage.program("bin/pidof", &format!("echo {mpirun}\n"));
-        stage.start(Command::new("setsid").args(["python3", "train.py"]));
+        if has_python() {
+            stage.start(Command::new("setsid").args(["python3", OF_PYTHON]));
+        }
         stage
     }
 
@@ -118,6 +129,9 @@ impl Stage {
             ("/var/log", path("log")),
             ("nvidia-smi -L", "echo GPU".to_owned()),
             ("PID_OF_MPIRUN", "$(pidof mpirun)".to_owned()),
+            ("--mpi PID", "--mpi $(pidof mpirun)".to_owned()),
+            ("REGEX", "./solver".to_owned()),
+            ("FILE", "readings.bny".to_owned()),
             ("4711,4712", format!("{0},{0}", std::process::id())),
             ("YOUR_JOB", "./solver".to_owned()),
         ];
@@ -130,6 +144,9 @@ impl Stage {
             return;
         }
         let words = self.acted_out(command);
+        if words.contains(OF_PYTHON) && !has_python() {
+            return skip(&format!("{document}: `{command}` needs python3"));
+        }
         let long = LONG.iter().any(|beginning| words.starts_with(beginning));
         let limit = if long { format!("timeout -k 60 -s INT {A_WHILE} ") } else { String::new() };
         let ran = self.shop.shell(&format!("export HOME=\"$PWD\" PATH=\"$PWD/bin:$PATH\"\n{limit}{words}"));
@@ -204,11 +221,11 @@ const OF_FIGURES: &[&str] =
 
 #[test]
 fn commands_of_the_demo_and_of_chapters_about_jobs_work() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        return;
-    }
     let stage = Stage::with_a_job();
     stage.play_all(OF_JOBS);
+    let named = commands_of_the_first_day(&text("README.md"));
+    assert!(named.len() > 9, "{named:?}");
+    named.iter().for_each(|command| stage.play("the first day", command));
     let named = commands_of_the_demo();
     assert!(named.len() > 5, "{named:?}");
     named.iter().for_each(|command| stage.play("the demo", command));
@@ -222,6 +239,42 @@ fn commands_of_chapters_about_hosts_work() {
 #[test]
 fn commands_of_chapters_about_figures_work() {
     Stage::new().play_all(OF_FIGURES);
+}
+
+/// The commands in the README's table of the first day. An option that stands alone behind a command takes the place of its
+/// long option.
+fn commands_of_the_first_day(readme: &str) -> Vec<String> {
+    let section = readme.split("\n## The first day\n").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rows = section.expect("the first day").lines().filter(|line| line.starts_with('|'));
+    let mut commands: Vec<String> = Vec::new();
+    for span in rows.flat_map(|row| row.split('`').skip(1).step_by(2)) {
+        match (span.starts_with("--"), commands.last()) {
+            (true, Some(command)) => commands.push(instead(command, span)),
+            _ => commands.push(span.to_owned()),
+        }
+    }
+    commands
+}
+
+/// The command with another option in the place of its long one.
+fn instead(command: &str, option: &str) -> String {
+    let (words, program) = command.split_at(command.find(" -- ").unwrap_or(command.len()));
+    let before = words.split(" --").next().unwrap_or(words);
+    format!("{before} {option}{program}")
+}
+
+#[test]
+fn an_option_behind_a_command_takes_the_place_of_its_long_option() {
+    let readme = "\n## The first day\n\n| a | `banyan run -w n --fold -- true`, `--diff` ([guide](x)) |\n| b | `banyan stack --mpi PID`, `--match REGEX` |\n\n`banyan top`\n## More\n| `banyan` |\n";
+    assert_eq!(
+        commands_of_the_first_day(readme),
+        [
+            "banyan run -w n --fold -- true",
+            "banyan run -w n --diff -- true",
+            "banyan stack --mpi PID",
+            "banyan stack --match REGEX"
+        ]
+    );
 }
 
 /// The commands that the demo names at its end.

@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
+use crate::shape::{assert_shape, environment};
 use crate::workshop::{Workshop, json_lines};
 
 /// So that nothing hangs; a fraction of what a long bench takes.
@@ -23,6 +25,9 @@ const TREE: &str = "[[bench]]\nbench = \"tree\"\nop = \"instantiate\"\nshape = \
 /// Takes minutes, so that it is cut off in the middle.
 const LONG: &str = "[[bench]]\nbench = \"tree\"\n";
 const FAILS: &str = "[[bench]]\nbench = \"collectives\"\nmember = \"mine=no/such/member\"\n";
+
+/// Where the fields of events and results are written down.
+const CHAPTER: &str = "command-bench.md";
 
 fn plan(shop: &Workshop, study: &str, benches: &str) {
     shop.write("plan.toml", format!("[study]\nname = \"s\"\n{study}\n{benches}"));
@@ -44,8 +49,12 @@ fn a_study_leaves_figures_for_programs_and_a_page_for_people_and_goes_on_after_a
     let first = shop.run(&["bench", "plan.toml", "--json"]);
     let events = first.json();
     assert_eq!((first.status, ran(&events).len()), (1, 4), "{}", first.err);
-    assert_eq!(events.last().expect("events")["failed"], serde_json::json!([1, 3]));
+    assert_eq!(events.last().expect("events")["failed"], json!([1, 3]));
+    events.iter().for_each(assert_event);
+    assert_documented(CHAPTER, &events.into());
     let results = object(&shop, "s/results.json");
+    assert_results(&results);
+    assert_documented(CHAPTER, &results);
     let figures = results["figures"].as_array().expect("figures");
     let of: BTreeSet<(&str, u64, u64)> = figures
         .iter()
@@ -81,6 +90,52 @@ fn a_study_leaves_figures_for_programs_and_a_page_for_people_and_goes_on_after_a
     );
     let told = &json_lines(&shop.well(&["bench", "plan.toml", "--dry-run", "--retry", "--json"]))[0];
     assert_eq!((&told["at_most_seconds"], told["is_measured"].as_bool()), (&3600.0.into(), Some(false)), "{told}");
+    let run = json!({
+        "run": "count", "bench": "text", "repetition": "count", "parameters": "object", "command": ["text"],
+        "done": "flag", "failed": "flag",
+    });
+    assert_shape(
+        told,
+        &json!({
+            "study": "text", "directory": "text", "runs": [run], "seconds": "number", "is_measured": "flag",
+            "at_most_seconds": "number",
+        }),
+    );
+    assert_documented(CHAPTER, told);
+}
+
+/// Asserts that an event of a study has the fields of its kind.
+fn assert_event(event: &Value) {
+    let shape = match event["event"].as_str() {
+        Some("begin") => {
+            json!({ "event": "text", "study": "text", "directory": "text", "runs": "count", "done": "count" })
+        }
+        Some("run") => json!({
+            "event": "text", "run": "count", "done": "count", "runs": "count", "bench": "text", "repetition": "count",
+            "parameters": "object", "seconds": "number", "error": "text|nothing", "command": ["text"],
+        }),
+        _ => json!({
+            "event": "text", "study": "text", "directory": "text", "runs": "count", "done": "count", "failed": "list",
+            "figures": "count", "report": "text",
+        }),
+    };
+    assert_shape(event, &shape);
+}
+
+/// Asserts that the results of a study have their fields.
+fn assert_results(results: &Value) {
+    let figure = json!({
+        "study": "text", "run": "count", "bench": "text", "system": "text", "op": "text", "parameters": "object",
+        "value": "number", "unit": "text", "repetition": "count",
+    });
+    let mut machine = environment();
+    machine["checked_out?"] = "text".into();
+    assert_shape(
+        results,
+        &json!({
+            "study": "text", "runs": "count", "failed": "list", "environments": [machine], "figures": [figure],
+        }),
+    );
 }
 
 /// A study that tells its events.
@@ -214,7 +269,7 @@ fn an_interrupted_study_leaves_no_process_and_has_results_of_what_was_done() {
         assert_eq!(study.end().code(), Some(status));
     }
     let results = object(&shop, "s/results.json");
-    assert_eq!((&results["runs"], &results["failed"]), (&1.into(), &serde_json::json!([])), "it did not fail either");
+    assert_eq!((&results["runs"], &results["failed"]), (&1.into(), &json!([])), "it did not fail either");
     let left: Vec<_> =
         fs::read_dir(shop.path("s/runs")).expect("runs").flatten().map(|file| file.file_name()).collect();
     assert_eq!(left, ["0001.json"], "no unfinished files");
@@ -234,7 +289,7 @@ fn an_interrupted_retry_keeps_what_failed() {
     study.wait_for_members();
     study.signal(Signal::INT);
     let end = study.wait_for("end");
-    assert_eq!((&end["done"], &end["failed"]), (&1.into(), &serde_json::json!([1])), "as before");
+    assert_eq!((&end["done"], &end["failed"]), (&1.into(), &json!([1])), "as before");
     assert_eq!(shop.read("s/runs/0001.json"), failed);
 }
 
@@ -295,7 +350,7 @@ fn a_file_that_is_not_the_run_it_should_be_is_named_with_the_remedy() {
     let (first, second) = (shop.read("s/runs/0001.json"), shop.read("s/runs/0002.json"));
     let mut odd = object(&shop, "s/runs/0002.json");
     odd.as_object_mut().expect("an object").remove("error");
-    odd["output"] = serde_json::json!({"rows": [7]});
+    odd["output"] = json!({"rows": [7]});
     for (content, says) in [
         (first, "is another run"),
         (b"{".to_vec(), "EOF while parsing"),
@@ -396,7 +451,7 @@ fn two_studies_are_compared_value_by_value() {
     let write = |directory: &str, system: &str, values: [f64; 5]| {
         fs::create_dir(shop.path(directory)).expect("room");
         let figure = |(at, value): (usize, f64)| {
-            serde_json::json!({
+            json!({
                 "study": directory, "run": at, "bench": "tree", "system": system, "op": "waves",
                 "parameters": {"shape": "4x16"}, "value": value, "unit": "waves/s", "repetition": at,
             })
@@ -404,7 +459,13 @@ fn two_studies_are_compared_value_by_value() {
         let mut figures: Vec<Value> = values.into_iter().enumerate().map(figure).collect();
         figures.push(figures[0].clone());
         figures[5]["system"] = directory.into();
-        let results = serde_json::json!({"study": directory, "runs": 5, "failed": [], "figures": figures});
+        let machine = json!({
+            "host": directory, "cpu": "c", "cores": 2, "kernel": "k", "arch": "a", "load_before": 0.5, "load_after": 0.5,
+            "version": "v", "build": "release",
+        });
+        let results =
+            json!({"study": directory, "runs": 5, "failed": [], "environments": [machine], "figures": figures});
+        assert_results(&results);
         shop.write(&format!("{directory}/results.json"), results.to_string());
     };
     write("old", "banyan", [10.0, 10.1, 10.2, 10.3, 10.4]);
@@ -413,6 +474,20 @@ fn two_studies_are_compared_value_by_value() {
     assert!(told.contains("1.490") && told.contains(" faster\n"), "{told}");
     assert!(told.contains("only in the old one: tree waves old shape=4x16\n"), "{told}");
     let compared = &json_lines(&shop.well(&["bench", "--compare", "new", "old", "--json"]))[0];
+    let key = json!({ "bench": "text", "system": "text", "op": "text", "parameters": "object", "unit": "text" });
+    let side = json!({ "median": "number", "runs": "count" });
+    let interval = json!({ "low": "number", "high": "number", "coverage": "number" });
+    let mut value = key.clone();
+    for (name, shape) in [("old", &side), ("new", &side), ("interval", &interval)] {
+        value[name] = shape.clone();
+    }
+    for (name, kind) in [("ratio", "number"), ("verdict", "text")] {
+        value[name] = kind.into();
+    }
+    let difference = json!({ "fact": "text", "old": "text", "new": "text" });
+    let shape = json!({ "differences": [difference], "values": [value], "only_old": [key], "only_new": [key] });
+    assert_shape(compared, &shape);
+    assert_documented(CHAPTER, compared);
     let value = &compared["values"][0];
     assert_eq!((&value["verdict"], &value["old"]["runs"]), (&"slower".into(), &5.into()), "{compared}");
     let (low, high) = (value["interval"]["low"].as_f64(), value["interval"]["high"].as_f64());
@@ -458,6 +533,16 @@ fn a_job_script_is_shown_and_submitted_or_it_is_said_why_not() {
     let ran = shop.shell(&format!("{stand_in} && PATH=$PWD/bin:$PATH banyan bench plan.toml --submit slurm"));
     assert_eq!((ran.status, ran.out.as_str()), (0, "job 77: study s into s; look at: squeue -j 77\n"), "{}", ran.err);
     assert_eq!(shop.read("submitted"), shop.read("s/job.sh"));
+    let told = shop.shell("PATH=$PWD/bin:$PATH banyan bench plan.toml --submit slurm --json").json();
+    let mut shape = json!({ "event": "text", "job": "text", "script": "text", "directory": "text" });
+    assert_shape(&told[0], &shape);
+    assert_documented(CHAPTER, &told.into());
+    let told = shop.run(&["bench", "plan.toml", "--submit", "slurm", "--dry-run", "--json"]).json();
+    shape["job"] = "nothing".into();
+    shape["text"] = "text".into();
+    assert_shape(&told[0], &shape);
+    assert_eq!(told[0]["text"].as_str().map(str::as_bytes), Some(&*shop.read("s/job.sh")));
+    assert_documented(CHAPTER, &told.into());
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
 use crate::shape::{assert_shape, environment};
 use crate::shown::assert_shown;
+use crate::stack::skip;
 use crate::workshop::{Ran, Workshop};
 
 /// The first line of every bench, for this machine.
@@ -24,10 +26,13 @@ fn machine() -> String {
     )
 }
 
-/// Whether a promise is kept is a matter of the machine, too.
 fn assert_bench_shown(text: &str, wanted: &str) {
-    let kept = text.replace("missed here\n", "kept\n").replace("missed here", "kept       ");
-    assert_shown(&kept, &format!("{}\n\n{wanted}", machine()));
+    assert_shown(&all_kept(text), &format!("{}\n\n{wanted}", machine()));
+}
+
+/// Whether a promise is kept is a matter of the machine, too.
+pub(crate) fn all_kept(text: &str) -> String {
+    text.replace("missed here\n", "kept\n").replace("missed here", "kept       ")
 }
 
 const RECORDS: &str = "\
@@ -129,24 +134,30 @@ over TCP, as between hosts; TCP beside the Unix socket:
 /// Only where there is noise.
 const NOISE: &str = "# of 16 differences are no more than repetitions differ by (~).\n";
 
-#[test]
-fn the_bench_of_layers_shows_what_each_adds_and_says_in_words_which_takes_most() {
-    let text = Workshop::new().well(&["bench", "layers", "--quick", "--size", "64", "--plot", "none"]);
+/// Layers without what is found by measuring: which takes most, and which differences are noise.
+pub(crate) fn without_noise(text: &str) -> String {
     let mut shown = String::new();
-    for line in text.lines() {
-        // Which layer takes most, and which differences are noise, is found by measuring.
-        let line = line.trim_end_matches('~').replace(" ~", " ");
+    for line in text.lines().filter(|line| !line.ends_with("(~).")) {
+        let line = line.replace(" ~", " ").replace('~', " ");
         match line.split_once("the layer that takes most: ") {
             Some((before, layer)) => {
                 let title = layer.trim_end_matches('.');
                 assert!(text.contains(&format!("\n  {title} ")), "{title} is no layer");
                 shown += &format!("{before}the layer that takes most: LAYER.\n");
             }
-            None => shown += &format!("{line}\n"),
+            None => shown += &format!("{}\n", line.trim_end()),
         }
     }
-    let noise = if text.contains("(~)") { NOISE } else { "" };
-    assert_bench_shown(&shown, &format!("{LAYERS}{noise}\n"));
+    shown
+}
+
+#[test]
+fn the_bench_of_layers_shows_what_each_adds_and_says_in_words_which_takes_most() {
+    let text = Workshop::new().well(&["bench", "layers", "--quick", "--size", "64", "--plot", "none"]);
+    for noise in text.lines().filter(|line| line.ends_with("(~).")) {
+        assert_shown(&format!("{noise}\n"), NOISE);
+    }
+    assert_bench_shown(&without_noise(&text), &format!("{LAYERS}\n"));
 }
 
 const EXCHANGE: &str = "\
@@ -222,11 +233,10 @@ left out: pdsh: with 4 members: failed (exit status: 1): pdsh: no more than one
 ";
 
 /// The benches that start members have a program of their own for them, which is there when the whole workspace was built.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests wants to know what was left out")]
 pub(crate) fn has_member_program() -> bool {
     let is_there = Path::new(env!("CARGO_BIN_EXE_banyan")).with_file_name("banyan-bench-member").exists();
     if !is_there {
-        eprintln!("left out: banyan-bench-member was not built");
+        skip("banyan-bench-member was not built");
     }
     is_there
 }
@@ -242,10 +252,11 @@ fn the_bench_of_collectives_shows_the_tree_beside_messages_from_one_process() {
     let ran = shop.run(&[&words[..], &["none", "--json"]].concat());
     let row = json!({
         "system": "text", "op": "text", "program": "text", "members": "count", "ms": "number",
-        "ratio?": { "to": "text", "times": "number" },
+        "ratio?": { "to": "text", "times": "number" }, "ceiling?": { "to": "text", "times": "number" },
     });
     let shape = json!({ "bench": "text", "environment": environment(), "rows": [row], "left_out": "list" });
     assert_shape(&ran.json()[0], &shape);
+    assert_documented("command-bench.md", &ran.json()[0]);
 }
 
 /// Runs `bench launch` where these are the only starters: the content of a script for each.
@@ -289,6 +300,7 @@ fn the_bench_of_launches_shows_the_floor_the_starters_that_work_and_why_others_h
         object,
         &json!({ "bench": "text", "environment": environment(), "rows": [row], "left_out": [left_out] }),
     );
+    assert_documented("command-bench.md", object);
     let told: String = object["left_out"].as_array().expect("a list").iter().map(line).collect();
     assert!(LAUNCH.ends_with(&format!("{told}\n")), "{told}");
 }

@@ -185,6 +185,17 @@ fn the_live_view_shows_hosts_looks_into_one_and_gives_the_terminal_back() {
 }
 
 #[test]
+fn the_live_view_shows_hosts_that_are_named() {
+    let mut terminal = top(&["-w", "n[1-2]", "--launcher", "local", "--sort", "host", "--interval", "200ms"]);
+    terminal.wait("both hosts", |screen| {
+        screen[0].starts_with("banyan top  2 hosts")
+            && ["n1 ", "n2 "].iter().all(|name| screen.iter().any(|line| line.starts_with(name)))
+    });
+    terminal.press("q");
+    has_ended(terminal);
+}
+
+#[test]
 fn the_live_view_follows_the_size_of_the_terminal() {
     let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
     terminal.wait_for("median");

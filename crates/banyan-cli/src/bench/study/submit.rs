@@ -24,6 +24,9 @@ use crate::output;
 /// Slurm's controller may be busy, but not for ever.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The job script in the directory of a study.
+const SCRIPT: &str = "job.sh";
+
 /// Who runs jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum System {
@@ -78,15 +81,21 @@ impl Submission {
         let script = self.script(plan, &program, &path, &whole_directory);
         let mut out = output::stdout();
         if only_show {
-            write!(out, "{script}")?;
+            if json {
+                let file = shown(&whole_directory.join(SCRIPT));
+                let event = json!({ "event": "script", "job": null, "script": file, "directory": shown(directory), "text": script });
+                writeln!(out, "{event}")?;
+            } else {
+                write!(out, "{script}")?;
+            }
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
         // The lock goes before the job may begin.
         let file = {
             let study = Directory::open(directory, plan, schedule)?;
-            study.write("job.sh", script.as_bytes())?;
-            study.absolute()?.join("job.sh")
+            study.write(SCRIPT, script.as_bytes())?;
+            study.absolute()?.join(SCRIPT)
         };
         let job = sbatch(&file)?;
         if json {
