@@ -172,6 +172,24 @@ fn what_cannot_be_read_is_named_and_changes_the_status() {
 }
 
 #[test]
+fn the_time_limit_ends_it_without_hosts_too_and_blames_no_tables() {
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 1, 0);
+    let begin = Instant::now();
+    let ran =
+        shop.run(&["stack", "--pid", &job.pids(), "--samples", "1000000", "--every", "100ms", "--timeout", "300ms"]);
+    assert!(begin.elapsed() < PATIENCE);
+    assert_eq!((ran.status, ran.out.as_str()), (4, ""));
+    assert_eq!(ran.err, "banyan: not done within 0.3 s (--timeout); give it more time\n");
+    // So short that the limit passes before, while or after it looks.
+    for limit in ["1ms", "2ms", "4ms", "8ms", "16ms"] {
+        let ran = shop.run(&["stack", "--pid", &job.pids(), "--timeout", limit]);
+        assert!([0, 4].contains(&ran.status), "{limit}: {}: {}{}", ran.status, ran.out, ran.err);
+        assert!(!ran.out.contains("damaged"), "{}", ran.out);
+    }
+}
+
+#[test]
 fn without_permission_the_reason_and_the_remedy_are_told() {
     let own = fs::metadata("/proc/self").expect("/proc").uid();
     if own != 0 || Command::new("setpriv").arg("--version").output().is_err() {

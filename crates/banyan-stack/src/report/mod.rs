@@ -63,16 +63,19 @@ pub enum Kind {
     Stuck,
     /// The kernel forbids it.
     Forbidden,
+    /// The time was too short that was given.
+    OutOfTime,
     /// Something else.
     Other,
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 5] = [
+    const ALL: [(Kind, &'static str); 6] = [
         (Kind::Gone, "gone"),
         (Kind::Zombie, "zombie"),
         (Kind::Stuck, "stuck"),
         (Kind::Forbidden, "forbidden"),
+        (Kind::OutOfTime, "out_of_time"),
         (Kind::Other, "other"),
     ];
 
@@ -90,11 +93,11 @@ impl Unread {
             Unreadable::Zombie => Kind::Zombie,
             Unreadable::DidNotStop { .. } => Kind::Stuck,
             Unreadable::Forbidden(_) | Unreadable::Traced(_) => Kind::Forbidden,
+            Unreadable::Hurried(_) | Unreadable::OutOfTime => Kind::OutOfTime,
             Unreadable::Kernel(_)
             | Unreadable::Foreign
             | Unreadable::TookTooLong { .. }
             | Unreadable::GivenUp(_)
-            | Unreadable::OutOfTime
             | Unreadable::Damaged(_)
             | Unreadable::System(_) => Kind::Other,
         };
