@@ -152,6 +152,8 @@ impl Node {
             return;
         }
         let state = match ExitState::take(process.pidfd.as_fd()) {
+            // However it took being asked to end.
+            Ok(Some(_)) if self.members[index].asked => ExitState::OutOfTime,
             Ok(Some(state)) => state,
             Ok(None) => return,
             Err(error) => ExitState::Lost(format!("its end could not be learnt: {error}")),
