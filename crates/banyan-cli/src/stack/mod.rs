@@ -30,8 +30,8 @@ pub(crate) use merge::register;
 /// and nothing is started.
 #[derive(Args)]
 #[command(after_help = "\
-Ranks come from the environment of the processes (Open MPI, PMIx, MPICH, Slurm, torchrun); where there are none, or two
-are the same, processes are numbered in their order.
+Ranks come from the environment of the processes (Open MPI, banyan run, PMIx, MPICH, Slurm, torchrun); where there are
+none, or two are the same, processes are numbered in their order.
 
 Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some host could not be reached or was lost;
 4 time limit; 5 the system does not permit to look at some process.

@@ -227,6 +227,27 @@ fn hosts_are_looked_at_through_the_tree() {
 }
 
 #[test]
+fn members_of_run_know_their_ranks_and_are_shown_by_them() {
+    let shop = Workshop::new();
+    let script = "echo $BANYAN_RANK $BANYAN_SIZE $$; sleep 600; :";
+    let mut run = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    run.args(["run", "-n", "3", "--input", "none", "--no-label", "--", "sh", "-c", script]).stdout(Stdio::piped());
+    let mut job = Job(vec![run.spawn().expect("the command was built")]);
+    let output = job.0[0].stdout.take().expect("a pipe");
+    let lines = BufReader::new(output).lines().take(3).map(|line| line.expect("a pipe"));
+    let numbers = |line: String| line.split(' ').map(|word| word.parse().expect("a number")).collect::<Vec<u64>>();
+    let mut members: Vec<Vec<u64>> = lines.map(numbers).collect();
+    members.sort_unstable();
+    assert!(members.iter().enumerate().all(|(rank, member)| member[..2] == [rank as u64, 3]), "{members:?}");
+    // Not in their order, which they would be numbered by if they had no ranks.
+    let pids = members.iter().rev().map(|member| member[2].to_string()).collect::<Vec<_>>().join(",");
+    let report: Value = serde_json::from_str(&shop.well(&["stack", "--pid", &pids, "--json"])).expect("JSON");
+    for process in report["processes"].as_array().expect("a list") {
+        assert!(members.iter().any(|member| process["rank"] == member[0] && process["pid"] == member[2]), "{process}");
+    }
+}
+
+#[test]
 fn the_ranks_of_an_open_mpi_job_are_found_below_its_launcher() {
     let launcher = ["mpirun.openmpi", "--mca", "mpi_yield_when_idle", "1", "--oversubscribe"];
     finds_the_ranks_of("mpicc.openmpi", &launcher, "packages openmpi-bin and libopenmpi-dev");
