@@ -123,6 +123,8 @@ fn json_has_the_classes_the_tree_and_the_processes() {
     let ran = shop.run(&["stack", "--json", "--match", &program.display().to_string()]);
     let [report] = &ran.json()[..] else { panic!("one object, not: {}", ran.out) };
     assert_eq!((report["count"].as_u64(), report["ranks"].as_str()), (Some(4), Some("0-3")));
+    let [median, most] = ["median_stop_us", "longest_stop_us"].map(|name| report[name].as_f64().expect("a time"));
+    assert!(0.0 < median && median <= most, "{median} {most}");
     let classes = report["classes"].as_array().expect("a list");
     let ranks: Vec<&str> = classes.iter().filter_map(|class| class["ranks"].as_str()).collect();
     assert_eq!(ranks, ["2", "0-1,3"]);

@@ -60,7 +60,7 @@ const ONE_EACH: [(u64, &str); 8] =
     [(0, "h1"), (1, "h2"), (2, "h3"), (3, "h4"), (4, "h5"), (5, "h6"), (6, "h7"), (7, "h8")];
 
 fn check_report(report: &Value) {
-    let head = [("ranks", "text"), ("count", "number"), ("longest_stop_us", "number")];
+    let head = [("ranks", "text"), ("count", "number"), ("median_stop_us", "number"), ("longest_stop_us", "number")];
     check_shape(report, &[&head[..], &[("classes", "list"), ("tree", "list"), ("processes", "list")]].concat());
 }
 

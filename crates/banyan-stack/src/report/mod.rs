@@ -124,6 +124,14 @@ impl Report {
         self.processes.iter().filter_map(|(place, process)| Some((place, process, process.unread.as_ref()?)))
     }
 
+    /// The time for which half of the processes that were stopped were not stopped longer.
+    pub fn median_stop(&self) -> Duration {
+        let stops = self.processes.values().map(|process| process.stopped);
+        let mut stops: Vec<Duration> = stops.filter(|stopped| !stopped.is_zero()).collect();
+        stops.sort_unstable();
+        stops.get(stops.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    }
+
     /// The longest time any thread was stopped.
     pub fn longest_stop(&self) -> Duration {
         self.processes.values().map(|process| process.stopped).max().unwrap_or_default()
