@@ -98,7 +98,8 @@ fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String 
     let troubled: HashSet<&str> = problems.iter().map(|problem| problem.host.as_str()).collect();
     let mut text = format!("{} of {hosts} hosts had problems", troubled.len());
     if let Some(least) = least {
-        let _ = write!(text, ", and at least {least} hosts are needed");
+        let needed = if least == 1 { "1 host is" } else { &format!("{least} hosts are") };
+        let _ = write!(text, ", and at least {needed} needed");
     }
     for problem in problems.iter().take(SHOWN) {
         let _ = write!(text, "\n  {problem}");
@@ -107,4 +108,15 @@ fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String 
         let _ = write!(text, "\n  and {} more", problems.len() - SHOWN);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_host_that_is_needed_is_one() {
+        assert_eq!(describe(&[], 2, Some(1)), "0 of 2 hosts had problems, and at least 1 host is needed");
+        assert_eq!(describe(&[], 4, Some(3)), "0 of 4 hosts had problems, and at least 3 hosts are needed");
+    }
 }

@@ -34,6 +34,8 @@ pub(crate) enum Bench {
     /// decode_foreign_layout: and with longer nested records; decode_foreign_interpreted: without generated code;
     /// lookup_1000: finding one of 1,000 formats; compile: generating the code for one.
     #[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan bench records
   banyan bench records --quick --plot none
@@ -45,6 +47,8 @@ Examples:
     /// protocol), one after another from one process, and the starters that are installed (they run /bin/true). With
     /// hosts to use, the same over ssh or Slurm. `cargo xtask bench launch` makes such hosts on this machine.
     #[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan bench launch --quick
   banyan bench launch --members 10000
@@ -54,6 +58,8 @@ Examples:
     Launch(launch::HostsBench),
     /// What 128 bytes to and from every member cost, by the tree and point to point from one process
     #[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan bench collectives --quick
   banyan bench collectives --members 64 --members 2800 --plot none")]
@@ -70,6 +76,8 @@ Examples:
     /// by element; broadcast: 1 MB to all; recovery: an agent is killed while waves flow, and the longest pause between
     /// waves counts; memory: what the largest inner process holds. GB/s are those of all members together.
     #[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan bench tree --quick
   banyan bench tree --shape 4x16 --op round_trip --op waves
@@ -87,6 +95,8 @@ Examples:
     /// numbers are read into a struct. As between hosts: tcp: over loopback instead of the Unix socket; tcp_link: frames;
     /// tcp_encrypted: and encrypted.
     #[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan bench layers --quick
   banyan bench layers --size 64 --size 65536 --plot none
@@ -98,6 +108,8 @@ Examples:
     /// records in the same layout, in the other byte order, or in another layout as well: this side's are converted there,
     /// and its own are converted back. Beside it the same bytes without records, in turn.
     #[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan bench exchange --quick
   banyan bench exchange --json | jq -r '.rows[] | [.bytes, .layout, .way, .part, .value] | @tsv'")]

@@ -1,4 +1,4 @@
-//! A time limit for verbs that reach no hosts; those that do have one that hosts know of, too.
+//! A time limit for what reaches no hosts; verbs that do have one that hosts know of, too.
 
 use std::process::exit;
 use std::thread;
@@ -19,19 +19,22 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// From now on the time counts. When it has passed this process ends, whatever it does then; agents, members and the
-    /// processes of benches end with it, other starters that a bench compares with have a limit of their own. Files that it
-    /// was writing are gone.
+    /// From now on the time counts.
     pub(crate) fn begin(&self) -> Result<(), Failure> {
-        let Some(time) = self.timeout else { return Ok(()) };
-        let watch = move || {
-            thread::sleep(time);
-            output::discard_unfinished();
-            banyan_bench::launch::discard_places();
-            complain(format_args!("not done within {} s (--timeout); give it more time", time.as_secs_f64()));
-            exit(status::TIME_LIMIT.into());
-        };
-        let watching = thread::Builder::new().name("time limit".into()).spawn(watch);
-        watching.map(drop).map_err(|error| Failure::system("--timeout", &error))
+        self.timeout.map_or(Ok(()), end_after)
     }
+}
+
+/// When this time has passed this process ends, whatever it does then; agents, members and the processes of benches end
+/// with it, other starters that a bench compares with have a limit of their own. Files that it was writing are gone.
+pub(crate) fn end_after(time: Duration) -> Result<(), Failure> {
+    let watch = move || {
+        thread::sleep(time);
+        output::discard_unfinished();
+        banyan_bench::launch::discard_places();
+        complain(format_args!("not done within {} s (--timeout); give it more time", time.as_secs_f64()));
+        exit(status::TIME_LIMIT.into());
+    };
+    let watching = thread::Builder::new().name("time limit".into()).spawn(watch);
+    watching.map(drop).map_err(|error| Failure::system("--timeout", &error))
 }

@@ -23,6 +23,8 @@ use crate::progress::Progress;
 /// otherwise the command fails, and says how to see what happened. The same seed gives the same run everywhere.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 every rule held; 1 one was broken; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan sim                                        64 members, three faults
   banyan sim --nodes 100000 --seed 7                a hundred thousand members in one process

@@ -9,9 +9,10 @@ use crate::mpi::MpiJob;
 use crate::process::Status;
 use crate::processes::{all, ancestors, command, descendants, shares_host_name, variable};
 
-/// Variables that say which rank a process has, the most telling first: Open MPI, PMIx, MPICH and its kin, Slurm,
-/// PyTorch.
-const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
+/// Variables that say which rank a process has, the most telling first: Open MPI, `banyan run`, PMIx, MPICH and its kin,
+/// Slurm, PyTorch. Where Slurm has started the agents of `banyan run`, members inherit theirs from PMIx on, which are those
+/// of hosts.
+const RANKS: [&str; 6] = ["OMPI_COMM_WORLD_RANK", "BANYAN_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
 
 /// The job of a process.
 const SLURM_JOBS: [&str; 2] = ["SLURM_JOB_ID", "SLURM_JOBID"];

@@ -43,6 +43,9 @@ pub struct SamplerOptions {
     pub limit: Option<Duration>,
 }
 
+/// What is enough for the first process with the largest of programs, and its files on a file server.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
 impl Default for SamplerOptions {
     fn default() -> SamplerOptions {
         SamplerOptions {
@@ -51,8 +54,7 @@ impl Default for SamplerOptions {
             python: false,
             samples: 1,
             every: Duration::from_millis(100),
-            // The first process with the largest of programs, and its files on a file server.
-            patience: Duration::from_secs(10),
+            patience: PATIENCE,
             limit: None,
         }
     }

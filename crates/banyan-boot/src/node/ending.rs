@@ -175,6 +175,11 @@ impl Node {
 
     /// A member has used up its time: it is asked to end, and some time later made to.
     fn member_out_of_time(&mut self, index: usize, now: Instant) {
+        // It may have ended by itself a moment ago.
+        self.member_exited(index);
+        if self.members[index].state.is_some() {
+            return;
+        }
         let asked = std::mem::replace(&mut self.members[index].asked, true);
         let signal = if asked { Signal::KILL } else { Signal::TERM };
         self.signal_member(index, signal);

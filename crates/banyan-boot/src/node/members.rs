@@ -52,6 +52,8 @@ impl Node {
             Some(command) => command,
             empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, given)?),
         };
+        command.set_variable(RANK_VARIABLE, member.rank.to_string())?;
+        command.set_variable(SIZE_VARIABLE, self.assignment.size.to_string())?;
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
         let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
@@ -152,6 +154,8 @@ impl Node {
             return;
         }
         let state = match ExitState::take(process.pidfd.as_fd()) {
+            // However it took being asked to end.
+            Ok(Some(_)) if self.members[index].asked => ExitState::OutOfTime,
             Ok(Some(state)) => state,
             Ok(None) => return,
             Err(error) => ExitState::Lost(format!("its end could not be learnt: {error}")),
@@ -241,6 +245,12 @@ impl Node {
 
 /// The environment variable that tells members what their host is called in the session.
 const HOST_VARIABLE: &str = "BANYAN_HOST";
+
+/// The environment variable that tells a member its rank, …
+const RANK_VARIABLE: &str = "BANYAN_RANK";
+
+/// … and the one that tells it how many members there are.
+const SIZE_VARIABLE: &str = "BANYAN_SIZE";
 
 /// What members get besides their link.
 #[derive(Debug, Clone, Copy)]

@@ -19,6 +19,8 @@ pub enum ExitState {
         /// Whether it left a core file.
         core_dumped: bool,
     },
+    /// Its limit of time had passed, and it ended when it was asked to, or was made to.
+    OutOfTime,
     /// It never ran.
     NeverStarted(String),
     /// It ran, and nobody knows how it ended.
@@ -27,6 +29,9 @@ pub enum ExitState {
 
 /// What shells return for a command they cannot start.
 const STATUS_NEVER_STARTED: u8 = 127;
+
+/// What `timeout` returns for a command that it has ended.
+const STATUS_OUT_OF_TIME: u8 = 124;
 
 /// No exit status says "unknown"; this is what ssh returns when the connection is lost.
 const STATUS_LOST: u8 = 255;
@@ -39,6 +44,7 @@ const KIND_EXITED: u32 = 0;
 const KIND_SIGNALLED: u32 = 1;
 const KIND_NEVER_STARTED: u32 = 2;
 const KIND_LOST: u32 = 3;
+const KIND_OUT_OF_TIME: u32 = 4;
 const CORE_DUMPED: u32 = 1 << 8;
 const KIND_SHIFT: u32 = 16;
 
@@ -76,13 +82,14 @@ impl ExitState {
         match self {
             ExitState::Exited(code) => *code,
             ExitState::Signalled { signal, .. } => STATUS_SIGNALLED.saturating_add(*signal),
+            ExitState::OutOfTime => STATUS_OUT_OF_TIME,
             ExitState::NeverStarted(_) => STATUS_NEVER_STARTED,
             ExitState::Lost(_) => STATUS_LOST,
         }
     }
 
-    /// The one that says more about what went wrong: a lost member before one that never started, before a signal,
-    /// before a code, and the higher number first. Of equals, `self`.
+    /// The one that says more about what went wrong: a lost member before one that never started, before one out of time,
+    /// before a signal, before a code, and the higher number first. Of equals, `self`.
     #[must_use]
     pub fn worst(self, other: ExitState) -> ExitState {
         if other.severity().cmp(&self.severity()) == Ordering::Greater { other } else { self }
@@ -92,8 +99,9 @@ impl ExitState {
         match self {
             ExitState::Exited(code) => (0, *code),
             ExitState::Signalled { signal, .. } => (1, *signal),
-            ExitState::NeverStarted(_) => (2, 0),
-            ExitState::Lost(_) => (3, 0),
+            ExitState::OutOfTime => (2, 0),
+            ExitState::NeverStarted(_) => (3, 0),
+            ExitState::Lost(_) => (4, 0),
         }
     }
 
@@ -106,6 +114,7 @@ impl ExitState {
                 let core = if *core_dumped { CORE_DUMPED } else { 0 };
                 KIND_SIGNALLED << KIND_SHIFT | core | u32::from(*signal)
             }
+            ExitState::OutOfTime => KIND_OUT_OF_TIME << KIND_SHIFT,
             ExitState::NeverStarted(_) => KIND_NEVER_STARTED << KIND_SHIFT,
             ExitState::Lost(_) => KIND_LOST << KIND_SHIFT,
         }
@@ -117,6 +126,7 @@ impl ExitState {
         let state = match number >> KIND_SHIFT {
             KIND_EXITED => ExitState::Exited(low),
             KIND_SIGNALLED => ExitState::Signalled { signal: low, core_dumped: number & CORE_DUMPED != 0 },
+            KIND_OUT_OF_TIME => ExitState::OutOfTime,
             KIND_NEVER_STARTED => ExitState::NeverStarted(reason.into()),
             KIND_LOST => ExitState::Lost(reason.into()),
             _ => return None,
@@ -148,6 +158,7 @@ impl fmt::Display for ExitState {
                 signal_name(*signal).map_or(Ok(()), |name| write!(f, " ({name})"))?;
                 f.write_str(if *core_dumped { ", core dumped" } else { "" })
             }
+            ExitState::OutOfTime => f.write_str("ended by its limit of time"),
             ExitState::NeverStarted(reason) => write!(f, "never started: {reason}"),
             ExitState::Lost(reason) => write!(f, "lost: {reason}"),
         }
@@ -189,6 +200,7 @@ mod tests {
         prop_oneof![
             any::<u8>().prop_map(ExitState::Exited),
             (1..=64_u8, any::<bool>()).prop_map(|(signal, core_dumped)| ExitState::Signalled { signal, core_dumped }),
+            Just(ExitState::OutOfTime),
             ".*".prop_map(ExitState::NeverStarted),
             ".*".prop_map(ExitState::Lost),
         ]

@@ -43,11 +43,17 @@ pub(crate) fn a_member_beyond_its_time_is_ended() {
     members.limits = "time=1s".parse().unwrap();
     let polite = shell("sleep 1000; exit 0");
     let polite = ProcessDistribution { limits: "time=1s".parse().unwrap(), ..polite };
-    let images = [members.on("localhost", 1), polite.on("localhost", 1), shell("true").on("localhost", 1)];
+    let tidy = shell("trap 'exit 0' TERM; sleep 1000 & wait");
+    let tidy = ProcessDistribution { limits: "time=1s".parse().unwrap(), ..tidy };
+    // Somebody else's signal, long before its time is over.
+    let killed = shell("kill -TERM $$");
+    let killed = ProcessDistribution { limits: "time=1000s".parse().unwrap(), ..killed };
+    let images = [members, polite, tidy, killed, shell("true")].map(|image| image.on("localhost", 1));
     let session = Session::launch(&images, &options()).unwrap();
     listen(&session);
-    let by = |signal| ExitState::Signalled { signal, core_dumped: false };
-    assert_eq!(outcome(&session).states, [by(9), by(15), ExitState::Exited(0)]);
+    let killed = ExitState::Signalled { signal: 15, core_dumped: false };
+    let ended = ExitState::OutOfTime;
+    assert_eq!(outcome(&session).states, [ended.clone(), ended.clone(), ended, killed, ExitState::Exited(0)]);
 }
 
 pub(crate) fn members_that_ignore_the_request_to_end_are_killed() {

@@ -29,6 +29,8 @@ use story::Story;
 /// nothing behind.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 something was lost, or failed; 2 wrong usage; 4 time limit.
+
 Examples:
   banyan demo
   banyan demo --json | jq .healed")]

@@ -24,6 +24,8 @@ use crate::progress::Progress;
 /// exit status is 1.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan records convert old-ffs-file.bin run.bny         FFS or PBIO to a Banyan record file
   banyan records convert run.bny                          JSON lines on standard output

@@ -21,6 +21,8 @@ use crate::progress::Progress;
 /// order of fields do not matter. Exit status 0 when all are equal; 1 when there is a difference or damage.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 no difference; 1 a difference, damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan records diff before.bny after.bny
   banyan records diff written-on-s390x.bin written-on-x86.bin && echo the same

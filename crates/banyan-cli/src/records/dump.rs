@@ -25,6 +25,8 @@ use crate::progress::Progress;
 /// Comments and attributes of the file are shown by `records stat`.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan records dump run.bny --limit 3
   banyan records dump run.bny --format mesh --fields time,elems.temp

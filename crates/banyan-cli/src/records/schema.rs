@@ -20,6 +20,8 @@ use crate::output;
 /// Each format once, in the order in which it first appears, with or without records of it.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan records schema run.bny
   banyan records schema run.bny --format mesh --as json-schema > mesh.json

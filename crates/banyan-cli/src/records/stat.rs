@@ -22,6 +22,8 @@ use crate::progress::Progress;
 /// whole of a damaged file: banyan records convert DAMAGED.bny SAVED.bny
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+
 Examples:
   banyan records stat run.bny
   banyan records stat --json *.bny | jq '{file, records, lost: [.damage[].records_lost] | add}'")]

@@ -175,6 +175,9 @@ fn exit_json(rank: u32, host: &str, state: &ExitState) -> Value {
     if let ExitState::Signalled { signal, .. } = state {
         object["signal"] = (*signal).into();
     }
+    if *state == ExitState::OutOfTime {
+        object["limit"] = "time".into();
+    }
     object
 }
 

@@ -62,13 +62,22 @@ impl Summary {
         format!("{} of {} members have ended", self.ended, self.names.len())
     }
 
+    /// Whether a time limit has ended members: that of the whole, or their own.
+    fn is_out_of_time(&self) -> bool {
+        self.timed_out || self.some_out_of_time()
+    }
+
+    fn some_out_of_time(&self) -> bool {
+        self.failures.iter().any(|(_, state)| *state == ExitState::OutOfTime)
+    }
+
     /// Members of which nothing was heard.
     fn unknown(&self) -> usize {
         self.names.len().saturating_sub(self.ended)
     }
 
     pub(super) fn exit_status(&self, worst: bool) -> u8 {
-        if self.timed_out {
+        if self.is_out_of_time() {
             return TIME_LIMIT;
         }
         if self.a_host_was_lost {
@@ -89,6 +98,9 @@ impl Summary {
         }
         if self.timed_out {
             warn("the time limit has passed; the members were ended (--timeout sets it)");
+        }
+        if self.some_out_of_time() {
+            warn("the time of some members was over; they were ended (--limit time sets it)");
         }
         let failed = self.failures.len() + self.unknown();
         if failed == 0 {
@@ -128,7 +140,7 @@ impl Summary {
             "failed": failed,
             "unknown": self.unknown(),
             "left_out": self.missing.iter().map(problem_json).collect::<Vec<_>>(),
-            "timed_out": self.timed_out,
+            "timed_out": self.is_out_of_time(),
             "seconds": self.begin.elapsed().as_secs_f64(),
             "exit_status": status,
         })

@@ -17,6 +17,7 @@ use clap::Args;
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
 use crate::hosts::{HostChoice, time};
+use crate::limit::end_after;
 use crate::output::Output;
 use crate::{speech, status};
 use form::Form;
@@ -29,8 +30,8 @@ pub(crate) use merge::register;
 /// and nothing is started.
 #[derive(Args)]
 #[command(after_help = "\
-Ranks come from the environment of the processes (Open MPI, PMIx, MPICH, Slurm, torchrun); where there are none, or two
-are the same, processes are numbered in their order.
+Ranks come from the environment of the processes (Open MPI, banyan run, PMIx, MPICH, Slurm, torchrun); where there are
+none, or two are the same, processes are numbered in their order.
 
 Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some host could not be reached or was lost;
 4 time limit; 5 the system does not permit to look at some process.
@@ -110,6 +111,7 @@ impl Stack {
 
     /// The processes of this machine.
     fn look_here(&self) -> Result<Report, Failure> {
+        self.hosts.timeout()?.map_or(Ok(()), end_after)?;
         let choice = self.choice()?;
         if let Choice::Mpi(launcher) = choice {
             warn_of_other_hosts(launcher);
@@ -182,6 +184,7 @@ fn warn_of_other_hosts(launcher: u32) {
 fn status_of(report: &Report) -> u8 {
     let worst = report.unread().map(|(_, _, unread)| match unread.kind {
         Kind::Forbidden => status::NOT_PERMITTED,
+        Kind::OutOfTime => status::TIME_LIMIT,
         _ => status::MEMBER_FAILED,
     });
     worst.max().unwrap_or(0)

@@ -102,6 +102,11 @@ impl Question {
         self.ask.kind() == Kind::Job || !self.job.is_empty()
     }
 
+    /// Whether users have to be known for an answer.
+    pub(super) fn is_about_users(&self) -> bool {
+        self.ask.kind() != Kind::Job
+    }
+
     /// Whether a usage is asked for, wherever it is.
     pub(super) fn is_about(&self, usage: &Usage) -> bool {
         let named = || [&usage.name, &usage.user].into_iter().any(|name| has_text(name, &self.text));

@@ -5,17 +5,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::time::Instant;
 
 use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
 use super::ask::{Ask, Kind, Order, Question};
 use super::job::{Jobs, is_job};
+use super::known::Known;
 use super::process::{self, Stat};
-
-/// Ticks of a second in `/proc`, the same on every Linux that people use.
-const TICKS_A_SECOND: f64 = 100.0;
+use super::sight::{Seen, Sight};
 
 /// The longest name that is sent: control groups may have longer ones.
 const MAX_NAME: usize = 64;
@@ -94,40 +92,34 @@ fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
 /// Looks at all processes again and again.
 #[derive(Default)]
 pub(super) struct Processes {
-    /// Ticks of each process when it was last looked at, and when it was started.
-    last: HashMap<u32, (u64, u64)>,
-    at: Option<Instant>,
+    sight: Sight,
     passwd: Option<String>,
+    users: Known<String>,
     jobs: Jobs,
 }
 
 impl Processes {
     /// The usages since the last look that are asked for; at the first look nobody has used a core.
     pub(super) fn list(&mut self, question: &Question) -> Listing {
-        let now = Instant::now();
-        let seconds = self.at.replace(now).map_or(0.0, |at| now.duration_since(at).as_secs_f64());
-        let stats = stats();
+        self.sight.look();
         if question.is_about_jobs() {
-            self.jobs.look(&stats);
+            self.jobs.look(self.sight.stats());
+        }
+        if question.is_about_users() {
+            self.users.look(self.sight.stats(), |id| user(id, self.passwd.as_deref()));
         }
         let is_of_job = |id: u32, stat: &Stat| is_job(&self.job(id, stat), &short(&question.job));
-        let usages = stats.iter().filter(|(id, stat)| question.job.is_empty() || is_of_job(*id, stat));
-        let usages = usages.map(|(id, stat)| {
-            let ticks = match self.last.get(id) {
-                Some((before, started)) if *started == stat.started => stat.ticks.saturating_sub(*before),
-                _ => 0,
-            };
-            let cpu = if seconds > 0.0 { 100.0 * ticks as f64 / TICKS_A_SECOND / seconds } else { 0.0 };
-            self.usage(*id, stat, cpu, question.ask.kind())
-        });
+        let seen = self.sight.processes();
+        let seen = seen.filter(|(id, seen)| question.job.is_empty() || is_of_job(*id, &seen.stat));
+        let usages = seen.map(|(id, seen)| self.usage(id, seen, question.ask.kind()));
         let usages: Vec<Usage> = usages.filter(|usage| question.is_about(usage)).collect();
-        self.last = stats.into_iter().map(|(id, stat)| (id, (stat.ticks, stat.started))).collect();
         Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask)
     }
 
-    fn usage(&self, id: u32, stat: &Stat, cpu: f64, kind: Kind) -> Usage {
+    fn usage(&self, id: u32, seen: &Seen, kind: Kind) -> Usage {
+        let Seen { stat, cpu, .. } = seen;
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
-        let usage = Usage { cpu, memory, processes: 1, ..Usage::default() };
+        let usage = Usage { cpu: *cpu, memory, processes: 1, ..Usage::default() };
         match kind {
             Kind::Process => Usage { name: short(&stat.name), id, user: self.user(id), ..usage },
             Kind::User => Usage { name: self.user(id), ..usage },
@@ -139,11 +131,8 @@ impl Processes {
         short(&self.jobs.name(id, stat))
     }
 
-    /// The name of a process's user, or the number of one that has no name here.
     fn user(&self, id: u32) -> String {
-        let Ok(metadata) = fs::metadata(format!("/proc/{id}")) else { return String::new() };
-        let name = self.passwd.as_deref().and_then(|passwd| process::user(passwd, metadata.uid()));
-        name.map_or_else(|| metadata.uid().to_string(), short)
+        self.users.fact(id).cloned().unwrap_or_default()
     }
 
     /// With the names of users.
@@ -152,15 +141,11 @@ impl Processes {
     }
 }
 
-/// Every process but those of the kernel itself, which have no memory of their own.
-fn stats() -> Vec<(u32, Stat)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten();
-    let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let stat = |id: u32| {
-        let text = fs::read(format!("/proc/{id}/stat")).ok()?;
-        Some((id, Stat::read(&String::from_utf8_lossy(&text))?))
-    };
-    ids.filter_map(stat).filter(|(_, stat)| stat.pages > 0).collect()
+/// The name of a process's user, or the number of one that has no name here.
+fn user(id: u32, passwd: Option<&str>) -> String {
+    let Ok(metadata) = fs::metadata(format!("/proc/{id}")) else { return String::new() };
+    let name = passwd.and_then(|passwd| process::user(passwd, metadata.uid()));
+    name.map_or_else(|| metadata.uid().to_string(), short)
 }
 
 fn short(name: &str) -> String {
@@ -240,10 +225,11 @@ mod tests {
     #[test]
     fn only_processes_of_the_job_that_is_asked_for_are_told() {
         let own = std::process::id();
-        let stat = stats().into_iter().find(|(id, _)| *id == own).expect("it is there").1;
         let mut processes = Processes::new();
-        processes.jobs.look(&stats());
-        let name = processes.job(own, &stat);
+        processes.sight.look();
+        processes.jobs.look(processes.sight.stats());
+        let (_, stat) = processes.sight.stats().find(|(id, _)| *id == own).expect("it is there");
+        let name = processes.job(own, stat);
         let of = |job: &str| {
             let ask = Ask::new(Kind::Process, Order::Cpu, u32::MAX);
             Processes::new().list(&Question { job: job.into(), ..Question::new(ask) }).usages

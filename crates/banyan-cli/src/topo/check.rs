@@ -22,6 +22,9 @@ const REFUSED: u8 = 2;
 /// agents without members, and with -w hosts that are not among those given. The exit status is 2 if anything is.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit;
+5 not permitted.
+
 Examples:
   banyan topo check cluster.topo
   banyan topo check cluster.topo -w node[1-128]

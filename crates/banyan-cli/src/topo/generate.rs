@@ -19,6 +19,9 @@ use crate::output::Output;
 /// its own agents.
 #[derive(Args)]
 #[command(after_help = "\
+Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit;
+5 not permitted.
+
 Examples:
   banyan topo gen 4x16
   banyan topo gen hosts:16:8 -w node[1-128] -o cluster.topo

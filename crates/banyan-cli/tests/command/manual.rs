@@ -51,6 +51,20 @@ fn bash_takes_its_completions() {
 }
 
 #[test]
+fn the_help_of_whatever_does_something_tells_its_exit_statuses() {
+    let shop = Workshop::new();
+    let inner = [("records", "dump schema convert stat diff"), ("topo", "gen check draw")]
+        .into_iter()
+        .chain([("bench", "records launch collectives tree layers exchange")]);
+    let inner = inner.flat_map(|(verb, names)| names.split(' ').map(move |name| vec![verb, name]));
+    let verbs = ["demo", "run", "stack", "copy", "top", "sim", "bench", "doctor"].map(|verb| vec![verb]);
+    for verb in verbs.into_iter().chain(inner) {
+        let help = shop.well(&[&verb[..], &["--help"]].concat());
+        assert!(help.contains("Exit status: 0 "), "{verb:?}: {help}");
+    }
+}
+
+#[test]
 fn every_verb_has_a_manual_page() {
     let shop = Workshop::new();
     shop.well(&["manual", "pages"]);

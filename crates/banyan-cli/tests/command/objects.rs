@@ -37,7 +37,8 @@ fn stacks_have_classes_a_tree_and_processes() {
     assert_shape(
         report,
         &json!({
-            "ranks": "text", "count": "count", "longest_stop_us": "number", "classes": [class], "tree": [step],
+            "ranks": "text", "count": "count", "median_stop_us": "number", "longest_stop_us": "number", "classes": [class],
+            "tree": [step],
             "processes": [process],
         }),
     );

@@ -123,6 +123,8 @@ fn json_has_the_classes_the_tree_and_the_processes() {
     let ran = shop.run(&["stack", "--json", "--match", &program.display().to_string()]);
     let [report] = &ran.json()[..] else { panic!("one object, not: {}", ran.out) };
     assert_eq!((report["count"].as_u64(), report["ranks"].as_str()), (Some(4), Some("0-3")));
+    let [median, most] = ["median_stop_us", "longest_stop_us"].map(|name| report[name].as_f64().expect("a time"));
+    assert!(0.0 < median && median <= most, "{median} {most}");
     let classes = report["classes"].as_array().expect("a list");
     let ranks: Vec<&str> = classes.iter().filter_map(|class| class["ranks"].as_str()).collect();
     assert_eq!(ranks, ["2", "0-1,3"]);
@@ -172,6 +174,24 @@ fn what_cannot_be_read_is_named_and_changes_the_status() {
 }
 
 #[test]
+fn the_time_limit_ends_it_without_hosts_too_and_blames_no_tables() {
+    let shop = Workshop::new();
+    let job = Job::start(&compiled(&shop), 1, 0);
+    let begin = Instant::now();
+    let ran =
+        shop.run(&["stack", "--pid", &job.pids(), "--samples", "1000000", "--every", "100ms", "--timeout", "300ms"]);
+    assert!(begin.elapsed() < PATIENCE);
+    assert_eq!((ran.status, ran.out.as_str()), (4, ""));
+    assert_eq!(ran.err, "banyan: not done within 0.3 s (--timeout); give it more time\n");
+    // So short that the limit passes before, while or after it looks.
+    for limit in ["1ms", "2ms", "4ms", "8ms", "16ms"] {
+        let ran = shop.run(&["stack", "--pid", &job.pids(), "--timeout", limit]);
+        assert!([0, 4].contains(&ran.status), "{limit}: {}: {}{}", ran.status, ran.out, ran.err);
+        assert!(!ran.out.contains("damaged"), "{}", ran.out);
+    }
+}
+
+#[test]
 fn without_permission_the_reason_and_the_remedy_are_told() {
     let own = fs::metadata("/proc/self").expect("/proc").uid();
     if own != 0 || Command::new("setpriv").arg("--version").output().is_err() {
@@ -206,6 +226,27 @@ fn hosts_are_looked_at_through_the_tree() {
     assert_eq!(ranks, ["1", "0,2"]);
     let processes = report["processes"].as_array().expect("a list");
     assert!(processes.iter().all(|process| process["host"] == "left"), "{report}");
+}
+
+#[test]
+fn members_of_run_know_their_ranks_and_are_shown_by_them() {
+    let shop = Workshop::new();
+    let script = "echo $BANYAN_RANK $BANYAN_SIZE $$; sleep 600; :";
+    let mut run = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    run.args(["run", "-n", "3", "--input", "none", "--no-label", "--", "sh", "-c", script]).stdout(Stdio::piped());
+    let mut job = Job(vec![run.spawn().expect("the command was built")]);
+    let output = job.0[0].stdout.take().expect("a pipe");
+    let lines = BufReader::new(output).lines().take(3).map(|line| line.expect("a pipe"));
+    let numbers = |line: String| line.split(' ').map(|word| word.parse().expect("a number")).collect::<Vec<u64>>();
+    let mut members: Vec<Vec<u64>> = lines.map(numbers).collect();
+    members.sort_unstable();
+    assert!(members.iter().enumerate().all(|(rank, member)| member[..2] == [rank as u64, 3]), "{members:?}");
+    // Not in their order, which they would be numbered by if they had no ranks.
+    let pids = members.iter().rev().map(|member| member[2].to_string()).collect::<Vec<_>>().join(",");
+    let report: Value = serde_json::from_str(&shop.well(&["stack", "--pid", &pids, "--json"])).expect("JSON");
+    for process in report["processes"].as_array().expect("a list") {
+        assert!(members.iter().any(|member| process["rank"] == member[0] && process["pid"] == member[2]), "{process}");
+    }
 }
 
 #[test]

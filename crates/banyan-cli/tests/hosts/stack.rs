@@ -60,8 +60,8 @@ fn check_report(report: &Value) {
         "host": "text", "command": "text", "rank": "count", "pid": "count", "stacks": "count", "stopped_us": "number",
     });
     let shape = json!({
-        "ranks": "text", "count": "count", "longest_stop_us": "number", "classes": "list", "tree": "list",
-        "processes": [process],
+        "ranks": "text", "count": "count", "median_stop_us": "number", "longest_stop_us": "number", "classes": "list",
+        "tree": "list", "processes": [process],
     });
     assert_shape(report, &shape);
 }

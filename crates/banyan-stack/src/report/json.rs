@@ -32,6 +32,7 @@ impl Report {
         let classes: Vec<Value> = classes.collect();
         let mut report = self.to_short_json();
         report["count"] = json!(self.tree.ranks().len());
+        report["median_stop_us"] = json!(micros(self.median_stop()));
         report["longest_stop_us"] = json!(micros(self.longest_stop()));
         report["classes"] = json!(classes);
         report

@@ -63,16 +63,19 @@ pub enum Kind {
     Stuck,
     /// The kernel forbids it.
     Forbidden,
+    /// The time was too short that was given.
+    OutOfTime,
     /// Something else.
     Other,
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 5] = [
+    const ALL: [(Kind, &'static str); 6] = [
         (Kind::Gone, "gone"),
         (Kind::Zombie, "zombie"),
         (Kind::Stuck, "stuck"),
         (Kind::Forbidden, "forbidden"),
+        (Kind::OutOfTime, "out_of_time"),
         (Kind::Other, "other"),
     ];
 
@@ -90,11 +93,11 @@ impl Unread {
             Unreadable::Zombie => Kind::Zombie,
             Unreadable::DidNotStop { .. } => Kind::Stuck,
             Unreadable::Forbidden(_) | Unreadable::Traced(_) => Kind::Forbidden,
+            Unreadable::Hurried(_) | Unreadable::OutOfTime => Kind::OutOfTime,
             Unreadable::Kernel(_)
             | Unreadable::Foreign
             | Unreadable::TookTooLong { .. }
             | Unreadable::GivenUp(_)
-            | Unreadable::OutOfTime
             | Unreadable::Damaged(_)
             | Unreadable::System(_) => Kind::Other,
         };
@@ -119,6 +122,14 @@ impl Report {
     /// Processes that were not read.
     pub fn unread(&self) -> impl Iterator<Item = (&Place, &Process, &Unread)> {
         self.processes.iter().filter_map(|(place, process)| Some((place, process, process.unread.as_ref()?)))
+    }
+
+    /// The time for which half of the processes that were stopped were not stopped longer.
+    pub fn median_stop(&self) -> Duration {
+        let stops = self.processes.values().map(|process| process.stopped);
+        let mut stops: Vec<Duration> = stops.filter(|stopped| !stopped.is_zero()).collect();
+        stops.sort_unstable();
+        stops.get(stops.len().saturating_sub(1) / 2).copied().unwrap_or_default()
     }
 
     /// The longest time any thread was stopped.

@@ -73,7 +73,8 @@ impl Writer {
         }
         let _ = write!(heading, ", {}", counted(classes as u64, "class", "classes"));
         if times {
-            let _ = write!(heading, "; stopped for {:.2} ms at most", report.longest_stop().as_secs_f64() * 1e3);
+            let [median, most] = [report.median_stop(), report.longest_stop()].map(|time| time.as_secs_f64() * 1e3);
+            let _ = write!(heading, "; stopped for {median:.2} ms in the median, {most:.2} ms at most");
         }
         let heading = self.paint("1", &heading);
         self.line(&heading);

@@ -100,6 +100,12 @@ pub enum Unreadable {
         /// How long that was given.
         limit: Duration,
     },
+    /// Its stack was copied, but not unwound within this time, which is less than it takes as a rule.
+    #[error(
+        "its stack was not unwound within {} s, its part of the time limit; give it longer with --timeout",
+        .0.as_secs_f64()
+    )]
+    Hurried(Duration),
     /// Its stack was not unwound, since so many others took too long.
     #[error("its stack was not unwound: {0} other processes took too long; name it alone with --pid")]
     GivenUp(usize),

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::{Unwinder, Unwound};
 use crate::allowance::Allowance;
+use crate::sampler::PATIENCE;
 use crate::trace::{Copied, Unreadable};
 
 /// Threads that are left behind at most, each of which may cost a processor: one damaged file should not keep the stacks
@@ -47,7 +48,7 @@ impl PatientUnwinder {
         left: Allowance,
     ) -> io::Result<Result<Unwound, Unreadable>> {
         if let Some(&limit) = self.slow.get(&process) {
-            return Ok(Err(Unreadable::TookTooLong { process, limit }));
+            return Ok(Err(too_slow(process, limit)));
         }
         if self.slow.len() == MAX_LEFT_BEHIND {
             return Ok(Err(Unreadable::GivenUp(MAX_LEFT_BEHIND)));
@@ -66,11 +67,16 @@ impl PatientUnwinder {
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.slow.insert(process, patience);
-                Ok(Err(Unreadable::TookTooLong { process, limit: patience }))
+                Ok(Err(too_slow(process, patience)))
             }
             Err(RecvTimeoutError::Disconnected) => Ok(Err(Unreadable::Damaged(process))),
         }
     }
+}
+
+/// Only a process that had as much time as any needs has its tables to blame.
+fn too_slow(process: u32, limit: Duration) -> Unreadable {
+    if limit < PATIENCE { Unreadable::Hurried(limit) } else { Unreadable::TookTooLong { process, limit } }
 }
 
 impl Helper {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use banyan_stack::{Choice, Kind, Report, SamplerOptions, Target, take};
+use banyan_stack::{Choice, Kind, Report, SamplerOptions, Target, Unread, take};
 use program::{Running, Shop};
 
 fn targets(processes: &[Running]) -> Vec<Target> {
@@ -170,8 +170,10 @@ fn a_program_whose_tables_go_in_a_circle_is_given_up_and_others_are_read() {
     let patience = std::time::Duration::from_secs(3);
     let options = SamplerOptions { patience, samples: 6, ..SamplerOptions::default() };
     let report = take(&targets, &options).expect("a thread");
-    let unread: Vec<_> = report.unread().map(|(_, process, unread)| (process.rank, unread.why.as_str())).collect();
-    assert!(matches!(unread[..], [(0, why)] if why.contains("not unwound within 3.0 s")), "{unread:?}");
+    let unread: Vec<_> = report.unread().map(|(_, process, unread)| (process.rank, unread)).collect();
+    // After so short a time nothing is known of its tables.
+    let is_hurried = |why: &str| why.contains("not unwound within 3 s") && !why.contains("damaged");
+    assert!(matches!(unread[..], [(0, Unread { kind: Kind::OutOfTime, why, .. })] if is_hurried(why)), "{unread:?}");
     let stacks: Vec<u64> = report.processes.values().map(|process| process.stacks).collect();
     assert!(stacks == [0, 6] || stacks == [6, 0], "it was tried again and again: {stacks:?}");
     assert_eq!(report.tree.stacks()[0].1.to_string(), "1");
