@@ -6,11 +6,13 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use banyan_boot::{Delivery, Event, Parcels, Place, Problem, ProcessDistribution, Session, StageError};
 use serde_json::json;
 
+use super::interrupt::Interrupt;
 use super::size::{files, hosts, size};
 use super::tell::{Amount, Tell};
 use super::{Copy, check_names, goes_up, name_of};
@@ -23,6 +25,13 @@ struct Source {
     name: OsString,
     files: u64,
     bytes: u64,
+}
+
+/// What all sources go through, and for how long.
+struct Way {
+    session: Arc<Session>,
+    interrupt: Interrupt,
+    deadline: Option<Instant>,
 }
 
 /// How it goes with one source.
@@ -44,22 +53,30 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     let is_directory = sources.len() > 1 || copy.dest.as_os_str().as_bytes().ends_with(b"/");
     let mut tell = Tell::new(copy.json, begin);
     // Agents store what comes; there is nothing for members to do.
-    let session = copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?;
+    let session = Arc::new(copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?);
+    let no_thread = |error| Failure::system("no thread can be started", &error);
+    let interrupt = Interrupt::watch(Arc::downgrade(&session)).map_err(no_thread)?;
+    let way = Way { session, interrupt, deadline };
     let all = sources.iter().map(|source| source.bytes).sum();
     let mut done = 0;
     for source in &sources {
         let place = source.place(copy, is_directory);
-        if !source.send(&session, &place, deadline, (done, all), &mut tell)? {
+        if !source.send(&way, &place, (done, all), &mut tell)? {
             break;
         }
         done += source.bytes;
     }
-    while let Some(event) = session.next_event(Some(Instant::now())) {
-        if let Event::Problem(problem) = event {
-            tell.problem(&problem)?;
+    match way.interrupt.status() {
+        Some(status) => tell.interrupted(status)?,
+        None => {
+            while let Some(event) = way.session.next_event(Some(Instant::now())) {
+                if let Event::Problem(problem) = event {
+                    tell.problem(&problem)?;
+                }
+            }
         }
     }
-    drop(session);
+    drop(way);
     Ok(ExitCode::from(tell.end()?))
 }
 
@@ -96,21 +113,18 @@ impl Source {
     }
 
     /// Sends all of it; false if it makes no sense to go on.
-    fn send(
-        &self,
-        session: &Session,
-        place: &Place,
-        deadline: Option<Instant>,
-        (before, all): (u64, u64),
-        tell: &mut Tell,
-    ) -> Result<bool, Failure> {
+    fn send(&self, way: &Way, place: &Place, (before, all): (u64, u64), tell: &mut Tell) -> Result<bool, Failure> {
         let (mut done, mut course) = (before, Course::default());
         for parcel in Parcels::of(&self.path) {
             let delivered = parcel.and_then(|parcel| {
                 let bytes = parcel.bytes();
                 let progress = |sent: u64| tell.progress(done + sent.min(bytes), Some(all));
-                Ok((bytes, session.stage_parcel(&parcel, place, deadline, progress)?))
+                Ok((bytes, way.session.stage_parcel(&parcel, place, way.deadline, progress)?))
             });
+            if way.interrupt.status().is_some() {
+                // What did not arrive because of that is no news.
+                return Ok(false);
+            }
             match delivered {
                 Ok((bytes, delivery)) => {
                     done += bytes;

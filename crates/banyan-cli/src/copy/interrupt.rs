@@ -1,5 +1,5 @@
-//! ^C and its relatives while files are gathered: the session is ended, and half files are removed. Once more ends this
-//! process at once.
+//! ^C and its relatives while files are copied: the session is ended, and half files are removed. Once more ends this process
+//! at once.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};

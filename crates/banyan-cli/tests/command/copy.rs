@@ -297,6 +297,27 @@ fn a_gathering_that_is_interrupted_leaves_no_half_file() {
 }
 
 #[test]
+fn a_copy_that_is_interrupted_says_so_and_leaves_no_half_file() {
+    let shop = Workshop::new();
+    let long = fs::File::create(shop.path("long")).expect("room");
+    long.set_len(300 << 20).expect("it takes no room");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "long", &on_each(&shop, "")]);
+    command.current_dir(shop.path("")).stdout(Stdio::null()).stderr(Stdio::piped()).stdin(Stdio::null());
+    let child = command.spawn().expect("the command was built");
+    wait_until("data comes", &|| ["n1", "n2"].iter().any(|host| !temporary_names(&shop.path(host)).is_empty()));
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "banyan: interrupted; start it again to go on where it stopped\n");
+    for host in ["n1", "n2"] {
+        wait_until("half files are gone", &|| temporary_names(&shop.path(host)).is_empty());
+    }
+}
+
+#[test]
 fn what_a_killed_gathering_has_left_is_removed_by_the_next() {
     let shop = Workshop::new();
     let mut child = half_gathered(&shop);

@@ -75,7 +75,7 @@ fn a_member_program_that_is_not_there_is_refused_with_the_command_that_builds_it
         let ran = shop.run(&["bench", bench, "--member", "mine=no/such/member"]);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{bench}");
         assert!(
-            ran.err.starts_with("banyan: no/such/member: no such program; build it with `cargo build"),
+            ran.err.starts_with("banyan: no/such/member: no such program; build one with `cargo build"),
             "{}",
             ran.err
         );
