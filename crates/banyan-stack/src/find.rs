@@ -7,12 +7,14 @@ use regex_lite::Regex;
 
 use crate::mpi::MpiJob;
 use crate::process::Status;
-use crate::processes::{all, ancestors, command, descendants, shares_host_name, variable};
+use crate::processes::{all, ancestors, command, descendants, shares_host_name, variable, variables};
 
-/// Variables that say which rank a process has, the most telling first: Open MPI, `banyan run`, PMIx, MPICH and its kin,
-/// Slurm, PyTorch. Where Slurm has started the agents of `banyan run`, members inherit theirs from PMIx on, which are those
-/// of hosts.
-const RANKS: [&str; 6] = ["OMPI_COMM_WORLD_RANK", "BANYAN_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
+/// Variables that say which rank a process has, the most telling first: Open MPI, PMIx, MPICH and its kin, Slurm, PyTorch,
+/// `banyan run`.
+const RANKS: [&str; 6] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", "BANYAN_RANK"];
+
+/// From a rank up to the process whose starter said which it is, at most.
+const MAX_STEPS: usize = 16;
 
 /// The job of a process.
 const SLURM_JOBS: [&str; 2] = ["SLURM_JOB_ID", "SLURM_JOBID"];
@@ -152,9 +154,31 @@ impl Choice {
 }
 
 fn found(pid: u32) -> Found {
-    let rank = RANKS.iter().find_map(|name| variable(pid, name)?.parse().ok());
+    let rank = rank(pid);
     let command = command(pid).chars().take(MAX_COMMAND).collect();
     Found { pid, rank, command, on_this_host: shares_host_name(pid) }
+}
+
+/// The rank that a process was started with, or the nearest of those that led to it. A starter may have a rank itself, as the agents
+/// of `banyan run` have where Slurm has started them: what a process has from its parent was said of somebody else.
+fn rank(pid: u32) -> Option<u32> {
+    let mut pid = pid;
+    let mut own = variables(pid, RANKS);
+    let inherited = own.iter().find_map(|value| value.as_ref()?.parse().ok());
+    for _ in 0..MAX_STEPS {
+        let parent = Status::read(pid).ok().map_or(0, |status| status.parent);
+        let theirs = if parent == 0 { Default::default() } else { variables(parent, RANKS) };
+        let mut said =
+            own.iter().zip(&theirs).filter(|(own, theirs)| own != theirs).filter_map(|(own, _)| own.as_ref());
+        if let Some(rank) = said.find_map(|value| value.parse().ok()) {
+            return Some(rank);
+        }
+        if own.iter().all(Option::is_none) {
+            break;
+        }
+        (pid, own) = (parent, theirs);
+    }
+    inherited
 }
 
 /// Where some have ranks, those without are launchers or something else of the same name.
@@ -187,5 +211,42 @@ pub fn number(found: &[Found]) -> Vec<u32> {
     match own {
         Some(ranks) if ranks.iter().all(|rank| seen.insert(*rank)) => ranks,
         _ => (0..).take(found.len()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// A shell with these variables that starts `sleep` with others; both are gone with its input. Gives their ranks.
+    fn ranks_of(variables: &[(&str, &str)], others: &str) -> [Option<u32>; 2] {
+        let line = format!("{others} sleep 1000 & echo $!; read line; kill $!");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = shell.spawn().expect("a shell");
+        let mut said = String::new();
+        BufReader::new(shell.stdout.take().expect("a pipe")).read_line(&mut said).expect("text");
+        let sleeper: u32 = said.trim().parse().expect("a number");
+        // Until then it is a shell.
+        while !command(sleeper).starts_with("sleep") {
+            std::thread::yield_now();
+        }
+        let ranks = [rank(shell.id()), rank(sleeper)];
+        drop(shell.stdin.take());
+        shell.wait().expect("it is our child");
+        ranks
+    }
+
+    #[test]
+    fn what_was_said_of_a_starter_is_no_rank_of_those_that_it_starts() {
+        // An agent that Slurm has started, and a member of it.
+        assert_eq!(ranks_of(&[("SLURM_PROCID", "7")], "BANYAN_RANK=3"), [Some(7), Some(3)]);
+        // An MPI job within a member.
+        assert_eq!(ranks_of(&[("BANYAN_RANK", "0")], "PMI_RANK=2"), [Some(0), Some(2)]);
+        // A rank that is a shell, of which nobody said anything else.
+        assert_eq!(ranks_of(&[("SLURM_PROCID", "7"), ("BANYAN_RANK", "7")], ""), [Some(7), Some(7)]);
     }
 }

@@ -40,10 +40,18 @@ pub(crate) fn command(pid: u32) -> String {
 
 /// A variable of the environment a process was started with.
 pub(crate) fn variable(pid: u32, name: &str) -> Option<String> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let entry =
-        bytes.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    String::from_utf8(entry.to_vec()).ok()
+    let [value] = variables(pid, [name]);
+    value
+}
+
+/// Several of them, read at once.
+pub(crate) fn variables<const COUNT: usize>(pid: u32, names: [&str; COUNT]) -> [Option<String>; COUNT] {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let value = |entry: &[u8], name: &str| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
+    names.map(|name| {
+        let entry = bytes.split(|byte| *byte == 0).find_map(|entry| value(entry, name))?;
+        String::from_utf8(entry).ok()
+    })
 }
 
 /// A process and all that led to it.

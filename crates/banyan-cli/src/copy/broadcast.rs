@@ -123,6 +123,7 @@ impl Source {
             });
             if way.interrupt.status().is_some() {
                 // What did not arrive because of that is no news.
+                tell.add(course.amount);
                 return Ok(false);
             }
             match delivered {
@@ -139,10 +140,12 @@ impl Source {
                 }
                 Err(StageError::TimedOut(_)) => {
                     tell.timed_out();
+                    tell.add(course.amount);
                     return Ok(false);
                 }
                 Err(StageError::Over) => {
                     tell.session_lost();
+                    tell.add(course.amount);
                     return Ok(false);
                 }
                 Err(error) => {

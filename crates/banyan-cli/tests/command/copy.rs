@@ -249,7 +249,7 @@ fn all_parts_of_a_directory_go_under_the_same_new_name() {
 fn a_copy_that_is_killed_leaves_no_half_file() {
     let shop = Workshop::new();
     let long = fs::File::create(shop.path("long")).expect("room");
-    long.set_len(300 << 20).expect("it takes no room");
+    long.set_len(1 << 30).expect("it takes no room");
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
     command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "long", &on_each(&shop, "")]);
     let mut child = command.current_dir(shop.path("")).stdout(Stdio::null()).spawn().expect("the command was built");
@@ -314,6 +314,7 @@ fn a_copy_that_is_interrupted_says_so_and_leaves_no_half_file() {
     assert_eq!(said, "banyan: interrupted; start it again to go on where it stopped\n");
     for host in ["n1", "n2"] {
         wait_until("half files are gone", &|| temporary_names(&shop.path(host)).is_empty());
+        assert!(!shop.path(host).join("long").exists());
     }
 }
 

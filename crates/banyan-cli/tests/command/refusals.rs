@@ -1,5 +1,9 @@
 //! What the command says when it cannot do what it was asked.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
 use crate::workshop::{Workshop, golden};
 
 /// Arguments behind `records`, the exit status, and what standard error begins with.
@@ -64,5 +68,18 @@ fn help_ends_with_examples() {
         let help = shop.well(&["records", verb, "--help"]);
         assert!(help.contains("Examples:\n  banyan records "), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+}
+
+#[test]
+fn arguments_that_are_no_text_are_refused_or_names_of_files() {
+    let shop = Workshop::new();
+    for words in [&["records", "stat"][..], &["demo"], &["copy", "x"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+        command.args(words).arg(OsStr::from_bytes(b"bad\xff")).current_dir(shop.path("")).env("BANYAN_CONFIG", "");
+        let output = command.output().expect("the command was built");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!([1, 2].contains(&output.status.code().unwrap_or(-1)), "{words:?}: {}: {said}", output.status);
+        assert!(!said.contains("panicked"), "{said}");
     }
 }

@@ -74,7 +74,7 @@ fn the_time_limit_ends_members_and_has_its_own_status() {
 #[test]
 fn members_that_their_limit_has_ended_are_told_apart_from_those_that_were_killed() {
     let script = "case $BANYAN_HOST in a) kill $$;; esac; sleep 600";
-    let ran = run(&["-w", "a,b", "--limit", "time=1s", "--input", "none", "--", "sh", "-c", script]);
+    let ran = run(&["-w", "a,b", "--limit", "time=5s", "--input", "none", "--", "sh", "-c", script]);
     let expected = "\
 banyan: the time of some members was over; they were ended (--limit time sets it)
 banyan: 2 of 2 members failed
@@ -82,7 +82,7 @@ banyan: 2 of 2 members failed
   1 on b: ended by its limit of time
 ";
     assert_eq!((ran.status, ran.err.as_str()), (4, expected));
-    let ran = run(&["-w", "a,b", "--limit", "time=1s", "--input", "none", "--json", "--", "sh", "-c", script]);
+    let ran = run(&["-w", "a,b", "--limit", "time=5s", "--input", "none", "--json", "--", "sh", "-c", script]);
     let limits: Vec<Value> = ran.json().iter().filter(|it| it["rank"] == 1).map(|it| it["limit"].clone()).collect();
     assert_eq!(limits, ["time"]);
     let summary = ran.json().pop().expect("a summary");

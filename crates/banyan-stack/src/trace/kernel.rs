@@ -130,16 +130,36 @@ fn of_interest(all: &libc::user_regs_struct) -> Registers {
     Registers { instruction: all.pc, stack: all.sp, frame: all.regs[29], link: all.regs[30] }
 }
 
-/// Lets this thread go before others until it ends, where that is permitted: whoever it has stopped waits for it. The
-/// niceness alone is not enough on a busy machine, where it still waits for its turn, some milliseconds.
-pub(super) fn hurry() {
-    let lowest: [libc::c_int; 1] = [1];
-    // SAFETY: The kernel reads a sched_param, which is one int, the priority. The C library of musl does not have this call.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_RR, lowest.as_ptr()) };
-    if result != 0 {
-        // SAFETY: It takes numbers only. That it is refused, as it is to most users, does no harm.
-        let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+/// Lets this thread go before others until it ends, where that is permitted: whoever it has stopped waits for it.
+pub(super) fn be_preferred() {
+    // SAFETY: It takes numbers only. That it is refused, as it is to most users, does no harm.
+    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+}
+
+/// As long as it lives this thread goes before all ordinary ones. It is not to be kept for longer than somebody is stopped.
+pub(super) struct Hurry {
+    is_permitted: bool,
+}
+
+/// Begins to hurry, where that is permitted. Being preferred alone is not enough on a busy machine, where this thread still waits
+/// for its turn, some milliseconds.
+pub(super) fn hurry() -> Hurry {
+    Hurry { is_permitted: schedule(libc::SCHED_RR, 1) }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        if self.is_permitted {
+            schedule(libc::SCHED_OTHER, 0);
+        }
     }
+}
+
+/// Whether the scheduler treats this thread so from now on.
+fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
+    let parameter = [priority];
+    // SAFETY: The kernel reads a sched_param, which is one int, the priority. The C library of musl does not have this call.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, parameter.as_ptr()) == 0 }
 }
 
 /// Copies memory of another process. Gives how many bytes there were: fewer if what follows is not mapped.
@@ -153,8 +173,6 @@ pub(crate) fn read_memory(process: u32, address: u64, into: &mut [u8]) -> io::Re
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     /// How the scheduler treats this thread: the 41st word of its `stat`.
@@ -165,14 +183,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_others_goes_first_where_that_is_permitted_and_nobody_else_does() {
-        let hurried = std::thread::spawn(|| {
-            hurry();
-            policy()
-        });
-        let is_permitted = Command::new("chrt").args(["-r", "1", "true"]).status().is_ok_and(|status| status.success());
-        let policy_of_the_hurried = hurried.join().expect("it does not panic");
-        assert!(!is_permitted || policy_of_the_hurried == libc::SCHED_RR, "{policy_of_the_hurried}");
-        assert_eq!(policy(), libc::SCHED_OTHER);
+    fn a_thread_goes_before_others_only_while_it_hurries() {
+        let hurry = hurry();
+        let is_hurried = policy() == libc::SCHED_RR;
+        assert_eq!(is_hurried, hurry.is_permitted, "{}", policy());
+        drop(hurry);
+        assert_ne!(policy(), libc::SCHED_RR);
     }
 }

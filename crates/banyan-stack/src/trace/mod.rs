@@ -181,7 +181,7 @@ impl Tracer {
 
     /// Copies these processes until one does not stop; that one included.
     fn copy(mut self, processes: &[u32], all_threads: bool) -> Vec<Outcome> {
-        kernel::hurry();
+        kernel::be_preferred();
         let mut outcomes = Vec::with_capacity(processes.len());
         for &process in processes {
             outcomes.push(self.process(process, all_threads));
@@ -213,6 +213,7 @@ impl Tracer {
 
     fn thread(&mut self, process: u32, thread: u32, maps: &Maps) -> Result<Copy, Unreadable> {
         seize(thread)?;
+        let hurry = kernel::hurry();
         // Not if it has ended in the meantime, which is seen next.
         let _ = kernel::interrupt(thread);
         let (signal, begin) = self.stopped(thread)?;
@@ -220,6 +221,7 @@ impl Tracer {
         // Not if it was killed while stopped: then it is gone, and nothing is left to release.
         let _ = kernel::release(thread, signal);
         let stopped = begin.elapsed();
+        drop(hurry);
         let (registers, length) = copied?;
         let bytes = self.room.get(..length).unwrap_or_default().to_vec();
         Ok(Copy { registers, bytes, stopped })
