@@ -202,14 +202,18 @@ pub(super) fn extend<T: Wire>(values: &mut Vec<T>, bytes: &[u8]) -> Result<(), D
 
 #[cfg(test)]
 mod tests {
+    use std::array;
+
     use super::{SHORT, SHORT_PADDING, append_padding, append_short, append_zeros};
 
     #[test]
     fn short_bytes_are_appended_behind_their_padding_where_there_is_room() {
         let bytes: Vec<u8> = (1..=65).collect();
+        // Miri would take minutes for all of them.
+        let lengths: &[usize] =
+            if cfg!(miri) { &[0, 1, 8, 17, 64, 65] } else { &array::from_fn::<_, 66, _>(|length| length) };
         for align in [1, 2, 4, 8, 16, 32] {
-            for (padding, length) in
-                (0..align).flat_map(|padding| (0..=bytes.len()).map(move |length| (padding, length)))
+            for (padding, &length) in (0..align).flat_map(|padding| lengths.iter().map(move |length| (padding, length)))
             {
                 let mut out = vec![0xff; 200];
                 out.truncate(3);
