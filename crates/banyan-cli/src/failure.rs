@@ -1,13 +1,14 @@
 //! Why a command ended without having done its work.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 pub(crate) use banyan_boot::cause;
+use serde_json::json;
 
-use crate::speech::complain;
 pub(crate) use crate::speech::warn;
+use crate::speech::{complain, is_json};
 use crate::status;
 
 /// What commands give: the exit status, or why there is none.
@@ -18,35 +19,42 @@ pub(crate) type Outcome = Result<ExitCode, Failure>;
 pub(crate) struct Failure {
     message: String,
     status: u8,
+    /// Whether an object of `--json` has told it, or none can.
+    is_told: bool,
 }
 
 impl Failure {
     /// The work failed.
     pub(crate) fn new(message: impl fmt::Display) -> Failure {
-        Failure { message: message.to_string(), status: status::MEMBER_FAILED }
+        Failure::with_status(message, status::MEMBER_FAILED)
     }
 
     /// The command was given something that makes no sense.
     pub(crate) fn usage(message: impl fmt::Display) -> Failure {
-        Failure { message: message.to_string(), status: status::USAGE }
+        Failure::with_status(message, status::USAGE)
     }
 
     /// The system refused; if that is a matter of permission, the exit status says so.
     pub(crate) fn system(what: impl fmt::Display, error: &io::Error) -> Failure {
         let refused = error.kind() == io::ErrorKind::PermissionDenied;
         let status = if refused { status::NOT_PERMITTED } else { status::MEMBER_FAILED };
-        Failure { message: format!("{what}: {}", cause(error)), status }
+        Failure::with_status(format_args!("{what}: {}", cause(error)), status)
     }
 
     /// A file that stands for arguments cannot be read: wrong usage, unless the system does not permit it.
     pub(crate) fn unreadable(message: impl fmt::Display, error: &io::Error) -> Failure {
         let refused = error.kind() == io::ErrorKind::PermissionDenied;
-        Failure { message: message.to_string(), status: if refused { status::NOT_PERMITTED } else { status::USAGE } }
+        Failure::with_status(message, if refused { status::NOT_PERMITTED } else { status::USAGE })
     }
 
     /// A failure with an exit status of its own.
     pub(crate) fn with_status(message: impl fmt::Display, status: u8) -> Failure {
-        Failure { message: message.to_string(), status }
+        Failure { message: message.to_string(), status, is_told: false }
+    }
+
+    /// An object of `--json` has told it, or standard output is for something else.
+    pub(crate) fn told(self) -> Failure {
+        Failure { is_told: true, ..self }
     }
 
     /// The message.
@@ -64,8 +72,12 @@ impl Failure {
         Failure { message: format!("{}; {remedy}", self.message), ..self }
     }
 
-    /// Says so on standard error.
+    /// Says so on standard error, and with `--json` on standard output, too.
     pub(crate) fn report(self) -> ExitCode {
+        if is_json() && !self.is_told {
+            // Nobody may be there to read it, which the exit status says better.
+            let _ = writeln!(io::stdout(), "{}", json!({ "error": self.message, "exit_status": self.status }));
+        }
         complain(self.message);
         ExitCode::from(self.status)
     }

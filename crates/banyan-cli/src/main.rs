@@ -34,7 +34,7 @@ mod topo;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 
 use failure::Outcome;
 
@@ -104,9 +104,16 @@ fn main() -> ExitCode {
     banyan_bench::exchange::become_process_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
-    let Banyan { speech, verb } = Banyan::parse();
-    let outcome = speech.begin().and_then(|()| verb.run());
+    let arguments = Banyan::command().get_matches();
+    let Banyan { speech, verb } = Banyan::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
+    let outcome = speech.begin(is_json(&arguments)).and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
+}
+
+/// Whether the verb was asked for objects.
+fn is_json(arguments: &ArgMatches) -> bool {
+    matches!(arguments.try_get_one("json"), Ok(Some(true)))
+        || arguments.subcommand().is_some_and(|(_, arguments)| is_json(arguments))
 }
 
 impl Verb {

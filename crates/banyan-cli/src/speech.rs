@@ -50,6 +50,7 @@ struct Manner {
     color: Option<Color>,
     quiet: bool,
     verbose: bool,
+    json: bool,
     log: Option<Mutex<File>>,
 }
 
@@ -64,17 +65,18 @@ enum Weight {
 }
 
 impl Speech {
-    /// Decides it for the rest of this process.
-    pub(crate) fn begin(self) -> Result<(), Failure> {
+    /// Decides it for the rest of this process, which was asked for `--json` or was not.
+    pub(crate) fn begin(self, json: bool) -> Result<(), Failure> {
         let open = |path: &PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(path);
             let refused = |error| Failure::system(format_args!("--log {}", path.display()), &error);
             file.map(Mutex::new).map_err(refused)
         };
-        let log = self.log.as_ref().map(open).transpose()?;
+        let log = self.log.as_ref().map(open).transpose();
+        let (log, opened) = log.map_or_else(|failure| (None, Err(failure)), |log| (log, Ok(())));
         let Speech { color, quiet, verbose, .. } = self;
-        MANNER.get_or_init(|| Manner { color, quiet, verbose, log });
-        Ok(())
+        MANNER.get_or_init(|| Manner { color, quiet, verbose, json, log });
+        opened
     }
 }
 
@@ -121,6 +123,11 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
 /// Whether nothing is to be said about how the work goes.
 pub(crate) fn is_quiet() -> bool {
     MANNER.get().is_some_and(|manner| manner.quiet)
+}
+
+/// Whether programs read standard output.
+pub(crate) fn is_json() -> bool {
+    MANNER.get().is_some_and(|manner| manner.json)
 }
 
 /// Whether what goes to such a stream is coloured; `default` is what the configuration says.

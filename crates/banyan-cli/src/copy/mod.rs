@@ -98,7 +98,7 @@ impl Copy {
 fn not_launched(error: &LaunchError, tell: &mut Tell) -> Failure {
     let status = launch_status(error);
     match tell.not_launched(error, status) {
-        Ok(()) => Failure::with_status(error, status),
+        Ok(()) => Failure::with_status(error, status).told(),
         Err(failure) => failure,
     }
 }

@@ -71,6 +71,11 @@ pub(crate) struct Convert {
 
 impl Convert {
     pub(crate) fn run(self) -> Outcome {
+        let is_output_taken = self.output == "-";
+        self.convert().map_err(|failure| if is_output_taken { failure.told() } else { failure })
+    }
+
+    fn convert(self) -> Outcome {
         let kind = match self.to {
             Some(kind) => kind,
             None => OutputKind::of(&self.output)?,

@@ -183,7 +183,7 @@ impl Run {
         if self.json {
             show.object(&summary::not_launched(error, status))?;
         }
-        Err(Failure::with_status(error, status))
+        Err(Failure::with_status(error, status).told())
     }
 
     fn distribution(&self, hosts: &HostSet) -> Result<ProcessDistribution, Failure> {

@@ -83,3 +83,37 @@ fn arguments_that_are_no_text_are_refused_or_names_of_files() {
         assert!(!said.contains("panicked"), "{said}");
     }
 }
+
+#[test]
+fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
+    let shop = Workshop::with_readings(2);
+    shop.write("no.toml", "what = 1");
+    let failures: [&[&str]; 12] = [
+        &["run", "--json", "-w", "a[", "--", "true"],
+        &["run", "--json", "-w", "nowhere.invalid", "--launcher", "ssh", "--", "true"],
+        &["copy", "--json", "gone", "/tmp/"],
+        &["copy", "--json", "-w", "nowhere.invalid", "--launcher", "ssh", "readings.bny", "/tmp/"],
+        &["top", "--json", "--once", "-w", "a["],
+        &["stack", "--json", "--match", "no such program runs"],
+        &["doctor", "--json", "-w", "a["],
+        &["topo", "gen", "--json", "what"],
+        &["records", "stat", "--json", "gone"],
+        &["records", "convert", "--json", "gone", "x.bny"],
+        &["bench", "no.toml", "--json"],
+        &["sim", "--json", "--log", "no/where"],
+    ];
+    for arguments in failures {
+        let ran = shop.run(arguments);
+        let last = ran.out.lines().last().unwrap_or_default();
+        let object: serde_json::Value = serde_json::from_str(last).unwrap_or_default();
+        assert_ne!(ran.status, 0, "{arguments:?}");
+        assert_eq!(object["exit_status"], ran.status, "{arguments:?}: {} {}", ran.out, ran.err);
+        let error = object["error"].as_str().unwrap_or_default();
+        assert!(ran.err.contains(error) && !error.is_empty(), "{arguments:?}: {} {}", ran.out, ran.err);
+        let objects = ran.out.lines().filter(|line| line.contains("\"error\":")).count();
+        assert_eq!(objects, 1, "{arguments:?}: {}", ran.out);
+    }
+    // Standard output is for records there.
+    let ran = shop.run(&["records", "convert", "--json", "gone", "-", "--to", "csv"]);
+    assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{}", ran.err);
+}

@@ -180,10 +180,14 @@ fn take_all(
     Ok(())
 }
 
-/// Takes records one by one. Not in line: the loop over functions that are fast would be slower.
+/// Takes records at once or one by one. Not in line: the loop over functions that are fast would be slower.
 #[inline(never)]
 fn take_each(cell: &mut Cell, access: &Access, parts: &[Part<'_>], longest: usize) -> Result<(), (usize, Fault)> {
-    for (position, part) in parts.iter().enumerate() {
+    let mut taken = 0;
+    while let more @ 1.. = cell.take_at_once(&parts[taken..], access) {
+        taken += more;
+    }
+    for (position, part) in parts.iter().enumerate().skip(taken) {
         let sender = Sender { rank: part.members.first().unwrap_or(u32::MAX), longest };
         let record = RecordView::new(part.format, part.body).map_err(Fault::from);
         record.and_then(|record| cell.take(record, access, sender)).map_err(|fault| (position, fault))?;

@@ -42,6 +42,67 @@ fn arrays_of_other_lengths_are_an_error_that_names_member_and_lengths() {
     }
 }
 
+#[derive(Record)]
+struct Samples {
+    load: Vec<f64>,
+}
+
+fn samples(values: Vec<f64>) -> Vec<u8> {
+    let mut body = Vec::new();
+    typed::encode_body_into(&Samples { load: values }, &mut body).unwrap();
+    body
+}
+
+/// So long that they are added piece by piece.
+const LONG: usize = 10_001;
+
+/// Numbers whose sum depends on the order in which they are added.
+fn long_array(rank: u32) -> Vec<f64> {
+    (0..LONG as u32).map(|at| f64::from((rank * 7919 + at * 31) % 997).exp2().sqrt() / 3.0 - f64::from(at)).collect()
+}
+
+#[test]
+fn long_arrays_are_added_in_the_order_of_their_members_to_the_bit() {
+    let ranks: Vec<RankSet> = (0..40).map(|rank| RankSet::from_iter([rank])).collect();
+    let arrays: Vec<Vec<f64>> = (0..40).map(long_array).collect();
+    let mut bodies: Vec<(&Format, Vec<u8>)> =
+        arrays.iter().map(|array| (Samples::format(), samples(array.clone()))).collect();
+    // One has other numbers.
+    let narrow: Vec<f32> = (0..LONG).map(|at| at as f32 / 7.0).collect();
+    bodies[20] = (Loads::format(), loads(&narrow));
+    let parts: Vec<Part<'_>> = ranks
+        .iter()
+        .zip(&bodies)
+        .map(|(members, (format, body))| Part { members, format, body, is_partial: false })
+        .collect();
+    for specification in ["sum(load)", "avg(load)"] {
+        let mut reduction = reduction(specification);
+        reduction.add_all(&parts).unwrap();
+        let result = reduction.result_record().unwrap().root;
+        let Value::List(sums) = field(&result, specification) else { panic!("no list") };
+        assert_eq!(sums.len(), LONG);
+        for (at, sum) in sums.iter().enumerate() {
+            let number = |rank: usize| if rank == 20 { f64::from(narrow[at]) } else { arrays[rank][at] };
+            let mut expected = (1..40).fold(number(0), |sum, rank| sum + number(rank));
+            if specification == "avg(load)" {
+                expected /= 40.0;
+            }
+            assert_eq!(sum, &Value::F64(expected), "{specification}: {at}");
+        }
+    }
+}
+
+#[test]
+fn a_long_array_of_another_length_is_an_error_that_names_its_member() {
+    let ranks: Vec<RankSet> = (0..5).map(|rank| RankSet::from_iter([rank])).collect();
+    let body = |rank: u32| samples(long_array(rank)[..if rank == 3 { LONG - 1 } else { LONG }].to_vec());
+    let bodies: Vec<Vec<u8>> = (0..5).map(body).collect();
+    let part = |(members, body)| Part { members, format: Samples::format(), body, is_partial: false };
+    let parts: Vec<Part<'_>> = ranks.iter().zip(bodies.iter().map(Vec::as_slice)).map(part).collect();
+    let error = reduction("sum(load)").add_all(&parts).unwrap_err().to_string();
+    assert!(error.starts_with("members 3: sum(load): the array has 10000 items here, but 10001"), "{error}");
+}
+
 #[test]
 fn an_empty_array_is_an_array_of_no_items() {
     let mut reduction = reduction("sum(load)");

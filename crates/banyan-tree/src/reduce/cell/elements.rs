@@ -288,6 +288,36 @@ impl<E: Element> Elements<E> {
     }
 }
 
+/// Numbers of a piece of long arrays. What was added of one is in the nearest cache until all arrays were.
+const PIECE: usize = 1024;
+
+impl Elements<f64> {
+    /// Whether sums of arrays of this length are made [piece by piece](Self::add_in_pieces). Shorter ones stay in a cache anyway, and
+    /// whatever is refused is left to [`take`](Self::take).
+    pub(super) fn suits_pieces(&self, length: usize) -> bool {
+        let fits = if self.count == 0 { length <= self.most } else { length == self.values.len() };
+        fits && length > 4 * PIECE && !self.tracks_who()
+    }
+
+    /// Adds arrays that [suit](Self::suits_pieces), all of one length, as if they were taken one after the other: each sum is of the
+    /// same numbers in the same order.
+    pub(super) fn add_in_pieces(&mut self, arrays: &[&[[u8; 8]]]) {
+        let length = arrays.first().map_or(0, |array| array.len());
+        let is_first = self.count == 0;
+        for begin in (0..length).step_by(PIECE) {
+            let piece = begin..length.min(begin + PIECE);
+            let mut arrays =
+                arrays.iter().map(|array| array[piece.clone()].iter().map(|bytes| f64::from_ne_bytes(*bytes)));
+            if is_first {
+                self.values.extend(arrays.next().into_iter().flatten());
+            }
+            let sums = &mut self.values[piece.clone()];
+            arrays.for_each(|numbers| _ = f64::add_all(sums, numbers));
+        }
+        self.count = self.count.saturating_add(arrays.len() as u64);
+    }
+}
+
 struct TakeArray<'e, E> {
     elements: &'e mut Elements<E>,
     rank: u32,

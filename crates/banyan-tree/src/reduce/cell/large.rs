@@ -2,14 +2,14 @@
 //!
 //! What is done with them takes long enough for a call; in line it would make the loops over scalars slow.
 
-use banyan_ndr::{ByteOrder, RecordView};
+use banyan_ndr::{ByteOrder, RecordView, Type};
 
-use super::super::Fault;
 use super::super::body::{Reader, Writer, align};
 use super::super::groups::What;
-use super::super::input::Access;
+use super::super::input::{Access, RunAccess};
 use super::super::layout::Places;
 use super::super::value::Kind;
+use super::super::{Fault, Part};
 use super::Sender;
 use super::elements::{Element, Elements};
 use super::exact::Exact;
@@ -166,6 +166,30 @@ impl Large {
             same => same.partial(out, at),
         }
     }
+}
+
+/// Arrays that are added at once, at most.
+const AT_ONCE: usize = 16;
+
+/// Adds long arrays of this machine's own numbers, the first of these parts, at once; how many they were.
+pub(super) fn add_at_once(elements: &mut Elements<f64>, parts: &[Part<'_>], access: &Access) -> usize {
+    let (Access::Run(access), Some(first)) = (access, parts.first()) else { return 0 };
+    let Some(length) = own_numbers(first, access).map(<[_]>::len) else { return 0 };
+    if !elements.suits_pieces(length) {
+        return 0;
+    }
+    let mut arrays: [&[[u8; 8]]; AT_ONCE] = [&[]; AT_ONCE];
+    let found = parts.iter().map_while(|part| own_numbers(part, access)).take_while(|array| array.len() == length);
+    let count = arrays.iter_mut().zip(found).map(|(array, found)| *array = found).count();
+    elements.add_in_pieces(&arrays[..count]);
+    count
+}
+
+/// The numbers of a member's array, if they lie side by side as they do on this machine.
+fn own_numbers<'a>(part: &Part<'a>, access: &'a RunAccess) -> Option<&'a [[u8; 8]]> {
+    let run = access.run(RecordView::new(part.format, part.body).ok()?).ok()?;
+    let is_own = run.order == ByteOrder::NATIVE && matches!(run.ty, Type::Float { width: 8 });
+    Some(run.contiguous().filter(|_| is_own)?.as_chunks::<8>().0)
 }
 
 /// Bytes of arrays in the other byte order that are reversed before they are looked at, at most. The caches of processors

@@ -9,5 +9,5 @@ mod datum;
 mod resolve;
 mod walk;
 
-pub(super) use access::Access;
+pub(super) use access::{Access, RunAccess};
 pub(super) use resolve::Resolved;
