@@ -141,7 +141,8 @@ fn a_host_that_cannot_be_reached_has_a_status_of_its_own() {
 #[test]
 fn a_time_limit_has_a_status_of_its_own() {
     let ran = Workshop::new().run(&["top", "-n", "1", "--json", "--interval", "60s", "--timeout", "50ms"]);
-    assert!(ran.status == 4 && ran.out.is_empty(), "{} {} {}", ran.status, ran.out, ran.err);
+    let object: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_default();
+    assert!(ran.status == 4 && object["exit_status"] == 4, "{} {} {}", ran.status, ran.out, ran.err);
 }
 
 fn top(arguments: &[&str]) -> PseudoTerminal {
