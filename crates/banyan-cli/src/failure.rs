@@ -75,7 +75,7 @@ impl Failure {
     /// Says so on standard error, and with `--json` on standard output, too.
     pub(crate) fn report(self) -> ExitCode {
         if is_json() && !self.is_told {
-            // Nobody may be there to read it, which the exit status says better.
+            // Where nobody reads it, standard error and the exit status still tell.
             let _ = writeln!(io::stdout(), "{}", json!({ "error": self.message, "exit_status": self.status }));
         }
         complain(self.message);

@@ -41,7 +41,7 @@ pub(super) struct Whole {
     pub(super) missing: RankSet,
 }
 
-/// Waves that were given out without everyone, of which it is remembered who may still come: as many as members may be
+/// Waves that were given out without everyone, of which it is remembered who may still come: more than members may be
 /// behind, so that everyone who comes too late is told from who comes twice.
 const FORGONE: usize = 2 * 4096;
 
