@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::process::ExitCode;
+use std::process::{ExitCode, exit};
 
 pub(crate) use banyan_boot::cause;
 use serde_json::json;
 
 pub(crate) use crate::speech::warn;
+use crate::output::last_words;
 use crate::speech::{complain, is_json};
 use crate::status;
 
@@ -19,7 +20,7 @@ pub(crate) type Outcome = Result<ExitCode, Failure>;
 pub(crate) struct Failure {
     message: String,
     status: u8,
-    /// Whether an object of `--json` has told it, or none can.
+    /// Whether an object of `--json` has told it.
     is_told: bool,
 }
 
@@ -52,7 +53,7 @@ impl Failure {
         Failure { message: message.to_string(), status, is_told: false }
     }
 
-    /// An object of `--json` has told it, or standard output is for something else.
+    /// An object of `--json` has told it.
     pub(crate) fn told(self) -> Failure {
         Failure { is_told: true, ..self }
     }
@@ -76,10 +77,34 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         if is_json() && !self.is_told {
             // Where nobody reads it, standard error and the exit status still tell.
-            let _ = writeln!(io::stdout(), "{}", json!({ "error": self.message, "exit_status": self.status }));
+            let _ = writeln!(io::stdout(), "{}", self.object());
         }
         complain(self.message);
         ExitCode::from(self.status)
+    }
+
+    /// The same in the middle of the work, which ends with it, whatever it does then.
+    pub(crate) fn end(self) -> ! {
+        if is_json() {
+            last_words(&self.object());
+        }
+        complain(self.message);
+        exit(self.status.into())
+    }
+
+    /// What the parser of arguments has to say, in its own words and with its exit status. A command that was asked for objects
+    /// ends with one here, too.
+    pub(crate) fn refuse(error: &clap::Error, json: bool) -> ! {
+        if json && error.use_stderr() {
+            let text = error.render().to_string();
+            let told = text.split("\n\nUsage:").next().unwrap_or_default().trim();
+            last_words(&Failure::usage(told.strip_prefix("error: ").unwrap_or(told)).object());
+        }
+        error.exit()
+    }
+
+    fn object(&self) -> String {
+        json!({ "error": self.message, "exit_status": self.status }).to_string()
     }
 }
 

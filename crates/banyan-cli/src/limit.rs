@@ -1,6 +1,5 @@
 //! A time limit for what reaches no hosts; verbs that do have one that hosts know of, too.
 
-use std::process::exit;
 use std::thread;
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::hosts::time;
-use crate::speech::complain;
 use crate::{output, status};
 
 #[derive(Args)]
@@ -32,8 +30,8 @@ pub(crate) fn end_after(time: Duration) -> Result<(), Failure> {
         thread::sleep(time);
         output::discard_unfinished();
         banyan_bench::launch::discard_places();
-        complain(format_args!("not done within {} s (--timeout); give it more time", time.as_secs_f64()));
-        exit(status::TIME_LIMIT.into());
+        let told = format!("not done within {} s (--timeout); give it more time", time.as_secs_f64());
+        Failure::with_status(told, status::TIME_LIMIT).end();
     };
     let watching = thread::Builder::new().name("time limit".into()).spawn(watch);
     watching.map(drop).map_err(|error| Failure::system("--timeout", &error))

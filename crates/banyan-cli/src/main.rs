@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 
-use failure::Outcome;
+use failure::{Failure, Outcome};
 
 /// Grow a tree of processes over many machines, and let records travel on it in their sender's own layout.
 ///
@@ -104,10 +104,16 @@ fn main() -> ExitCode {
     banyan_bench::exchange::become_process_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
-    let arguments = Banyan::command().get_matches();
-    let Banyan { speech, verb } = Banyan::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
+    let refuse = |error: clap::Error| Failure::refuse(&error, asks_for_objects());
+    let arguments = Banyan::command().try_get_matches().unwrap_or_else(refuse);
+    let Banyan { speech, verb } = Banyan::from_arg_matches(&arguments).unwrap_or_else(refuse);
     let outcome = speech.begin(is_json(&arguments)).and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
+}
+
+/// Whether arguments that make no sense ask for objects all the same. Those behind `--` are somebody else's.
+fn asks_for_objects() -> bool {
+    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 /// Whether the verb was asked for objects.

@@ -3,7 +3,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::failure::Failure;
 
@@ -31,6 +34,12 @@ impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.out.write(bytes) {
             Err(error) if self.has_no_reader(&error) => Ok(bytes.len()),
+            Ok(count) => {
+                if let Some(last) = bytes[..count].last() {
+                    IS_WITHIN_LINE.store(*last != b'\n', Ordering::Relaxed);
+                }
+                Ok(count)
+            }
             other => other,
         }
     }
@@ -51,6 +60,21 @@ impl Stdout {
             std::process::exit(0);
         }
         gone
+    }
+}
+
+/// Whether what has been written to standard output ends within a line.
+static IS_WITHIN_LINE: AtomicBool = AtomicBool::new(false);
+
+/// A last line on standard output, of a process that is about to end, while others of its threads may be writing there. A reader
+/// that does not read is not waited for.
+pub(crate) fn last_words(line: &str) {
+    let begin = if IS_WITHIN_LINE.load(Ordering::Relaxed) { "\n" } else { "" };
+    let stdout = io::stdout();
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    if poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&at_once)) == Ok(1) {
+        // Where nobody reads it, standard error and the exit status still tell.
+        let _ = rustix::io::write(&stdout, format!("{begin}{line}\n").as_bytes());
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -125,9 +126,17 @@ pub(crate) fn is_quiet() -> bool {
     MANNER.get().is_some_and(|manner| manner.quiet)
 }
 
-/// Whether programs read standard output.
+/// Whether standard output is for something else than objects, whatever was asked for.
+static IS_OUTPUT_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// From now on standard output is for records.
+pub(crate) fn take_output() {
+    IS_OUTPUT_TAKEN.store(true, Ordering::Relaxed);
+}
+
+/// Whether programs read objects on standard output.
 pub(crate) fn is_json() -> bool {
-    MANNER.get().is_some_and(|manner| manner.json)
+    MANNER.get().is_some_and(|manner| manner.json) && !IS_OUTPUT_TAKEN.load(Ordering::Relaxed)
 }
 
 /// Whether what goes to such a stream is coloured; `default` is what the configuration says.

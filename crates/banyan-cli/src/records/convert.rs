@@ -16,6 +16,7 @@ use super::source::Source;
 use crate::failure::{During, Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
+use crate::speech::take_output;
 
 /// Write records into another file, format or layout
 ///
@@ -71,11 +72,9 @@ pub(crate) struct Convert {
 
 impl Convert {
     pub(crate) fn run(self) -> Outcome {
-        let is_output_taken = self.output == "-";
-        self.convert().map_err(|failure| if is_output_taken { failure.told() } else { failure })
-    }
-
-    fn convert(self) -> Outcome {
+        if self.output == "-" {
+            take_output();
+        }
         let kind = match self.to {
             Some(kind) => kind,
             None => OutputKind::of(&self.output)?,

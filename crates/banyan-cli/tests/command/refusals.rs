@@ -88,7 +88,7 @@ fn arguments_that_are_no_text_are_refused_or_names_of_files() {
 fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
     let shop = Workshop::with_readings(2);
     shop.write("no.toml", "what = 1");
-    let failures: [&[&str]; 12] = [
+    let failures: [&[&str]; 16] = [
         &["run", "--json", "-w", "a[", "--", "true"],
         &["run", "--json", "-w", "nowhere.invalid", "--launcher", "ssh", "--", "true"],
         &["copy", "--json", "gone", "/tmp/"],
@@ -101,6 +101,12 @@ fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
         &["records", "convert", "--json", "gone", "x.bny"],
         &["bench", "no.toml", "--json"],
         &["sim", "--json", "--log", "no/where"],
+        // What is refused before a verb begins.
+        &["run", "--json", "--no-such-option"],
+        &["records", "stat", "--json"],
+        &["top", "--json", "--every", "soon"],
+        // A limit that ends it in the middle.
+        &["sim", "--json", "--nodes", "100000", "--timeout", "50ms"],
     ];
     for arguments in failures {
         let ran = shop.run(arguments);
@@ -113,6 +119,8 @@ fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
         let objects = ran.out.lines().filter(|line| line.contains("\"error\":")).count();
         assert_eq!(objects, 1, "{arguments:?}: {}", ran.out);
     }
+    let ran = shop.run(&["run", "--no-such-option", "--", "--json"]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""), "what is behind -- is not ours: {}", ran.err);
     // Standard output is for records there.
     let ran = shop.run(&["records", "convert", "--json", "gone", "-", "--to", "csv"]);
     assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{}", ran.err);

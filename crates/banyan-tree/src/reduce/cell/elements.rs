@@ -3,6 +3,8 @@
 //! The loops are plain ones over numbers side by side, so that the compiler makes vector code of them. Numbers are
 //! loaded from the sender's bytes in the sender's width and order; nothing is copied before.
 
+use std::ops::Range;
+
 use banyan_ndr::typed::F16;
 use banyan_ndr::{ByteOrder, Type};
 
@@ -288,15 +290,19 @@ impl<E: Element> Elements<E> {
     }
 }
 
-/// Numbers of a piece of long arrays. What was added of one is in the nearest cache until all arrays were.
-const PIECE: usize = 1024;
+/// Numbers of a piece of long arrays. Its sums stay in the second cache until all arrays were added; shorter pieces would be
+/// over before the processor has foreseen where each array goes on.
+const PIECE: usize = 16 << 10;
+
+/// Arrays of which numbers are added in one pass over the sums: processors fetch a few ahead at the same time, not many.
+const ABREAST: usize = 4;
 
 impl Elements<f64> {
     /// Whether sums of arrays of this length are made [piece by piece](Self::add_in_pieces). Shorter ones stay in a cache anyway, and
     /// whatever is refused is left to [`take`](Self::take).
     pub(super) fn suits_pieces(&self, length: usize) -> bool {
         let fits = if self.count == 0 { length <= self.most } else { length == self.values.len() };
-        fits && length > 4 * PIECE && !self.tracks_who()
+        fits && length > PIECE / 4 && !self.tracks_who()
     }
 
     /// Adds arrays that [suit](Self::suits_pieces), all of one length, as if they were taken one after the other: each sum is of the
@@ -306,15 +312,29 @@ impl Elements<f64> {
         let is_first = self.count == 0;
         for begin in (0..length).step_by(PIECE) {
             let piece = begin..length.min(begin + PIECE);
-            let mut arrays =
-                arrays.iter().map(|array| array[piece.clone()].iter().map(|bytes| f64::from_ne_bytes(*bytes)));
-            if is_first {
-                self.values.extend(arrays.next().into_iter().flatten());
+            let mut arrays = arrays;
+            if is_first && let Some(first) = arrays.split_off_first() {
+                self.values.extend(first[piece.clone()].iter().map(|bytes| f64::from_ne_bytes(*bytes)));
             }
             let sums = &mut self.values[piece.clone()];
-            arrays.for_each(|numbers| _ = f64::add_all(sums, numbers));
+            let (groups, rest) = arrays.as_chunks::<ABREAST>();
+            groups.iter().for_each(|group| add_abreast(sums, group, &piece));
+            match *rest {
+                [one] => add_abreast(sums, &[one], &piece),
+                [one, two] => add_abreast(sums, &[one, two], &piece),
+                [one, two, three] => add_abreast(sums, &[one, two, three], &piece),
+                _ => {}
+            }
         }
         self.count = self.count.saturating_add(arrays.len() as u64);
+    }
+}
+
+/// Adds a piece of some arrays to its sums, number by number in the order of the arrays.
+fn add_abreast<const COUNT: usize>(sums: &mut [f64], arrays: &[&[[u8; 8]]; COUNT], piece: &Range<usize>) {
+    let numbers = arrays.map(|array| &array[piece.clone()][..sums.len()]);
+    for (at, sum) in sums.iter_mut().enumerate() {
+        *sum = numbers.iter().fold(*sum, |sum, numbers| sum + f64::from_ne_bytes(numbers[at]));
     }
 }
 
