@@ -4,7 +4,8 @@
 //! a small, fixed amount of memory and time, and none of them is seen outside of here, but in the counts.
 //!
 //! When too many have not proved themselves yet, the next ones wait in the system's queue. Those inside that have said
-//! nothing right for a moment then have to go, so that nobody can keep the door shut by standing in it.
+//! nothing right for a moment then have to go, and a little later those who began well and said no more, which whoever has
+//! recorded an opening can do. So nobody can keep the door shut by standing in it.
 
 use std::collections::HashMap;
 use std::io;
@@ -34,6 +35,9 @@ pub const UNPROVED_TIME: Duration = Duration::from_secs(5);
 /// How long each of them may say nothing right while others wait outside.
 const GRACE: Duration = Duration::from_millis(250);
 
+/// How long one who began well may be silent then: its answer may have far to go, and processors are busy when so many come.
+const PROOF_GRACE: Duration = Duration::from_secs(1);
+
 /// How long the door stays shut when the system has no descriptor for another connection.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
 
@@ -54,7 +58,7 @@ pub struct Refused {
     pub wrong_secret: u64,
     /// Began well, but could not go on: somebody repeats what another one said (or a peer that died just then).
     pub replay: u64,
-    /// Had to go, silent, because others were waiting.
+    /// Had to go, silent or silent after a good beginning, because others were waiting.
     pub too_many: u64,
     /// Speak another version.
     pub wrong_version: u64,
@@ -140,9 +144,7 @@ impl Listener {
     /// When [`accept_ready`](Self::accept_ready) has to be called although nobody has said anything.
     pub fn timeout(&self) -> Option<Instant> {
         let full = self.count() == UNPROVED_PEERS;
-        let patience = |unproved: &Unproved| {
-            if full && !unproved.responder.has_shown_secret() { GRACE } else { UNPROVED_TIME }
-        };
+        let patience = |unproved: &Unproved| if full { grace(unproved) } else { UNPROVED_TIME };
         let end = self.unproved.iter().flatten().map(|unproved| unproved.since + patience(unproved));
         end.chain(self.closed_until).min()
     }
@@ -205,14 +207,13 @@ impl Listener {
         }
     }
 
-    /// When all places are taken and others wait outside, those go who said nothing right for a moment.
+    /// When all places are taken and others wait outside, those go whose grace is over.
     fn make_room(&mut self, now: Instant) {
         if self.count() < UNPROVED_PEERS || !self.somebody_waits() {
             return;
         }
         for place in &mut self.unproved {
-            let silent = |unproved: &Unproved| !unproved.responder.has_shown_secret() && now >= unproved.since + GRACE;
-            if place.as_ref().is_some_and(silent) {
+            if place.as_ref().is_some_and(|unproved| now >= unproved.since + grace(unproved)) {
                 *place = None;
                 self.refused.too_many += 1;
             }
@@ -272,6 +273,11 @@ impl Listener {
         self.unproved[place] = registered.is_ok().then(|| Unproved::new(socket, self.encrypt, now));
         self.advance(place, now, find)
     }
+}
+
+/// How long somebody may stay while others wait outside.
+fn grace(unproved: &Unproved) -> Duration {
+    if unproved.responder.has_shown_secret() { PROOF_GRACE } else { GRACE }
 }
 
 /// Readable when [`accept_ready`](Listener::accept_ready) has something to do.

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Address, Event, Frame, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening, OpeningError, PeerId,
-    Poller, Refused, Secret, SessionId, UNPROVED_PEERS, UNPROVED_TIME,
+    Address, Encryption, Event, Frame, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening, OpeningError,
+    PeerId, Poller, Refused, Secret, SessionId, UNPROVED_PEERS, UNPROVED_TIME,
 };
 
 const SESSION: SessionId = SessionId([1; 16]);
@@ -22,13 +22,19 @@ fn opening(index: u32, incarnation: u64) -> Opening {
 /// A listener that expects peers 0 to 9 of one session, and a clock that only the test moves.
 struct Door {
     listener: Listener,
+    options: LinkOptions,
     now: Instant,
 }
 
 impl Door {
     fn new() -> Door {
+        Door::with(Encryption::default())
+    }
+
+    fn with(encryption: Encryption) -> Door {
+        let options = LinkOptions { encryption, ..LinkOptions::default() };
         let address = "tcp:127.0.0.1:0".parse().unwrap();
-        Door { listener: Listener::bind(&address, &LinkOptions::default()).unwrap(), now: Instant::now() }
+        Door { listener: Listener::bind(&address, &options).unwrap(), options, now: Instant::now() }
     }
 
     fn connect(&self) -> TcpStream {
@@ -39,7 +45,23 @@ impl Door {
     }
 
     fn dial(&self, opening: &Opening) -> Link {
-        Link::dial(self.listener.address(), opening, &LinkOptions::default()).unwrap()
+        Link::dial(self.listener.address(), opening, &self.options).unwrap()
+    }
+
+    /// A peer that is who it says gets in before the time of those who were there before it is over.
+    fn lets_in_among_others(&mut self, opening: &Opening) {
+        let mut link = self.dial(opening);
+        let (start, end) = (self.now, Instant::now() + Duration::from_secs(60));
+        loop {
+            assert!(Instant::now() < end, "not let in");
+            link.wait(Some(Instant::now() + Duration::from_millis(1)));
+            if !self.turn().is_empty() {
+                break;
+            }
+            let next = self.listener.timeout().expect("something will be done about them");
+            self.now = self.now.max(next.min(self.now + Duration::from_millis(50)));
+        }
+        assert!(self.now - start < UNPROVED_TIME, "{:?}", self.now - start);
     }
 
     fn turn(&mut self) -> Vec<Link> {
@@ -149,7 +171,15 @@ fn who_sends_a_byte_at_a_time_has_five_seconds() {
 
 #[test]
 fn a_wrong_secret_a_foreign_session_and_an_unknown_peer_are_turned_away() {
-    let mut door = Door::new();
+    turns_away_whoever_proves_nothing(Door::new());
+}
+
+#[test]
+fn without_encryption_they_are_turned_away_as_well() {
+    turns_away_whoever_proves_nothing(Door::with(Encryption::Never));
+}
+
+fn turns_away_whoever_proves_nothing(mut door: Door) {
     let wrong = Opening { secret: Secret::from_bytes([6; 32]), ..opening(0, 1) };
     assert_eq!(door.turns_away(&wrong), LinkError::Opening(OpeningError::Refused));
     let stale = Opening { peer: PeerId { session: SessionId([9; 16]), ..opening(0, 1).peer }, secret: secret(0) };
@@ -257,19 +287,25 @@ fn a_peer_that_is_there_is_not_replaced_but_by_a_later_incarnation() {
 fn a_thousand_silent_connections_do_not_keep_a_peer_out() {
     let mut door = Door::new();
     let silent: Vec<TcpStream> = (0..1000).map(|_| door.connect()).collect();
-    let mut link = door.dial(&opening(0, 1));
-    let (start, end) = (door.now, Instant::now() + Duration::from_secs(60));
-    loop {
-        assert!(Instant::now() < end, "not let in");
-        link.wait(Some(Instant::now() + Duration::from_millis(1)));
-        if !door.turn().is_empty() {
-            break;
-        }
-        let next = door.listener.timeout().expect("something will be done about them");
-        door.now = door.now.max(next.min(door.now + Duration::from_millis(50)));
-    }
-    assert!(door.now - start <= UNPROVED_TIME, "{:?}", door.now - start);
+    door.lets_in_among_others(&opening(0, 1));
     let refused = door.listener.refused();
     assert!(refused.too_many >= 1000 - UNPROVED_PEERS as u64, "{refused:?}");
     drop(silent);
+}
+
+#[test]
+fn recorded_beginnings_that_are_repeated_and_not_continued_do_not_keep_a_peer_out() {
+    let mut door = Door::new();
+    let (first, _) = recorded(&mut door);
+    let begun: Vec<TcpStream> = (0..2 * UNPROVED_PEERS)
+        .map(|_| {
+            let mut stream = door.connect();
+            stream.write_all(&first).unwrap();
+            stream
+        })
+        .collect();
+    door.lets_in_among_others(&opening(0, 2));
+    let refused = door.listener.refused();
+    assert!(refused.too_many >= UNPROVED_PEERS as u64, "{refused:?}");
+    drop(begun);
 }

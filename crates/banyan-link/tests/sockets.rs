@@ -12,6 +12,7 @@ use banyan_link::{
     Address, Encryption, Event, Frame, Handed, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener,
     Opening, OpeningError, PeerId, Poller, Secret, SessionId,
 };
+use bytes::Bytes;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 const DATA: Kind = Kind::data(16);
@@ -196,6 +197,12 @@ fn a_frame_is_forwarded_with_its_format_and_without_a_copy() {
         assert_eq!(received, frame);
         assert_eq!(sink.decode::<Sample>(&received).unwrap(), sample);
     }
+    let payload = Bytes::from(vec![7; 1 << 15]);
+    out.forward(&Frame::new(DATA, 1, 2, payload.clone()), &into).unwrap();
+    assert!(!payload.is_unique(), "what waits to be sent is the payload itself");
+    out.flush(Instant::now());
+    assert_eq!(next_frame(&mut sink).payload, payload);
+    assert!(payload.is_unique(), "and it is let go when it was sent");
 }
 
 #[test]
