@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ pub(crate) fn programs(
     directories: &[&str],
     packages: &[&str],
 ) -> Result<(), Problem> {
+    let _turn = turn();
     let mut missing: Vec<&str> = programs.iter().copied().filter(|program| !on_path(program)).collect();
     missing.extend(directories.iter().copied().filter(|directory| !Path::new(directory).is_dir()));
     if missing.is_empty() {
@@ -113,6 +114,7 @@ pub(crate) fn is_root(runner: Runner) -> bool {
 /// A program that Python's packages have: the one in `PATH`, or one that is installed below `target`, from what its file in
 /// `xtask/wheels` names by its hash.
 pub(crate) fn wheel(runner: Runner, root: &Path, name: &str) -> Result<PathBuf, Problem> {
+    let _turn = turn();
     if on_path(name) {
         return Ok(name.into());
     }
@@ -138,12 +140,14 @@ pub(crate) fn wheel(runner: Runner, root: &Path, name: &str) -> Result<PathBuf, 
 
 /// Makes sure that the standard library for a target is there.
 pub(crate) fn target(runner: Runner, triple: &str) -> Result<(), Problem> {
+    let _turn = turn();
     let installed = quiet(runner).run(Command::new("rustup").args(["target", "list", "--installed"]));
     rustup(runner, installed, triple, &["target", "add", triple])
 }
 
 /// Makes sure that the nightly tool-chain is there.
 pub(crate) fn nightly(runner: Runner) -> Result<(), Problem> {
+    let _turn = turn();
     let installed = quiet(runner).run(Command::new("rustup").args(["toolchain", "list"]));
     let arguments = ["toolchain", "install", "nightly", "--profile", "minimal", "--no-self-update"];
     rustup(runner, installed, "nightly", &arguments)
@@ -152,6 +156,7 @@ pub(crate) fn nightly(runner: Runner) -> Result<(), Problem> {
 /// Makes sure that the nightly tool-chain has a component.
 pub(crate) fn nightly_component(runner: Runner, component: &str) -> Result<(), Problem> {
     nightly(runner)?;
+    let _turn = turn();
     let list = ["component", "list", "--toolchain", "nightly", "--installed"];
     let installed = quiet(runner).run(Command::new("rustup").args(list));
     rustup(runner, installed, component, &["component", "add", "--toolchain", "nightly", component])
@@ -174,10 +179,14 @@ fn rustup(runner: Runner, installed: Result<String, Failure>, name: &str, argume
     retry(runner, install).map_err(left_out)
 }
 
-/// Neither apt nor rustup can be run twice at a time, so steps that run side by side take turns.
-fn retry(runner: Runner, command: impl Fn() -> Command) -> Result<(), Failure> {
+/// Neither apt nor rustup can be run twice at a time, so steps that run side by side take turns. They look for what they need in
+/// their turn, too: a program that is being installed lies in its place before it can be run.
+fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn retry(runner: Runner, command: impl Fn() -> Command) -> Result<(), Failure> {
     let mut attempt = 1;
     loop {
         match runner.run(&mut command()) {

@@ -5,6 +5,7 @@
 
 use std::process::Command;
 
+use super::tests::BESIDE;
 use super::{Job, Tools, cargo, tests_passed};
 use crate::report::Problem;
 use crate::{install, manifest};
@@ -78,6 +79,10 @@ const BOMBS: &str = "bombs::";
 const RUNS_BOMBS: &str = "i686";
 
 pub(super) fn run(job: &Job<'_>) {
+    // Tests ask for them here, too, and one that another step is just installing would fail.
+    job.part("programs beside", |tools| {
+        install::programs(tools.runner, BESIDE.0, &[], BESIDE.1).map(|()| String::new())
+    });
     for architecture in ARCHITECTURES {
         job.part(architecture.name, |tools| {
             // Not nextest: it starts a process for each test, and the emulator would translate the program every time.

@@ -17,7 +17,7 @@ const PROPTEST_CASES: &str = "64";
 const RETRIES: &str = "2";
 
 /// Programs that tests compare with, and the packages that have them. A test without its program has nothing to say.
-const BESIDE: (&[&str], &[&str]) =
+pub(super) const BESIDE: (&[&str], &[&str]) =
     (&["xmllint", "eu-stack", "nodeset"], &["libxml2-utils", "elfutils", "clustershell"]);
 
 pub(super) fn run(job: &Job<'_>) {
