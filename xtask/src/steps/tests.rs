@@ -66,7 +66,7 @@ fn counted(job: &Job<'_>, name: &str, command: &mut Command) -> bool {
 }
 
 /// Chapters of the book that tell people to run examples.
-const CHAPTERS: &[&str] = &["docs/own-tool.md", "docs/networks.md"];
+const CHAPTERS: &[&str] = &["docs/own-tool.md", "docs/networks.md", "docs/sessions.md"];
 
 /// What Cargo has to do before it runs an example.
 const RUN_EXAMPLE: &str = "cargo run -p banyan-tree --example ";
