@@ -20,6 +20,10 @@ const RETRIES: &str = "2";
 pub(super) const BESIDE: (&[&str], &[&str]) =
     (&["xmllint", "eu-stack", "nodeset"], &["libxml2-utils", "elfutils", "clustershell"]);
 
+/// How many seconds a front-end receives nothing while the memory of a thousand members is watched: a variable of that test, which
+/// is content with less when it is run by itself.
+const HOLD: (&str, &str) = ("BANYAN_TEST_HOLD", "60");
+
 pub(super) fn run(job: &Job<'_>) {
     let nextest = has_nextest();
     let path = programs_beside(job);
@@ -31,7 +35,7 @@ pub(super) fn run(job: &Job<'_>) {
         if nextest {
             command.args(["--failure-output", "final", "--retries", RETRIES]);
         }
-        command.arg("--no-fail-fast").args(arguments).env("PATH", &path);
+        command.arg("--no-fail-fast").args(arguments).env("PATH", &path).env(HOLD.0, HOLD.1);
         command
     };
     if counted(job, "all features", &mut runner(EVERYTHING)) {

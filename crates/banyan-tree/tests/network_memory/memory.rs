@@ -28,8 +28,8 @@ const HOLD_VARIABLE: &str = "BANYAN_TEST_HOLD";
 /// How long an agent may be silent.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Between two looks at the memory of all.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often the memory of all is looked at meanwhile, which is work for a machine of a few processors.
+const LOOKS: u32 = 8;
 
 /// What each process may have resident at most, in KiB, its program included (about 10 MiB as it is built for tests).
 /// A member keeps a window of its own records, 0.6 MiB. An agent gathers as much from each of its 125 children, 70 MiB, and
@@ -82,9 +82,10 @@ pub(crate) fn a_thousand_members_and_a_front_end_that_does_not_receive_stay_with
     order(&stream, 0, WAVES, 0);
     assert_eq!(expect_wave(&stream, 0).members().len(), MEMBERS);
     let seconds = std::env::var(HOLD_VARIABLE).ok().and_then(|text| text.parse().ok());
-    let end = Instant::now() + seconds.map_or(HOLD, Duration::from_secs);
+    let hold = seconds.map_or(HOLD, Duration::from_secs);
+    let end = Instant::now() + hold;
     while Instant::now() < end {
-        std::thread::park_timeout(LOOK);
+        std::thread::park_timeout(hold / LOOKS);
         assert_bounded("while nothing is received");
     }
     for number in 1..WAVES {
