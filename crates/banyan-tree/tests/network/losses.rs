@@ -137,6 +137,25 @@ pub(crate) fn a_stopped_agent_is_left_and_taken_back() {
     finish(network, stream);
 }
 
+pub(crate) fn agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none() {
+    let network = network("16x16", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let waves = 6_000;
+    order(&stream, 0, waves, 0);
+    let stopped = &workers()[3..5];
+    let tell = |signal| stopped.iter().for_each(|worker| kill_process(*worker, signal).unwrap());
+    for number in 0..waves {
+        match number {
+            1_000 => tell(Signal::STOP),
+            // Long after the waves that were under way: others have taken the members in.
+            5_000 => tell(Signal::CONT),
+            _ => {}
+        }
+        assert_eq!(expect_wave(&stream, number).members().len(), 256, "wave {number}");
+    }
+    finish(network, stream);
+}
+
 pub(crate) fn a_killed_member_is_missing_in_later_waves() {
     let network = network("2x4", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();

@@ -64,6 +64,7 @@ const TESTS: &[harness::Test] = tests![
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,
     losses::a_stopped_agent_is_left_and_taken_back,
+    losses::agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none,
     losses::a_killed_member_is_missing_in_later_waves,
     losses::a_background_thread_goes_on_while_the_front_end_computes,
     losses::a_member_that_is_started_again_has_its_old_rank,

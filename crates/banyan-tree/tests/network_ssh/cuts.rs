@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::RankSet;
 use banyan_tree::{Network, NodeOptions, Report, Stream};
 
-use crate::hosts::{ADRIFT, Cut, HOSTS, MEMBERS, assert_clean, assert_nobody, network};
+use crate::hosts::{ADRIFT, Cut, HOSTS, MEMBERS, assert_clean, assert_nobody, network, network_of};
 use crate::setup::{PATIENCE, SUMS, compute, deadline, expect_wave, order, take_wave};
 
 /// Longer than an agent may be silent, and not so long that it is given up.
@@ -52,10 +52,17 @@ fn until(stream: &Stream, from: u64, is: impl Fn(&RankSet) -> bool) -> (u64, i64
 }
 
 pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
-    let network = network("serve");
+    waves_around_a_cut(network("serve"), MEMBERS, PAUSE);
+}
+
+pub(crate) fn a_host_of_256_members_that_is_cut_off_during_pipelined_waves_is_in_every_one() {
+    waves_around_a_cut(network_of(64, "serve"), 256, 0);
+}
+
+fn waves_around_a_cut(network: Network, members: u64, pause: u32) {
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     let waves = 2_000;
-    order(&stream, 0, waves, PAUSE);
+    order(&stream, 0, waves, pause);
     let mut cut = None;
     for number in 0..waves {
         if number == 100 {
@@ -65,7 +72,7 @@ pub(crate) fn a_host_that_is_cut_off_for_a_moment_is_in_every_wave() {
                 drop(host);
             }));
         }
-        assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
+        assert_eq!(expect_wave(&stream, number).members().len(), members, "wave {number}");
     }
     cut.unwrap().join().unwrap();
     drop((stream, network));

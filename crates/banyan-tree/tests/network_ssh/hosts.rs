@@ -41,8 +41,13 @@ pub(crate) fn ssh(host: &str) -> Command {
 
 /// A network of this program's agents and members on all hosts.
 pub(crate) fn network(behaviour: &str) -> Network {
+    network_of(EACH, behaviour)
+}
+
+/// The same with so many members on each host.
+pub(crate) fn network_of(each: u32, behaviour: &str) -> Network {
     let members = ProcessDistribution::new(this_program(), ["member", behaviour]);
-    launch(&HOSTS.into_iter().fold(members, |members, host| members.on(host, EACH)))
+    launch(&HOSTS.into_iter().fold(members, |members, host| members.on(host, each)))
 }
 
 /// A network of this program's agents.

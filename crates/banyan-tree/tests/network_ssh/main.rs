@@ -35,6 +35,7 @@ const TESTS: &[harness::Test] = tests![
     losses::members_attach_from_hosts_without_an_agent,
     losses::an_agent_killed_on_a_host_during_pipelined_waves_loses_none,
     cuts::a_host_that_is_cut_off_for_a_moment_is_in_every_wave,
+    cuts::a_host_of_256_members_that_is_cut_off_during_pipelined_waves_is_in_every_one,
     cuts::a_host_that_is_cut_off_for_long_is_given_up_and_comes_back,
     cuts::a_host_that_never_comes_back_ends_what_it_has,
 ];
