@@ -11,6 +11,7 @@ mod attached;
 mod filters;
 mod front_end;
 mod known_filters;
+mod launches;
 mod losses;
 mod member;
 mod setup;
@@ -71,6 +72,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_scatter_reaches_those_who_are_left,
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
+    launches::hosts_that_are_left_out_leave_a_network_of_the_others,
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
