@@ -8,6 +8,7 @@ mod harness;
 mod relatives;
 
 mod attached;
+mod back_pressure;
 mod filters;
 mod front_end;
 mod known_filters;
@@ -73,6 +74,8 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
     launches::hosts_that_are_left_out_leave_a_network_of_the_others,
+    back_pressure::a_member_with_a_full_window_receives_in_time_and_loses_nothing,
+    back_pressure::a_member_with_a_full_window_ends_in_time,
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,

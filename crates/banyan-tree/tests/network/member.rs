@@ -10,6 +10,7 @@ use banyan_boot::Member;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, Report, TreeError};
 
+use crate::back_pressure::fill_window;
 use crate::known_filters::known_filters;
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
 
@@ -99,6 +100,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 back_end.send(incoming.stream, &Text { text })?;
             }
             END => return Ok(()),
+            SEND if behaviour == "fill-window" => fill_window(&mut back_end, &incoming)?,
             SEND => {
                 if behaviour == "scribble" && back_end.rank() == 2 {
                     let order: Order = back_end.read(&incoming)?;
