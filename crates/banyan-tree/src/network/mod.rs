@@ -32,6 +32,7 @@
 mod background;
 mod options;
 mod root;
+mod shape;
 mod shared;
 mod stream;
 
@@ -46,6 +47,7 @@ use banyan_boot::{Launch, ProcessDistribution, RankSet, Session, Ticket};
 pub use background::Background;
 pub use options::NetworkOptions;
 use root::Root;
+pub use shape::Shape;
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 

@@ -74,6 +74,8 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
     launches::hosts_that_are_left_out_leave_a_network_of_the_others,
+    launches::a_network_has_the_shape_that_a_file_says,
+    launches::a_network_has_the_shape_that_a_file_of_mrnet_says,
     back_pressure::a_member_with_a_full_window_receives_in_time_and_loses_nothing,
     back_pressure::a_member_with_a_full_window_ends_in_time,
     attached::members_that_attach_are_in_waves_from_then_on,
