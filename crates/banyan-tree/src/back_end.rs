@@ -276,7 +276,8 @@ impl BackEnd {
     /// with [`flush`](Self::flush) and [`recv`](Self::recv).
     ///
     /// # Errors
-    /// When the stream is not open here, the record cannot be encoded, or the network has ended.
+    /// When the stream is not open here, the record cannot be encoded, is of an interval that is over or far ahead, or the
+    /// network has ended.
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
         self.ensure_member()?;
         let format = R::format();
@@ -335,6 +336,7 @@ impl BackEnd {
         let mut body = Vec::new();
         encode_body_into(record, &mut body)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
+        alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
         if let Some(complete) = alignment.take(R::format(), &body)? {
             self.contribute_interval(stream, complete, None)?;
         }

@@ -60,6 +60,8 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::records_are_put_together_by_intervals_of_a_field,
     synchronisations::all_records_of_a_wave_can_be_collected,
     synchronisations::intervals_in_which_a_member_has_nothing_do_not_wait_for_it,
+    synchronisations::times_of_day_have_intervals_from_a_start_on,
+    synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,

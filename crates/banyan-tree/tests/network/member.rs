@@ -44,6 +44,9 @@ struct Padded {
     padding: Vec<u8>,
 }
 
+/// A time of day, as members know it.
+const NOW: f64 = 1_800_000_000.0;
+
 /// Bytes that are more.
 const PADDING: usize = 500;
 
@@ -145,6 +148,7 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
             "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}
             "gaps" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
             "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
+            "unix" => back_end.send(incoming.stream, &Timed { time: NOW + wave as f64, ones: 1 })?,
             "ticks" => {
                 let time = wave as i64 * 5;
                 back_end.send(incoming.stream, &Tick { time, text: format!("{rank}@{time}") })?;
