@@ -111,7 +111,7 @@ pub use options::SessionOptions;
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use room::Room;
-pub use session::{Outcome, Session};
+pub use session::{Launch, Outcome, Session};
 pub use staging::{
     Assembly, Delivery, Parcel, ParcelStore, Parcels, Part, Parts, Place, Stage, StageError, StageReport, Wanted,
     remove_leftovers, remove_leftovers_of, staged_path,

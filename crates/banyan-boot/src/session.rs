@@ -55,6 +55,52 @@ pub struct Session {
     ticket: Option<Ticket>,
 }
 
+/// A launch in attempts, for those who need something new for each: with [`SessionOptions::min_hosts`] an attempt leaves
+/// out the hosts that those before it did not reach. [`Session::launch`] is all of them.
+#[derive(Debug)]
+pub struct Launch {
+    distributions: Vec<ProcessDistribution>,
+    /// For all attempts together.
+    deadline: Option<Instant>,
+    missing: Vec<Problem>,
+}
+
+impl Launch {
+    /// Before the first attempt.
+    ///
+    /// # Errors
+    /// When no hosts were named, and none can be found.
+    pub fn new(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Launch, LaunchError> {
+        let deadline = options.deadline.map(|time| Instant::now() + time);
+        let mut distributions = distributions.to_vec();
+        fill_in_hosts(&mut distributions)?;
+        Ok(Launch { distributions, deadline, missing: Vec::new() })
+    }
+
+    /// Starts all processes; `None` if hosts could not be reached and enough others remain. What was started has ended
+    /// then, and another attempt does without those hosts.
+    ///
+    /// # Errors
+    /// As [`Session::launch`].
+    pub fn attempt(&mut self, options: &SessionOptions) -> Result<Option<Session>, LaunchError> {
+        let mut session = Session::begin(&self.distributions, options)?;
+        let unreachable = session.come_up(options, self.deadline)?;
+        if unreachable.is_empty() {
+            session.missing = std::mem::take(&mut self.missing);
+            if let Some(ticket) = &mut session.ticket {
+                ticket.add_doors(&session.desk.papers().doors);
+            }
+            return Ok(Some(session));
+        }
+        drop(session);
+        self.missing.extend(unreachable);
+        for distribution in &mut self.distributions {
+            distribution.hosts.retain(|at| !self.missing.iter().any(|problem| problem.host == at.host));
+        }
+        Ok(None)
+    }
+}
+
 /// How the members of a session ended.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -82,24 +128,10 @@ impl Session {
     /// was started is ended then. With [`SessionOptions::min_hosts`] hosts that cannot be reached are left out instead,
     /// as long as enough remain; no member is started before that is decided.
     pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
-        let deadline = options.deadline.map(|time| Instant::now() + time);
-        let mut distributions = distributions.to_vec();
-        fill_in_hosts(&mut distributions)?;
-        let mut missing = Vec::new();
+        let mut launch = Launch::new(distributions, options)?;
         loop {
-            let mut session = Session::begin(&distributions, options)?;
-            let unreachable = session.come_up(options, deadline)?;
-            if unreachable.is_empty() {
-                session.missing = missing;
-                if let Some(ticket) = &mut session.ticket {
-                    ticket.add_doors(&session.desk.papers().doors);
-                }
+            if let Some(session) = launch.attempt(options)? {
                 return Ok(session);
-            }
-            drop(session);
-            missing.extend(unreachable);
-            for distribution in &mut distributions {
-                distribution.hosts.retain(|at| !missing.iter().any(|problem| problem.host == at.host));
             }
         }
     }

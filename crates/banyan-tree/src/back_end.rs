@@ -37,6 +37,9 @@ const ADRIFT_TIMES: u32 = 2;
 /// A member that only sends listens to its agent so often: it has to hear, too, that the agent is gone.
 const LISTENS: Duration = Duration::from_millis(4);
 
+/// How long a member that leaves waits for the front-end to have room for what it has sent.
+const LAST_RECORDS: Duration = Duration::from_secs(1);
+
 /// Events that are kept for a program that does not ask for them: the oldest go.
 const EVENTS: usize = 4096;
 
@@ -213,14 +216,14 @@ impl BackEnd {
         self.invited.size
     }
 
-    /// Waits for the next record, of whatever stream. What was sent before goes out first.
+    /// Waits for the next record, of whatever stream. What was sent before goes out first, as far as the front-end has
+    /// room for it, and the rest when it has.
     ///
     /// # Errors
     /// When the deadline passes, a filter on the way could make nothing of the record, or the network ends.
     pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
-        let mut has_sent = self.contribute_all()?;
         loop {
-            self.ensure_member()?;
+            let has_sent = self.offer_all()?;
             if let Some(incoming) = self.take() {
                 if has_sent {
                     self.set_going()?;
@@ -228,7 +231,6 @@ impl BackEnd {
                 return incoming;
             }
             self.wait(deadline)?;
-            has_sent = false;
         }
     }
 
@@ -241,7 +243,7 @@ impl BackEnd {
         if let Some(incoming) = self.take() {
             return incoming.map(Some);
         }
-        self.hand_over()?;
+        self.offer_all()?;
         self.turn(Some(Instant::now()))?;
         self.ensure_member()?;
         match self.take() {
@@ -274,7 +276,8 @@ impl BackEnd {
     /// with [`flush`](Self::flush) and [`recv`](Self::recv).
     ///
     /// # Errors
-    /// When the stream is not open here, the record cannot be encoded, or the network has ended.
+    /// When the stream is not open here, the record cannot be encoded, is of an interval that is over or far ahead, or the
+    /// network has ended.
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
         self.ensure_member()?;
         let format = R::format();
@@ -287,7 +290,7 @@ impl BackEnd {
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         pending.add(record)?;
         if pending.is_due() {
-            self.contribute(stream)?;
+            self.contribute(stream, None)?;
             self.set_going()?;
             if self.is_over {
                 return Err(self.end());
@@ -302,9 +305,13 @@ impl BackEnd {
     /// # Errors
     /// When the records cannot be put together, or the network has ended.
     pub fn finish_interval(&mut self, stream: StreamId) -> Result<(), TreeError> {
+        self.finish_interval_until(stream, None)
+    }
+
+    fn finish_interval_until(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.ensure_member()?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
-        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned))
+        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned, deadline))
     }
 
     /// Whether waves of a stream are intervals of a field.
@@ -329,20 +336,26 @@ impl BackEnd {
         let mut body = Vec::new();
         encode_body_into(record, &mut body)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
+        alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
         if let Some(complete) = alignment.take(R::format(), &body)? {
-            self.contribute_interval(stream, complete)?;
+            self.contribute_interval(stream, complete, None)?;
         }
         self.set_going()?;
         if self.is_over { Err(self.end()) } else { Ok(()) }
     }
 
-    fn contribute_interval(&mut self, stream: StreamId, aligned: Aligned) -> Result<(), TreeError> {
+    fn contribute_interval(
+        &mut self,
+        stream: StreamId,
+        aligned: Aligned,
+        deadline: Option<Instant>,
+    ) -> Result<(), TreeError> {
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
         let bodies = Bodies::one(format.id(), shared(body));
         loop {
             match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
-                Err(SendError::Full) => self.wait(None)?,
+                Err(SendError::Full) => self.wait(deadline)?,
                 Err(SendError::NoStream(_)) => {
                     self.aligned.remove(&stream);
                     return Err(TreeError::NoStream(stream));
@@ -358,7 +371,7 @@ impl BackEnd {
         if self.driver.node().next_wave(stream).is_none() {
             return Err(TreeError::NoStream(stream));
         }
-        self.contribute(stream)?;
+        self.contribute(stream, None)?;
         self.driver.formats().learn(format)?;
         self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()));
         Ok(())
@@ -369,24 +382,29 @@ impl BackEnd {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&mut self) -> Result<(), TreeError> {
-        self.hand_over()?;
+        self.hand_over(None)?;
         while self.driver.has_unsent() {
             self.wait(None)?;
         }
         Ok(())
     }
 
-    /// Gives everything that was held back to the links.
-    fn hand_over(&mut self) -> Result<(), TreeError> {
-        if self.contribute_all()? { self.set_going() } else { Ok(()) }
+    /// Gives everything that was held back to the links; waits until the front-end has room for it.
+    fn hand_over(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        let has_sent = self.offer_all()?;
+        while self.due_after(None).is_some() {
+            self.wait(deadline)?;
+            self.offer_all()?;
+        }
+        if has_sent { self.set_going() } else { Ok(()) }
     }
 
-    /// Gives everything that was held back to the node; whether there was anything.
-    fn contribute_all(&mut self) -> Result<bool, TreeError> {
+    /// Gives what was held back to the node, as far as there is room for it; whether there was anything.
+    fn offer_all(&mut self) -> Result<bool, TreeError> {
         self.ensure_member()?;
         let mut last = None;
         while let Some(stream) = self.due_after(last) {
-            self.contribute(stream)?;
+            self.offer(stream)?;
             last = Some(stream);
         }
         Ok(last.is_some())
@@ -403,21 +421,31 @@ impl BackEnd {
         self.driver.poller().as_fd()
     }
 
-    /// Hands what was held back of a stream to the node, which may have to wait until the front-end has taken more.
-    fn contribute(&mut self, stream: StreamId) -> Result<(), TreeError> {
-        let Some(bodies) = self.pending.get_mut(&stream).and_then(Pending::take) else { return Ok(()) };
-        loop {
+    /// Hands what was held back of a stream to the node; waits until the front-end has taken so much that there is room.
+    fn contribute(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
+        while !self.offer(stream)? {
+            self.wait(deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Hands what was held back of a stream to the node; false if there is no room for all of it.
+    fn offer(&mut self, stream: StreamId) -> Result<bool, TreeError> {
+        while let Some(pending) = self.pending.get_mut(&stream)
+            && let Some(bodies) = pending.take()
+        {
             match self.driver.node_mut().contribute(stream, bodies.clone()) {
-                Ok(_) => return Ok(()),
-                Err(SendError::Full) => self.wait(None)?,
+                Ok(_) => {}
+                Err(SendError::Full) => {
+                    pending.refuse(bodies);
+                    return Ok(false);
+                }
                 Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
                 // It was closed meanwhile: nobody waits for these.
-                Err(_) => {
-                    self.pending.remove(&stream);
-                    return Ok(());
-                }
+                Err(_) => _ = self.pending.remove(&stream),
             }
         }
+        Ok(true)
     }
 
     /// Sends what the node has to send, and now and then takes what has come: who only sends has to hear, too, that its
@@ -487,14 +515,15 @@ impl fmt::Debug for BackEnd {
 
 impl Drop for BackEnd {
     fn drop(&mut self) {
+        let deadline = Instant::now() + LAST_RECORDS;
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
         for stream in intervals {
             // Nobody is left to tell of an error.
-            let _ = self.finish_interval(stream);
+            let _ = self.finish_interval_until(stream, Some(deadline));
         }
         // What was sent is sent. The rest of the network hears by the end of the socket that this member has gone.
-        let _ = self.hand_over();
-        self.driver.finish(Duration::from_secs(1));
+        let _ = self.hand_over(Some(deadline));
+        self.driver.finish(deadline.saturating_duration_since(Instant::now()));
     }
 }
 

@@ -3,17 +3,41 @@
 use banyan_boot::{AgentLayout, HostSet, ProcessDistribution};
 
 use crate::error::TreeError;
+use crate::network::Shape;
 use crate::topology::{NodeId, Role, Spec, Topology};
 
 /// The name of this machine among hosts.
 const THIS_HOST: &str = "localhost";
 
-/// The processes to start with their hosts, and the agents between; without a topology, agents follow the hosts.
+/// The processes to start with their hosts, and the agents between; without a shape, agents follow the hosts.
 pub(crate) fn of(
     back_ends: &ProcessDistribution,
-    topology: Option<&Spec>,
+    shape: Option<&Shape>,
 ) -> Result<(ProcessDistribution, Option<Vec<AgentLayout>>), TreeError> {
-    let Some(spec) = topology else { return Ok((back_ends.clone(), None)) };
+    let Some(shape) = shape else { return Ok((back_ends.clone(), None)) };
+    let topology = tree(back_ends, shape)?;
+    let agents = Agents::of(&topology);
+    let mut distribution = ProcessDistribution { hosts: Vec::new(), ..back_ends.clone() };
+    for agent in &agents {
+        distribution = distribution.on(agent.host.clone(), agent.members);
+    }
+    Ok((distribution, Some(agents)))
+}
+
+/// The tree that a shape is with these processes.
+fn tree(back_ends: &ProcessDistribution, shape: &Shape) -> Result<Topology, TreeError> {
+    match shape {
+        Shape::Spec(spec) => over_hosts(back_ends, spec),
+        Shape::Topology(topology) if back_ends.hosts.is_empty() => Ok(Topology::clone(topology)),
+        Shape::Topology(_) => {
+            let why = "a topology says itself where its members run; give the program without hosts";
+            Err(TreeError::Shape(why.into()))
+        }
+    }
+}
+
+/// The tree that a word is on the hosts of these processes.
+fn over_hosts(back_ends: &ProcessDistribution, spec: &Spec) -> Result<Topology, TreeError> {
     let hosts = match back_ends.hosts.is_empty() {
         true => HostSet::from_names([THIS_HOST]),
         false => HostSet::from_names(back_ends.hosts.iter().map(|at| at.host.as_str())),
@@ -22,21 +46,13 @@ pub(crate) fn of(
     let topology = spec.build_on(&hosts)?;
     let wanted: u32 = back_ends.hosts.iter().map(|at| at.processes).sum();
     if wanted != 0 && wanted != topology.members() {
-        let (spec, members) = (spec.to_string(), topology.members());
+        let members = topology.members();
         return Err(TreeError::Shape(format!(
             "the topology {spec} has {members} members, and {wanted} processes were asked for; give the hosts without \
              numbers of processes, or a topology that fits"
         )));
     }
-    let mut agents = Vec::new();
-    for child in topology.children(topology.root()) {
-        lay(&topology, child, &mut agents)?;
-    }
-    let mut distribution = ProcessDistribution { hosts: Vec::new(), ..back_ends.clone() };
-    for agent in &agents {
-        distribution = distribution.on(agent.host.clone(), agent.members);
-    }
-    Ok((distribution, Some(agents)))
+    Ok(topology)
 }
 
 /// Whether everything runs on this machine.
@@ -44,43 +60,56 @@ pub(crate) fn is_this_host(distribution: &ProcessDistribution) -> bool {
     distribution.hosts.iter().all(|at| at.host == THIS_HOST)
 }
 
-/// An agent and all below it, itself first. Members are started by the agent above them, so a member below the front-end
-/// gets an agent of its own host.
-fn lay(topology: &Topology, node: NodeId, agents: &mut Vec<AgentLayout>) -> Result<(), TreeError> {
-    let host = topology.host(node).unwrap_or(THIS_HOST).to_owned();
-    if topology.role(node) == Role::Member {
-        match agents.last_mut() {
-            // The members below the front-end share one.
-            Some(last) if last.host == host && topology.parent(node) == Some(topology.root()) => last.members += 1,
-            _ => agents.push(AgentLayout { host, members: 1, below: 0 }),
+/// The agents of a topology, each followed by those below it.
+struct Agents<'a> {
+    topology: &'a Topology,
+    agents: Vec<AgentLayout>,
+}
+
+impl Agents<'_> {
+    fn of(topology: &Topology) -> Vec<AgentLayout> {
+        let mut agents = Agents { topology, agents: Vec::new() };
+        agents.lay_below(topology.root(), None);
+        agents.agents
+    }
+
+    /// An agent and all below it.
+    fn lay(&mut self, node: NodeId) {
+        let at = self.add(self.host(node));
+        self.lay_below(node, Some(at));
+        self.agents[at].below = (self.agents.len() - at - 1) as u32;
+    }
+
+    /// What is below a node. Members are started by an agent of their own host, and ranks are given in the order of agents.
+    /// So members that have no such agent above them, or come behind other agents, get one more.
+    fn lay_below(&mut self, node: NodeId, mut starter: Option<usize>) {
+        for child in self.topology.children(node) {
+            if self.topology.role(child) != Role::Member {
+                self.lay(child);
+                starter = None;
+                continue;
+            }
+            let host = self.host(child);
+            let at = match starter {
+                Some(at) if self.agents[at].host == host => at,
+                _ => self.add(host),
+            };
+            self.agents[at].members += 1;
+            starter = Some(at);
         }
-        return Ok(());
     }
-    let at = agents.len();
-    let (members, children): (Vec<NodeId>, Vec<NodeId>) =
-        topology.children(node).partition(|child| topology.role(*child) == Role::Member);
-    if let Some(stranger) = members.iter().find(|member| topology.host(**member).is_some_and(|of| of != host)) {
-        let of = topology.host(*stranger).unwrap_or_default();
-        return Err(TreeError::Shape(format!(
-            "an agent on {host} has a member on {of}; members are started by an agent of their own host: put one there"
-        )));
+
+    fn add(&mut self, host: String) -> usize {
+        self.agents.push(AgentLayout { host, members: 0, below: 0 });
+        self.agents.len() - 1
     }
-    // Ranks are given in the order of agents: members of an agent that also has agents below come first, or last.
-    let first_member = members.first().map(|member| topology.members_below(*member).start);
-    let first_below = children.first().map(|child| topology.members_below(*child).start);
-    if let (Some(member), Some(below)) = (first_member, first_below)
-        && member > below
-    {
-        return Err(TreeError::Shape(format!(
-            "an agent on {host} has members behind agents; put its members before the agents below it"
-        )));
+
+    /// Where a node runs: if nothing is said of it, where its parent does, and in the end on this machine.
+    fn host(&self, node: NodeId) -> String {
+        let above = self.topology.path_to_root(node).filter(|above| *above != self.topology.root());
+        let host = std::iter::once(node).chain(above).find_map(|node| self.topology.host(node));
+        host.unwrap_or(THIS_HOST).to_owned()
     }
-    agents.push(AgentLayout { host, members: members.len() as u32, below: 0 });
-    for child in children {
-        lay(topology, child, agents)?;
-    }
-    agents[at].below = (agents.len() - at - 1) as u32;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -102,6 +131,41 @@ mod tests {
     #[test]
     fn members_below_the_front_end_share_an_agent() {
         assert_eq!(agents("flat:5"), [(5, 0)]);
+    }
+
+    /// Hosts, members and agents below, of all agents.
+    fn of_file(text: &str) -> Vec<(String, u32, u32)> {
+        let topology = Topology::parse(text, None).unwrap();
+        let (_, agents) = of(&ProcessDistribution::new("true", ["-"]), Some(&topology.into())).unwrap();
+        agents.unwrap().into_iter().map(|agent| (agent.host, agent.members, agent.below)).collect()
+    }
+
+    fn agent(host: &str, members: u32, below: u32) -> (String, u32, u32) {
+        (host.into(), members, below)
+    }
+
+    #[test]
+    fn both_notations_say_where_agents_and_members_are() {
+        let outline = of_file("front-end on a\n  agents on b,c\n    members 2\n");
+        assert_eq!(outline, [agent("b", 2, 0), agent("c", 2, 0)]);
+        assert_eq!(of_file("a:0 => b:0 c:0 ; b:0 => b:1 b:2 ; c:0 => c:1 c:2 ;"), outline);
+    }
+
+    #[test]
+    fn members_get_an_agent_on_their_host_where_there_is_none() {
+        let apart = of_file("a:0 => b:0 ; b:0 => c:0 c:1 d:0 ;");
+        assert_eq!(apart, [agent("b", 0, 2), agent("c", 2, 0), agent("d", 1, 0)]);
+        // The members behind the agents have higher ranks than those below these.
+        let behind = of_file("front-end\n  agent on b\n    member\n    agent on c\n      member\n    members 2\n");
+        assert_eq!(behind, [agent("b", 1, 2), agent("c", 1, 0), agent("b", 2, 0)]);
+    }
+
+    #[test]
+    fn a_file_and_other_hosts_are_refused() {
+        let topology = Topology::parse("a:0 => a:1 ;", None).unwrap();
+        let program = ProcessDistribution::new("true", ["-"]).on("b", 1);
+        let error = of(&program, Some(&topology.into())).unwrap_err().to_string();
+        assert!(error.contains("without hosts"), "{error}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub use invitation::Invitation;
 pub use message::{
     Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession,
 };
-pub use network::{Background, Communicator, Network, NetworkOptions, Stream, Wave};
+pub use network::{Background, Communicator, Network, NetworkOptions, Shape, Stream, Wave};
 pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,

@@ -44,12 +44,14 @@ pub(crate) struct Pending {
     ends: Vec<u32>,
     /// When the last batch went, in ticks of a few milliseconds.
     went: i64,
+    /// A batch that found no room: it goes before all others.
+    refused: Option<Bodies>,
 }
 
 impl Pending {
     pub(crate) fn new(format: FormatId, slabs: Slabs) -> Pending {
         let (bytes, ends) = (Vec::new(), Vec::new());
-        Pending { format, bytes, slabs, long: None, was_long: false, count: 0, size: 0, ends, went: 0 }
+        Pending { format, bytes, slabs, long: None, was_long: false, count: 0, size: 0, ends, went: 0, refused: None }
     }
 
     /// The format of all.
@@ -58,7 +60,7 @@ impl Pending {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.count == 0 && self.refused.is_none()
     }
 
     /// Adds a record. Who has sent a long one is likely to send another: that is written at once to where it is sent from.
@@ -112,8 +114,16 @@ impl Pending {
         self.count >= WAVES || self.long.is_some() || self.bytes.len() >= BYTES || tick() != self.went
     }
 
-    /// Takes them out, if there are any.
+    /// Takes back a batch for which there is no room.
+    pub(crate) fn refuse(&mut self, bodies: Bodies) {
+        self.refused = Some(bodies);
+    }
+
+    /// Takes them out, if there are any: a batch that was refused by itself, and the others after it.
     pub(crate) fn take(&mut self) -> Option<Bodies> {
+        if self.refused.is_some() {
+            return self.refused.take();
+        }
         if self.count == 0 {
             return None;
         }

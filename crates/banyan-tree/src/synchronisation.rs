@@ -70,6 +70,11 @@ impl Interval {
         &self.field
     }
 
+    /// The same intervals, counted from another start on.
+    pub(crate) fn from(&self, start: f64) -> Interval {
+        Interval { start, ..self.clone() }
+    }
+
     /// The interval that a number lies in; none before the start, and for NaN.
     pub fn of_float(&self, number: f64) -> Option<u64> {
         let at = ((number - self.start) / self.every).floor();
@@ -132,6 +137,13 @@ fn interval(text: &str) -> Option<Interval> {
     Interval::new(field, every.parse().ok()?, start.parse().ok()?)
 }
 
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Interval { field, every, start } = self;
+        write!(f, "interval {field} {every} from {start}")
+    }
+}
+
 impl fmt::Display for Synchronisation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -143,9 +155,7 @@ impl fmt::Display for Synchronisation {
                 let (name, unit) = whole.into_iter().find(|(_, unit)| nanoseconds % unit == 0).unwrap_or(("ns", 1));
                 write!(f, "timeout {}{name}", nanoseconds / unit)
             }
-            Synchronisation::Interval(Interval { field, every, start }) => {
-                write!(f, "interval {field} {every} from {start}")
-            }
+            Synchronisation::Interval(interval) => interval.fmt(f),
         }
     }
 }

@@ -310,3 +310,12 @@ fn records_of_intervals_that_are_over_or_never_begin_are_refused() {
     ];
     assert_eq!(refused, expected);
 }
+
+#[test]
+fn a_record_far_ahead_is_refused_with_its_value_and_a_start_that_suits_it() {
+    let Contributions { made, refused, .. } = aligned("", &[(101, 0), (1_700_000_000, 0), (119, 0)]);
+    assert_eq!(made.iter().map(|(wave, _)| *wave).collect::<Vec<_>>(), [0, 1]);
+    let expected = "time is 1700000000, which lies 169999990 intervals ahead (interval time 10 from 100), and 16777216 are \
+                    the most; if the value is right, open the stream with a start near it: interval time 10 from 1700000000";
+    assert_eq!(refused, [expected]);
+}

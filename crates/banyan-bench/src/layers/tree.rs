@@ -94,7 +94,7 @@ impl Tree {
     /// Starts the agent and the member. The filters are those of this program's agents.
     pub(super) fn start(filters: fn() -> Filters) -> Result<Rc<Tree>, Cause> {
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
-        let topology = Some(Spec::Widths(SHAPE.to_vec()));
+        let topology = Some(Spec::Widths(SHAPE.to_vec()).into());
         let network = Network::launch(&members, &NetworkOptions { topology, filters, ..NetworkOptions::default() })?;
         let everyone = network.everyone();
         Ok(Rc::new(Tree {

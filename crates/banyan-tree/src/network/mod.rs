@@ -31,6 +31,8 @@
 
 mod background;
 mod options;
+mod root;
+mod shape;
 mod shared;
 mod stream;
 
@@ -40,23 +42,22 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, RankSet, Session, SessionOptions, Ticket};
-use banyan_link::{Bell, Secret, SessionId};
+use banyan_boot::{Launch, ProcessDistribution, RankSet, Session, Ticket};
 
 pub use background::Background;
 pub use options::NetworkOptions;
+use root::Root;
+pub use shape::Shape;
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
-use crate::combiner::Combiners;
-use crate::driver::{Above, Credentials, Driver, Invited, Note, outside_addresses};
+use crate::driver::{Above, Invited, Note, outside_addresses};
 use crate::error::TreeError;
-use crate::format_book::FormatBook;
-use crate::ids::{Level, NodeId};
+use crate::ids::NodeId;
 use crate::invitation::Invitation;
 use crate::layout;
 use crate::message::Place;
-use crate::node::{Figures, Node, NodeCounters, Report};
+use crate::node::{Figures, NodeCounters, Report};
 use crate::stream_options::StreamOptions;
 
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
@@ -99,27 +100,18 @@ impl Network {
     pub fn launch(back_ends: &ProcessDistribution, options: &NetworkOptions) -> Result<Network, TreeError> {
         let options = &options.within_bounds();
         let (distribution, shape) = layout::of(back_ends, options.topology.as_ref())?;
-        let network = SessionId::random()?;
-        let secret = Secret::random()?;
-        let formats = FormatBook::new();
-        let filters = Combiners::new((options.filters)(), formats.clone());
-        let node = Node::front_end(options.node.clone(), Arc::new(filters));
-        let mut driver = Driver::new(node, formats, Credentials::front_end(network, secret.clone(), options.silence))?;
         let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { outside_addresses() };
-        let addresses = driver.listen(&beyond)?;
-        let note = Note {
-            network,
-            secret,
-            options: options.node.clone(),
-            heartbeat: options.heartbeat,
-            silence: options.silence,
-            above: vec![Above { node: NodeId::ROOT, level: Level(0), addresses }],
-            member: None,
+        let mut start = options.session.clone();
+        start.layout = shape.or(start.layout);
+        let mut launch = Launch::new(std::slice::from_ref(&distribution), &start)?;
+        // Agents of an attempt that failed know another network: what they still say is not heard.
+        let (Root { mut driver, note }, session) = loop {
+            let mut root = Root::new(options, &beyond)?;
+            start.extension = Some(root.note.to_text().into_bytes());
+            if let Some(session) = root.attempt(&mut launch, &start)? {
+                break (root, session);
+            }
         };
-        let mut session = options.session.clone();
-        session.extension = Some(note.to_text().into_bytes());
-        session.layout = shape.or(session.layout);
-        let session = launch(&mut driver, &distribution, &session)?;
         driver.set_first_member(first_member(&session));
         driver.share(children(&session));
         let mut core = Core::new(driver);
@@ -273,30 +265,6 @@ fn children(session: &Session) -> u32 {
 /// The node that is member 0: those before it are the front-end and the agents.
 fn first_member(session: &Session) -> NodeId {
     NodeId(session.layout().len() as u32 + 1)
-}
-
-/// Starts the session while its agents are let in.
-fn launch(
-    driver: &mut Driver,
-    distribution: &ProcessDistribution,
-    options: &SessionOptions,
-) -> Result<Session, TreeError> {
-    let bell = Bell::new()?;
-    driver.watch_bell(&bell)?;
-    std::thread::scope(|scope| {
-        let launched = scope.spawn(|| {
-            let session = Session::launch(std::slice::from_ref(distribution), options);
-            bell.ring();
-            session
-        });
-        while !launched.is_finished() {
-            driver.turn(Some(Instant::now() + Duration::from_millis(100)))?;
-        }
-        match launched.join() {
-            Ok(session) => Ok(session?),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
 }
 
 impl Drop for Network {

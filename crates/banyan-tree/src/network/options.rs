@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use banyan_boot::SessionOptions;
 
+use super::Shape;
 use crate::node::NodeOptions;
 use crate::reduce::Filters;
-use crate::topology::Spec;
 
 /// What can be chosen for a network; the defaults suit most.
 #[derive(Debug, Clone)]
 pub struct NetworkOptions {
-    /// The shape of the tree: `4x16`, say. Without one, agents follow the hosts of the members.
-    pub topology: Option<Spec>,
+    /// The shape of the tree: `4x16`, say, or what a file says. Without one, agents follow the hosts of the members.
+    pub topology: Option<Shape>,
     /// How processes are started.
     pub session: SessionOptions,
     /// Bounds and patience of all nodes.

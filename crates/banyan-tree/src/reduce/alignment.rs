@@ -17,6 +17,10 @@ use crate::synchronisation::Interval;
 const MOST_RECORDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
 
+/// Intervals by which a record may be ahead. A member says of each that it has nothing for it, a window at a time, so that
+/// these take thousands of round trips: whoever is farther ahead has another start in mind, or a wrong clock.
+const FARTHEST: u64 = 1 << 24;
+
 /// The contributions of one member to a stream of intervals.
 pub struct Alignment {
     interval: Interval,
@@ -27,6 +31,8 @@ pub struct Alignment {
     field: Option<(FormatId, Resolved)>,
     /// The interval of what waits.
     current: Wave,
+    /// The stream's next wave.
+    reached: Wave,
     waiting: Vec<Waiting>,
     bytes: usize,
     output: Output,
@@ -65,6 +71,22 @@ pub enum AlignmentError {
         /// Its value.
         value: String,
     },
+    /// Its interval is far ahead.
+    #[error(
+        "{field} is {value}, which lies {ahead} intervals ahead ({interval}), and {FARTHEST} are the most; if the value is \
+         right, open the stream with a start near it: {}",
+        .interval.from(*.value)
+    )]
+    Ahead {
+        /// The field.
+        field: String,
+        /// Its value.
+        value: f64,
+        /// By how many intervals.
+        ahead: u64,
+        /// The intervals of the stream, with their start.
+        interval: Interval,
+    },
     /// Its interval is over.
     #[error("{field} lies in interval {interval}, and {current} has begun; send records in the order of {field}")]
     Late {
@@ -88,17 +110,23 @@ impl Alignment {
     pub fn new(interval: Interval, filter: Box<dyn Filter>, rank: u32) -> Result<Alignment, SpecificationError> {
         let path = interval.field().parse()?;
         let (own, output) = (RankSet::from_iter([rank]), Output::new());
-        let (field, current, waiting) = (None, Wave(0), Vec::new());
-        Ok(Alignment { interval, path, filter, own, field, current, waiting, bytes: 0, output })
+        let (field, current, reached, waiting) = (None, Wave(0), Wave(0), Vec::new());
+        Ok(Alignment { interval, path, filter, own, field, current, reached, waiting, bytes: 0, output })
+    }
+
+    /// The stream's next wave is this one; records are expected from there on.
+    pub fn reach(&mut self, wave: Wave) {
+        self.reached = wave;
     }
 
     /// Takes a record. If it begins another interval, the one before is complete.
     ///
     /// # Errors
-    /// If the record belongs to no interval, or to one that is over; what has come before stays. If the filter fails, the
+    /// If the record belongs to no interval, to one that is over, or to one far ahead; what has come before stays. If the filter fails, the
     /// records of the interval are gone.
     pub fn take(&mut self, format: &Format, body: &[u8]) -> Result<Option<Aligned>, AlignmentError> {
-        let interval = self.interval_of(format, body)?;
+        let (interval, value) = self.interval_of(format, body)?;
+        self.check_near(interval, value)?;
         if interval < self.current.0 {
             let (field, current) = (self.path.to_string(), self.current.0);
             return Err(AlignmentError::Late { field, interval, current });
@@ -150,7 +178,17 @@ impl Alignment {
         Ok(())
     }
 
-    fn interval_of(&mut self, format: &Format, body: &[u8]) -> Result<u64, AlignmentError> {
+    fn check_near(&self, interval: u64, value: f64) -> Result<(), AlignmentError> {
+        let ahead = interval.saturating_sub(self.current.max(self.reached).0);
+        if ahead <= FARTHEST {
+            return Ok(());
+        }
+        let (field, interval) = (self.path.to_string(), self.interval.clone());
+        Err(AlignmentError::Ahead { field, value, ahead, interval })
+    }
+
+    /// The interval that a record lies in, and the value of its field.
+    fn interval_of(&mut self, format: &Format, body: &[u8]) -> Result<(u64, f64), AlignmentError> {
         if self.field.as_ref().is_none_or(|(known, _)| *known != format.id()) {
             let refused = |reason| {
                 let (name, format) = (self.path.to_string(), format.name().into());
@@ -160,19 +198,20 @@ impl Alignment {
         }
         let Some((_, Resolved { access, kind, .. })) = &self.field else { unreachable!("found or made above") };
         let record = RecordView::new(format, body).map_err(|error| AlignmentError::Field(error.into()))?;
-        let (mut found, mut shown) = (None, String::from("absent"));
+        let (mut found, mut value) = (None, None);
         let number = &mut |datum: Datum<'_>| {
             found = match kind {
                 Kind::Integer => self.interval.of_integer(datum.integer()),
                 _ => self.interval.of_float(datum.float()),
             };
-            if found.is_none() {
-                shown = datum.float().to_string();
-            }
+            value = Some(datum.float());
             Ok(())
         };
         access.each(record, number).map_err(AlignmentError::Field)?;
-        found.ok_or_else(|| AlignmentError::Outside { field: self.path.to_string(), value: shown })
+        found.zip(value).ok_or_else(|| {
+            let value = value.map_or_else(|| "absent".into(), |value| value.to_string());
+            AlignmentError::Outside { field: self.path.to_string(), value }
+        })
     }
 }
 

@@ -8,9 +8,11 @@ mod harness;
 mod relatives;
 
 mod attached;
+mod back_pressure;
 mod filters;
 mod front_end;
 mod known_filters;
+mod launches;
 mod losses;
 mod member;
 mod setup;
@@ -58,6 +60,8 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::records_are_put_together_by_intervals_of_a_field,
     synchronisations::all_records_of_a_wave_can_be_collected,
     synchronisations::intervals_in_which_a_member_has_nothing_do_not_wait_for_it,
+    synchronisations::times_of_day_have_intervals_from_a_start_on,
+    synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,
@@ -72,6 +76,11 @@ const TESTS: &[harness::Test] = tests![
     losses::a_scatter_reaches_those_who_are_left,
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
+    launches::hosts_that_are_left_out_leave_a_network_of_the_others,
+    launches::a_network_has_the_shape_that_a_file_says,
+    launches::a_network_has_the_shape_that_a_file_of_mrnet_says,
+    back_pressure::a_member_with_a_full_window_receives_in_time_and_loses_nothing,
+    back_pressure::a_member_with_a_full_window_ends_in_time,
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,

@@ -10,6 +10,7 @@ use banyan_boot::Member;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, Report, TreeError};
 
+use crate::back_pressure::fill_window;
 use crate::known_filters::known_filters;
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
 
@@ -42,6 +43,9 @@ struct Padded {
     ones: u32,
     padding: Vec<u8>,
 }
+
+/// A time of day, as members know it.
+const NOW: f64 = 1_800_000_000.0;
 
 /// Bytes that are more.
 const PADDING: usize = 500;
@@ -99,6 +103,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 back_end.send(incoming.stream, &Text { text })?;
             }
             END => return Ok(()),
+            SEND if behaviour == "fill-window" => fill_window(&mut back_end, &incoming)?,
             SEND => {
                 if behaviour == "scribble" && back_end.rank() == 2 {
                     let order: Order = back_end.read(&incoming)?;
@@ -143,6 +148,7 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
             "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}
             "gaps" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
             "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
+            "unix" => back_end.send(incoming.stream, &Timed { time: NOW + wave as f64, ones: 1 })?,
             "ticks" => {
                 let time = wave as i64 * 5;
                 back_end.send(incoming.stream, &Tick { time, text: format!("{rank}@{time}") })?;

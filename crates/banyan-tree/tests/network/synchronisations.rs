@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use banyan_boot::Event;
 use banyan_ndr::{Limits, Record, RecordView};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{StreamOptions, Synchronisation};
+use banyan_tree::{Network, Stream, StreamOptions, Synchronisation};
 
 use crate::setup::{SUMS, Sums, deadline, network, order, value};
 
@@ -95,4 +96,34 @@ pub(crate) fn intervals_in_which_a_member_has_nothing_do_not_wait_for_it() {
     }
     let expected: Vec<(u64, u64)> = (0..7).map(|at| (at * 5, if at % 2 == 0 { 4 } else { 2 })).collect();
     assert_eq!(found, expected);
+}
+
+/// Opens a stream of intervals on which members send at times of day.
+fn at_times_of_day(intervals: &str) -> (Network, Stream) {
+    let network = network("1x1", "unix");
+    let options = StreamOptions::reduce("count(), sum(ones)").synchronised(intervals.parse().unwrap());
+    let stream = network.open(&network.everyone(), options).unwrap();
+    order(&stream, 0, 25, 0);
+    (network, stream)
+}
+
+pub(crate) fn times_of_day_have_intervals_from_a_start_on() {
+    let (_network, stream) = at_times_of_day("interval time 10 from 1800000000");
+    for number in 0..2 {
+        let wave = stream.recv(deadline()).unwrap();
+        assert_eq!((wave.number(), wave.read::<InInterval>().unwrap().count), (number, 10));
+    }
+}
+
+pub(crate) fn a_time_of_day_without_a_start_is_refused_with_the_remedy() {
+    let (network, _stream) = at_times_of_day("interval time 1");
+    network.flush().unwrap();
+    let mut words = String::new();
+    while let Some(event) = network.session().next_event(deadline()) {
+        if let Event::Output(lines) = event {
+            words.extend(lines.lines().map(String::from_utf8_lossy));
+        }
+    }
+    assert!(words.contains("time is 1800000000, which lies 1800000000 intervals ahead"), "{words}");
+    assert!(words.contains("interval time 1 from 1800000000"), "{words}");
 }

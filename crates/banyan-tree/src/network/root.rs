@@ -1,0 +1,72 @@
+//! The root of a network that comes up: a driver that lets agents in, and what those are told.
+//!
+//! Each attempt to launch has a root of its own, with another secret and other doors. Numbers of nodes begin anew with
+//! each, so those of one attempt mean nothing in the next.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use banyan_boot::{Launch, Session, SessionOptions};
+use banyan_link::{Bell, Secret, SessionId};
+
+use super::NetworkOptions;
+use crate::combiner::Combiners;
+use crate::driver::{Above, Credentials, Driver, Note};
+use crate::error::TreeError;
+use crate::format_book::FormatBook;
+use crate::ids::{Level, NodeId};
+use crate::node::Node;
+
+/// See the module.
+pub(super) struct Root {
+    pub(super) driver: Driver,
+    /// What everyone below is told.
+    pub(super) note: Note,
+}
+
+impl Root {
+    /// Listens to this host, and to others if there are addresses for them.
+    pub(super) fn new(options: &NetworkOptions, beyond: &[IpAddr]) -> Result<Root, TreeError> {
+        let (network, secret, formats) = (SessionId::random()?, Secret::random()?, FormatBook::new());
+        let filters = Combiners::new((options.filters)(), formats.clone());
+        let node = Node::front_end(options.node.clone(), Arc::new(filters));
+        let credentials = Credentials::front_end(network, secret.clone(), options.silence);
+        let mut driver = Driver::new(node, formats, credentials)?;
+        let addresses = driver.listen(beyond)?;
+        let note = Note {
+            network,
+            secret,
+            options: options.node.clone(),
+            heartbeat: options.heartbeat,
+            silence: options.silence,
+            above: vec![Above { node: NodeId::ROOT, level: Level(0), addresses }],
+            member: None,
+        };
+        Ok(Root { driver, note })
+    }
+
+    /// Starts the session while its agents are let in; `None` if another attempt is to be made.
+    pub(super) fn attempt(
+        &mut self,
+        launch: &mut Launch,
+        options: &SessionOptions,
+    ) -> Result<Option<Session>, TreeError> {
+        let bell = Bell::new()?;
+        self.driver.watch_bell(&bell)?;
+        std::thread::scope(|scope| {
+            let launched = scope.spawn(|| {
+                let session = launch.attempt(options);
+                bell.ring();
+                session
+            });
+            while !launched.is_finished() {
+                self.driver.turn(Some(Instant::now() + Duration::from_millis(100)))?;
+            }
+            match launched.join() {
+                Ok(session) => Ok(session?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Members whose window is full because the front-end does not receive.
+
+use std::time::{Duration, Instant};
+
+use banyan_boot::ProcessDistribution;
+use banyan_tree::{BackEnd, Incoming, Network, Stream, StreamId, TreeError};
+
+use crate::setup::{END, Order, SEND, SUMS, Value, deadline, expect_wave, options, this_program, value};
+
+/// Far longer than a member needs to answer.
+const LONG: Duration = Duration::from_secs(10);
+
+/// A member whose second record was held back while the first filled the window may have been interrupted for so long
+/// between the two that it had to wait in `send`. Hardly ever, and not so often.
+const ATTEMPTS: u64 = 3;
+
+/// The member: has one record under way and one that is held back, then receives what nobody has sent, and says so on another
+/// stream, whose number is in the order.
+pub(crate) fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let rank = back_end.rank();
+    for wave in [order.first, order.first + 1] {
+        back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
+    }
+    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(100)));
+    assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
+    assert!(back_end.try_recv()?.is_none());
+    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })
+}
+
+struct Setting {
+    network: Network,
+    full: Stream,
+    other: Stream,
+}
+
+impl Setting {
+    /// A network of one member with a window of one record.
+    fn new() -> Setting {
+        let mut options = options("1x1");
+        options.node.window_bytes = 1;
+        let program = ProcessDistribution::new(this_program(), ["member", "fill-window"]);
+        let network = Network::launch(&program, &options).unwrap();
+        let everyone = network.everyone();
+        let [full, other] = [SUMS; 2].map(|sums| network.open(&everyone, sums).unwrap());
+        Setting { network, full, other }
+    }
+
+    /// Has the member fill its window; the first of the two waves that it has sent.
+    fn fill(&self) -> u64 {
+        for attempt in 0..ATTEMPTS {
+            let first = 2 * attempt;
+            self.full.send(SEND, &Order { first, waves: 2, pause: self.other.id().0 }).unwrap();
+            if self.other.recv(Some(Instant::now() + LONG)).is_ok() {
+                return first;
+            }
+            (first..first + 2).for_each(|number| _ = expect_wave(&self.full, number));
+            // The answer, late.
+            self.other.recv(deadline()).unwrap();
+        }
+        panic!("a member whose window is full does not receive");
+    }
+}
+
+pub(crate) fn a_member_with_a_full_window_receives_in_time_and_loses_nothing() {
+    let setting = Setting::new();
+    let first = setting.fill();
+    (first..first + 2).for_each(|number| _ = expect_wave(&setting.full, number));
+}
+
+pub(crate) fn a_member_with_a_full_window_ends_in_time() {
+    let setting = Setting::new();
+    setting.fill();
+    setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    setting.network.flush().unwrap();
+    let outcome = setting.network.session().wait(Some(Instant::now() + LONG)).expect("the member ends");
+    assert_eq!(outcome.exit_status(), 0);
+}

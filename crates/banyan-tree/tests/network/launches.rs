@@ -1,0 +1,79 @@
+//! How networks come up: without hosts that cannot be reached, and in the shape that a file says.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use banyan_boot::ProcessDistribution;
+use banyan_tree::topology::Topology;
+use banyan_tree::{Network, NetworkOptions};
+
+use crate::setup::{SUMS, expect_wave, options, order, this_program};
+
+/// An agent program of which the first two fail, and the fourth takes a second: by then the third is in the tree.
+fn agent_that_fails_twice(directory: &Path) -> PathBuf {
+    let path = directory.join("agent");
+    let script = format!(
+        "#!/bin/sh\n\
+         for start in first second third fourth later; do mkdir {marks}/$start 2>/dev/null && break; done\n\
+         case $start in first|second) exit 5;; fourth) sleep 1;; esac\n\
+         exec {agent} \"$@\"\n",
+        marks = directory.display(),
+        agent = this_program().display()
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+pub(crate) fn hosts_that_are_left_out_leave_a_network_of_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = NetworkOptions { topology: None, ..options("1") };
+    options.session.agent = Some(agent_that_fails_twice(directory.path()));
+    options.session.min_hosts = Some(2);
+    // One after the other: the first two hosts fail, so that the others have other numbers in the second attempt.
+    options.session.concurrency = 1;
+    let program = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let hosts = (0..4).fold(program, |program, host| program.on(format!("host{host}"), 1));
+    let network = Network::launch(&hosts, &options).unwrap();
+    assert_eq!(network.session().missing().len(), 2);
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 20, 0);
+    for number in 0..20 {
+        assert_eq!(expect_wave(&stream, number).members().to_string(), "0-1");
+    }
+}
+
+/// Launches what a file says; the hosts of the agents and of the members, and the parent of each node.
+fn launch_file(text: &str) -> (Vec<String>, Vec<String>, Vec<(u32, u32)>) {
+    let topology = Topology::parse(text, None).unwrap();
+    let options = NetworkOptions { topology: Some(topology.into()), ..options("1") };
+    let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 20, 0);
+    for number in 0..20 {
+        assert_eq!(*expect_wave(&stream, number).members(), network.members());
+    }
+    let agents = network.session().layout().iter().map(|agent| agent.host.clone()).collect();
+    let members = network.session().hosts().map(str::to_owned).collect();
+    (agents, members, network.places().iter().map(|place| (place.node.0, place.parent.0)).collect())
+}
+
+pub(crate) fn a_network_has_the_shape_that_a_file_says() {
+    let outline = "front-end\n  agent on one\n    agents on two,three\n      members 2\n";
+    let (agents, members, parents) = launch_file(outline);
+    assert_eq!(agents, ["one", "two", "three"]);
+    assert_eq!(members, ["two", "two", "three", "three"]);
+    assert_eq!(parents, [(1, 0), (2, 1), (3, 1), (4, 2), (5, 2), (6, 3), (7, 3)]);
+}
+
+pub(crate) fn a_network_has_the_shape_that_a_file_of_mrnet_says() {
+    let (agents, members, parents) = launch_file("localhost:0 => localhost:1 localhost:2 ;");
+    assert_eq!((&agents[..], &members[..]), (&["localhost".to_owned()][..], &["localhost"; 2].map(String::from)[..]));
+    assert_eq!(parents, [(1, 0), (2, 1), (3, 1)]);
+    // Members whose agent is on another host get one on their own.
+    let (agents, members, parents) = launch_file("a:0 => b:0 ; b:0 => b:1 c:0 d:0 ;");
+    assert_eq!(agents, ["b", "c", "d"]);
+    assert_eq!(members, ["b", "c", "d"]);
+    assert_eq!(parents, [(1, 0), (2, 1), (3, 1), (4, 1), (5, 2), (6, 3)]);
+}
