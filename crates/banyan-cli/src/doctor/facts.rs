@@ -68,7 +68,7 @@ impl Facts {
             perf_paranoid: setting("kernel/perf_event_paranoid"),
             may_measure: has(CAP_PERFMON),
             cache: cache().and_then(|path| Room::at(&path)),
-            temporary: Room::at(&env::temp_dir()),
+            temporary: Room::in_place(&env::temp_dir()),
         }
     }
 
@@ -125,6 +125,12 @@ impl Facts {
 }
 
 impl Room {
+    /// The room in a directory that nobody makes: one that is not there cannot be written.
+    fn in_place(path: &Path) -> Option<Room> {
+        let room = Room::at(path)?;
+        Some(Room { writable: room.writable && path.is_dir(), ..room })
+    }
+
     /// The room in a directory, or in the one in which it would be made.
     fn at(path: &Path) -> Option<Room> {
         let there = path.ancestors().find(|path| path.is_dir())?;
