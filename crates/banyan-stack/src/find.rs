@@ -7,7 +7,7 @@ use regex_lite::Regex;
 
 use crate::mpi::MpiJob;
 use crate::process::Status;
-use crate::processes::{all, ancestors, command, descendants, shares_host_name, variable, variables};
+use crate::processes::{all, ancestors, command, descendants, is_closed, shares_host_name, variable, variables};
 
 /// Variables that say which rank a process has, the most telling first: Open MPI, PMIx, MPICH and its kin, Slurm, PyTorch,
 /// `banyan run`.
@@ -100,7 +100,8 @@ pub fn pattern(text: &str) -> Result<Choice, String> {
 impl Choice {
     /// The processes of this machine, ascending by rank, then by number; named ones as they were named.
     ///
-    /// Of a job, a rank is one process: not the shell or the launcher that started it, nor what it has started itself.
+    /// Of a job, a rank is one process: not the shell or the launcher that started it, nor what it has started itself. Of an
+    /// `mpirun` whose processes do not show their ranks, since they are somebody else's, all of them.
     ///
     /// # Errors
     ///
@@ -124,7 +125,11 @@ impl Choice {
                 let of_job = |pid: &u32| SLURM_JOBS.iter().any(|name| variable(*pid, name).as_ref() == Some(job));
                 ranks_of_job(all()?.into_iter().filter(of_job).collect())
             }
-            Choice::Mpi(launcher) => ranks_of_job(descendants(*launcher)?),
+            Choice::Mpi(launcher) => {
+                let below = descendants(*launcher)?;
+                let ranks = ranks_of_job(below.clone());
+                if ranks.is_empty() { closed(*launcher, below) } else { ranks }
+            }
             Choice::MpiJob(job) => ranks_of_job(job.processes()?),
         };
         if found.is_empty() {
@@ -198,6 +203,15 @@ fn ranks_of_job(pids: Vec<u32>) -> Vec<Found> {
     let is_helper =
         |it: &Found| ancestors(it.pid).iter().any(|above| *above != it.pid && chosen.get(above) == it.rank.as_ref());
     ranked.iter().filter(|it| !is_helper(it)).cloned().collect()
+}
+
+/// Of an `mpirun` and all below it, those whose environment may not be read, so that nobody can know which rank they are.
+/// They cannot be looked at either, which is told when it is tried. Starters only if there is nothing else.
+fn closed(launcher: u32, below: Vec<u32>) -> Vec<Found> {
+    let all = std::iter::once(launcher).chain(below).filter(|pid| is_closed(*pid));
+    let (starters, others): (Vec<u32>, Vec<u32>) = all.partition(|pid| is_starter(*pid));
+    let told = if others.is_empty() { starters } else { others };
+    told.into_iter().map(found).collect()
 }
 
 fn is_starter(pid: u32) -> bool {

@@ -50,7 +50,7 @@ pub use find::{Choice, FindError, Found, number, pattern};
 pub use frame::Frame;
 pub use mpi::MpiJob;
 pub use process::{Facts, State};
-pub use processes::machine;
+pub use processes::{ancestors, machine};
 pub use report::{Kind, Malformed, Place, Process, Report, Unread};
 pub use sampler::{SamplerOptions, Target, take};
 pub use show::{TextOptions, dot, folded, svg, text};

@@ -38,6 +38,12 @@ pub(crate) fn command(pid: u32) -> String {
     text.trim_end_matches('\0').replace('\0', " ")
 }
 
+/// Whether the environment of a process may not be read: it is another user's, as a rule.
+pub(crate) fn is_closed(pid: u32) -> bool {
+    let opened = fs::File::open(format!("/proc/{pid}/environ"));
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// A variable of the environment a process was started with.
 pub(crate) fn variable(pid: u32, name: &str) -> Option<String> {
     let [value] = variables(pid, [name]);
@@ -55,7 +61,7 @@ pub(crate) fn variables<const COUNT: usize>(pid: u32, names: [&str; COUNT]) -> [
 }
 
 /// A process and all that led to it.
-pub(crate) fn ancestors(pid: u32) -> HashSet<u32> {
+pub fn ancestors(pid: u32) -> HashSet<u32> {
     let mut chain = HashSet::new();
     let mut next = pid;
     while next != 0 && chain.insert(next) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
-use banyan_stack::{Frame, Report, SamplerOptions, Target, take};
+use banyan_stack::{Frame, Kind, Report, SamplerOptions, Target, take};
 use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
 
 use super::member::{CELLS, GO_ON, LOST, RESIDUALS, ROLE, STEP, Times, WAITING, WHO};
@@ -58,8 +58,8 @@ pub(super) struct Grown {
 pub(super) struct Hung {
     pub(super) report: Report,
     pub(super) took: Duration,
-    /// Those who do what few others do.
-    pub(super) suspects: RankSet,
+    /// Those who do what few others do; or why nobody can know.
+    pub(super) suspects: Result<RankSet, String>,
 }
 
 /// Everyone's answers became one.
@@ -159,10 +159,8 @@ impl Stage {
             let begin = Instant::now();
             let report = take(&targets, &SamplerOptions::default())?;
             looks += 1;
-            let classes = report.tree.classes();
             if has_settled(&report) || looks == LOOKS {
-                let suspects = classes.first().map(|class| class.ranks.clone()).unwrap_or_default();
-                break Hung { took: begin.elapsed(), suspects, report };
+                break Hung { took: begin.elapsed(), suspects: suspects(&report), report };
             }
         };
         self.orders.send(GO_ON, &Times { times: 1 }).map_err(Failure::new)?;
@@ -233,6 +231,14 @@ impl Stage {
 fn has_settled(report: &Report) -> bool {
     let waits = |frame: &&Frame| WAITING.iter().any(|name| frame.function.contains(name));
     report.tree.stacks().iter().all(|(stack, _)| stack.iter().any(waits))
+}
+
+/// The smallest class, if the system permits to look at everyone.
+fn suspects(report: &Report) -> Result<RankSet, String> {
+    match report.unread().find(|(_, _, unread)| unread.kind == Kind::Forbidden) {
+        Some((_, _, unread)) => Err(unread.why.clone()),
+        None => Ok(report.tree.classes().first().map(|class| class.ranks.clone()).unwrap_or_default()),
+    }
 }
 
 fn kill(process: u32) -> io::Result<()> {

@@ -16,7 +16,7 @@ use clap::Args;
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
 use crate::limit::Limit;
-use crate::{output, speech};
+use crate::{output, speech, status};
 pub(crate) use member::become_member_if_asked;
 
 use acts::Stage;
@@ -29,7 +29,8 @@ use story::Story;
 /// nothing behind.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 something was lost, or failed; 2 wrong usage; 4 time limit.
+Exit status: 0 all well; 1 something was lost, or failed; 2 wrong usage; 4 time limit; 5 stacks may not be
+looked at here.
 
 Examples:
   banyan demo
@@ -72,6 +73,10 @@ impl Demo {
             out.flush()?;
         }
         let is_well = left == 0 && healed.emitted == healed.delivered;
-        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(match (is_well, &hung.suspects) {
+            (false, _) => ExitCode::FAILURE,
+            (true, Err(_)) => ExitCode::from(status::NOT_PERMITTED),
+            (true, Ok(_)) => ExitCode::SUCCESS,
+        })
     }
 }

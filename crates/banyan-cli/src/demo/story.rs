@@ -57,15 +57,25 @@ impl Story {
     }
 
     pub(super) fn hung(&mut self, hung: &Hung) -> String {
+        let suspects = match &hung.suspects {
+            Ok(suspects) => suspects,
+            Err(why) => return self.unseen(why),
+        };
         let title = format!("They run a job, and it hangs. All their stacks as one, in {}", shown(hung.took));
         let mut story = self.heading(&title);
         let options = TextOptions { color: self.paint.0, times: true };
         for line in text(&of_the_job(&hung.report), options).lines() {
             let _ = writeln!(story, "{}", if line.is_empty() { String::new() } else { format!("   {line}") });
         }
-        let who = self.paint.text(Style::Warning, format!("rank {}", hung.suspects));
+        let who = self.paint.text(Style::Warning, format!("rank {suspects}"));
         let _ = writeln!(story, "\n   The one to look at is {who}: everybody else waits for it.");
         story
+    }
+
+    fn unseen(&mut self, why: &str) -> String {
+        let told = self.paint.text(Style::Warning, "The system does not permit to look into processes");
+        self.heading("They run a job, and it hangs. Their stacks cannot be seen here")
+            + &format!("   {told}: {why}\n   Where it does, this act names the rank that all others wait for.\n")
     }
 
     pub(super) fn reduced(&mut self, reduced: &Reduced) -> String {
@@ -168,7 +178,8 @@ pub(super) fn json(grown: &Grown, hung: &Hung, reduced: &Reduced, healed: &Heale
         "demo": "tree",
         "grown": { "members": grown.members, "ms": milliseconds(grown.took), "tree": tree(&grown.tree) },
         "hung": {
-            "ranks": hung.suspects.to_string(),
+            "ranks": hung.suspects.as_ref().ok().map(ToString::to_string),
+            "unread": hung.suspects.as_ref().err(),
             "ms": milliseconds(hung.took),
             "stacks": hung.report.to_json(),
         },

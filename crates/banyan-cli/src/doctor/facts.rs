@@ -3,9 +3,10 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use banyan_stack::{Kind, SamplerOptions, Target, take};
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use serde_json::{Value, json};
 
@@ -32,6 +33,8 @@ pub(super) struct Facts {
     pub(super) somaxconn: Option<u64>,
     pub(super) ptrace_scope: Option<u64>,
     pub(super) may_trace: bool,
+    /// Why a process that was started to be traced could not be; a cause and a remedy.
+    pub(super) trace_refused: Option<String>,
     pub(super) perf_paranoid: Option<i64>,
     pub(super) may_measure: bool,
     pub(super) cache: Option<Room>,
@@ -61,10 +64,11 @@ impl Facts {
             somaxconn: setting("net/core/somaxconn"),
             ptrace_scope: setting("kernel/yama/ptrace_scope"),
             may_trace: has(CAP_SYS_PTRACE),
+            trace_refused: trace_refused(),
             perf_paranoid: setting("kernel/perf_event_paranoid"),
             may_measure: has(CAP_PERFMON),
             cache: cache().and_then(|path| Room::at(&path)),
-            temporary: Room::at(&env::temp_dir()),
+            temporary: Room::in_place(&env::temp_dir()),
         }
     }
 
@@ -82,6 +86,7 @@ impl Facts {
             "somaxconn": self.somaxconn,
             "ptrace_scope": self.ptrace_scope,
             "may_trace": self.may_trace,
+            "trace_refused": self.trace_refused,
             "perf_paranoid": self.perf_paranoid,
             "may_measure": self.may_measure,
             "cache": room(&self.cache),
@@ -110,6 +115,7 @@ impl Facts {
             somaxconn: number("somaxconn"),
             ptrace_scope: number("ptrace_scope"),
             may_trace: is("may_trace"),
+            trace_refused: value["trace_refused"].as_str().map(str::to_owned),
             perf_paranoid: value["perf_paranoid"].as_i64(),
             may_measure: is("may_measure"),
             cache: room(&value["cache"]),
@@ -119,6 +125,12 @@ impl Facts {
 }
 
 impl Room {
+    /// The room in a directory that nobody makes: one that is not there cannot be written.
+    fn in_place(path: &Path) -> Option<Room> {
+        let room = Room::at(path)?;
+        Some(Room { writable: room.writable && path.is_dir(), ..room })
+    }
+
     /// The room in a directory, or in the one in which it would be made.
     fn at(path: &Path) -> Option<Room> {
         let there = path.ancestors().find(|path| path.is_dir())?;
@@ -158,6 +170,18 @@ fn capabilities() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(set.trim(), 16).ok()
+}
+
+/// Looks at the stack of a process made for it. Nothing if that works, or fails for another reason than permission.
+fn trace_refused() -> Option<String> {
+    let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().ok()?;
+    let target = Target { pid: child.id(), rank: 0, command: String::new() };
+    let report = take(&[target], &SamplerOptions::default());
+    // It ends with its input.
+    drop(child.stdin.take());
+    child.wait().ok()?;
+    let report = report.ok()?;
+    report.unread().find(|(_, _, unread)| unread.kind == Kind::Forbidden).map(|(_, _, unread)| unread.why.clone())
 }
 
 /// Where sessions keep what they bring along.

@@ -13,6 +13,10 @@ use crate::hosts::check_groups;
 /// Programs of this machine answer at once; Slurm's controller may be elsewhere.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Settings of `StrictHostKeyChecking` with which ssh asks nobody whether to trust a host; what they are called by
+/// `ssh -G` depends on its version.
+const TRUSTING: [&str; 4] = ["false", "no", "off", "accept-new"];
+
 /// Everything about this machine as the one that opens sessions.
 pub(super) fn look() -> Vec<Finding> {
     let mut findings = vec![configuration()];
@@ -102,12 +106,17 @@ fn on_path(program: &str) -> bool {
 
 /// Whether the key of a host that cannot be reached is known; nothing if ssh does not say.
 pub(super) fn known_key(host: &str, arguments: &[String]) -> Option<Finding> {
+    const NAME: &str = "ssh host key";
     let mut show = Command::new("ssh");
     let settings = ask(show.args(arguments).args(["-G", "--", host]), PATIENCE).ok()?;
     let setting = |name: &str| {
         let line = settings.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.map(str::to_owned)
     };
+    let strict = setting("stricthostkeychecking").unwrap_or_default();
+    if TRUSTING.contains(&strict.as_str()) {
+        return Some(Finding::ok(NAME, format!("not asked about: StrictHostKeyChecking is {strict}")));
+    }
     let (address, port) = (setting("hostname")?, setting("port")?);
     let name = setting("hostkeyalias").unwrap_or_else(|| match port.as_str() {
         "22" => address.clone(),
@@ -119,11 +128,12 @@ pub(super) fn known_key(host: &str, arguments: &[String]) -> Option<Finding> {
         ask(Command::new("ssh-keygen").args(["-F", &name, "-f", &file]), PATIENCE).is_ok()
     });
     Some(if known {
-        Finding::ok("ssh host key", "known")
+        Finding::ok(NAME, "known")
     } else {
         let cause =
             format!("no file of known hosts has {name}: ssh would ask whether to trust it, and nothing may ask");
-        Finding::bad(Level::Problem, "ssh host key", "not known", cause, format!("once by hand: ssh {host} true"))
+        let given: String = arguments.iter().map(|argument| format!("{argument} ")).collect();
+        Finding::bad(Level::Problem, NAME, "not known", cause, format!("once by hand: ssh {given}{host} true"))
     })
 }
 

@@ -82,9 +82,13 @@ fn somaxconn(facts: &Facts) -> Option<Finding> {
     Some(Finding::bad(Level::Warning, "waiting connections", waiting, cause, remedy))
 }
 
-/// What Yama allows: 0 one's own processes, 1 those below oneself, 2 those with the capability, 3 nobody.
+/// Whether an attempt was permitted, and what Yama allows: 0 one's own processes, 1 those below oneself, 2 those with the capability, 3 nobody.
 fn tracing(facts: &Facts) -> Finding {
     const NAME: &str = "tracing";
+    if let (None | Some(..3), Some(why)) = (facts.ptrace_scope, &facts.trace_refused) {
+        let (cause, remedy) = why.split_once("; ").unwrap_or((why, "run this as root"));
+        return Finding::bad(Level::Warning, NAME, "not permitted", cause, remedy);
+    }
     match (facts.ptrace_scope, facts.may_trace) {
         (Some(3..), _) => Finding::bad(
             Level::Warning,
@@ -195,6 +199,7 @@ mod tests {
             somaxconn: Some(4096),
             ptrace_scope: Some(0),
             may_trace: false,
+            trace_refused: None,
             perf_paranoid: Some(2),
             may_measure: false,
             cache: Some(room.clone()),
@@ -232,6 +237,7 @@ mod tests {
         assert_eq!(change(|facts| facts.pid_max = Some(100)), warning("process ids"));
         assert_eq!(change(|facts| facts.somaxconn = Some(128)), warning("waiting connections"));
         assert_eq!(change(|facts| facts.ptrace_scope = Some(1)), warning("tracing"));
+        assert_eq!(change(|facts| facts.trace_refused = Some("a filter; a remedy".into())), warning("tracing"));
         assert_eq!(change(|facts| facts.perf_paranoid = Some(4)), warning("performance counters"));
         assert_eq!(change(|facts| facts.installed = Some("0.9".into())), warning("version"));
         assert_eq!(change(|facts| facts.cache = None), [("cache", Level::Problem)]);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
-use banyan_stack::{Choice, Found, MpiJob, Report, Target, number};
+use banyan_stack::{Choice, Found, MpiJob, Report, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
@@ -101,7 +101,11 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failu
     // Without those that could not be reached.
     let names: Vec<String> = network.session().hosts().map(str::to_owned).collect();
     let choice = stack.choice_elsewhere()?;
-    let found = once_each(find(&choice, &network, deadline)?);
+    let mut answers = find(&choice, &network, deadline)?;
+    if matches!(choice, Choice::Matching(_)) {
+        leave_out_this_command(&mut answers);
+    }
+    let found = once_each(answers);
     if found.is_empty() {
         return Err(nothing(&choice, names.len()));
     }
@@ -159,6 +163,14 @@ fn next_wave(network: &Network, stream: &Stream, deadline: Option<Instant>) -> R
 fn collected(wave: &Wave) -> Result<Vec<Collected>, Failure> {
     let format = wave.format().ok_or_else(|| Failure::new("a wave came without a format"))?;
     Collected::read(&format, wave.body(), &Limits::default()).map_err(Failure::new)
+}
+
+/// A pattern is in the command line of whoever asks for it, too, which a host sees if it is this machine by another name.
+fn leave_out_this_command(answers: &mut [(u32, Answer)]) {
+    let (here, own) = (machine(), ancestors(std::process::id()));
+    for (_, answer) in answers.iter_mut().filter(|(_, answer)| !here.is_empty() && answer.machine == here) {
+        answer.found.retain(|it| !own.contains(&it.pid));
+    }
 }
 
 /// Every process once, with the member that looks at it. Hosts that share a machine, or are two names of one, all see its

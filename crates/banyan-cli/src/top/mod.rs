@@ -23,6 +23,7 @@ mod view;
 mod watch;
 
 use std::io::{IsTerminal, Write};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -43,9 +44,10 @@ use watch::{FrontCost, Watch, Within};
 /// How long hosts may take to answer for the first time, if no time limit is given.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a tick waits for hosts that are behind the first: one that hangs must not hold up the others for long, …
-const BEHIND: Duration = Duration::from_secs(2);
-/// … but when there is only one look, everyone should be in it.
+/// How long a tick waits for hosts that are behind the first: at most three quarters of the time until the next one, so
+/// that one that hangs does not hold up the others. Less would call hosts silent that have much to do, …
+const BEHIND: RangeInclusive<Duration> = Duration::from_millis(250)..=Duration::from_secs(2);
+/// … and when there is only one look, everyone should be in it.
 const BEHIND_ONCE: Duration = Duration::from_secs(10);
 
 /// Asking more often would show little but its own cost.
@@ -123,8 +125,11 @@ impl Top {
         if is_live {
             return live::show(&mut watch, model, view, colors, deadline).map(ExitCode::from);
         }
+        let mut due = Instant::now() + self.interval;
         loop {
-            self.pause(deadline)?;
+            pause(due, deadline)?;
+            // A tick that is late does not make the next ones come faster.
+            due = (due + self.interval).max(Instant::now());
             self.look(&mut watch, &mut model, deadline)?;
             self.print(&model, &view, colors)?;
             if self.once {
@@ -134,7 +139,7 @@ impl Top {
     }
 
     fn patience(&self) -> Duration {
-        if self.once { BEHIND_ONCE } else { BEHIND.max(self.interval) }
+        if self.once { BEHIND_ONCE } else { (self.interval / 4 * 3).clamp(*BEHIND.start(), *BEHIND.end()) }
     }
 
     /// How one look ends. Whoever asks for a job by name wants to know that there is none.
@@ -168,18 +173,6 @@ impl Top {
         Err(Failure::usage(format!("--sort {}: there are {}", self.sort, keys.join(", "))))
     }
 
-    /// Until the next look, if there is one before the deadline.
-    fn pause(&self, deadline: Option<Instant>) -> Result<(), Failure> {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        std::thread::sleep(left.map_or(self.interval, |left| left.min(self.interval)));
-        match left {
-            Some(left) if left <= self.interval => {
-                Err(Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn print(&self, model: &Model, view: &View, colors: bool) -> Result<(), Failure> {
         let mut out = output::stdout();
         if self.json {
@@ -199,6 +192,18 @@ impl Top {
         model.used = watch.wait_for_listing(deadline)?.unwrap_or_default();
         model.cost = watch.cost()?;
         Ok(())
+    }
+}
+
+/// Until the next look, if there is one before the deadline.
+fn pause(due: Instant, deadline: Option<Instant>) -> Result<(), Failure> {
+    let until = deadline.map_or(due, |deadline| deadline.min(due));
+    std::thread::sleep(until.saturating_duration_since(Instant::now()));
+    match deadline {
+        Some(deadline) if deadline <= due => {
+            Err(Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -82,6 +82,37 @@ fn a_host_that_cannot_be_reached_has_a_status_of_its_own() {
 }
 
 #[test]
+fn a_directory_for_temporary_files_that_is_not_there_is_a_finding() {
+    let shop = Workshop::new();
+    let ran = shop.shell("TMPDIR=\"$PWD/missing\" banyan doctor --json");
+    let findings = ran.json();
+    let found = findings.iter().find(|finding| finding["name"] == "temporary files").expect("a finding");
+    assert_eq!(found["level"], "warning", "{found}");
+    assert!(found["state"].as_str().is_some_and(|state| state.ends_with("/missing cannot be written")), "{found}");
+}
+
+#[test]
+fn the_key_of_a_host_is_judged_as_ssh_does_with_the_arguments_it_gets() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    let settings = "hostname n1\nport 22\nuserknownhostsfile /dev/null\nstricthostkeychecking";
+    let key = |strict: &str| {
+        program(
+            &shop,
+            "ssh",
+            &format!("case \"$*\" in '-Fcfg -G -- n1') printf '{settings} {strict}\\n';; *) exit 1; esac"),
+        );
+        let ran = shop.shell("PATH=\"$PWD/bin:$PATH\" banyan doctor --json -w n1 --ssh-arg=-Fcfg --host-timeout 2s");
+        ran.json().into_iter().find(|finding| finding["name"] == "ssh host key").expect("a finding")
+    };
+    for trusting in ["false", "accept-new"] {
+        assert_eq!(key(trusting)["level"], "ok");
+    }
+    let asked = key("ask");
+    assert_eq!((&asked["level"], &asked["remedy"]), (&"problem".into(), &"once by hand: ssh -Fcfg n1 true".into()));
+}
+
+#[test]
 fn a_configuration_that_cannot_be_read_is_a_finding() {
     let shop = Workshop::new();
     for (text, says) in [("[grou\n", "config.toml, line 1"), ("[groups]\na = \"n[\"\n", "config.toml, line 2")] {

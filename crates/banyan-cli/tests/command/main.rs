@@ -2,6 +2,7 @@
 
 mod chapters;
 mod configuration;
+mod confined;
 mod convert;
 mod copy;
 mod damage;

@@ -212,6 +212,45 @@ fn without_permission_the_reason_and_the_remedy_are_told() {
 }
 
 #[test]
+fn the_ranks_of_another_users_mpirun_are_told_as_not_permitted() {
+    let own = fs::metadata("/proc/self").expect("/proc").uid();
+    if own != 0 || Command::new("setpriv").arg("--version").output().is_err() {
+        return skip("only root can become another user, with setpriv");
+    }
+    let shop = Workshop::new();
+    let program = compiled(&shop);
+    let mut job = Job(Vec::new());
+    let mut launcher = Command::new("sh");
+    launcher.args(["-c", "PMI_RANK=0 \"$0\" 0 1; exit"]).arg(&program);
+    job.add(&mut launcher);
+    let ran = shop.shell(&format!(
+        "exec 9< {}; cd /; setpriv --reuid=65534 --regid=65534 --clear-groups /proc/self/fd/9 stack --mpi {}",
+        env!("CARGO_BIN_EXE_banyan"),
+        job.pids()
+    ));
+    assert_eq!(ran.status, 5, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("it belongs to user 0; run this as that user, or as root"), "{}", ran.out);
+    assert!(ran.out.contains("ranks is sleeping"), "what /proc tells: {}", ran.out);
+}
+
+#[test]
+fn a_command_that_a_host_sees_asking_is_not_what_it_asks_for() {
+    let shop = Workshop::new();
+    let program = compiled(&shop);
+    // Where some have ranks, others are left out in any case.
+    let mut job = Job(Vec::new());
+    job.add(Command::new(&program).args(["0", "1"]));
+    // Agents that do not come from the command, as those of ssh.
+    let ran = shop.shell(&format!(
+        "timeout 60 banyan stack --json -w \"$(uname -n)\" --launcher 'command:setsid -f {{agent}}' --match '{}'",
+        program.display()
+    ));
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let report = &ran.json()[0];
+    assert_eq!(report["count"], 1, "{report}");
+}
+
+#[test]
 fn hosts_are_looked_at_through_the_tree() {
     let shop = Workshop::new();
     let program = compiled(&shop);

@@ -1,6 +1,8 @@
 //! `top`: what real members tell of this machine, as a page, as objects and in a terminal.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -115,6 +117,53 @@ fn users_are_added_up_on_the_way_through_a_tree() {
 fn objects_come_until_the_reader_has_seen_enough() {
     let ran = Workshop::new().shell("banyan top -n 1 --json --interval 100ms | head -n 3");
     assert_eq!((ran.json().len(), ran.err.as_str()), (3, ""));
+}
+
+/// A command with a member that has been stopped; both end with the test.
+struct Stopped(Child, u32);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal("CONT", self.1);
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn signal(name: &str, process: u32) {
+    assert!(Command::new("kill").args([format!("-{name}"), process.to_string()]).status().expect("kill").success());
+}
+
+/// A member below this process.
+fn member_below(process: u32) -> u32 {
+    let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let parent = |pid: u32| stat(pid).rsplit(')').next()?.split_whitespace().nth(1)?.parse::<u32>().ok();
+    let is_below = |pid: &u32| std::iter::successors(Some(*pid), |pid| parent(*pid)).any(|above| above == process);
+    let is_member =
+        |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.ends_with(b"\0top-member\0"));
+    let all =
+        std::fs::read_dir("/proc").expect("/proc").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    all.filter(is_member).find(is_below).expect("a member")
+}
+
+#[test]
+fn a_host_that_is_silent_does_not_slow_the_others() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    let mut child = command.args(["top", "-n", "3", "--json"]).stdout(Stdio::piped()).spawn().expect("it was built");
+    let mut ticks = BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| {
+        let tick: Value = serde_json::from_str(&line.expect("a line")).expect("an object");
+        tick["silent"].as_array().expect("a list").len()
+    });
+    ticks.next().expect("a tick");
+    let member = member_below(child.id());
+    let _stopped = Stopped(child, member);
+    signal("STOP", member);
+    ticks.find(|silent| *silent == 1).expect("it is seen to be silent");
+    let begin = Instant::now();
+    assert_eq!(ticks.by_ref().take(4).collect::<Vec<_>>(), [1; 4]);
+    assert!(begin.elapsed() < Duration::from_secs(8), "four ticks of a second took {:?}", begin.elapsed());
+    signal("CONT", member);
+    ticks.find(|silent| *silent == 0).expect("it comes back");
 }
 
 #[test]
