@@ -7,8 +7,8 @@ use std::process::{ExitCode, exit};
 pub(crate) use banyan_boot::cause;
 use serde_json::json;
 
-pub(crate) use crate::speech::warn;
 use crate::output::last_words;
+pub(crate) use crate::speech::warn;
 use crate::speech::{complain, is_json};
 use crate::status;
 
