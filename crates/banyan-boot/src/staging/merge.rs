@@ -1,7 +1,7 @@
 //! Putting a directory that was stored under a temporary name into one that exists.
 //!
-//! Files and links take the place of what has their name, each at once; directories are kept and get the modes of those
-//! that were sent. Below the top no symbolic link is followed.
+//! Files and links take the place of what has their name, each at once, unless that is [special](super::special);
+//! directories are kept and get the modes of those that were sent. Below the top no symbolic link is followed.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -14,15 +14,29 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::leftover::{make_held, temporary_name};
+use super::special::Special;
 use super::store::{DIRECTORY, NEW_FILE};
 
-/// Moves everything named from one directory into another. An error comes with the name it happened at.
+/// Why something does not take its place.
+#[derive(Debug)]
+pub(super) enum Obstacle {
+    Special(Special),
+    System(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for Obstacle {
+    fn from(error: E) -> Obstacle {
+        Obstacle::System(error.into())
+    }
+}
+
+/// Moves everything named from one directory into another. An obstacle comes with the name it was met at.
 pub(super) fn merge(
     from: &OwnedFd,
     to: &Path,
     names: &[PathBuf],
     directories: &[(PathBuf, u32)],
-) -> Result<(), (PathBuf, io::Error)> {
+) -> Result<(), (PathBuf, Obstacle)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let to = rustix::fs::open(to, flags, Mode::empty()).map_err(|error| (PathBuf::new(), error.into()))?;
     let kept: HashSet<&Path> = directories.iter().map(|(name, _)| name.as_path()).collect();
@@ -76,11 +90,14 @@ fn set_mode(directory: &OwnedFd, mode: u32) -> rustix::io::Result<()> {
     if old == new { Ok(()) } else { rustix::fs::fchmod(directory, new) }
 }
 
-fn take_place(from: &OwnedFd, to: &OwnedFd, name: &Path) -> io::Result<()> {
+fn take_place(from: &OwnedFd, to: &OwnedFd, name: &Path) -> Result<(), Obstacle> {
     let (old, last) = locate(from, name)?;
     let (new, _) = locate(to, name)?;
+    if let Some(special) = Special::at(&new, &last) {
+        return Err(Obstacle::Special(special));
+    }
     match rustix::fs::renameat(&old, &last, &new, &last) {
-        Err(Errno::XDEV) => take_place_elsewhere(&old, &new, &last),
+        Err(Errno::XDEV) => Ok(take_place_elsewhere(&old, &new, &last)?),
         moved => Ok(moved?),
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod part;
 mod partial;
 pub(crate) mod place;
 mod source;
+mod special;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,8 @@ use super::Offer;
 use super::assembly::Assembled;
 use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
 use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
-use super::merge::merge;
+use super::merge::{Obstacle, merge};
+use super::special::Special;
 use super::{parcel, place};
 use crate::cause::cause;
 use crate::problem::ProblemKind;
@@ -48,6 +49,11 @@ pub(crate) enum StoreError {
     Exists(PathBuf),
     #[error("{} exists and is no directory; remove it first", .0.display())]
     NoDirectory(PathBuf),
+    #[error(
+        "{} is {what}, which a copy would replace: files are put into place by renaming; give the name of a file or a directory",
+        .path.display()
+    )]
+    Special { path: PathBuf, what: Special },
     #[error(
         "{} belongs to someone else, or others may write to it; programs are not started from such a directory",
         .0.display()
@@ -173,6 +179,8 @@ impl Store {
                 return Ok(None);
             }
             store.sweep();
+        } else if let Some(refusal) = store.special() {
+            return Err(refusal);
         } else if store.parcel.is_some() && offer.directory && store.target.exists() && !store.target.is_dir() {
             return Err(StoreError::NoDirectory(store.target.clone()));
         } else if store.target_type() == Some(FileType::Directory) && !(store.parcel.is_some() && offer.directory) {
@@ -256,6 +264,10 @@ impl Store {
             return self.merge();
         }
         self.set_directory_modes()?;
+        // It may have come since it was looked for.
+        if let Some(refusal) = self.special() {
+            return Err(refusal);
+        }
         let name = self.target.file_name().unwrap_or_default();
         match rustix::fs::renameat(&self.parent, &self.temporary, &self.parent, name) {
             Ok(()) => self.finished = true,
@@ -275,14 +287,25 @@ impl Store {
     /// Puts a directory into the one that is there. What is left under the temporary name is removed.
     fn merge(&self) -> Result<(), StoreError> {
         let (Some(root), Some(parcel)) = (&self.root, &self.parcel) else { return Ok(()) };
-        merge(root, &self.target, &parcel.names, &self.directories).map_err(|(name, source)| {
+        merge(root, &self.target, &parcel.names, &self.directories).map_err(|(name, obstacle)| {
             let path = if name.as_os_str().is_empty() { self.target.clone() } else { self.target.join(name) };
+            let source = match obstacle {
+                Obstacle::Special(what) => return StoreError::Special { path, what },
+                Obstacle::System(source) => source,
+            };
             match Errno::from_io_error(&source) {
                 Some(Errno::ISDIR | Errno::NOTEMPTY) => StoreError::Exists(path),
                 Some(Errno::NOTDIR | Errno::LOOP) => StoreError::NoDirectory(path),
                 _ => StoreError::Write { path, source },
             }
         })
+    }
+
+    /// Why the target must stay what it is, if it is special. One that things are put together within is a directory.
+    fn special(&self) -> Option<StoreError> {
+        let beside = self.target.file_name().filter(|_| self.beside == self.target)?;
+        let what = Special::at(&self.parent, beside)?;
+        Some(StoreError::Special { path: self.target.clone(), what })
     }
 
     /// A head with its name is here.

@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::entry::{EntryKind, Head};
 use super::error::StageError;
 use super::pack::Packer;
+use super::special::Special;
 use super::store::{Store, StoreError};
 use super::{Assembly, Offer, ParcelStore, Parcels, Wanted};
 
@@ -146,6 +149,67 @@ fn an_existing_directory_is_never_replaced() {
     assert_eq!(names(&to), [Path::new("precious")]);
 }
 
+/// A FIFO, a socket, a link to the FIFO and, where this user may make one, a device, each with its name.
+fn special_things(directory: &Path) -> Vec<PathBuf> {
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, directory.join("fifo"), FileType::Fifo, mode, 0).unwrap();
+    // It stays when nobody listens any more.
+    drop(UnixListener::bind(directory.join("socket")).unwrap());
+    symlink("fifo", directory.join("link")).unwrap();
+    let null = rustix::fs::makedev(1, 3);
+    let device = mknodat(CWD, directory.join("device"), FileType::CharacterDevice, mode, null);
+    let made = ["fifo", "socket", "link", "device"].into_iter().take(if device.is_ok() { 4 } else { 3 });
+    made.map(|name| directory.join(name)).collect()
+}
+
+fn kind(path: &Path) -> (fs::FileType, u64) {
+    let about = fs::symlink_metadata(path).unwrap();
+    (about.file_type(), about.ino())
+}
+
+#[test]
+fn devices_and_pipes_and_sockets_are_never_replaced() {
+    let place = TempDir::new().unwrap();
+    let things = special_things(place.path());
+    for thing in &things {
+        let before = kind(thing);
+        for stream in [entry(EntryKind::Directory, "", b""), entry(EntryKind::File, "", b"x")] {
+            let refused = store(&stream, thing, 64);
+            assert!(matches!(refused, Err(StoreError::Special { .. })), "{}: {refused:?}", thing.display());
+        }
+        assert_eq!(kind(thing), before);
+    }
+    assert_eq!(names(place.path()).len(), things.len(), "nothing else is left");
+}
+
+#[test]
+fn one_that_comes_while_a_file_is_stored_is_not_replaced_either() {
+    let place = TempDir::new().unwrap();
+    let (stream, to) = (entry(EntryKind::File, "", b"x"), place.path().join("fifo"));
+    let mut store = Store::begin(&offer(&stream, &to), None, "here").unwrap().unwrap();
+    special_things(place.path());
+    let refused = store.push(&stream).and_then(|()| store.finish());
+    assert!(matches!(refused, Err(StoreError::Special { what: Special::Fifo, .. })), "{refused:?}");
+    assert!(kind(&to).0.is_fifo());
+}
+
+#[test]
+fn one_in_a_directory_is_not_replaced_when_a_directory_is_put_into_that() {
+    let place = TempDir::new().unwrap();
+    let to = place.path().join("to");
+    fs::create_dir(&to).unwrap();
+    for thing in special_things(&to) {
+        let (before, name) = (kind(&thing), thing.file_name().unwrap().to_str().unwrap().to_owned());
+        let stream = [entry(EntryKind::Directory, "", b""), entry(EntryKind::File, &name, b"x")].concat();
+        let offer = parcel_offer(&stream, &to, &format!("\0{name}"));
+        let mut store = Store::begin(&offer, None, "here").unwrap().unwrap();
+        let refused = store.push(&stream).and_then(|()| store.finish());
+        assert!(matches!(&refused, Err(StoreError::Special { path, .. }) if *path == thing), "{refused:?}");
+        assert_eq!(kind(&thing), before);
+    }
+    assert_eq!(names(place.path()), [Path::new("to")]);
+}
+
 #[test]
 fn the_cache_has_what_was_stored_and_is_refused_if_others_may_write_to_it() {
     let place = TempDir::new().unwrap();
@@ -198,7 +262,7 @@ fn links_that_leave_and_sockets_are_not_packed() {
     let error = Packer::new(place.path()).measure().unwrap_err();
     assert!(matches!(error, StageError::Leaves { .. }), "{error}");
     fs::remove_file(place.path().join("link")).unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
+    let _socket = UnixListener::bind(place.path().join("socket")).unwrap();
     let error = Packer::new(place.path()).measure().unwrap_err();
     assert!(matches!(error, StageError::Kind(_)), "{error}");
 }

@@ -1,7 +1,7 @@
 //! `copy`: files to hosts that this machine acts out, and from them.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -181,6 +181,28 @@ fn a_file_in_the_way_of_a_directory_is_named() {
     assert_eq!(ran.status, 1);
     assert!(ran.err.contains("n1/data/bin exists and is no directory; remove it first"), "{}", ran.err);
     assert!(temporary_names(&shop.path("")).is_empty());
+}
+
+#[test]
+fn a_pipe_is_not_replaced_on_hosts_or_here_whatever_leads_to_it() {
+    let shop = Workshop::new();
+    shop.write("one", "1");
+    for directory in ["n1", "all/n1"] {
+        fs::create_dir_all(shop.path(directory)).expect("room");
+        let made = Command::new("mkfifo").arg(shop.path(directory).join("one")).status();
+        assert!(made.expect("mkfifo").success());
+    }
+    let (pipe, directory, one) = (on_each(&shop, "one"), on_each(&shop, ""), shop.path("one").display().to_string());
+    for arguments in [&["one", &*pipe][..], &["one", &directory], &["one", directory.trim_end_matches('/')]] {
+        let ran = shop.run(&[&["copy", "--launcher", "local", "-w", "n1"], arguments].concat());
+        assert_eq!(ran.status, 1, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains("n1/one is a FIFO, which a copy would replace"), "{arguments:?}: {}", ran.err);
+    }
+    let ran = shop.run(&["copy", "--launcher", "local", "-w", "n1", "--gather", &one, "all"]);
+    assert!(ran.status == 1 && ran.err.contains("all/n1/one is a FIFO"), "{}", ran.err);
+    for pipe in ["n1/one", "all/n1/one"] {
+        assert!(fs::symlink_metadata(shop.path(pipe)).is_ok_and(|about| about.file_type().is_fifo()), "{pipe}");
+    }
 }
 
 #[test]
