@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use banyan_boot::ProcessDistribution;
-use banyan_tree::{BackEnd, Incoming, Network, Stream, StreamId, TreeError};
+use banyan_tree::{Network, Stream};
 
-use crate::setup::{END, Order, SEND, SUMS, Value, deadline, expect_wave, options, this_program, value};
+use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, options, this_program};
 
 /// Far longer than a member needs to answer.
 const LONG: Duration = Duration::from_secs(10);
@@ -13,20 +13,6 @@ const LONG: Duration = Duration::from_secs(10);
 /// A member whose second record was held back while the first filled the window may have been interrupted for so long
 /// between the two that it had to wait in `send`. Hardly ever, and not so often.
 const ATTEMPTS: u64 = 3;
-
-/// The member: has one record under way and one that is held back, then receives what nobody has sent, and says so on another
-/// stream, whose number is in the order.
-pub(crate) fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
-    let rank = back_end.rank();
-    for wave in [order.first, order.first + 1] {
-        back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
-    }
-    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(100)));
-    assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
-    assert!(back_end.try_recv()?.is_none());
-    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })
-}
 
 struct Setting {
     network: Network,

@@ -4,13 +4,12 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_boot::Member;
 use banyan_ndr::Record;
-use banyan_tree::{BackEnd, Incoming, Report, TreeError};
+use banyan_tree::{BackEnd, Incoming, Report, StreamId, TreeError};
 
-use crate::back_pressure::fill_window;
 use crate::known_filters::known_filters;
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
 
@@ -170,4 +169,18 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
         }
     }
     Ok(())
+}
+
+/// Has one record under way and one that is held back, then receives what nobody has sent, and says so on another
+/// stream, whose number is in the order.
+fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let rank = back_end.rank();
+    for wave in [order.first, order.first + 1] {
+        back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
+    }
+    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(100)));
+    assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
+    assert!(back_end.try_recv()?.is_none());
+    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })
 }
