@@ -172,11 +172,17 @@ impl Desk {
 
     /// Bytes for members. Waits while too many are on their way; what comes after the end is dropped.
     pub(crate) fn hand_in(&self, goods: Goods) {
-        self.wait(None, |papers| (papers.over || papers.goods_bytes < GOODS_BOUND).then_some(()));
-        let mut papers = self.papers();
-        papers.goods_bytes += goods.len();
-        papers.goods.push_back(goods);
-        drop(papers);
+        let mut goods = Some(goods);
+        self.wait(None, |papers| {
+            if !papers.over && papers.goods_bytes >= GOODS_BOUND {
+                return None;
+            }
+            if let Some(goods) = goods.take().filter(|_| !papers.over) {
+                papers.goods_bytes += goods.len();
+                papers.goods.push_back(goods);
+            }
+            Some(())
+        });
         self.ring();
     }
 
@@ -308,7 +314,17 @@ impl Papers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::ProblemKind;
+
+    #[test]
+    fn what_is_handed_in_after_the_end_is_dropped() {
+        let desk = Desk::new(1).unwrap();
+        let input = || Goods::Input { bytes: Bytes::from_static(b"late"), last: false };
+        desk.hand_in(input());
+        assert!(desk.take_goods().is_some());
+        desk.lay(|papers| papers.over = true);
+        desk.hand_in(input());
+        assert!(desk.take_goods().is_none());
+    }
 
     #[test]
     fn no_more_problems_are_kept_than_the_bound_and_those_that_were_taken_make_room() {
