@@ -10,6 +10,7 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
 use bytes::Bytes;
+use rustix::process::Signal;
 
 use crate::agent_layout::{self, AgentLayout, LayoutError};
 use crate::assignment::{Assignment, Image};
@@ -36,6 +37,12 @@ use crate::ticket::Ticket;
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);
 
+/// How long a front-end may pause: over a weekend. What it started is not to stay for ever.
+const PAUSE_SECONDS: u32 = 3 * 24 * 60 * 60;
+
+/// How long it may take to tell the agents of a pause.
+const PAUSE_DEADLINE: Duration = Duration::from_secs(1);
+
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
@@ -48,6 +55,8 @@ pub struct Session {
     layout: Vec<AgentLayout>,
     /// Hosts that were asked for; one may have several agents.
     host_count: usize,
+    /// Whether members that cannot be started are no obstacle.
+    independent: bool,
     missing: Vec<Problem>,
     grace: Duration,
     /// How many files were staged; held while one is.
@@ -126,7 +135,8 @@ impl Session {
     /// # Errors
     /// When a host cannot be reached or a process cannot be started, with every host's cause and remedy; everything that
     /// was started is ended then. With [`SessionOptions::min_hosts`] hosts that cannot be reached are left out instead,
-    /// as long as enough remain; no member is started before that is decided.
+    /// as long as enough remain, and with [`SessionOptions::independent`] processes that cannot be started count as ended.
+    /// Where there are several hosts, no member is started before all have answered, or were given up.
     pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         let mut launch = Launch::new(distributions, options)?;
         loop {
@@ -162,7 +172,7 @@ impl Session {
             level: 0,
             size,
             agent_count: agent_count as u32,
-            held: options.min_hosts.is_some(),
+            held: holds(host_count),
             agents,
             images: distributions.iter().map(Image::of).collect(),
             way,
@@ -187,6 +197,7 @@ impl Session {
             id,
             layout,
             host_count,
+            independent: options.independent,
             missing: Vec::new(),
             grace: options.grace,
             stagings: Mutex::default(),
@@ -199,41 +210,38 @@ impl Session {
     fn come_up(&mut self, options: &SessionOptions, deadline: Option<Instant>) -> Result<Vec<Problem>, LaunchError> {
         let agents = self.agents as u32;
         let size = self.hosts.len() as u32;
-        let held = options.min_hosts.is_some();
         let up = self.desk.wait(deadline, |papers| {
-            let progress = papers.progress;
-            let members = held || progress.started + progress.failed >= size;
-            (papers.over || progress.agents >= agents && members).then(|| std::mem::take(&mut papers.problems))
+            (papers.over || papers.progress.agents >= agents).then(|| std::mem::take(&mut papers.problems))
         });
         let Some(problems) = up else { return Err(self.too_slow(size)) };
         let unreachable: Vec<Problem> =
             problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
-        if problems.is_empty() {
-            if held {
+        if unreachable.is_empty() {
+            if holds(self.host_count) {
                 self.desk.order(Order::Release);
-                return self.members_up(size, deadline).map(|()| Vec::new());
             }
-            return Ok(Vec::new());
+            return self.members_up(problems, size, deadline).map(|()| Vec::new());
         }
         let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
         let left = self.host_count.saturating_sub(lost.len());
         match options.min_hosts {
-            Some(least) if left >= least && !unreachable.is_empty() => Ok(unreachable),
+            Some(least) if left >= least => Ok(unreachable),
             _ => Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts }),
         }
     }
 
-    /// Waits until every member that was held back runs.
-    fn members_up(&self, size: u32, deadline: Option<Instant>) -> Result<(), LaunchError> {
+    /// Waits until every member runs, or is known not to. These are the problems so far.
+    fn members_up(&self, mut problems: Vec<Problem>, size: u32, deadline: Option<Instant>) -> Result<(), LaunchError> {
         let up = self.desk.wait(deadline, |papers| {
             let progress = papers.progress;
             (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
         });
-        match up {
-            Some(problems) if problems.is_empty() => Ok(()),
-            Some(problems) => Err(LaunchError::Problems { problems, hosts: self.host_count, least: None }),
-            None => Err(self.too_slow(size)),
+        problems.extend(up.ok_or_else(|| self.too_slow(size))?);
+        let is_borne = |problem: &Problem| self.independent && problem.kind == ProblemKind::NotStarted;
+        if problems.iter().all(is_borne) {
+            return Ok(());
         }
+        Err(LaunchError::Problems { problems, hosts: self.host_count, least: None })
     }
 
     fn too_slow(&self, size: u32) -> LaunchError {
@@ -339,9 +347,30 @@ impl Session {
         self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
-    /// Sends a signal to all members, or to some.
-    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) {
-        self.desk.order(Order::Signal { signal, ranks });
+    /// Sends a signal to all members, or to some. `false`, and nothing is sent, if the number is none of a signal with a
+    /// name: real-time signals cannot be sent.
+    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) -> bool {
+        let is_known = Signal::from_named_raw(signal).is_some();
+        if is_known {
+            self.desk.order(Order::Signal { signal, ranks });
+        }
+        is_known
+    }
+
+    /// Stops all members, and tells the agents that this process is about to be stopped too, so that they do not take its
+    /// silence for its end. They wait for three days; [`Session::resume`] lets all go on.
+    pub fn pause(&self) {
+        self.signal(libc::SIGSTOP, None);
+        self.desk.order(Order::Pause { seconds: PAUSE_SECONDS });
+        let deadline = Instant::now() + PAUSE_DEADLINE;
+        // Agents that cannot be told in time end their members if the silence is long.
+        let _ = self.desk.wait(Some(deadline), |papers| (papers.is_paused || papers.over).then_some(()));
+    }
+
+    /// Lets members go on after a [pause](Session::pause).
+    pub fn resume(&self) {
+        self.desk.order(Order::Pause { seconds: 0 });
+        self.signal(libc::SIGCONT, None);
     }
 
     /// Waits until all members have ended. Events that nobody took meanwhile are thrown away.
@@ -403,6 +432,11 @@ impl Drop for Session {
         // What could not be ended in time is ended by the agents when they see that this process is gone.
         let _ = self.end();
     }
+}
+
+/// Whether members wait until all hosts have answered: where one of several cannot be reached nothing is to have run.
+fn holds(hosts: usize) -> bool {
+    hosts > 1
 }
 
 /// Refuses names that no host can have, before they reach a command line.

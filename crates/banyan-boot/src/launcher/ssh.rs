@@ -33,6 +33,9 @@ impl SshOptions {
     }
 }
 
+/// After so many minutes without a byte nobody sends a program any more: what came of it is removed by the next upload.
+const LEFTOVER_MINUTES: u32 = 60;
+
 /// What the host's login shell is told to run. It has no single quote in it, so that every shell hands it on as it is.
 fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
     let words = format!("agent {PIPES} {}", heartbeat_argument(heartbeat));
@@ -43,8 +46,9 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
     format!(
         "exec sh -c 'd=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; \
          [ -x \"$p\" ] && exec \"$p\" {words}; \
-         umask 077; mkdir -p \"$d\" && t=$(mktemp \"$d/.{hash}.XXXXXX\") || exit 70; \
-         trap \"rm -f $t\" EXIT; echo {NEED}; head -c {length} >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq {length} ] && \
+         umask 077; mkdir -p \"$d\" && find \"$d\" -name \".*.??????\" -mmin +{LEFTOVER_MINUTES} -exec rm -f {{}} + ; \
+         t=$(mktemp \"$d/.{hash}.XXXXXX\") || exit 70; \
+         trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 72\" HUP INT PIPE TERM; echo {NEED}; head -c {length} >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq {length} ] && \
          chmod 700 \"$t\" && mv \"$t\" \"$p\" && exec \"$p\" {words} --check {hash}; \
          echo \"cannot keep the agent program in $d\" >&2; exit 71'"
     )
@@ -52,6 +56,12 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+    use std::time::SystemTime;
+
     use super::*;
 
     fn agent() -> AgentProgram {
@@ -68,6 +78,55 @@ mod tests {
             ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes", "-F", "conf", "--", "n1"]
         );
         assert_eq!(starter.check, "ssh -F conf -o BatchMode=yes n1 true");
+    }
+
+    /// The script on a host whose users live here.
+    fn run(home: &Path) -> Child {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &remote(&agent(), Duration::from_secs(1))]).env("HOME", home).env_remove("XDG_CACHE_HOME");
+        let mut shell =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        let mut asked = vec![0; NEED.len() + 1];
+        shell.stdout.as_mut().unwrap().read_exact(&mut asked).unwrap();
+        assert_eq!(asked, format!("{NEED}\n").as_bytes());
+        shell
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn an_upload_whose_sender_is_gone_leaves_nothing() {
+        let home = tempfile::TempDir::new().unwrap();
+        let mut shell = run(home.path());
+        let mut input = shell.stdin.take().unwrap();
+        input.write_all(b"ab").unwrap();
+        // Nobody hears what the script has to say about it.
+        drop((shell.stdout.take(), shell.stderr.take()));
+        drop(input);
+        shell.wait().unwrap();
+        assert_eq!(names(&home.path().join(".cache/banyan/agents")), [""; 0]);
+    }
+
+    #[test]
+    fn an_upload_removes_what_others_left_long_ago() {
+        let home = tempfile::TempDir::new().unwrap();
+        let agents = home.path().join(".cache/banyan/agents");
+        std::fs::create_dir_all(&agents).unwrap();
+        let hour = Duration::from_secs(60 * 60);
+        for (name, age) in [(".abab.111111", 2 * hour), (".abab.222222", hour / 2), ("abab", 2 * hour)] {
+            let file = File::create(agents.join(name)).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        }
+        let mut shell = run(home.path());
+        shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+        shell.wait().unwrap();
+        assert_eq!(names(&agents), [".abab.222222", "abab", &agent().hash]);
     }
 
     #[test]

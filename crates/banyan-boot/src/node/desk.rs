@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use banyan_ranks::RankSet;
@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::event::Event;
 use crate::machine::ADDRESSES;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 use crate::staging::{Offer, Tally};
 
@@ -57,6 +57,8 @@ pub(crate) enum Order {
     Stage(Offer),
     /// Give that up.
     StageCancel(u32),
+    /// This process will be silent for so many seconds at most; 0: it is back.
+    Pause { seconds: u32 },
     /// Members that were held back may start.
     Release,
     /// End everything.
@@ -128,11 +130,15 @@ pub(crate) struct Papers {
     pub(crate) problems: Vec<Problem>,
     /// Problems among the events.
     told_problems: usize,
+    /// Why members could not be started, of whose ends only the kind travels.
+    never_started: Vec<(RankSet, String)>,
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
     pub(crate) staging: StagePapers,
     /// Where members of other hosts attach, by node number.
     pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
+    /// Agents know that this process will be silent.
+    pub(crate) is_paused: bool,
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
@@ -172,11 +178,17 @@ impl Desk {
 
     /// Bytes for members. Waits while too many are on their way; what comes after the end is dropped.
     pub(crate) fn hand_in(&self, goods: Goods) {
-        self.wait(None, |papers| (papers.over || papers.goods_bytes < GOODS_BOUND).then_some(()));
-        let mut papers = self.papers();
-        papers.goods_bytes += goods.len();
-        papers.goods.push_back(goods);
-        drop(papers);
+        let mut goods = Some(goods);
+        self.wait(None, |papers| {
+            if !papers.over && papers.goods_bytes >= GOODS_BOUND {
+                return None;
+            }
+            if let Some(goods) = goods.take().filter(|_| !papers.over) {
+                papers.goods_bytes += goods.len();
+                papers.goods.push_back(goods);
+            }
+            Some(())
+        });
         self.ring();
     }
 
@@ -270,9 +282,35 @@ impl Papers {
         self.events.push_back(event);
     }
 
+    /// A member has ended, for the first time or once more.
+    pub(crate) fn put_exit(&mut self, rank: u32, host: Arc<str>, state: ExitState) {
+        let state = self.with_cause(rank, state);
+        if let Some(slot @ None) = self.states.get_mut(rank as usize) {
+            *slot = Some(state.clone());
+            self.ended += 1;
+            self.put_event(Event::Exited { rank, host, state });
+        }
+    }
+
+    /// The state of a member that never started with what its agent said about it.
+    fn with_cause(&self, rank: u32, state: ExitState) -> ExitState {
+        let said = || self.never_started.iter().find(|(ranks, _)| ranks.contains(rank));
+        match state {
+            ExitState::NeverStarted(reason) => {
+                ExitState::NeverStarted(said().map_or(reason, |(_, cause)| cause.clone()))
+            }
+            other => other,
+        }
+    }
+
     /// Something went wrong at a host. What nobody takes is bounded: agents may say it again and again.
     pub(crate) fn put_problem(&mut self, problem: Problem) {
         let bound = self.problems_bound();
+        if let (ProblemKind::NotStarted, Ok(ranks)) = (problem.kind, problem.members.parse())
+            && self.never_started.len() < bound
+        {
+            self.never_started.push((ranks, problem.cause.clone()));
+        }
         if self.problems.len() < bound {
             self.problems.push(problem.clone());
         }
@@ -308,7 +346,17 @@ impl Papers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::ProblemKind;
+
+    #[test]
+    fn what_is_handed_in_after_the_end_is_dropped() {
+        let desk = Desk::new(1).unwrap();
+        let input = || Goods::Input { bytes: Bytes::from_static(b"late"), last: false };
+        desk.hand_in(input());
+        assert!(desk.take_goods().is_some());
+        desk.lay(|papers| papers.over = true);
+        desk.hand_in(input());
+        assert!(desk.take_goods().is_none());
+    }
 
     #[test]
     fn no_more_problems_are_kept_than_the_bound_and_those_that_were_taken_make_room() {

@@ -1,9 +1,13 @@
-//! What ^C and its relatives do: the first is forwarded, the second ends the session.
+//! What ^C and its relatives do: the first is forwarded, the second ends the session. ^Z stops the members, too, until this
+//! command goes on.
 
 use std::io;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use banyan_boot::Session;
+use rustix::process::{getpid, getsid};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::raise;
 
 use super::Shared;
 use crate::failure::warn;
@@ -14,11 +18,16 @@ const SIGNALLED: i32 = 128;
 
 /// Watches for signals in a thread of its own until this process ends.
 pub(super) fn watch(shared: Shared) -> io::Result<()> {
-    let mut signals = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
+    let mut heeded = heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]);
+    // Without a shell above nobody would let it go on: there the system ignores ^Z.
+    heeded.retain(|signal| *signal != SIGTSTP || getsid(None) != Ok(getpid()));
+    let mut signals = Signals::new(heeded)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut forwarded = false;
         for signal in signals.forever() {
             match &*shared.read() {
+                session if signal == SIGTSTP => pause(session.as_ref()),
+                session if signal == SIGCONT => session.iter().for_each(Session::resume),
                 // Agents that were started already end when they see that this process is gone.
                 None => std::process::exit(SIGNALLED + signal),
                 Some(session) if !forwarded && matches!(signal, SIGINT | SIGQUIT) => {
@@ -31,4 +40,11 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Stops the members, and then this process.
+fn pause(session: Option<&Session>) {
+    session.into_iter().for_each(Session::pause);
+    // Nothing keeps a process from stopping itself.
+    let _ = raise(SIGSTOP);
 }

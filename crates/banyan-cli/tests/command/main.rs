@@ -12,6 +12,7 @@ mod document;
 mod dump;
 mod fields;
 mod fold;
+mod jobs;
 mod limit;
 mod look;
 mod manual;
