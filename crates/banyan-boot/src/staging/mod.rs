@@ -88,7 +88,8 @@ pub struct StageReport {
 pub struct Place {
     /// A path; from the home directory if it is relative. `{host}` stands for the name of the host.
     pub path: PathBuf,
-    /// The name it gets in there if that path is a directory on the host; `None`: it gets that path in any case.
+    /// The name it gets in there if that path is a directory on the host, other than a copy of it; `None`: it gets that path
+    /// in any case.
     pub name: Option<OsString>,
     /// Whether hosts keep what has come of a large file when it is cut, so that another session goes on from there.
     pub partial: bool,

@@ -229,3 +229,12 @@ fn kept_files_are_removed_when_they_are_old_and_not_before() {
     send(&large_parcel(&large), &to, false, u64::MAX).unwrap();
     assert_eq!(names(&place.path().join("a")), [recent, old[1].clone(), "file".to_owned()]);
 }
+
+#[test]
+fn a_directory_that_begins_with_a_large_file_is_not_there_before_that_is() {
+    let (place, _large) = with_large_file();
+    let parcel = Parcels::of(&place.path().join("from")).next().unwrap().unwrap();
+    assert!(parcel.is_large(), "an empty directory would not say whose copy it is");
+    send(&parcel, &place.path().join("a/to"), false, SLICE_BYTES).unwrap();
+    assert!(!place.path().join("a/to").exists());
+}

@@ -1,7 +1,7 @@
 //! `copy`: files to hosts that this machine acts out, and from them.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -265,6 +265,62 @@ fn all_parts_of_a_directory_go_under_the_same_new_name() {
     for host in hosts() {
         assert_eq!(names_below(&shop.path(host).join("new")).len(), 1500, "{host}");
     }
+}
+
+/// Files of which each goes by itself, so many that a copy of them can be cut.
+fn with_many_parts() -> Workshop {
+    let shop = Workshop::new();
+    fs::create_dir(shop.path("many")).expect("room");
+    for number in 0..12 {
+        let file = fs::File::create(shop.path(&format!("many/{number:02}"))).expect("room");
+        file.set_len(PART).expect("it takes no room");
+        file.write_all_at(&[number], 0).expect("room");
+    }
+    shop
+}
+
+/// Two of them are more than goes together.
+const PART: u64 = 20 << 20;
+
+#[test]
+fn a_copy_under_a_new_name_that_was_cut_goes_on_there() {
+    let shop = with_many_parts();
+    let arguments = ["copy", "--json", "--launcher", "local", "-w", "n[1-2]", "many", &on_each(&shop, "models")];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(arguments).current_dir(shop.path("")).stdout(Stdio::null()).stdin(Stdio::null());
+    let mut child = command.spawn().expect("the command was built");
+    wait_until("something is there", &|| ["n1", "n2"].iter().all(|host| shop.path(host).join("models/01").exists()));
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "it was to be cut");
+    let (_, summary) = events(&shop.run(&arguments), "copied");
+    let (all, had) = (2 * 12 * PART, summary["had_bytes"].as_u64().expect("a number"));
+    assert!(had >= 2 * 2 * PART && had < all, "{had} of {all} were there");
+    assert_eq!(summary["delivered_bytes"], all - had);
+    let (_, summary) = events(&shop.run(&arguments), "copied");
+    assert_eq!((&summary["delivered_bytes"], &summary["had_bytes"]), (&0.into(), &all.into()));
+    for host in ["n1", "n2"] {
+        let there = names_below(&shop.path(host));
+        assert_eq!(there.len(), 1 + 12, "the directory and its files: {there:?}");
+        (0..12).for_each(|number| {
+            assert_eq!(shop.read(&format!("{host}/models/{number:02}"))[0], number);
+        });
+    }
+}
+
+#[test]
+fn a_directory_goes_into_another_one_and_again_to_the_same_place() {
+    let shop = with_data();
+    let there = |name: &str| shop.path("n1").join(name);
+    fs::create_dir_all(there("")).expect("room");
+    for _ in 0..2 {
+        shop.well(&["copy", "--launcher", "local", "-w", "n1", "data", &shop.path("n1").display().to_string()]);
+        assert!(there("data/numbers").exists() && !there("numbers").exists() && !there("data/data").exists());
+    }
+    // Also with a name of its own, and when it has changed.
+    shop.write("data/numbers", "4\n");
+    shop.well(&["copy", "--launcher", "local", "-w", "n1", "data", &there("data").display().to_string()]);
+    assert!(shop.read("n1/data/numbers") == b"4\n" && !there("data/data").exists());
 }
 
 #[test]
