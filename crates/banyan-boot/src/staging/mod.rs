@@ -45,7 +45,7 @@ pub use assembly::Assembly;
 pub use error::StageError;
 pub use leftover::remove_leftovers;
 pub use parcel::{Parcel, Parcels};
-pub use parcel_store::{ParcelStore, Wanted};
+pub use parcel_store::{ParcelError, ParcelStore, Wanted};
 pub use part::{Part, Parts};
 pub use place::staged_path;
 pub use store::remove_leftovers_of;

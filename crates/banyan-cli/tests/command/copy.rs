@@ -389,7 +389,8 @@ fn a_copy_that_is_interrupted_says_so_and_leaves_no_half_file() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "banyan: interrupted; start it again to go on where it stopped\n");
+    let half = "half of a large file is kept with --partial only";
+    assert_eq!(said, format!("banyan: interrupted; start it again: what is complete is skipped ({half})\n"));
     for host in ["n1", "n2"] {
         wait_until("half files are gone", &|| temporary_names(&shop.path(host)).is_empty());
         assert!(!shop.path(host).join("long").exists());
@@ -536,9 +537,32 @@ fn a_host_without_the_file_is_named_and_the_others_are_gathered() {
     let ran = copy(&shop, &["--gather", &on_each(&shop, "name"), &on_each(&shop, "log"), "all"]);
     assert_eq!(ran.status, 1);
     assert!(ran.err.contains("n2/name cannot be read: no such file or directory; "), "{}", ran.err);
-    assert!(ran.err.contains("host n4: ") && ran.err.contains("all/n4/name exists and is a directory"), "{}", ran.err);
+    assert!(ran.err.contains("all/n4/name exists and is a directory"), "{}", ran.err);
+    assert!(!ran.err.contains("host n4"), "what is in the way is here: {}", ran.err);
     assert_eq!(shop.read("all/n1/name"), b"n1");
     assert_eq!(shop.read("all/n2/log/today").len(), 200_000, "its other files came");
+}
+
+#[test]
+fn what_cannot_be_stored_here_is_a_problem_of_this_machine() {
+    let shop = with_files_of_hosts();
+    fs::create_dir_all(shop.path("all/n4/name")).expect("room");
+    let ran = copy(&shop, &["--json", "--gather", &on_each(&shop, "name"), "all"]);
+    let (problems, summary) = events(&ran, "problem");
+    assert_eq!((problems.len(), &problems[0]["host"]), (1, &Value::Null), "{}", ran.out);
+    let remedy = format!("look with: ls -la {}", shop.path("all/n4").canonicalize().expect("it is there").display());
+    assert_eq!(problems[0]["remedy"], remedy);
+    assert_eq!((&summary["failed_hosts"], ran.status), (&serde_json::json!(["n4"]), 1));
+}
+
+#[test]
+fn quiet_still_says_why_something_was_not_copied() {
+    let shop = Workshop::new();
+    shop.write("one", "1");
+    shop.write("file", "");
+    let below = shop.path("file/two").display().to_string();
+    let ran = shop.run(&["copy", "-q", "--launcher", "local", "-w", "n1", "one", &below]);
+    assert!(ran.status == 1 && ran.err.contains("file exists and is no directory"), "{} {}", ran.status, ran.err);
 }
 
 #[test]
