@@ -3,19 +3,20 @@
 mod exchange;
 mod launch;
 mod layers;
+mod plot;
 mod study;
 mod tree;
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::ExitCode;
 
 use banyan_bench::{Effort, Environment, Row, memcpy_of, records, table, to_json};
 use clap::Args;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output;
 use crate::progress::Progress;
+use plot::Plot;
 
 pub(crate) use study::Benches;
 pub(crate) use tree::{make_directory, write_plots};
@@ -124,9 +125,8 @@ pub(crate) struct RecordsBench {
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
-    /// Where to draw the figures as SVG; `none` for nowhere
-    #[arg(long, value_name = "FILE", default_value = "banyan-bench-records.svg")]
-    plot: String,
+    #[command(flatten)]
+    plot: Plot,
 }
 
 /// Columns of what is promised.
@@ -160,7 +160,7 @@ impl Bench {
 
 impl RecordsBench {
     fn run(self) -> Outcome {
-        check_plot(&self.plot)?;
+        self.plot.check()?;
         let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
@@ -174,43 +174,9 @@ impl RecordsBench {
             writeln!(out, "{environment}\n\n{}\n{}", table(&rows), promises(&rows))?;
         }
         out.flush()?;
-        write_plot(&self.plot, &records::draw(&rows), self.json)?;
+        self.plot.write("records", &records::draw(&rows), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Refuses a place where no plot can be written, before minutes are spent on measuring. A file that is there keeps its
-/// content until the new plot is drawn.
-fn check_plot(plot: &str) -> Result<(), Failure> {
-    if plot == "none" {
-        return Ok(());
-    }
-    let is_new = !std::path::Path::new(plot).exists();
-    let opened = OpenOptions::new().append(true).create(true).open(plot);
-    opened.map_err(|error| no_plot(plot, &error))?;
-    if is_new {
-        std::fs::remove_file(plot).map_err(|error| no_plot(plot, &error))?;
-    }
-    Ok(())
-}
-
-/// Why there is no plot.
-fn no_plot(plot: impl std::fmt::Display, error: &std::io::Error) -> Failure {
-    Failure::system(format_args!("--plot {plot}: cannot be written"), error).with_remedy("`none` draws none")
-}
-
-/// Writes the plot, and tells people where it is.
-fn write_plot(plot: &str, drawn: &str, quiet: bool) -> Result<(), Failure> {
-    if plot == "none" {
-        return Ok(());
-    }
-    std::fs::write(plot, drawn).map_err(|error| no_plot(plot, &error))?;
-    if !quiet {
-        let mut out = output::stdout();
-        writeln!(out, "plot: {plot}")?;
-        out.flush()?;
-    }
-    Ok(())
 }
 
 /// Each promise beside what was measured.

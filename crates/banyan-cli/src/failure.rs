@@ -63,6 +63,11 @@ impl Failure {
         &self.message
     }
 
+    /// The exit status.
+    pub(crate) fn status(&self) -> u8 {
+        self.status
+    }
+
     /// Puts what was being worked on before the message.
     pub(crate) fn within(self, what: impl fmt::Display) -> Failure {
         Failure { message: format!("{what}: {}", self.message), ..self }

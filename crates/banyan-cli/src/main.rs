@@ -104,16 +104,16 @@ fn main() -> ExitCode {
     banyan_bench::exchange::become_process_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
-    let refuse = |error: &clap::Error| -> ! { Failure::refuse(error, asks_for_objects()) };
-    let arguments = Banyan::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
+    let command = Banyan::command().color(speech::color_of_help());
+    let arguments = command.try_get_matches().unwrap_or_else(|error| refuse(&error));
     let Banyan { speech, verb } = Banyan::from_arg_matches(&arguments).unwrap_or_else(|error| refuse(&error));
     let outcome = speech.begin(is_json(&arguments)).and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
 }
 
-/// Whether arguments that make no sense ask for objects all the same. Those behind `--` are somebody else's.
-fn asks_for_objects() -> bool {
-    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+/// Ends with what is wrong with the arguments, or with the help they ask for. They may ask for objects all the same.
+fn refuse(error: &clap::Error) -> ! {
+    Failure::refuse(error, speech::own_arguments().any(|argument| argument == "--json"))
 }
 
 /// Whether the verb was asked for objects.

@@ -45,7 +45,7 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// So many runs, each with the next seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// So many faults
     #[arg(long, value_name = "N", default_value_t = 3)]

@@ -3,6 +3,7 @@
 //! Set once, when the arguments are known. Results go to standard output and are not this module's business; what is
 //! said about them goes to standard error, and with `--log` into a file as well, whether it was shown or not.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice, ValueEnum};
 
 use crate::failure::Failure;
 use crate::screen::harmless_text;
@@ -44,6 +45,30 @@ pub(crate) struct Speech {
     /// A file to which everything that is said is added, with the time
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     log: Option<PathBuf>,
+}
+
+/// The arguments of this command; those behind `--` are somebody else's.
+pub(crate) fn own_arguments() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1).take_while(|argument| argument != "--")
+}
+
+/// Whether help, and what is wrong with arguments, is coloured. That is said while they are still being parsed, so only
+/// `--color` itself is looked for.
+pub(crate) fn color_of_help() -> ColorChoice {
+    let mut chosen = ColorChoice::Auto;
+    let mut is_next = false;
+    for argument in own_arguments() {
+        let argument = argument.to_string_lossy();
+        let given = if is_next { Some(&*argument) } else { argument.strip_prefix("--color=") };
+        match given.and_then(|given| Color::from_str(given, false).ok()) {
+            Some(Color::Always) => chosen = ColorChoice::Always,
+            Some(Color::Never) => chosen = ColorChoice::Never,
+            Some(Color::Auto) => chosen = ColorChoice::Auto,
+            None => {}
+        }
+        is_next = argument == "--color";
+    }
+    chosen
 }
 
 /// How it was decided to speak.

@@ -107,9 +107,9 @@ impl Node {
     }
 
     fn start_writer(&mut self, offer: &Offer) {
-        let offer = self.placed.settle(offer.clone(), &self.host);
         let (cache, host) = (self.assignment.terms.cache.clone(), self.host.to_string());
-        let started = Writer::start(offer, cache, host, self.assembly.clone()).and_then(|writer| {
+        let (placed, assembly) = (self.placed.clone(), self.assembly.clone());
+        let started = Writer::start(offer.clone(), cache, host, placed, assembly).and_then(|writer| {
             self.poller.register(writer.bell(), Token::Staging.number(), Interest::READ)?;
             Ok(writer)
         });

@@ -45,7 +45,7 @@ pub use assembly::Assembly;
 pub use error::StageError;
 pub use leftover::remove_leftovers;
 pub use parcel::{Parcel, Parcels};
-pub use parcel_store::{ParcelStore, Wanted};
+pub use parcel_store::{ParcelError, ParcelStore, Wanted};
 pub use part::{Part, Parts};
 pub use place::staged_path;
 pub use store::remove_leftovers_of;
@@ -88,7 +88,8 @@ pub struct StageReport {
 pub struct Place {
     /// A path; from the home directory if it is relative. `{host}` stands for the name of the host.
     pub path: PathBuf,
-    /// The name it gets in there if that path is a directory on the host; `None`: it gets that path in any case.
+    /// The name it gets in there if that path is a directory on the host, other than a copy of it; `None`: it gets that path
+    /// in any case.
     pub name: Option<OsString>,
     /// Whether hosts keep what has come of a large file when it is cut, so that another session goes on from there.
     pub partial: bool,

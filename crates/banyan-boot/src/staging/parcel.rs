@@ -26,7 +26,7 @@ const NAMES: usize = 1024;
 /// directories on its way.
 const NAME_BYTES: usize = 64 << 10;
 
-/// Bytes of contents in a parcel at most, unless it is one file: what is sent again when a transfer was cut.
+/// Bytes of contents in a parcel at most, unless it has one file: what is sent again when a transfer was cut.
 pub(super) const CONTENT: u64 = 32 << 20;
 
 /// Names that a description may have: the first entry may bring as many directories along as fit into a path.
@@ -67,7 +67,7 @@ impl Parcels {
                 ancestors.iter().copied().chain([&*name]).map(|path| path.as_os_str().len() + 1).sum::<usize>();
             let full = parcel.names.len() + ancestors.len() >= NAMES
                 || name_bytes + more_bytes > NAME_BYTES
-                || parcel.bytes + length > CONTENT;
+                || parcel.files > 0 && parcel.bytes + length > CONTENT;
             if entries > 0 && full {
                 self.left.push(name);
                 break;

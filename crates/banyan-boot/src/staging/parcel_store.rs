@@ -5,8 +5,10 @@ use std::path::Path;
 
 use super::assembly::Assembly;
 use super::intake::{Begun, Intake};
+use super::store::StoreError;
 use super::{Large, Offer};
 use crate::described;
+use crate::problem::ProblemKind;
 
 /// A part of a parcel on its way to the disk of this machine. Dropped before [`finish`](ParcelStore::finish), it leaves
 /// nothing.
@@ -24,6 +26,26 @@ pub enum Wanted {
     Needs(ParcelStore),
 }
 
+/// Why a part was not stored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParcelError {
+    /// What came is not what was announced, or would lead elsewhere.
+    #[error("{0}")]
+    Came(String),
+    /// This machine cannot store it.
+    #[error("{1}")]
+    Here(ProblemKind, String),
+}
+
+impl From<StoreError> for ParcelError {
+    fn from(error: StoreError) -> ParcelError {
+        if error.is_of_what_came() {
+            return ParcelError::Came(error.to_string());
+        }
+        ParcelError::Here(error.kind(), error.to_string())
+    }
+}
+
 impl ParcelStore {
     /// Makes ready to store what was [described](super::Part::describe). Neither the description nor what follows is
     /// trusted: nothing outside of `to` is written. What has come of a large file is in the assembly from one part to the
@@ -31,18 +53,18 @@ impl ParcelStore {
     ///
     /// # Errors
     /// When the description is none, or nothing can be written there, with the cause.
-    pub fn begin(description: &[u8], to: &Path, keep: bool, assembly: &Assembly) -> Result<Wanted, String> {
-        let offer: Offer = described::decode(description).map_err(|error| error.to_string())?;
+    pub fn begin(description: &[u8], to: &Path, keep: bool, assembly: &Assembly) -> Result<Wanted, ParcelError> {
+        let offer: Offer = described::decode(description).map_err(|error| ParcelError::Came(error.to_string()))?;
         if offer.names.is_none() {
-            return Err("what came describes no parcel".into());
+            return Err(ParcelError::Came("what came describes no parcel".into()));
         }
         let large = offer.large.map(|large| Large { keep, ..large });
         let offer = Offer { path: Some(to.as_os_str().as_bytes().to_vec()), name: None, large, ..offer };
-        match Intake::begin(&offer, None, HOST_ITSELF, assembly).map_err(|error| error.to_string())? {
+        match Intake::begin(&offer, None, HOST_ITSELF, assembly)? {
             Begun::Had => Ok(Wanted::Had),
             Begun::Lacks => Ok(Wanted::Lacks),
             Begun::Needs(intake) => Ok(Wanted::Needs(ParcelStore(intake))),
-            Begun::GaveUp => Err("what came belongs to a file that was given up".into()),
+            Begun::GaveUp => Err(ParcelError::Came("what came belongs to a file that was given up".into())),
         }
     }
 
@@ -50,16 +72,16 @@ impl ParcelStore {
     ///
     /// # Errors
     /// When they are not those of the parcel, or cannot be written.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.0.push(bytes).map_err(|error| error.to_string())
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ParcelError> {
+        Ok(self.0.push(bytes)?)
     }
 
     /// All of it came: checks it and puts it into place.
     ///
     /// # Errors
     /// When it is damaged or cannot be put there.
-    pub fn finish(self) -> Result<(), String> {
-        self.0.finish().map_err(|error| error.to_string())
+    pub fn finish(self) -> Result<(), ParcelError> {
+        Ok(self.0.finish()?)
     }
 }
 

@@ -4,8 +4,9 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Offer;
+use super::{Offer, parcel};
 
 /// How paths into the cache begin, in the same words on every host.
 pub(crate) const CACHE_PREFIX: &str = "@cache";
@@ -33,23 +34,44 @@ pub(crate) fn for_host(path: &[u8], host: &str) -> PathBuf {
 }
 
 /// Whether the parcels of one source go under the name that was given, or into a directory of that name: chosen by the
-/// first of them, because after it there is a directory in any case.
-#[derive(Debug, Default)]
-pub(crate) struct Placed(Option<(Vec<u8>, Vec<u8>, bool)>);
+/// first of them, because after it there is a directory in any case. All who have a copy of this have the same choice.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Placed(Arc<Mutex<Option<Choice>>>);
+
+/// The path and the name that were given, and whether it goes into that path.
+type Choice = (Vec<u8>, Vec<u8>, bool);
 
 impl Placed {
-    /// The offer with that choice made.
-    pub(crate) fn settle(&mut self, mut offer: Offer, host: &str) -> Offer {
+    /// The offer with that choice made, for which what is there may have to be read.
+    pub(crate) fn settle(&self, mut offer: Offer, host: &str) -> Offer {
         let (Some(path), Some(name)) = (&offer.path, &offer.name) else { return offer };
-        let same = self.0.as_ref().filter(|(of, under, _)| of == path && under == name);
-        let is_directory = || destination(&for_host(path, host)).is_ok_and(|path| path.is_dir());
-        let into = same.map_or_else(is_directory, |(.., into)| *into);
-        self.0 = Some((path.clone(), name.clone(), into));
+        let mut choice = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = choice.as_ref().filter(|(of, under, _)| of == path && under == name);
+        let looked_at = || destination(&for_host(path, host)).is_ok_and(|path| goes_into(&path, &offer));
+        let into = same.map_or_else(looked_at, |(.., into)| *into);
+        *choice = Some((path.clone(), name.clone(), into));
         if !into {
             offer.name = None;
         }
         offer
     }
+}
+
+/// Whether something goes into what is at its destination: into a directory, as with `cp`, but not into its own copy. So a
+/// command that is given again means the same again, whether it was cut or not.
+fn goes_into(path: &Path, offer: &Offer) -> bool {
+    path.is_dir() && !(offer.directory && is_copy(path, offer))
+}
+
+/// Whether a directory is taken for a copy of the one that is offered: it has its name; or it has what the first parcel
+/// holds, without which nothing else is there.
+fn is_copy(path: &Path, offer: &Offer) -> bool {
+    if path.file_name().map(OsStr::as_bytes) == offer.name.as_deref() {
+        return true;
+    }
+    let names = offer.names.as_deref().and_then(parcel::names_of).unwrap_or_default();
+    // An empty directory is like any other.
+    names.len() > 1 && parcel::has(path, &names, offer)
 }
 
 fn own_cache() -> Result<PathBuf, String> {

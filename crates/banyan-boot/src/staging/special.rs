@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, FileType};
 
 /// Something that is neither a file nor a directory nor a link to one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Special {
+pub(crate) enum Special {
     Device,
     Fifo,
     Socket,

@@ -75,6 +75,11 @@ impl StoreError {
             _ => ProblemKind::Staging,
         }
     }
+
+    /// Whether what came is to blame, not the host it came to.
+    pub(super) fn is_of_what_came(&self) -> bool {
+        matches!(self, StoreError::NoPlace(_) | StoreError::Damaged(_) | StoreError::Refused(..))
+    }
 }
 
 /// A stream on its way to the disk. Dropped before [`finish`](Store::finish), it leaves nothing.

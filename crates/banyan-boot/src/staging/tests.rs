@@ -13,9 +13,10 @@ use tempfile::TempDir;
 use super::entry::{EntryKind, Head};
 use super::error::StageError;
 use super::pack::Packer;
+use super::place::Placed;
 use super::special::Special;
 use super::store::{Store, StoreError};
-use super::{Assembly, Offer, ParcelStore, Parcels, Wanted};
+use super::{Assembly, Offer, ParcelStore, Parcels, Place, Wanted};
 
 fn stream_of(what: &Path) -> Vec<u8> {
     let mut packer = Packer::new(what);
@@ -310,6 +311,34 @@ fn a_directory_in_parcels_is_the_same_directory_and_is_lacking_no_more() {
     assert_eq!(stream_of(&to), stream_of(&from));
     let names = names(place.path());
     assert_eq!(names.len(), 2, "{names:?}");
+}
+
+/// The name under which the first parcel of a directory goes into what is at a path; `None`: it gets that path.
+fn settled(from: &Path, name: &str, to: &Path) -> Option<Vec<u8>> {
+    let parcel = Parcels::of(from).next().unwrap().unwrap();
+    let place = Place { path: to.to_owned(), name: Some(name.into()), partial: false };
+    let offer = parcel.parts().unwrap().next().unwrap().offer(1, &place);
+    Placed::default().settle(offer, "here").name
+}
+
+#[test]
+fn a_directory_goes_into_another_but_not_into_its_own_copy() {
+    let place = TempDir::new().unwrap();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    fs::create_dir(&from).unwrap();
+    let into = Some(b"from".to_vec());
+    assert_eq!(settled(&from, "from", &to), None, "nothing is there");
+    fs::create_dir(&to).unwrap();
+    assert_eq!(settled(&from, "from", &to), into, "empty directories are no copies of each other");
+    fs::write(from.join("a"), "1").unwrap();
+    assert_eq!(settled(&from, "from", &to), into, "it is empty");
+    assert_eq!(settled(&from, "to", &to), None, "it has its name");
+    deliver(&from, &to);
+    fs::write(to.join("else"), "else").unwrap();
+    assert_eq!(settled(&from, "from", &to), None, "it has what the other has");
+    fs::write(to.join("a"), "2").unwrap();
+    assert_eq!(settled(&from, "from", &to), into, "it has something else");
+    assert_eq!(settled(&from.join("a"), "to", &to), Some(b"to".to_vec()), "a file goes into a directory in any case");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::parcel::Parcel;
 use super::part::SLICE_BYTES;
 use super::partial::{EXPIRY, PARTIAL, partial_name};
-use super::{Assembly, ParcelStore, Parcels, Wanted};
+use super::{Assembly, ParcelError, ParcelStore, Parcels, Wanted};
 
 /// Three slices, of which the last is short.
 const LENGTH: u64 = 2 * SLICE_BYTES + 12_345;
@@ -32,7 +32,7 @@ fn large_parcel(from: &Path) -> Parcel {
 }
 
 /// Sends parts until so many bytes of contents were sent, or all; how many bytes of contents were.
-fn send(parcel: &Parcel, to: &Path, keep: bool, most: u64) -> Result<u64, String> {
+fn send(parcel: &Parcel, to: &Path, keep: bool, most: u64) -> Result<u64, ParcelError> {
     let (assembly, mut sent) = (Assembly::default(), 0);
     for part in parcel.parts().unwrap() {
         match ParcelStore::begin(&part.describe().unwrap().0, to, keep, &assembly)? {
@@ -136,16 +136,16 @@ fn a_slice_that_is_not_what_was_announced_is_refused() {
     let assembly = Assembly::default();
     let parts: Vec<_> = parcel.parts().unwrap().collect();
     let begin = |part: usize| ParcelStore::begin(&parts[part].describe().unwrap().0, &to, false, &assembly);
-    assert!(begin(1).unwrap_err().contains("not asked for"));
+    assert!(begin(1).unwrap_err().to_string().contains("not asked for"));
     assert!(matches!(begin(0), Ok(Wanted::Lacks)));
-    assert!(begin(2).unwrap_err().contains("out of turn"));
-    assert!(begin(1).unwrap_err().contains("given up"), "after that nothing comes of it");
+    assert!(begin(2).unwrap_err().to_string().contains("out of turn"));
+    assert!(begin(1).unwrap_err().to_string().contains("given up"), "after that nothing comes of it");
     assert!(matches!(begin(0), Ok(Wanted::Lacks)));
-    assert!(begin(4).unwrap_err().contains("some of it is missing"));
+    assert!(begin(4).unwrap_err().to_string().contains("some of it is missing"));
     assert!(matches!(begin(0), Ok(Wanted::Lacks)));
     let Ok(Wanted::Needs(mut store)) = begin(1) else { panic!("it is lacking") };
     parts[2].pieces().for_each(|piece| store.push(&piece.unwrap()).unwrap());
-    assert!(store.finish().unwrap_err().contains("its hash is wrong"));
+    assert!(store.finish().unwrap_err().to_string().contains("its hash is wrong"));
     assert!(begin(4).is_err());
     assert!(names(&place.path().join("a")).is_empty());
 }
@@ -228,4 +228,13 @@ fn kept_files_are_removed_when_they_are_old_and_not_before() {
     }
     send(&large_parcel(&large), &to, false, u64::MAX).unwrap();
     assert_eq!(names(&place.path().join("a")), [recent, old[1].clone(), "file".to_owned()]);
+}
+
+#[test]
+fn a_directory_that_begins_with_a_large_file_is_not_there_before_that_is() {
+    let (place, _large) = with_large_file();
+    let parcel = Parcels::of(&place.path().join("from")).next().unwrap().unwrap();
+    assert!(parcel.is_large(), "an empty directory would not say whose copy it is");
+    send(&parcel, &place.path().join("a/to"), false, SLICE_BYTES).unwrap();
+    assert!(!place.path().join("a/to").exists());
 }

@@ -16,6 +16,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::Offer;
 use super::assembly::Assembly;
 use super::intake::{Begun, Intake};
+use super::place::Placed;
 use super::store::StoreError;
 use crate::problem::ProblemKind;
 
@@ -62,7 +63,13 @@ struct Shared {
 
 impl Writer {
     /// Starts a thread that stores what is offered.
-    pub(crate) fn start(offer: Offer, cache: Option<Vec<u8>>, host: String, assembly: Assembly) -> io::Result<Writer> {
+    pub(crate) fn start(
+        offer: Offer,
+        cache: Option<Vec<u8>>,
+        host: String,
+        placed: Placed,
+        assembly: Assembly,
+    ) -> io::Result<Writer> {
         let (pieces, queue) = channel();
         let shared = Arc::new(Shared {
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -72,6 +79,7 @@ impl Writer {
         });
         let theirs = Arc::clone(&shared);
         let run = move || {
+            let offer = placed.settle(offer, &host);
             let outcome = Intake::begin(&offer, cache.as_deref(), &host, &assembly).and_then(|begun| match begun {
                 Begun::Had => Ok(Progress::Had),
                 Begun::Lacks => Ok(Progress::Lacks),

@@ -7,7 +7,7 @@ use banyan_bench::Environment;
 use banyan_bench::exchange::{self, ExchangeEffort};
 use clap::Args;
 
-use super::{check_plot, write_plot};
+use super::plot::Plot;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
@@ -20,14 +20,13 @@ pub(crate) struct ExchangeBench {
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
-    /// Where to draw the figures as SVG; `none` for nowhere
-    #[arg(long, value_name = "FILE", default_value = "banyan-bench-exchange.svg")]
-    plot: String,
+    #[command(flatten)]
+    plot: Plot,
 }
 
 impl ExchangeBench {
     pub(super) fn run(self) -> Outcome {
-        check_plot(&self.plot)?;
+        self.plot.check()?;
         let effort = if self.quick { ExchangeEffort::QUICK } else { ExchangeEffort::FULL };
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
@@ -42,7 +41,7 @@ impl ExchangeBench {
             writeln!(out, "{environment}\n\n{}\n{}", exchange::exchange_table(&rows), exchange::exchange_words(&rows))?;
         }
         out.flush()?;
-        write_plot(&self.plot, &exchange::exchange_plot(&rows), self.json)?;
+        self.plot.write("exchange", &exchange::exchange_plot(&rows), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }

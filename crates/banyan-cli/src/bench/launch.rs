@@ -9,7 +9,7 @@ use banyan_bench::launch::{self, Hosts, LaunchBenchError, LaunchFigures, Plan, P
 use banyan_boot::HostSet;
 use clap::Args;
 
-use super::{check_plot, write_plot};
+use super::plot::Plot;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
@@ -63,9 +63,8 @@ pub(crate) struct LaunchBench {
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
-    /// Where to draw the figure as SVG; `none` for nowhere
-    #[arg(long, value_name = "FILE")]
-    plot: Option<String>,
+    #[command(flatten)]
+    plot: Plot,
 }
 
 /// What is measured.
@@ -104,8 +103,7 @@ impl LaunchBench {
     }
 
     fn measure(&self, what: What, plan: &Plan) -> Outcome {
-        let plot = self.plot.clone().unwrap_or_else(|| format!("banyan-bench-{}.svg", what.name()));
-        check_plot(&plot)?;
+        self.plot.check()?;
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
         let figures = what
@@ -120,7 +118,7 @@ impl LaunchBench {
             writeln!(out, "{environment}\n\n{}", launch::launch_table(&figures))?;
         }
         out.flush()?;
-        write_plot(&plot, &launch::draw(what.title(), &figures.rows), self.json)?;
+        self.plot.write(what.name(), &launch::draw(what.title(), &figures.rows), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 

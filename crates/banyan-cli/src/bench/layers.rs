@@ -7,7 +7,7 @@ use banyan_bench::Environment;
 use banyan_bench::layers::{self, LONGEST, LayersEffort, LayersPlan, SIZES, STEP};
 use clap::Args;
 
-use super::{check_plot, write_plot};
+use super::plot::Plot;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
@@ -24,9 +24,8 @@ pub(crate) struct LayersBench {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Where to draw the figures as SVG; `none` for nowhere
-    #[arg(long, value_name = "FILE", default_value = "banyan-bench-layers.svg")]
-    plot: String,
+    #[command(flatten)]
+    plot: Plot,
 }
 
 /// A size that every layer can carry.
@@ -37,7 +36,7 @@ fn size(text: &str) -> Result<usize, String> {
 
 impl LayersBench {
     pub(super) fn run(self) -> Outcome {
-        check_plot(&self.plot)?;
+        self.plot.check()?;
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
         let rows = layers::run(&self.plan(), &mut |at| progress.tell(|| format!("measuring: {at}")))
@@ -51,7 +50,7 @@ impl LayersBench {
             writeln!(out, "{environment}\n\n{}{}", layers::layers_table(&rows), layers::layers_words(&rows))?;
         }
         out.flush()?;
-        write_plot(&self.plot, &layers::layers_plot(&rows), self.json)?;
+        self.plot.write("layers", &layers::layers_plot(&rows), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -82,7 +82,7 @@ pub(crate) fn write_plots(directory: &Path, plots: &[(String, String)], quiet: b
     let mut out = output::stdout();
     for (name, drawn) in plots {
         let path = directory.join(name);
-        fs::write(&path, drawn).map_err(|error| super::no_plot(path.display(), &error))?;
+        fs::write(&path, drawn).map_err(|error| super::plot::no_plot(path.display(), &error))?;
         if !quiet {
             writeln!(out, "plot: {}", path.display())?;
         }

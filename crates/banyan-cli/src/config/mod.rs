@@ -2,7 +2,8 @@
 //!
 //! `/etc/banyan/config.toml` is read first, then `banyan/config.toml` in `XDG_CONFIG_HOME` (or `.config` at home), which
 //! has the last word on each group and each default. `BANYAN_CONFIG` names a file to read instead of both; empty, it
-//! means none. A file that is not there says nothing; one that cannot be understood is an error with file and line.
+//! means none. A file that is not there says nothing, unless it was named; one that cannot be understood is an error with
+//! file and line.
 
 mod read;
 
@@ -67,13 +68,23 @@ impl Config {
     fn read(files: &[PathBuf]) -> Result<Config, Failure> {
         let mut config = Config::default();
         for path in files {
-            if let Some(text) = text_of(path)? {
-                read::add(&mut config, path, &text).map_err(Failure::usage)?;
-                config.files.push(path.clone());
+            match text_of(path)? {
+                Some(text) => {
+                    read::add(&mut config, path, &text).map_err(Failure::usage)?;
+                    config.files.push(path.clone());
+                }
+                None if env::var_os(VARIABLE).is_some() => return Err(missing(path)),
+                None => {}
             }
         }
         Ok(config)
     }
+}
+
+/// The file that was named is not there.
+fn missing(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::usage(format!("{VARIABLE}={path}: no such file; name one, or set {VARIABLE}= to go without"))
 }
 
 /// Where configuration may be.

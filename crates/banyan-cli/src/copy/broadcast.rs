@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::{Delivery, Event, Parcels, Place, Problem, ProcessDistribution, Session, StageError};
+use banyan_boot::{Delivery, Event, Parcels, Place, Problem, ProblemKind, ProcessDistribution, Session, StageError};
 use serde_json::json;
 
 use super::interrupt::Interrupt;
@@ -51,7 +51,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
         return Err(Failure::usage(format!("{}: a destination is written without ..", copy.dest.display())));
     }
     let is_directory = sources.len() > 1 || copy.dest.as_os_str().as_bytes().ends_with(b"/");
-    let mut tell = Tell::new(copy.json, begin);
+    let mut tell = Tell::new(copy.json, copy.partial, begin);
     // Agents store what comes; there is nothing for members to do.
     let session = Arc::new(copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?);
     let no_thread = |error| Failure::system("no thread can be started", &error);
@@ -150,7 +150,9 @@ impl Source {
                 }
                 Err(error) => {
                     let remedy = format!("look with: ls -la {}", self.path.display());
-                    tell.failed_here(&error, &remedy)?;
+                    let forbidden = error.is_forbidden();
+                    let kind = if forbidden { ProblemKind::NotPermitted } else { ProblemKind::Staging };
+                    tell.failed_here(kind, &error.to_string(), &remedy)?;
                     return Ok(true);
                 }
             }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, ExitState, HostSet, Input, Lines, Problem, ProblemKind, ProcessDistribution, RankSet, Session, Stdio,
-    remove_leftovers, remove_leftovers_of,
+    Event, ExitState, HostSet, Input, Lines, ParcelError, Problem, ProblemKind, ProcessDistribution, RankSet, Session,
+    Stdio, remove_leftovers, remove_leftovers_of,
 };
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let refused = |error| Failure::system(format_args!("{}: cannot be written", copy.dest.display()), &error);
     fs::create_dir_all(&copy.dest).map_err(refused)?;
     let dest = fs::canonicalize(&copy.dest).map_err(refused)?;
-    let mut tell = Tell::new(copy.json, begin);
+    let mut tell = Tell::new(copy.json, copy.partial, begin);
     let arguments = ["copy", "--send", "--"].map(Into::into).into_iter();
     let arguments = arguments.chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
@@ -48,7 +48,8 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let inboxes = session.hosts().map(inbox).collect::<Result<Vec<_>, Failure>>()?;
     let input = Arc::clone(&session);
     let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer)).map_err(no_thread)?;
-    let mut gathering = Gathering { copy, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
+    let mut gathering =
+        Gathering { copy, dest, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
     let followed = gathering.follow(deadline);
     // Half files go, whatever happened.
     for (_, inbox) in &mut gathering.inboxes {
@@ -93,6 +94,8 @@ fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
 
 struct Gathering<'a> {
     copy: &'a Copy,
+    /// Where the directories of hosts are.
+    dest: PathBuf,
     /// By rank.
     inboxes: Vec<(String, Inbox)>,
     came: u64,
@@ -144,7 +147,7 @@ impl Gathering<'_> {
             Ok(says) => says,
             Err(why) => {
                 self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
-                return self.fail(&host, ProblemKind::Staging, why);
+                return self.refuse(&host, why);
             }
         };
         for say in says {
@@ -174,6 +177,17 @@ impl Gathering<'_> {
             return self.fail(&host, ProblemKind::Staging, format!("what sends its files {state}"));
         }
         Ok(())
+    }
+
+    /// What came from a host is not taken: because of what it is, or because of this machine.
+    fn refuse(&mut self, host: &str, why: ParcelError) -> Result<(), Failure> {
+        match why {
+            ParcelError::Came(why) => self.fail(host, ProblemKind::Staging, why),
+            ParcelError::Here(kind, why) => {
+                let there = self.dest.join(host).display().to_string();
+                self.tell.not_stored(host, kind, &why, &format!("look with: ls -la {there}"))
+            }
+        }
     }
 
     fn fail(&mut self, host: &str, kind: ProblemKind, cause: String) -> Result<(), Failure> {

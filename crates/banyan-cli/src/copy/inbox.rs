@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use banyan_boot::{Assembly, ParcelStore, ProblemKind, Wanted};
+use banyan_boot::{Assembly, ParcelError, ParcelStore, ProblemKind, Wanted};
 use serde_json::Value;
 
 use super::tell::Amount;
@@ -58,7 +58,7 @@ impl Inbox {
     }
 
     /// Bytes from the host. After an error nothing is taken any more, and half a part leaves nothing.
-    pub(super) fn take(&mut self, mut bytes: &[u8]) -> Result<Vec<Say>, String> {
+    pub(super) fn take(&mut self, mut bytes: &[u8]) -> Result<Vec<Say>, ParcelError> {
         let mut says = Vec::new();
         while !bytes.is_empty() {
             // Closed until it is known how it goes on.
@@ -79,11 +79,11 @@ impl Inbox {
         was_open
     }
 
-    fn line<'b>(&mut self, mut line: Vec<u8>, bytes: &'b [u8], says: &mut Vec<Say>) -> Result<&'b [u8], String> {
+    fn line<'b>(&mut self, mut line: Vec<u8>, bytes: &'b [u8], says: &mut Vec<Say>) -> Result<&'b [u8], ParcelError> {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
         if line.len() + part.len() > LINE {
-            return Err("it sent a line that is too long".into());
+            return Err(ParcelError::Came("it sent a line that is too long".into()));
         }
         line.extend_from_slice(part);
         if end.is_none() {
@@ -98,8 +98,8 @@ impl Inbox {
         Ok(&rest[1..])
     }
 
-    fn message(&mut self, line: &[u8]) -> Result<Say, String> {
-        let strange = || "it sent what cannot be understood; use one release for all hosts".to_owned();
+    fn message(&mut self, line: &[u8]) -> Result<Say, ParcelError> {
+        let strange = || ParcelError::Came("it sent what cannot be understood; use one release for all hosts".into());
         let message: Value = serde_json::from_slice(line).map_err(|_| strange())?;
         let file = message["file"].as_u64().and_then(|file| usize::try_from(file).ok()).ok_or_else(strange)?;
         let target = self.targets.get(file).ok_or_else(strange)?;
@@ -129,7 +129,7 @@ impl Inbox {
         left: u64,
         offer: Offer,
         bytes: &'b [u8],
-    ) -> Result<&'b [u8], String> {
+    ) -> Result<&'b [u8], ParcelError> {
         let count = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
         let (part, rest) = bytes.split_at(count);
         store.push(part)?;
@@ -221,7 +221,7 @@ mod tests {
         bytes[20] ^= 1;
         let mut damaged = inbox(place.path());
         damaged.take(format!("{head}\n").as_bytes()).unwrap();
-        assert!(damaged.take(&bytes).unwrap_err().contains("its hash is wrong"));
+        assert!(damaged.take(&bytes).unwrap_err().to_string().contains("its hash is wrong"));
         assert!(is_empty(place.path()));
         assert!(damaged.take(format!("{head}\n").as_bytes()).unwrap().is_empty(), "nobody listens to it any more");
     }

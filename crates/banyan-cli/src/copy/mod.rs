@@ -30,8 +30,8 @@ use tell::Tell;
 #[derive(Args)]
 #[command(after_help = "\
 DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if
-there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host. {host} in it
-stands for the name of the host. Mode bits are kept, but for setuid and its like; symbolic links in directories are kept,
+there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host (other than a
+copy of FILE: of its last name, or with the same contents). {host} in it stands for the name of the host. Mode bits are kept, but for setuid and its like; symbolic links in directories are kept,
 and must not lead out of them.
 
 With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into

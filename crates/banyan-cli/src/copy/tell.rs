@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, Problem, ProblemKind, StageError};
+use banyan_boot::{LaunchError, Problem, ProblemKind};
 use serde_json::{Value, json};
 
 use super::size::size;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, warn};
 use crate::output::{self, Stdout};
 use crate::progress::Progress;
 use crate::screen::harmless;
-use crate::speech::note;
+use crate::speech::{complain, note};
 use crate::status::{MEMBER_FAILED, NOT_PERMITTED, TIME_LIMIT, UNREACHABLE};
 
 /// Letters of the bar.
@@ -24,6 +24,8 @@ const TOLD: usize = 3;
 /// Standard output, the bar, and what is known so far.
 pub(super) struct Tell {
     json: bool,
+    /// Whether what has come of large files is kept.
+    partial: bool,
     out: BufWriter<Stdout>,
     bar: Progress,
     begin: Instant,
@@ -57,9 +59,10 @@ impl Amount {
 }
 
 impl Tell {
-    pub(super) fn new(json: bool, begin: Instant) -> Tell {
+    pub(super) fn new(json: bool, partial: bool, begin: Instant) -> Tell {
         Tell {
             json,
+            partial,
             out: output::stdout_of_work(),
             bar: Progress::new(),
             begin,
@@ -140,17 +143,29 @@ impl Tell {
             return self.object(&problem_json(problem));
         }
         // Part of it was said by the host.
-        self.warn(&harmless(problem.to_string().as_bytes()))
+        self.complain(&harmless(problem.to_string().as_bytes()))
     }
 
-    /// Something cannot be read on this machine.
-    pub(super) fn failed_here(&mut self, error: &StageError, remedy: &str) -> Result<(), Failure> {
+    /// Something cannot be read or written on this machine.
+    pub(super) fn failed_here(&mut self, kind: ProblemKind, cause: &str, remedy: &str) -> Result<(), Failure> {
         self.failed_here = true;
-        self.forbidden |= error.is_forbidden();
+        self.forbidden |= kind == ProblemKind::NotPermitted;
         if self.json {
-            return self.object(&problem_here(error, remedy));
+            return self.object(&problem_here(kind, cause, remedy));
         }
-        self.warn(&format!("{error}; {remedy}"))
+        self.complain(&format!("{cause}; {remedy}"))
+    }
+
+    /// The same with what came from a host, of which something is missing now.
+    pub(super) fn not_stored(
+        &mut self,
+        host: &str,
+        kind: ProblemKind,
+        cause: &str,
+        remedy: &str,
+    ) -> Result<(), Failure> {
+        *self.failed.entry(host.to_owned()).or_default() += 1;
+        self.failed_here(kind, cause, remedy)
     }
 
     /// The bar goes, and comes again if there is still much to do: other lines are to stand alone.
@@ -158,11 +173,21 @@ impl Tell {
         self.bar = Progress::new();
     }
 
-    fn warn(&mut self, what: &str) -> Result<(), Failure> {
+    /// Says why not everything was copied.
+    fn complain(&mut self, why: &str) -> Result<(), Failure> {
         self.clear();
         self.out.flush()?;
-        warn(what);
+        complain(why);
         Ok(())
+    }
+
+    /// What comes of it if the same is started again.
+    fn again(&self) -> &'static str {
+        if self.partial {
+            "start it again to go on where it stopped"
+        } else {
+            "start it again: what is complete is skipped (half of a large file is kept with --partial only)"
+        }
     }
 
     /// The user wants no more of it.
@@ -171,7 +196,7 @@ impl Tell {
         if self.json {
             return Ok(());
         }
-        self.warn("interrupted; start it again to go on where it stopped")
+        self.complain(&format!("interrupted; {}", self.again()))
     }
 
     pub(super) fn timed_out(&mut self) {
@@ -226,7 +251,7 @@ impl Tell {
             return Ok(status);
         }
         if self.timed_out {
-            self.warn("the time limit has passed (--timeout sets it); start it again to go on where it stopped")?;
+            self.complain(&format!("the time limit has passed (--timeout sets it); {}", self.again()))?;
         }
         let rate = (self.moved.delivered as f64 / seconds.max(1e-3)) as u64;
         let delivered = size(self.moved.delivered);
@@ -244,10 +269,9 @@ fn bar(done: u64, all: u64, rate: f64) -> String {
 }
 
 /// A problem of this machine, like those of hosts.
-fn problem_here(error: &StageError, remedy: &str) -> Value {
+fn problem_here(kind: ProblemKind, cause: &str, remedy: &str) -> Value {
     let (host, members) = (String::new(), String::new());
-    let kind = if error.is_forbidden() { ProblemKind::NotPermitted } else { ProblemKind::Staging };
-    let problem = Problem { host, kind, cause: error.to_string(), remedy: remedy.into(), members };
+    let problem = Problem { host, kind, cause: cause.into(), remedy: remedy.into(), members };
     let mut object = problem_json(&problem);
     object["host"] = Value::Null;
     object
@@ -270,9 +294,9 @@ mod tests {
     #[test]
     fn a_problem_of_this_machine_has_the_fields_of_those_of_hosts() {
         let expected = json!({
-            "event": "problem", "host": null, "kind": "Staging", "cause": "the session is over", "remedy": "look with: ls",
+            "event": "problem", "host": null, "kind": "Staging", "cause": "it is full", "remedy": "look with: df",
         });
-        assert_eq!(problem_here(&StageError::Over, "look with: ls"), expected);
+        assert_eq!(problem_here(ProblemKind::Staging, "it is full", "look with: df"), expected);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const COMMANDS: [(&str, &str); 6] = [
     ("banyan topo draw 4x16", "the tree you saw"),
     ("banyan stack --match YOUR_JOB", "what all processes of a job do; --mpi, --slurm, -w"),
     ("banyan bench tree --quick --shape 4x16", "waves a second, round trips, recovery"),
-    ("banyan sim --nodes 200 --seed 1", "a tree in which everything fails that can"),
+    ("banyan sim --faults 12 --members-fail", "a tree in which everything fails that can"),
     ("banyan run -n 4 -- hostname", "any command everywhere; -w HOSTS"),
     ("banyan --help", "all the rest"),
 ];

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::Format;
+use banyan_ndr::{DefId, Definition, Format, Type};
 use clap::Args;
 use serde_json::json;
 
@@ -174,6 +174,20 @@ impl Convert {
     }
 }
 
+/// Whether a field, which may be in records in place, is a number that times can be: an integer, or a float of 4 or 8
+/// bytes.
+fn is_number(format: &Format, path: &str) -> bool {
+    let mut at = DefId::ROOT;
+    for name in path.split('.') {
+        let Definition::Record(record) = format.definition(at) else { return false };
+        match record.field(name).map(|field| &field.ty) {
+            Some(Type::Record(inner)) => at = *inner,
+            found => return matches!(found, Some(Type::Int { .. } | Type::Float { width: 4 | 8 })),
+        }
+    }
+    false
+}
+
 /// Records on their way.
 struct Converter {
     sink: Sink,
@@ -188,8 +202,12 @@ impl Converter {
     fn convert(&mut self, format: &Format, body: &[u8]) -> Result<(), Failure> {
         self.reshape.prepare(format)?;
         let view = self.reshape.apply(format, body).map_err(Failure::new)?;
-        if self.time_field.as_deref().is_some_and(|path| view.format().project(&[path]).is_ok()) {
-            self.time_field = None;
+        if let Some(path) = self.time_field.take_if(|path| view.format().project(&[&**path]).is_ok())
+            && !is_number(view.format(), &path)
+        {
+            return Err(Failure::new(format!(
+                "--time-field {path}: is no number, so it cannot be a time; see records schema"
+            )));
         }
         self.sink.write(view.format(), view.body())?;
         self.records += 1;

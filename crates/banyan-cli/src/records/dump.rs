@@ -13,10 +13,12 @@ use super::choice::Choice;
 use super::foreign::Foreign;
 use super::reshape::Reshape;
 use super::source::Source;
+use super::unread;
 use super::walk::Seen;
 use crate::failure::{Failure, Outcome, warn};
 use crate::output;
 use crate::progress::Progress;
+use crate::status::MEMBER_FAILED;
 
 /// Show records
 ///
@@ -68,15 +70,20 @@ impl Dump {
             label: None,
             invalid: 0,
         };
-        let mut damaged = false;
+        let mut worst = 0;
         for name in &self.files {
-            damaged |= self.dump(name, &mut printer)?;
+            let status = match self.dump(name, &mut printer) {
+                Ok(damaged) => u8::from(damaged) * MEMBER_FAILED,
+                Err(failure) => unread::tell(&mut printer.out, name, &failure, self.json)?,
+            };
+            worst = worst.max(status);
         }
         printer.out.flush()?;
         if printer.invalid > 0 {
             warn(format_args!("{} invalid records; they are marked in the output", printer.invalid));
+            worst = worst.max(MEMBER_FAILED);
         }
-        Ok(if damaged || printer.invalid > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(ExitCode::from(worst))
     }
 
     /// Shows the records of one file. Returns whether it is damaged.

@@ -12,6 +12,7 @@ mod schema;
 mod sink;
 mod source;
 mod stat;
+mod unread;
 mod walk;
 
 pub(crate) use source::input;

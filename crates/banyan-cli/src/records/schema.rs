@@ -7,13 +7,16 @@ use std::process::ExitCode;
 use banyan_ndr::schema::{json_schema, xml_schema};
 use banyan_ndr::{Format, FormatId};
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::choice::Choice;
 use super::foreign::Foreign;
 use super::source::Source;
+use super::unread;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::speech::complain;
+use crate::status::MEMBER_FAILED;
 
 /// Show the formats in files
 ///
@@ -58,14 +61,21 @@ enum Language {
 struct Found {
     formats: Vec<Format>,
     records: HashMap<FormatId, u64>,
-    damaged: bool,
+    /// Files without an answer, for programs.
+    unread: Vec<Value>,
+    /// The worst that a file deserves.
+    status: u8,
 }
 
 impl Schema {
     pub(crate) fn run(self) -> Outcome {
         let mut found = Found::default();
         for name in &self.files {
-            self.collect(name, &mut found)?;
+            if let Err(failure) = self.collect(name, &mut found) {
+                complain(failure.message());
+                found.status = found.status.max(failure.status());
+                found.unread.push(unread::object(name, &failure));
+            }
         }
         let mut out = output::stdout();
         if self.json {
@@ -77,7 +87,7 @@ impl Schema {
             }
         }
         out.flush()?;
-        Ok(if found.damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(ExitCode::from(found.status))
     }
 
     fn collect(&self, name: &str, found: &mut Found) -> Result<(), Failure> {
@@ -95,7 +105,9 @@ impl Schema {
                 found.formats.push(format);
             }
         }
-        found.damaged |= source.warn_of_damage();
+        if source.warn_of_damage() {
+            found.status = found.status.max(MEMBER_FAILED);
+        }
         Ok(())
     }
 
@@ -108,7 +120,7 @@ impl Schema {
     }
 }
 
-fn as_json(found: &Found) -> serde_json::Value {
+fn as_json(found: &Found) -> Value {
     let formats: Vec<_> = found
         .formats
         .iter()
@@ -119,5 +131,10 @@ fn as_json(found: &Found) -> serde_json::Value {
             })
         })
         .collect();
-    json!({ "formats": formats })
+    let mut object = json!({ "formats": formats });
+    if !found.unread.is_empty() {
+        object["unread"] = found.unread.clone().into();
+        object["exit_status"] = found.status.into();
+    }
+    object
 }

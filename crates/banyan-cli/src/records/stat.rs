@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 use super::dump::number;
 use super::foreign::Foreign;
 use super::source::Source;
+use super::unread;
 use crate::failure::{Failure, Outcome, warn};
 use crate::output;
 use crate::progress::Progress;
+use crate::status::MEMBER_FAILED;
 
 /// Count what is in files, and say what is damaged
 ///
@@ -56,10 +58,16 @@ struct Counts {
 impl Stat {
     pub(crate) fn run(self) -> Outcome {
         let mut out = output::stdout();
-        let mut damaged = false;
+        let mut worst = 0;
         for name in &self.files {
-            let mut source = Source::open(name, self.foreign)?;
-            let counts = count(&mut source)?;
+            let counted = Source::open(name, self.foreign).and_then(|mut source| Ok((count(&mut source)?, source)));
+            let (counts, source) = match counted {
+                Ok(counted) => counted,
+                Err(failure) => {
+                    worst = worst.max(unread::tell(&mut out, name, &failure, self.json)?);
+                    continue;
+                }
+            };
             if self.json {
                 writeln!(out, "{}", as_json(&source, &counts))?;
             } else {
@@ -72,10 +80,10 @@ impl Stat {
                 let remedy = "what is whole is saved by: banyan records convert";
                 warn(format_args!("{title}: damaged in {places}; {remedy} {name} NEW.bny"));
             }
-            damaged |= harms > 0;
+            worst = worst.max(u8::from(harms > 0) * MEMBER_FAILED);
         }
         out.flush()?;
-        Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(ExitCode::from(worst))
     }
 }
 

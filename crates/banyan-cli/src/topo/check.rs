@@ -3,15 +3,16 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_tree::topology::TopologyError;
+use banyan_tree::topology::{Topology, TopologyError};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::facts;
 use super::source::{of_file, refused, title};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::hosts::NamedHosts;
 use crate::output;
+use crate::speech::complain;
 
 /// The exit status when some file is no topology.
 const REFUSED: u8 = 2;
@@ -19,7 +20,8 @@ const REFUSED: u8 = 2;
 /// Check topology files, in Banyan's notation or MRNet's
 ///
 /// What is wrong is told with line, column and remedy: cycles, nodes with two parents, nodes that cannot be reached,
-/// agents without members, and with -w hosts that are not among those given. The exit status is 2 if anything is.
+/// agents without members, and with -w hosts that are not among those given. The exit status is 2 if anything is, and else 1
+/// if a file cannot be read; the others are checked in any case.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit;
@@ -43,30 +45,49 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(self) -> Outcome {
         let hosts = self.hosts.named()?;
-        let mut out = output::stdout();
-        let mut all_well = true;
+        let mut worst = 0;
         for name in &self.files {
-            let found = of_file(name, hosts.as_ref())?;
-            all_well &= found.is_ok();
-            match found {
-                Ok(topology) if self.json => {
-                    let mut object = facts::json(&topology);
-                    object["file"] = name.as_str().into();
-                    object["ok"] = true.into();
-                    writeln!(out, "{object}")?;
-                }
-                Ok(topology) => writeln!(out, "{}: {}", title(name), facts::sentence(&topology))?,
-                Err(error) if self.json => {
-                    writeln!(out, "{}", json!({ "file": name, "ok": false, "error": as_json(&error) }))?;
-                }
-                Err(error) => {
-                    out.flush()?;
-                    refused(name, &error).report();
-                }
+            let status = match of_file(name, hosts.as_ref()) {
+                Ok(found) => self.tell(name, found)?,
+                Err(failure) => self.unread(name, &failure)?,
+            };
+            worst = worst.max(status);
+        }
+        Ok(ExitCode::from(worst))
+    }
+
+    /// Says what is in a file, and gives the exit status that it deserves.
+    fn tell(&self, name: &str, found: Result<Topology, TopologyError>) -> Result<u8, Failure> {
+        let mut out = output::stdout();
+        let status = if found.is_ok() { 0 } else { REFUSED };
+        match found {
+            Ok(topology) if self.json => {
+                let mut object = facts::json(&topology);
+                object["file"] = name.into();
+                object["ok"] = true.into();
+                writeln!(out, "{object}")?;
             }
+            Ok(topology) => writeln!(out, "{}: {}", title(name), facts::sentence(&topology))?,
+            Err(error) if self.json => {
+                writeln!(out, "{}", json!({ "file": name, "ok": false, "error": as_json(&error) }))?;
+            }
+            Err(error) => complain(refused(name, &error).message()),
         }
         out.flush()?;
-        Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) })
+        Ok(status)
+    }
+
+    /// The same of one that cannot be read.
+    fn unread(&self, name: &str, failure: &Failure) -> Result<u8, Failure> {
+        if self.json {
+            let mut out = output::stdout();
+            let error = json!({ "line": null, "column": null, "kind": "unreadable", "message": failure.message() });
+            let status = failure.status();
+            writeln!(out, "{}", json!({ "file": name, "ok": false, "error": error, "exit_status": status }))?;
+            out.flush()?;
+        }
+        complain(failure.message());
+        Ok(failure.status())
     }
 }
 

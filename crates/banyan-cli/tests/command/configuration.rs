@@ -35,6 +35,7 @@ fn groups_of_the_configuration_stand_wherever_hosts_stand() {
 #[test]
 fn what_is_wrong_with_a_group_is_told_with_file_line_and_remedy() {
     let shop = Workshop::new();
+    shop.write("config.toml", "");
     assert!(refusal(&shop, &["-w", "@gpu"]).contains("config.toml under [groups]"));
     shop.write("config.toml", "[groups]\nbad = \"n[\"\nself = \"x,@loop\"\nloop = \"@self\"\n");
     let unknown = refusal(&shop, &["-w", "a,@gpu"]);
@@ -127,4 +128,13 @@ fn more_hosts_than_there_are_cannot_be_asked_to_remain() {
     let missing =
         ["run", "--launcher", "command:false {hosts} {agent}", "--host-timeout", "2s", "-w", "a,b", "--", "true"];
     assert_eq!(shop.run(&missing).status, 3, "none may be missing then");
+}
+
+#[test]
+fn a_file_that_is_named_must_be_there() {
+    let shop = Workshop::new();
+    let ran = shop.shell("BANYAN_CONFIG=gone.toml banyan run -- true");
+    let says = "banyan: BANYAN_CONFIG=gone.toml: no such file; name one, or set BANYAN_CONFIG= to go without\n";
+    assert_eq!((ran.status, ran.err.as_str()), (2, says));
+    assert_eq!(shop.shell("BANYAN_CONFIG= banyan run -- true").status, 0);
 }

@@ -142,3 +142,13 @@ fn a_table_has_lists_as_json_and_nothing_for_what_is_not_there() {
 "#,
     );
 }
+
+#[test]
+fn a_time_is_a_number() {
+    let shop = Workshop::with_readings(3);
+    let ran = shop.run(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "sensor"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("--time-field sensor: is no number, so it cannot be a time"), "{}", ran.err);
+    assert!(!shop.path("timed.bny").exists());
+    shop.well(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "celsius"]);
+}

@@ -1,7 +1,7 @@
 //! `copy`: files to hosts that this machine acts out, and from them.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -267,6 +267,62 @@ fn all_parts_of_a_directory_go_under_the_same_new_name() {
     }
 }
 
+/// Files of which each goes by itself, so many that a copy of them can be cut.
+fn with_many_parts() -> Workshop {
+    let shop = Workshop::new();
+    fs::create_dir(shop.path("many")).expect("room");
+    for number in 0..12 {
+        let file = fs::File::create(shop.path(&format!("many/{number:02}"))).expect("room");
+        file.set_len(PART).expect("it takes no room");
+        file.write_all_at(&[number], 0).expect("room");
+    }
+    shop
+}
+
+/// Two of them are more than goes together.
+const PART: u64 = 20 << 20;
+
+#[test]
+fn a_copy_under_a_new_name_that_was_cut_goes_on_there() {
+    let shop = with_many_parts();
+    let arguments = ["copy", "--json", "--launcher", "local", "-w", "n[1-2]", "many", &on_each(&shop, "models")];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(arguments).current_dir(shop.path("")).stdout(Stdio::null()).stdin(Stdio::null());
+    let mut child = command.spawn().expect("the command was built");
+    wait_until("something is there", &|| ["n1", "n2"].iter().all(|host| shop.path(host).join("models/01").exists()));
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "it was to be cut");
+    let (_, summary) = events(&shop.run(&arguments), "copied");
+    let (all, had) = (2 * 12 * PART, summary["had_bytes"].as_u64().expect("a number"));
+    assert!(had >= 2 * 2 * PART && had < all, "{had} of {all} were there");
+    assert_eq!(summary["delivered_bytes"], all - had);
+    let (_, summary) = events(&shop.run(&arguments), "copied");
+    assert_eq!((&summary["delivered_bytes"], &summary["had_bytes"]), (&0.into(), &all.into()));
+    for host in ["n1", "n2"] {
+        let there = names_below(&shop.path(host));
+        assert_eq!(there.len(), 1 + 12, "the directory and its files: {there:?}");
+        (0..12).for_each(|number| {
+            assert_eq!(shop.read(&format!("{host}/models/{number:02}"))[0], number);
+        });
+    }
+}
+
+#[test]
+fn a_directory_goes_into_another_one_and_again_to_the_same_place() {
+    let shop = with_data();
+    let there = |name: &str| shop.path("n1").join(name);
+    fs::create_dir_all(there("")).expect("room");
+    for _ in 0..2 {
+        shop.well(&["copy", "--launcher", "local", "-w", "n1", "data", &shop.path("n1").display().to_string()]);
+        assert!(there("data/numbers").exists() && !there("numbers").exists() && !there("data/data").exists());
+    }
+    // Also with a name of its own, and when it has changed.
+    shop.write("data/numbers", "4\n");
+    shop.well(&["copy", "--launcher", "local", "-w", "n1", "data", &there("data").display().to_string()]);
+    assert!(shop.read("n1/data/numbers") == b"4\n" && !there("data/data").exists());
+}
+
 #[test]
 fn a_copy_that_is_killed_leaves_no_half_file() {
     let shop = Workshop::new();
@@ -333,7 +389,8 @@ fn a_copy_that_is_interrupted_says_so_and_leaves_no_half_file() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "banyan: interrupted; start it again to go on where it stopped\n");
+    let half = "half of a large file is kept with --partial only";
+    assert_eq!(said, format!("banyan: interrupted; start it again: what is complete is skipped ({half})\n"));
     for host in ["n1", "n2"] {
         wait_until("half files are gone", &|| temporary_names(&shop.path(host)).is_empty());
         assert!(!shop.path(host).join("long").exists());
@@ -480,9 +537,32 @@ fn a_host_without_the_file_is_named_and_the_others_are_gathered() {
     let ran = copy(&shop, &["--gather", &on_each(&shop, "name"), &on_each(&shop, "log"), "all"]);
     assert_eq!(ran.status, 1);
     assert!(ran.err.contains("n2/name cannot be read: no such file or directory; "), "{}", ran.err);
-    assert!(ran.err.contains("host n4: ") && ran.err.contains("all/n4/name exists and is a directory"), "{}", ran.err);
+    assert!(ran.err.contains("all/n4/name exists and is a directory"), "{}", ran.err);
+    assert!(!ran.err.contains("host n4"), "what is in the way is here: {}", ran.err);
     assert_eq!(shop.read("all/n1/name"), b"n1");
     assert_eq!(shop.read("all/n2/log/today").len(), 200_000, "its other files came");
+}
+
+#[test]
+fn what_cannot_be_stored_here_is_a_problem_of_this_machine() {
+    let shop = with_files_of_hosts();
+    fs::create_dir_all(shop.path("all/n4/name")).expect("room");
+    let ran = copy(&shop, &["--json", "--gather", &on_each(&shop, "name"), "all"]);
+    let (problems, summary) = events(&ran, "problem");
+    assert_eq!((problems.len(), &problems[0]["host"]), (1, &Value::Null), "{}", ran.out);
+    let remedy = format!("look with: ls -la {}", shop.path("all/n4").canonicalize().expect("it is there").display());
+    assert_eq!(problems[0]["remedy"], remedy);
+    assert_eq!((&summary["failed_hosts"], ran.status), (&serde_json::json!(["n4"]), 1));
+}
+
+#[test]
+fn quiet_still_says_why_something_was_not_copied() {
+    let shop = Workshop::new();
+    shop.write("one", "1");
+    shop.write("file", "");
+    let below = shop.path("file/two").display().to_string();
+    let ran = shop.run(&["copy", "-q", "--launcher", "local", "-w", "n1", "one", &below]);
+    assert!(ran.status == 1 && ran.err.contains("file exists and is no directory"), "{} {}", ran.status, ran.err);
 }
 
 #[test]

@@ -30,6 +30,19 @@ fn a_plot_that_cannot_be_written_is_refused_before_anything_is_measured() {
 }
 
 #[test]
+fn a_plot_that_nobody_asked_for_is_no_reason_to_fail() {
+    let shop = Workshop::new();
+    let bench = ["bench", "exchange", "--quick"];
+    fs::create_dir(shop.path("banyan-bench-exchange.svg")).expect("room");
+    let ran = shop.run(&bench);
+    assert!(ran.status == 0 && !ran.out.is_empty(), "{}", ran.err);
+    assert!(ran.err.starts_with("banyan: --plot banyan-bench-exchange.svg: cannot be written"), "{}", ran.err);
+    fs::remove_dir(shop.path("banyan-bench-exchange.svg")).expect("it is empty");
+    shop.well(&[&bench[..], &["--json"]].concat());
+    assert!(shop.files().is_empty(), "programs get their object and nothing else");
+}
+
+#[test]
 fn the_bench_gives_one_object_with_every_operation_at_every_size_and_a_plot() {
     let shop = Workshop::new();
     let told = shop.well(&["bench", "records", "--quick", "--json", "--plot", "plot.svg"]);

@@ -92,3 +92,15 @@ fn what_makes_no_sense_is_refused() {
         assert!(!refused.err.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn no_run_at_all_is_refused() {
+    let ran = Workshop::new().run(&["sim", "--seeds", "0"]);
+    assert!(ran.status == 2 && ran.out.is_empty() && ran.err.contains("--seeds"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn the_run_that_the_demo_recommends_has_failures() {
+    let shown = Workshop::new().well(&["sim", "--faults", "12", "--members-fail"]);
+    assert!(shown.contains("members given up           4"), "{shown}");
+}

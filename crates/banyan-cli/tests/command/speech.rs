@@ -1,5 +1,8 @@
 //! What is said beside results: how much, where, and in which colours.
 
+use std::process::Command;
+
+use crate::pseudo_terminal::PseudoTerminal;
 use crate::workshop::Workshop;
 
 #[test]
@@ -60,5 +63,21 @@ fn every_verb_takes_the_common_options() {
             "--json",
         ];
         options.iter().for_each(|option| assert!(text.contains(option), "{words}: {option}"));
+    }
+}
+
+#[test]
+fn help_and_refusals_are_coloured_on_a_terminal_unless_that_is_not_wanted() {
+    let written = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+        command.args(words).env("TERM", "xterm-256color").env_remove("NO_COLOR");
+        String::from_utf8_lossy(&PseudoTerminal::start(&mut command, 120, 50).end().2).into_owned()
+    };
+    for words in [&["run", "--help"][..], &["run", "--bogus"]] {
+        assert!(written(words).contains("\x1b["), "{words:?}");
+        for never in [&["--color", "never"][..], &["--color=never"]] {
+            let plain = written(&[never, words].concat());
+            assert!(!plain.is_empty() && !plain.contains("\x1b["), "{never:?} {words:?}: {plain}");
+        }
     }
 }

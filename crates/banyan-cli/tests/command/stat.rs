@@ -80,3 +80,18 @@ fn what_is_whole_of_a_damaged_file_is_saved_by_converting_it() {
     let lost = damaged["damage"][0]["records_lost"].as_u64().expect("it is known");
     assert_eq!(saved["records"].as_u64().map(|kept| kept + lost), Some(8_000));
 }
+
+#[test]
+fn a_file_that_cannot_be_read_keeps_nobody_from_the_others() {
+    let shop = Workshop::with_readings(3);
+    for (verb, shows) in [("stat", "3 records"), ("schema", "celsius"), ("dump", "2.5")] {
+        let ran = shop.run(&["records", verb, "gone", "readings.bny"]);
+        assert!(ran.status == 1 && ran.err.starts_with("banyan: gone: no such file"), "{verb}: {}", ran.err);
+        assert!(ran.out.contains(shows), "{verb}: {}", ran.out);
+        let ran = shop.run(&["records", verb, "--json", "gone", "readings.bny"]);
+        let objects = ran.json();
+        let gone = if verb == "schema" { &objects[0]["unread"][0] } else { &objects[0] };
+        assert_eq!((&gone["file"], &gone["exit_status"]), (&json!("gone"), &json!(1)), "{verb}: {}", ran.out);
+        assert!(ran.status == 1 && ran.out.contains("reading"), "{verb}: {}", ran.out);
+    }
+}

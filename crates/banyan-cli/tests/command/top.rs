@@ -197,7 +197,7 @@ fn a_time_limit_has_a_status_of_its_own() {
 fn top(arguments: &[&str]) -> PseudoTerminal {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
     command.arg("top").args(arguments).env("TERM", "xterm-256color").env_remove("NO_COLOR");
-    command.env("BANYAN_CONFIG", "/nowhere");
+    command.env("BANYAN_CONFIG", "");
     PseudoTerminal::start(&mut command, 120, 30)
 }
 
@@ -269,7 +269,7 @@ fn a_signal_ends_the_live_view_as_well_as_a_key() {
 fn a_signal_that_was_ignored_when_it_began_does_not_end_the_live_view() {
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan"), "top", "-n", "1"]);
-    command.args(["--interval", "200ms"]).env("TERM", "xterm-256color").env("BANYAN_CONFIG", "/nowhere");
+    command.args(["--interval", "200ms"]).env("TERM", "xterm-256color").env("BANYAN_CONFIG", "");
     let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
     terminal.wait_for("median");
     terminal.signal("HUP");

@@ -139,3 +139,21 @@ fn help_ends_with_examples() {
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
     }
 }
+
+#[test]
+fn a_file_that_cannot_be_read_keeps_no_other_from_being_checked() {
+    let shop = Workshop::new();
+    shop.well(&["topo", "gen", "4x16", "-o", "good.topo"]);
+    let ran = shop.run(&["topo", "check", "gone", "good.topo"]);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.out.starts_with("good.topo: 4 agents") && ran.err.starts_with("banyan: gone: no such file"),
+        "{}",
+        ran.err
+    );
+    let ran = shop.run(&["topo", "check", "--json", "gone", "good.topo"]);
+    let objects = ran.json();
+    assert_eq!((ran.status, &objects[0]["file"], &objects[0]["ok"]), (1, &json!("gone"), &json!(false)));
+    assert_eq!((&objects[0]["error"]["kind"], &objects[0]["exit_status"]), (&json!("unreadable"), &json!(1)));
+    assert_eq!((objects.len(), &objects[1]["ok"]), (2, &json!(true)));
+}

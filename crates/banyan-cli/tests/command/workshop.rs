@@ -75,7 +75,8 @@ impl Workshop {
     /// In the directory, which has the only configuration: `config.toml` and `clustershell`, if they are there.
     fn configure(&self, command: &mut Command) {
         command.current_dir(self.directory.path());
-        command.env("BANYAN_CONFIG", "config.toml").env("CLUSTERSHELL_CFGDIR", self.path("clustershell"));
+        let config = if self.path("config.toml").exists() { "config.toml" } else { "" };
+        command.env("BANYAN_CONFIG", config).env("CLUSTERSHELL_CFGDIR", self.path("clustershell"));
         command.env_remove("NO_COLOR");
     }
 
