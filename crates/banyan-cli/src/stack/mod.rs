@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_boot::HostSet;
+use banyan_boot::{HostSet, Problem};
 use banyan_stack::{Choice, Kind, MpiJob, Report, SamplerOptions, Target, number, pattern, take};
 use clap::Args;
 
@@ -21,6 +21,7 @@ use crate::limit::end_after;
 use crate::output::Output;
 use crate::{speech, status};
 use form::Form;
+use hosts::Around;
 pub(crate) use merge::register;
 
 /// Show what all processes of a job are doing: their stacks, merged into one tree
@@ -101,12 +102,12 @@ impl Stack {
         if self.member {
             return member::run();
         }
-        let (report, lost) = match self.hosts_to_ask()? {
+        let (report, around) = match self.hosts_to_ask()? {
             Some(hosts) => hosts::look(&self, &hosts)?,
-            None => (self.look_here()?, 0),
+            None => (self.look_here()?, Around::default()),
         };
-        self.show(&report)?;
-        Ok(ExitCode::from(status_of(&report).max(lost)))
+        self.show(&report, &around.left_out)?;
+        Ok(ExitCode::from(status_of(&report).max(around.status)))
     }
 
     /// The processes of this machine.
@@ -123,11 +124,11 @@ impl Stack {
         take(&targets, &self.sampling()?).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
     }
 
-    fn show(&self, report: &Report) -> Result<(), Failure> {
+    fn show(&self, report: &Report, left_out: &[Problem]) -> Result<(), Failure> {
         let form = if self.json { Form::Json } else { self.format };
         let color = self.output == "-" && speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut output = Output::create(&self.output)?;
-        output.write_all(form.written(report, color).as_bytes())?;
+        output.write_all(form.written(report, left_out, color).as_bytes())?;
         output.keep()?;
         if form != Form::Text && form != Form::Json {
             report.unread().for_each(|((_, pid), process, unread)| {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::shape::assert_shape;
 use crate::workshop::Workshop;
 
 /// A time after which a test has failed; nothing takes a tenth of it.
@@ -247,6 +248,31 @@ fn a_command_that_a_host_sees_asking_is_not_what_it_asks_for() {
     ));
     assert_eq!(ran.status, 0, "{}", ran.err);
     let report = &ran.json()[0];
+    assert_eq!(report["count"], 1, "{report}");
+}
+
+#[test]
+fn an_object_names_hosts_that_were_left_out() {
+    let shop = Workshop::new();
+    let program = compiled(&shop);
+    let _job = Job::start(&program, 1, 0);
+    // One host is this machine, another is out of reach.
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    let ssh = "for word; do script=$word; done; case \"$*\" in *' n1 '*) exec sh -c \"$script\";; *) exit 255; esac";
+    crate::doctor::program(&shop, "ssh", ssh);
+    let ran = shop.shell(&format!(
+        "export PATH=\"$PWD/bin:$PATH\" XDG_CACHE_HOME=\"$PWD\"\n\
+         banyan stack --json -w n1,dead1 --min-hosts 1 --match '^{}'",
+        program.display()
+    ));
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let report = &ran.json()[0];
+    let problem = json!({ "host": "text", "kind": "text", "cause": "text", "remedy": "text", "members": "text" });
+    assert_shape(&report["left_out"], &json!([problem]));
+    assert_eq!(
+        (&report["left_out"][0]["host"], &report["left_out"][0]["kind"]),
+        (&"dead1".into(), &"Unreachable".into())
+    );
     assert_eq!(report["count"], 1, "{report}");
 }
 
