@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{HostSet, Problem, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
-use banyan_stack::{Choice, Found, MpiJob, Report, Target, ancestors, machine, number};
+use banyan_stack::{Choice, Found, MpiJob, Report, SamplerOptions, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
@@ -118,7 +118,10 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     if found.is_empty() {
         return Err(nothing(&choice, names.len()));
     }
-    let orders = orders(stack, &names, found)?;
+    // The rest is for the last sample, and for what comes back.
+    let within = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4 * 3);
+    let options = SamplerOptions { within, ..stack.sampling()? };
+    let orders = orders(options, &names, found);
     let stream =
         network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
     let members = stream.members().iter().filter_map(|member| orders.get(member as usize));
@@ -218,8 +221,7 @@ fn nothing(choice: &Choice, hosts: usize) -> Failure {
 }
 
 /// What each member is to do: every process has one rank, whichever host it is on.
-fn orders(stack: &Stack, names: &[String], all: Vec<(u32, Found)>) -> Result<Vec<Order>, Failure> {
-    let options = stack.sampling()?;
+fn orders(options: SamplerOptions, names: &[String], all: Vec<(u32, Found)>) -> Vec<Order> {
     let mut orders: Vec<Order> =
         names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options }).collect();
     let found: Vec<Found> = all.iter().map(|(_, it)| it.clone()).collect();
@@ -228,7 +230,7 @@ fn orders(stack: &Stack, names: &[String], all: Vec<(u32, Found)>) -> Result<Vec
             order.targets.push(Target { pid: it.pid, rank, command: it.command });
         }
     }
-    Ok(orders)
+    orders
 }
 
 /// Says which hosts are not in a wave, or could not be reached at all.
