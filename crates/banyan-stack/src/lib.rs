@@ -52,7 +52,7 @@ pub use mpi::MpiJob;
 pub use process::{Facts, State};
 pub use processes::{ancestors, machine};
 pub use report::{Kind, Malformed, Place, Process, Report, Unread};
-pub use sampler::{SamplerOptions, Target, take};
+pub use sampler::{SamplerOptions, Target, take, take_while};
 pub use show::{TextOptions, dot, folded, svg, text};
 pub use trace::{Refusal, Unreadable};
 pub use tree::{Class, StackTree, Step};

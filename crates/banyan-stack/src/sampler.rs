@@ -41,7 +41,12 @@ pub struct SamplerOptions {
     pub patience: Duration,
     /// How long all of them together may take for that, in all samples; those that are left then are not read.
     pub limit: Option<Duration>,
+    /// The time after which no further sample is begun.
+    pub within: Option<Duration>,
 }
+
+/// How often to see whether to go on, between samples.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// What is enough for the first process with the largest of programs, and its files on a file server.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -56,6 +61,7 @@ impl Default for SamplerOptions {
             every: Duration::from_millis(100),
             patience: PATIENCE,
             limit: None,
+            within: None,
         }
     }
 }
@@ -66,6 +72,18 @@ impl Default for SamplerOptions {
 ///
 /// If no thread can be started.
 pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> {
+    take_while(targets, options, || true)
+}
+
+/// The same, as long as whoever asked wants further samples. At least one is taken; a report with fewer than were asked
+/// for says so.
+///
+/// # Errors
+///
+/// If no thread can be started.
+pub fn take_while(targets: &[Target], options: &SamplerOptions, goes_on: impl Fn() -> bool) -> io::Result<Report> {
+    let end = options.within.and_then(|time| Instant::now().checked_add(time));
+    let goes_on = || goes_on() && end.is_none_or(|end| Instant::now() < end);
     let mut tools = Tools {
         unwinder: PatientUnwinder::new(options.lines),
         py_spy: PySpy::default(),
@@ -76,14 +94,26 @@ pub fn take(targets: &[Target], options: &SamplerOptions) -> io::Result<Report> 
         let process = Process { rank: target.rank, command: target.command.clone(), ..Process::default() };
         report.processes.insert((String::new(), target.pid), process);
     }
-    for number in 0..options.samples {
+    for number in 1..=options.samples {
         let begin = Instant::now();
         sample(targets, options, &mut tools, &mut report)?;
-        if number + 1 < options.samples {
-            std::thread::sleep(options.every.saturating_sub(begin.elapsed()));
+        if number < options.samples && !waited(begin, options.every, &goes_on) {
+            report.cut_short = true;
+            break;
         }
     }
     Ok(report)
+}
+
+/// Waits until this time has passed; whether to go on then.
+fn waited(begin: Instant, time: Duration, goes_on: impl Fn() -> bool) -> bool {
+    loop {
+        let left = time.saturating_sub(begin.elapsed());
+        match goes_on() {
+            true if !left.is_zero() => std::thread::sleep(left.min(GLANCE)),
+            goes_on => return goes_on,
+        }
+    }
 }
 
 /// What looks into processes in all samples, and the time that it has left.

@@ -1,6 +1,8 @@
 //! What `banyan stack` can write.
 
+use banyan_boot::Problem;
 use banyan_stack::{Report, TextOptions, dot, folded, svg, text};
+use serde_json::{Value, json};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Form {
@@ -17,13 +19,24 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn written(self, report: &Report, color: bool) -> String {
+    /// What was found, without these hosts.
+    pub(super) fn written(self, report: &Report, left_out: &[Problem], color: bool) -> String {
         match self {
             Form::Text => text(report, TextOptions { color, times: true }),
-            Form::Json => format!("{}\n", report.to_json()),
+            Form::Json => format!("{}\n", object(report, left_out)),
             Form::Folded => folded(report),
             Form::Dot => dot(report),
             Form::Svg => svg(report),
         }
     }
+}
+
+fn object(report: &Report, left_out: &[Problem]) -> Value {
+    let problem = |problem: &Problem| {
+        let Problem { host, kind, cause, remedy, members } = problem;
+        json!({ "host": host, "kind": format!("{kind:?}"), "cause": cause, "remedy": remedy, "members": members })
+    };
+    let mut object = report.to_json();
+    object["left_out"] = left_out.iter().map(problem).collect();
+    object
 }

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
+use banyan_boot::{HostSet, Problem, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
-use banyan_stack::{Choice, Found, MpiJob, Report, Target, ancestors, machine, number};
+use banyan_stack::{Choice, Found, MpiJob, Report, SamplerOptions, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
@@ -87,8 +87,17 @@ fn is_slurm_here() -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|part| part.join("squeue").is_file()))
 }
 
-/// Looks on these hosts. Gives what was found, and the exit status that the hosts deserve.
-pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failure> {
+/// What became of the hosts themselves.
+#[derive(Default)]
+pub(super) struct Around {
+    /// Those that could not be reached, where the others are enough.
+    pub(super) left_out: Vec<Problem>,
+    /// The exit status that they deserve.
+    pub(super) status: u8,
+}
+
+/// Looks on these hosts. Gives what was found, and what became of them.
+pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), Failure> {
     let begin = Instant::now();
     let patience = PATIENCE.saturating_add(stack.every.saturating_mul(stack.samples));
     let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(patience));
@@ -109,7 +118,10 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, u8), Failu
     if found.is_empty() {
         return Err(nothing(&choice, names.len()));
     }
-    let orders = orders(stack, &names, found)?;
+    // The rest is for the last sample, and for what comes back.
+    let within = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4 * 3);
+    let options = SamplerOptions { within, ..stack.sampling()? };
+    let orders = orders(options, &names, found);
     let stream =
         network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
     let members = stream.members().iter().filter_map(|member| orders.get(member as usize));
@@ -209,8 +221,7 @@ fn nothing(choice: &Choice, hosts: usize) -> Failure {
 }
 
 /// What each member is to do: every process has one rank, whichever host it is on.
-fn orders(stack: &Stack, names: &[String], all: Vec<(u32, Found)>) -> Result<Vec<Order>, Failure> {
-    let options = stack.sampling()?;
+fn orders(options: SamplerOptions, names: &[String], all: Vec<(u32, Found)>) -> Vec<Order> {
     let mut orders: Vec<Order> =
         names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options }).collect();
     let found: Vec<Found> = all.iter().map(|(_, it)| it.clone()).collect();
@@ -219,19 +230,19 @@ fn orders(stack: &Stack, names: &[String], all: Vec<(u32, Found)>) -> Result<Vec
             order.targets.push(Target { pid: it.pid, rank, command: it.command });
         }
     }
-    Ok(orders)
+    orders
 }
 
 /// Says which hosts are not in a wave, or could not be reached at all.
-fn missing(network: &Network, wave: &Wave, names: &[String]) -> u8 {
+fn missing(network: &Network, wave: &Wave, names: &[String]) -> Around {
     let silent = network.everyone().members().difference(wave.members());
     let silent: Vec<&str> = silent.iter().filter_map(|member| names.get(member as usize)).map(String::as_str).collect();
     if !silent.is_empty() {
         warn(format!("nothing came from {}; its processes are not in what follows", silent.join(", ")));
     }
-    let unreached = network.session().missing();
-    unreached.iter().for_each(|problem| warn(format_args!("left out: {problem}")));
-    status::of_hosts(!silent.is_empty())
+    let left_out = network.session().missing().to_vec();
+    left_out.iter().for_each(|problem| warn(format_args!("left out: {problem}")));
+    Around { left_out, status: status::of_hosts(!silent.is_empty()) }
 }
 
 fn failure(error: &TreeError) -> Failure {

@@ -94,14 +94,15 @@ impl Answer {
 
 impl Order {
     pub(super) fn text(&self) -> String {
-        let SamplerOptions { threads, lines, python, samples, every, patience, limit } = self.options;
+        let SamplerOptions { threads, lines, python, samples, every, patience, limit, within } = self.options;
         let targets: Vec<Value> =
             self.targets.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
         let [every, patience] = [every, patience].map(|time| time.as_micros() as u64);
-        let limit = limit.map(|limit| limit.as_micros() as u64);
+        let [limit, within] = [limit, within].map(|time| time.map(|time| time.as_micros() as u64));
         json!({
             "host": self.host, "targets": targets, "threads": threads, "lines": lines, "python": python,
             "samples": samples, "every_us": every, "patience_us": patience, "limit_us": limit,
+            "within_us": within,
         })
         .to_string()
     }
@@ -123,6 +124,7 @@ impl Order {
             every: Duration::from_micros(value["every_us"].as_u64()?),
             patience: Duration::from_micros(value["patience_us"].as_u64()?),
             limit: value["limit_us"].as_u64().map(Duration::from_micros),
+            within: value["within_us"].as_u64().map(Duration::from_micros),
         };
         let targets = value["targets"].as_array()?.iter().map(target).collect::<Option<Vec<Target>>>()?;
         Some(Order { host: value["host"].as_str()?.into(), targets, options })

@@ -2,6 +2,7 @@
 
 mod form;
 mod hosts;
+mod interrupt;
 mod member;
 mod merge;
 mod message;
@@ -10,8 +11,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_boot::HostSet;
-use banyan_stack::{Choice, Kind, MpiJob, Report, SamplerOptions, Target, number, pattern, take};
+use banyan_boot::{HostSet, Problem};
+use banyan_stack::{Choice, Kind, MpiJob, Report, SamplerOptions, Target, number, pattern, take, take_while};
 use clap::Args;
 
 use crate::config::Config;
@@ -21,7 +22,12 @@ use crate::limit::end_after;
 use crate::output::Output;
 use crate::{speech, status};
 use form::Form;
+use hosts::Around;
+use interrupt::Interrupt;
 pub(crate) use merge::register;
+
+/// What is kept of a time limit at most, to show what was seen.
+const SHOWING: Duration = Duration::from_secs(1);
 
 /// Show what all processes of a job are doing: their stacks, merged into one tree
 ///
@@ -101,16 +107,21 @@ impl Stack {
         if self.member {
             return member::run();
         }
-        let (report, lost) = match self.hosts_to_ask()? {
+        let (report, around) = match self.hosts_to_ask()? {
             Some(hosts) => hosts::look(&self, &hosts)?,
-            None => (self.look_here()?, 0),
+            None => self.look_here()?,
         };
-        self.show(&report)?;
-        Ok(ExitCode::from(status_of(&report).max(lost)))
+        if report.cut_short {
+            warn(
+                "not all samples were taken: the time was over, or it was interrupted; this is what was seen until then",
+            );
+        }
+        self.show(&report, &around.left_out)?;
+        Ok(ExitCode::from(status_of(&report).max(around.status)))
     }
 
     /// The processes of this machine.
-    fn look_here(&self) -> Result<Report, Failure> {
+    fn look_here(&self) -> Result<(Report, Around), Failure> {
         self.hosts.timeout()?.map_or(Ok(()), end_after)?;
         let choice = self.choice()?;
         if let Choice::Mpi(launcher) = choice {
@@ -120,14 +131,23 @@ impl Stack {
         let ranks = number(&found);
         let targets: Vec<Target> =
             found.into_iter().zip(ranks).map(|(it, rank)| Target { pid: it.pid, rank, command: it.command }).collect();
-        take(&targets, &self.sampling()?).map_err(|error| Failure::new(format!("no thread can be started: {error}")))
+        let failed = |error| Failure::new(format!("no thread can be started: {error}"));
+        if self.samples == 1 {
+            // ^C ends it, as nothing was seen yet.
+            let report = take(&targets, &self.sampling()?).map_err(failed)?;
+            return Ok((report, Around::default()));
+        }
+        let interrupt = Interrupt::watch().map_err(failed)?;
+        let report = take_while(&targets, &self.sampling()?, || !interrupt.came()).map_err(failed)?;
+        let status = interrupt.status().filter(|_| report.cut_short).unwrap_or(0);
+        Ok((report, Around { status, ..Around::default() }))
     }
 
-    fn show(&self, report: &Report) -> Result<(), Failure> {
+    fn show(&self, report: &Report, left_out: &[Problem]) -> Result<(), Failure> {
         let form = if self.json { Form::Json } else { self.format };
         let color = self.output == "-" && speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut output = Output::create(&self.output)?;
-        output.write_all(form.written(report, color).as_bytes())?;
+        output.write_all(form.written(report, left_out, color).as_bytes())?;
         output.keep()?;
         if form != Form::Text && form != Form::Json {
             report.unread().for_each(|((_, pid), process, unread)| {
@@ -163,6 +183,8 @@ impl Stack {
             patience: all.map_or(patience, |all| patience.min(all / 4)),
             // The other half is for starting, and for what comes back.
             limit: all.map(|all| all / 2),
+            // What is left is for the last sample, and to show what was seen.
+            within: all.map(|all| all - (all / 10).min(SHOWING)),
         })
     }
 }
@@ -187,5 +209,6 @@ fn status_of(report: &Report) -> u8 {
         Kind::OutOfTime => status::TIME_LIMIT,
         _ => status::MEMBER_FAILED,
     });
-    worst.max().unwrap_or(0)
+    let hurried = if report.cut_short { status::TIME_LIMIT } else { 0 };
+    worst.max().unwrap_or(0).max(hurried)
 }

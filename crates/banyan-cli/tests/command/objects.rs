@@ -39,7 +39,7 @@ fn stacks_have_classes_a_tree_and_processes() {
         &json!({
             "ranks": "text", "count": "count", "median_stop_us": "number", "longest_stop_us": "number", "classes": [class],
             "tree": [step],
-            "processes": [process],
+            "processes": [process], "left_out": "list", "cut_short": "flag",
         }),
     );
     assert_shape(&report["classes"][0]["stacks"], &json!([["text"]]));

@@ -61,7 +61,8 @@ fn check_report(report: &Value) {
     });
     let shape = json!({
         "ranks": "text", "count": "count", "median_stop_us": "number", "longest_stop_us": "number", "classes": "list",
-        "tree": "list", "processes": [process],
+        "tree": "list", "processes": [process], "left_out": "list",
+        "cut_short": "flag",
     });
     assert_shape(report, &shape);
 }

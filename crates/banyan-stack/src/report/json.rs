@@ -44,6 +44,7 @@ impl Report {
             "ranks": self.tree.ranks().to_string(),
             "tree": nodes(&self.tree),
             "processes": self.processes.iter().map(process).collect::<Vec<_>>(),
+            "cut_short": self.cut_short,
         })
     }
 
@@ -55,6 +56,7 @@ impl Report {
     pub fn from_json(text: &[u8]) -> Result<Report, Malformed> {
         let value: Value = serde_json::from_slice(text).map_err(|error| Malformed(error.to_string()))?;
         let mut report = Report { tree: tree(&value)?, ..Report::default() };
+        report.cut_short = value["cut_short"].as_bool().unwrap_or(false);
         for entry in list(&value, "processes")? {
             let host = string(entry, "host")?.to_owned();
             report.processes.insert((host, number(entry, "pid")?), read_process(entry)?);

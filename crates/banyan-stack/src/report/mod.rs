@@ -21,6 +21,8 @@ pub struct Report {
     pub tree: StackTree,
     /// The processes they are of, and those that could not be read.
     pub processes: BTreeMap<Place, Process>,
+    /// Fewer samples were taken than were asked for.
+    pub cut_short: bool,
 }
 
 /// One process.
@@ -109,6 +111,7 @@ impl Report {
     /// Adds what another report has found.
     pub fn merge(&mut self, other: Report) {
         self.tree.merge(other.tree);
+        self.cut_short |= other.cut_short;
         for (place, process) in other.processes {
             match self.processes.entry(place) {
                 std::collections::btree_map::Entry::Vacant(entry) => {

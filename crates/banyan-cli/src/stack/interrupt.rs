@@ -1,0 +1,40 @@
+//! ^C while samples are taken: what was seen so far is shown. Once more ends this process at once.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::signals::heeded;
+
+/// What shells add to the number of the signal that ended a command.
+const SIGNALLED: usize = 128;
+
+/// The signal that came; 0 if none has.
+pub(super) struct Interrupt(Arc<AtomicUsize>);
+
+impl Interrupt {
+    /// Watches for signals until this process ends.
+    pub(super) fn watch() -> io::Result<Interrupt> {
+        let (came, number) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        for signal in heeded([SIGINT, SIGTERM]) {
+            // In this order: what ends the process is a signal that comes after another.
+            flag::register_conditional_default(signal, Arc::clone(&came))?;
+            flag::register(signal, Arc::clone(&came))?;
+            flag::register_usize(signal, Arc::clone(&number), signal.unsigned_abs() as usize)?;
+        }
+        Ok(Interrupt(number))
+    }
+
+    pub(super) fn came(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The exit status that it deserves, if some signal came.
+    pub(super) fn status(&self) -> Option<u8> {
+        let signal = self.0.load(Ordering::Relaxed);
+        (signal != 0).then(|| u8::try_from(SIGNALLED + signal).unwrap_or(u8::MAX))
+    }
+}
