@@ -37,7 +37,7 @@ pub(super) fn forward(shared: Shared) {
 /// in the background, and a read that waits could get there.
 fn wait_for_turn(input: &StdinLock<'_>) {
     let is_readable = || poll(&mut [PollFd::new(input, PollFlags::IN)], None).is_ok_and(|ready| ready > 0);
-    while input.is_terminal() && !(is_readable() && !is_in_background(input)) {
+    while input.is_terminal() && (!is_readable() || is_in_background(input)) {
         std::thread::sleep(NOT_OURS);
     }
 }
