@@ -217,7 +217,7 @@ fn has_ended(driver: &mut Driver, patience: Duration) -> bool {
 pub fn guard(agent: &GuardInfo) {
     let id = NodeId(agent.agent.node | FIRST_GUARD);
     // It has no children, so it may be below anyone.
-    let Ok((mut driver, note)) = driver(&agent.agent, id, Level(u16::MAX), Filters::default) else { return };
+    let Ok((mut driver, note)) = driver(&agent.agent, id, Level::LOWEST, Filters::default) else { return };
     let patience = note.options.adrift * ADRIFT_TIMES;
     while agent.is_anyone_left() && !has_ended(&mut driver, patience) {
         if driver.turn(Some(Instant::now() + LOOK)).is_err() {

@@ -3,7 +3,7 @@
 //! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
 //! other travel together; [`flush`](BackEnd::flush) before computing for long.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,10 +22,11 @@ use crate::error::{TreeError, unfiltered};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
 use crate::invitation::Invitation;
-use crate::node::{Node, Received, Report, SendError};
+use crate::node::{Node, Received, Report, SendError, StreamCounters};
 use crate::pending::Pending;
 use crate::record_reader::RecordReader;
 use crate::reduce::{Aligned, Alignment, Filters};
+use crate::reports::Reports;
 use crate::run::{Bodies, shared};
 
 /// How long an agent may take to invite a member it has started.
@@ -39,9 +40,6 @@ const LISTENS: Duration = Duration::from_millis(4);
 
 /// How long a member that leaves waits for the front-end to have room for what it has sent.
 const LAST_RECORDS: Duration = Duration::from_secs(1);
-
-/// Events that are kept for a program that does not ask for them: the oldest go.
-const EVENTS: usize = 4096;
 
 /// A process that takes part in a network as a member.
 pub struct BackEnd {
@@ -57,7 +55,7 @@ pub struct BackEnd {
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
     patience: Duration,
-    events: VecDeque<Report>,
+    events: Reports,
     is_over: bool,
     /// Whether that is because another process is this member now.
     is_succeeded: bool,
@@ -182,7 +180,7 @@ impl BackEnd {
         let combiners = Arc::new(Combiners::new(filters, formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
-        let node = Node::below(invited.node, Some(invited.rank), Level(u16::MAX), ancestry, options, combiners.clone());
+        let node = Node::below(invited.node, Some(invited.rank), Level::LOWEST, ancestry, options, combiners.clone());
         let node = node.in_life(invited.life);
         let mut driver = Driver::new(node, formats, Credentials::member(note, slabs.clone()))?;
         driver.learn_addresses(note.addresses());
@@ -199,7 +197,7 @@ impl BackEnd {
             combiners,
             last: StreamId::CONTROL,
             patience: note.options.adrift * ADRIFT_TIMES,
-            events: VecDeque::new(),
+            events: Reports::default(),
             is_over: false,
             is_succeeded: false,
             _attached: attached,
@@ -253,11 +251,17 @@ impl BackEnd {
     }
 
     /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), or a filter of
-    /// its own that failed ([`Report::Uncombined`]). Does not wait.
+    /// its own that failed ([`Report::Uncombined`]). Does not wait. Of what nobody has asked for in time only the number is
+    /// known ([`Report::Dropped`]).
     pub fn next_event(&mut self) -> Option<Report> {
         self.driver.prepare(None);
         self.note_reports();
-        self.events.pop_front()
+        self.events.pop()
+    }
+
+    /// What this member has sent, dropped and not been able to send on a stream; `None` if the stream is not open here.
+    pub fn counters(&self, stream: StreamId) -> Option<StreamCounters> {
+        self.driver.node().stream_counters(stream)
     }
 
     /// The value in a record.
@@ -499,10 +503,7 @@ impl BackEnd {
         while let Some(report) = self.driver.report() {
             self.is_succeeded |= report == Report::Succeeded;
             self.is_over |= matches!(report, Report::Over | Report::Succeeded);
-            if self.events.len() == EVENTS {
-                self.events.pop_front();
-            }
-            self.events.push_back(report);
+            self.events.push(report);
         }
     }
 }

@@ -17,6 +17,11 @@ impl NodeId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(pub u16);
 
+impl Level {
+    /// Of nodes that never have children, members above all: anyone may be above them.
+    pub const LOWEST: Level = Level(u16::MAX);
+}
+
 /// How many questions for a parent a node has asked. Of two reports about one node, the one with the larger epoch is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(pub u32);

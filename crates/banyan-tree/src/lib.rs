@@ -37,6 +37,7 @@ mod pending;
 mod record_reader;
 mod recycled;
 pub mod reduce;
+mod reports;
 mod run;
 pub mod sim;
 mod stream_options;

@@ -49,6 +49,20 @@ fn the_whole_level_under_the_front_end_dies_and_no_wave_is_lost() {
     }
 }
 
+#[test]
+fn nodes_take_more_than_their_capacity_only_where_nobody_has_room() {
+    let most = |shape: &[usize], deaths_of: usize| {
+        let plan = |seed| Plan { shape: shape.to_vec(), seed, faults: deaths(deaths_of), ..Plan::default() };
+        (0..20).map(|seed| holds(&plan(seed)).degree).max().unwrap_or_default()
+    };
+    // Twice as many as the widest level has, and 32 at least.
+    let room = most(&[10, 8], 3);
+    assert!(room <= 32, "{room} children, although there was room");
+    // At last 60 members have the front-end alone, which has room for 40.
+    let crowd = most(&[3, 20], 12);
+    assert!(crowd > 40, "{crowd} children: nobody was ever crowded");
+}
+
 fn kinds(seed: u64) -> Vec<Synchronisation> {
     let timeout = format!("timeout {}ms", 1 + seed % 400);
     ["all", &timeout, "none", "interval time 1"].iter().map(|kind| kind.parse().unwrap()).collect()

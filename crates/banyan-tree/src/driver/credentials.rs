@@ -32,15 +32,25 @@ impl Credentials {
             network: note.network,
             own: secret_of(&note.secret, node),
             all: Some(note.secret.clone()),
-            links: LinkOptions { heartbeat: Some(heartbeat), slabs: Slabs::keeping(SPARE_BYTES), ..link_options() },
+            links: LinkOptions {
+                heartbeat: Some(heartbeat),
+                slabs: Slabs::keeping(SPARE_BYTES),
+                encryption: note.encryption,
+                ..link_options()
+            },
             silence: note.silence,
         }
     }
 
     /// Of the front-end, which is silent while its caller computes.
-    pub(crate) fn front_end(network: SessionId, secret: Secret, silence: Duration) -> Credentials {
-        let own = secret_of(&secret, NodeId::ROOT);
-        Credentials { network, own, all: Some(secret), links: silent_links(silence), silence }
+    pub(crate) fn front_end(note: &Note) -> Credentials {
+        Credentials {
+            network: note.network,
+            own: secret_of(&note.secret, NodeId::ROOT),
+            all: Some(note.secret.clone()),
+            links: LinkOptions { encryption: note.encryption, ..silent_links(note.silence) },
+            silence: note.silence,
+        }
     }
 
     /// Of a member, which is silent while its caller computes and knows no secret but its own.
@@ -50,7 +60,7 @@ impl Credentials {
             network: note.network,
             own: note.secret.clone(),
             all: None,
-            links: LinkOptions { slabs, ..silent_links(silence) },
+            links: LinkOptions { slabs, encryption: note.encryption, ..silent_links(silence) },
             silence,
         }
     }

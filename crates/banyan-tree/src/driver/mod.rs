@@ -10,7 +10,7 @@ mod memory;
 mod note;
 mod tree_link;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,6 +32,7 @@ use crate::format_book::FormatBook;
 use crate::ids::{LinkId, NodeId, Time};
 use crate::message::Message;
 use crate::node::{Action, LinkFigures, Node, Report};
+use crate::reports::Reports;
 use crate::wire::AddressBook;
 
 /// The first frame to a member, on the socket that it inherits: its [`Note`].
@@ -42,9 +43,6 @@ const COMPUTED: Duration = Duration::from_millis(100);
 
 /// A member with one link sleeps in a read that ends after this time at the latest.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Reports that are kept for a user that does not ask: the oldest go.
-const REPORTS: usize = 4096;
 
 /// Tokens of doors, of the bell and of shared memory; links have their own numbers.
 const DOORS: u64 = 1 << 63;
@@ -77,7 +75,7 @@ pub(crate) struct Driver {
     touched: Vec<LinkId>,
     /// Empty: memory for those that are flushed while others are touched.
     flushed: Vec<LinkId>,
-    reports: VecDeque<Report>,
+    reports: Reports,
     begin: Instant,
     tick_at: Option<Instant>,
     /// When the node wanted to be woken, when it was last asked.
@@ -124,7 +122,7 @@ impl Driver {
             sharing: Vec::new(),
             touched: Vec::new(),
             flushed: Vec::new(),
-            reports: VecDeque::new(),
+            reports: Reports::default(),
             begin,
             tick_at: None,
             node_at: None,
@@ -169,7 +167,7 @@ impl Driver {
 
     /// What users may want to know.
     pub(crate) fn report(&mut self) -> Option<Report> {
-        self.reports.pop_front()
+        self.reports.pop()
     }
 
     /// Where others are.
@@ -539,12 +537,7 @@ impl Driver {
                     let figures = self.link_figures();
                     self.node.answer(question, figures);
                 }
-                Action::Report(report) => {
-                    if self.reports.len() == REPORTS {
-                        self.reports.pop_front();
-                    }
-                    self.reports.push_back(report);
-                }
+                Action::Report(report) => self.reports.push(report),
             }
         }
         self.note_adrift();

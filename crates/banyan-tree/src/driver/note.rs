@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use banyan_link::{Address, Secret, SessionId};
+use banyan_link::{Address, Encryption, Secret, SessionId};
 
 use crate::ids::{Level, NodeId};
 use crate::message::{Ancestor, Ancestry, Candidate};
@@ -37,6 +37,8 @@ pub(crate) struct Note {
     /// Signs of life between agents, and how long they may be missing.
     pub(crate) heartbeat: Duration,
     pub(crate) silence: Duration,
+    /// When links are encrypted.
+    pub(crate) encryption: Encryption,
     /// Those above, nearest first.
     pub(crate) above: Vec<Above>,
     /// Whom it is for, if it is a member.
@@ -121,7 +123,8 @@ impl Note {
         let [adrift, orphan, heartbeat, silence] =
             [*adrift, *orphan, self.heartbeat, self.silence].map(|time| time.as_millis());
         push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence}\n"));
-        push(&mut text, format_args!("tree {capacity} {seed}\n"));
+        let encrypts = u8::from(self.encryption != Encryption::Never);
+        push(&mut text, format_args!("tree {capacity} {seed} {encrypts}\n"));
         for Above { node, level, addresses } in &self.above {
             push(&mut text, format_args!("above {} {}", node.0, level.0));
             addresses.iter().for_each(|address| push(&mut text, format_args!(" {address}")));
@@ -173,6 +176,7 @@ impl FromStr for Note {
         let (mut network, mut secret, mut member) = (None, None, None);
         let mut options = NodeOptions::default();
         let (mut heartbeat, mut silence) = (Duration::ZERO, Duration::ZERO);
+        let mut encryption = Encryption::default();
         let mut above = Vec::new();
         for line in lines {
             let mut words = line.split(' ');
@@ -190,9 +194,10 @@ impl FromStr for Note {
                 "patience" => numbers(&words).map(|times: [u64; 4]| {
                     [options.adrift, options.orphan, heartbeat, silence] = times.map(Duration::from_millis);
                 }),
-                "tree" => numbers(&words).map(|[capacity, seed]: [u64; 2]| {
+                "tree" => numbers(&words).map(|[capacity, seed, encrypts]: [u64; 3]| {
                     options.capacity = capacity as usize;
                     options.seed = seed;
+                    encryption = if encrypts == 0 { Encryption::Never } else { Encryption::BetweenHosts };
                 }),
                 "above" => read_above(&words).map(|node| above.push(node)),
                 "member" => numbers(&words).and_then(|numbers: [u64; 4]| {
@@ -209,7 +214,7 @@ impl FromStr for Note {
         if above.is_empty() {
             return Err(wrong("above"));
         }
-        Ok(Note { network, secret, options, heartbeat, silence, above, member })
+        Ok(Note { network, secret, options, heartbeat, silence, encryption, above, member })
     }
 }
 
@@ -253,6 +258,7 @@ mod tests {
             options: NodeOptions { window_waves: 17, seed: 5, ..NodeOptions::default() },
             heartbeat: Duration::from_millis(250),
             silence: Duration::from_secs(1),
+            encryption: Encryption::Never,
             above: vec![above, top],
             member: None,
         }
@@ -280,6 +286,7 @@ mod tests {
             let read: Note = note.to_text().parse().unwrap();
             assert_eq!(read.to_text(), note.to_text());
             assert_eq!((read.above.len(), read.member), (note.above.len(), note.member));
+            assert_eq!(read.encryption, Encryption::Never);
         }
     }
 

@@ -206,9 +206,10 @@ impl Network {
         Ok(Stream::new(&self.shared, id, &communicator.members))
     }
 
-    /// What happens to the tree: members join and are lost, nodes move. `None` when the deadline has passed.
+    /// What happens to the tree: members and agents join and are lost, nodes move. `None` when the deadline has passed. Of
+    /// what nobody has asked for in time only the number is known ([`Report::Dropped`]).
     pub fn next_event(&self, deadline: Option<Instant>) -> Option<Report> {
-        self.shared.wait(deadline, |core| core.events.pop_front().map(Ok)).ok()
+        self.shared.wait(deadline, |core| core.events.pop().map(Ok)).ok()
     }
 
     /// Waits until the system has taken everything that was sent. Call it before computing for long.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{Launch, Session, SessionOptions};
-use banyan_link::{Bell, Secret, SessionId};
+use banyan_link::{Bell, Encryption, Secret, SessionId};
 
 use super::NetworkOptions;
 use crate::combiner::Combiners;
@@ -28,21 +28,23 @@ pub(super) struct Root {
 impl Root {
     /// Listens to this host, and to others if there are addresses for them.
     pub(super) fn new(options: &NetworkOptions, beyond: &[IpAddr]) -> Result<Root, TreeError> {
-        let (network, secret, formats) = (SessionId::random()?, Secret::random()?, FormatBook::new());
-        let filters = Combiners::new((options.filters)(), formats.clone());
-        let node = Node::front_end(options.node.clone(), Arc::new(filters));
-        let credentials = Credentials::front_end(network, secret.clone(), options.silence);
-        let mut driver = Driver::new(node, formats, credentials)?;
-        let addresses = driver.listen(beyond)?;
-        let note = Note {
-            network,
-            secret,
+        let encryption = if options.session.encrypt { Encryption::BetweenHosts } else { Encryption::Never };
+        let mut note = Note {
+            network: SessionId::random()?,
+            secret: Secret::random()?,
             options: options.node.clone(),
             heartbeat: options.heartbeat,
             silence: options.silence,
-            above: vec![Above { node: NodeId::ROOT, level: Level(0), addresses }],
+            encryption,
+            above: Vec::new(),
             member: None,
         };
+        let formats = FormatBook::new();
+        let filters = Combiners::new((options.filters)(), formats.clone());
+        let node = Node::front_end(options.node.clone(), Arc::new(filters));
+        let mut driver = Driver::new(node, formats, Credentials::front_end(&note))?;
+        let addresses = driver.listen(beyond)?;
+        note.above.push(Above { node: NodeId::ROOT, level: Level(0), addresses });
         Ok(Root { driver, note })
     }
 

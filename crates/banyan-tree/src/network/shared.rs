@@ -3,7 +3,7 @@
 //! A thread that waits for something takes the driver's place at the links if nobody else has it, and otherwise sleeps
 //! until the one who has it says that something came. Those who only send need the lock for a moment.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -16,11 +16,9 @@ use bytes::Bytes;
 use crate::driver::Driver;
 use crate::error::TreeError;
 use crate::ids::{StreamId, Wave as WaveNumber};
-use crate::node::{Delivery, Report};
+use crate::node::Delivery;
 use crate::record_reader::RecordReader;
-
-/// Events that are kept for a caller that does not ask for them: the oldest go.
-const EVENTS: usize = 4096;
+use crate::reports::Reports;
 
 /// Characters that are kept of the last line that a member wrote before it joined.
 const LAST_WORDS: usize = 400;
@@ -41,7 +39,7 @@ pub(super) struct Core {
     pub(super) reader: RecordReader,
     /// Waves that were taken from the node and not by the caller, by stream.
     pub(super) taken: HashMap<StreamId, Taken>,
-    pub(super) events: VecDeque<Report>,
+    pub(super) events: Reports,
     /// How many processes were invited to take the place of each member.
     pub(super) lives: HashMap<u32, u32>,
     pub(super) is_over: bool,
@@ -73,7 +71,7 @@ impl Core {
             driver,
             reader: RecordReader::default(),
             taken: HashMap::new(),
-            events: VecDeque::new(),
+            events: Reports::default(),
             lives: HashMap::new(),
             is_over: false,
         }
@@ -123,10 +121,7 @@ impl Core {
 
     fn note_reports(&mut self) {
         while let Some(report) = self.driver.report() {
-            if self.events.len() == EVENTS {
-                self.events.pop_front();
-            }
-            self.events.push_back(report);
+            self.events.push(report);
         }
     }
 }

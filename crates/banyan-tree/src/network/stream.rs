@@ -11,7 +11,7 @@ use banyan_ndr::{Format, Record};
 use super::shared::{Shared, Whole};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
-use crate::node::SendError;
+use crate::node::{SendError, StreamCounters};
 use crate::pending::{Pending, check_length};
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
@@ -40,6 +40,12 @@ impl Stream {
     /// Its members.
     pub fn members(&self) -> &RankSet {
         &self.members
+    }
+
+    /// What the front-end has sent, delivered and still holds of it; for streams without waves also what has come and what
+    /// was lost here. [`Network::figures`](crate::Network::figures) has the rest, of every node.
+    pub fn counters(&self) -> StreamCounters {
+        self.shared.core().driver.node().stream_counters(self.id).unwrap_or_default()
     }
 
     /// Sends a record to all members. Waits while a member is too far behind.

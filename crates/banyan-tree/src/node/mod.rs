@@ -138,6 +138,10 @@ pub enum Action {
 pub enum Report {
     /// At the front-end: these members are there, for the first time or again.
     Joined(RankSet),
+    /// At the front-end: this agent is there, for the first time or again.
+    AgentJoined(NodeId),
+    /// At the front-end: this agent has ended, or was waited for in vain. Those below it are reported by themselves.
+    AgentLost(NodeId),
     /// At the front-end: a node has found another parent.
     Moved {
         /// The node.
@@ -176,6 +180,8 @@ pub enum Report {
         /// The filter, with its parameters.
         filter: String,
     },
+    /// So many reports before the next one are gone, because nobody took them in time.
+    Dropped(u64),
     /// At an agent or member: the front-end has ended the network.
     Over,
     /// At a member: it was given up, and another process has taken its place. This one has no part in the network any more.

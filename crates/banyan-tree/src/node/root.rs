@@ -8,7 +8,7 @@ use banyan_boot::RankSet;
 use super::figures::Inquiry;
 use super::ledger::Ledger;
 use super::{Node, Report};
-use crate::ids::{NodeId, StreamId, Time};
+use crate::ids::{Level, NodeId, StreamId, Time};
 use crate::message::{Gone, Opening, Place, Resume};
 
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct Root {
     adrift: BTreeMap<NodeId, Adrift>,
     /// Nodes that were waited for in vain.
     given_up: BTreeSet<NodeId>,
+    /// Agents that are there, or may come back.
+    agents: BTreeSet<NodeId>,
     /// Members that are there, or may come back.
     present: RankSet,
     /// Whether streams have not been told of that since it changed.
@@ -80,7 +82,7 @@ impl Node {
         // What is certain is the end of this process alone: whoever is below an agent looks for another parent.
         let is_member = self.below.get(gone.node).is_some_and(|place| place.rank.is_some());
         if gone.is_certain && !is_member {
-            self.tell_lost_state(gone.node);
+            self.lose_agent(gone.node);
         }
         if gone.is_certain && is_member {
             self.lose(gone.node);
@@ -120,11 +122,22 @@ impl Node {
             root.is_changed = true;
         }
         self.note_holders(&there);
+        self.note_agents(&there);
         if is_move {
             self.report(Report::Moved { node: first.node, parent: first.parent });
         }
         if !joined.is_empty() {
             self.report(Report::Joined(joined));
+        }
+    }
+
+    /// Agents among these that are new, or were lost.
+    fn note_agents(&mut self, there: &[Place]) {
+        let is_agent = |place: &&Place| place.rank.is_none() && place.level != Level::LOWEST;
+        for agent in there.iter().filter(is_agent) {
+            if self.root.as_mut().is_some_and(|root| root.agents.insert(agent.node)) {
+                self.report(Report::AgentJoined(agent.node));
+            }
         }
     }
 
@@ -155,7 +168,7 @@ impl Node {
         let members: RankSet = below.iter().filter_map(|place| place.rank).collect();
         // Agents below it that live have found others by now.
         for agent in below.iter().filter(|place| place.rank.is_none()) {
-            self.tell_lost_state(agent.node);
+            self.lose_agent(agent.node);
         }
         let Some(root) = &mut self.root else { return };
         root.has_settled |= root.adrift.remove(&node).is_some();
@@ -166,6 +179,14 @@ impl Node {
             root.is_changed = true;
             self.report(Report::Lost(members));
         }
+    }
+
+    /// An agent has ended, or is not waited for any more.
+    fn lose_agent(&mut self, node: NodeId) {
+        if self.root.as_mut().is_some_and(|root| root.agents.remove(&node)) {
+            self.report(Report::AgentLost(node));
+        }
+        self.tell_lost_state(node);
     }
 
     /// Tells every stream whom to wait for, if anyone has come or was given up, and drops packets that only someone adrift

@@ -2,7 +2,7 @@
 //!
 //! The nodes are the real ones; only links, clocks and programs are played. While a simulation runs, and at its end, it is
 //! checked against a model: every wave exactly once, in order, the sum of exactly those who are in it, with everyone who
-//! was never given up; every packet once and in order; memory within its bounds; and no standstill. The same seed gives
+//! was never given up; every packet once and in order; memory and numbers of children within their bounds; and no standstill. The same seed gives
 //! the same run on every machine.
 //!
 //! ```
@@ -14,6 +14,7 @@
 //! # Ok::<(), banyan_tree::sim::Failure>(())
 //! ```
 
+mod crowding;
 mod damage;
 mod faults;
 mod happening;

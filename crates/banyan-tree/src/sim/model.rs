@@ -117,6 +117,24 @@ pub enum Broken {
         /// What it may hold.
         allowed: usize,
     },
+    /// A node has more children than its capacity, and than had nobody else.
+    #[error("node {node} has {degree} children; with those who asked urgently {allowed} are allowed")]
+    Degree {
+        /// The node.
+        node: usize,
+        /// How many children it has.
+        degree: usize,
+        /// How many it may have.
+        allowed: usize,
+    },
+    /// A node asked urgently before it had asked everyone.
+    #[error("node {node} asks urgently to be taken in, and has asked {asked} others, without the front-end")]
+    Urgent {
+        /// The node.
+        node: usize,
+        /// How many it has asked.
+        asked: usize,
+    },
     /// Contributions overlapped, which cannot be.
     #[error("{0} contributions were in conflict")]
     Conflicts(u64),

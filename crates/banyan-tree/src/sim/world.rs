@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use banyan_boot::RankSet;
 
+use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
 use super::network::{Arrival, End, Wire, WireId};
@@ -54,6 +55,7 @@ pub(super) struct Inhabitant {
     pub(super) origin: (Level, Ancestry),
     /// How often it was started again.
     pub(super) life: u32,
+    pub(super) crowding: Crowding,
 }
 
 impl Inhabitant {
@@ -69,6 +71,7 @@ impl Inhabitant {
             wake_at: None,
             origin: (level, ancestry),
             life: 0,
+            crowding: Crowding::default(),
         }
     }
 
@@ -333,6 +336,7 @@ impl<'p, 't> World<'p, 't> {
                 Action::Dial { link, to } => self.dial(node, link, to),
                 Action::Send { link, message } => {
                     self.outcome.messages += 1;
+                    self.note_question(node, link, &message)?;
                     self.put(node, link, Arrival::Message(message));
                 }
                 Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
@@ -340,7 +344,7 @@ impl<'p, 't> World<'p, 't> {
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
         }
-        self.outcome.degree = self.outcome.degree.max(self.nodes[node].node.degree());
+        self.watch_degree(node)?;
         self.watch_memory(node)?;
         self.plan_wake(node);
         if node == 0 && self.plan.front_end_pause.is_zero() && !self.streams.is_empty() {
@@ -380,12 +384,14 @@ impl<'p, 't> World<'p, 't> {
             // Its program ends.
             Report::Succeeded => self.leave(node),
             Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
+            Report::AgentJoined(_) | Report::AgentLost(_) | Report::Dropped(_) => {}
         }
         Ok(())
     }
 
     fn dial(&mut self, from: usize, link: LinkId, to: NodeId) {
         let to = to.0 as usize;
+        self.note_dial(from, to);
         let wire = self.wires.len();
         self.wires.push(Wire::new(from, to, link));
         self.callers.extend((to == 0).then(|| self.nodes[from].node.id()));

@@ -269,6 +269,31 @@ fn event(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankS
     }
 }
 
+pub(crate) fn agents_are_told_to_join_and_to_be_lost() {
+    let network = network("2x2", "serve");
+    let mut agents = Vec::new();
+    while agents.len() < 2 {
+        match network.next_event(deadline()).expect("both are told") {
+            Report::AgentJoined(agent) => agents.push(agent.0),
+            report => assert!(matches!(report, Report::Joined(_)), "{report:?}"),
+        }
+    }
+    agents.sort_unstable();
+    assert_eq!(agents, [1, 2]);
+    kill(workers()[0]);
+    let lost = loop {
+        if let Report::AgentLost(agent) = network.next_event(deadline()).expect("the loss is told") {
+            break agent.0;
+        }
+    };
+    // The members of the other are where they were; those of this one are there in another place.
+    assert!(agents.contains(&lost), "{lost}");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 4);
+    finish(network, stream);
+}
+
 pub(crate) fn a_scatter_reaches_those_who_are_left() {
     let network = network("2x2", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();

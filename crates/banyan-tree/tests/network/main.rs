@@ -64,6 +64,7 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
+    losses::agents_are_told_to_join_and_to_be_lost,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,

@@ -182,5 +182,7 @@ fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeEr
     let received = back_end.recv(Some(Instant::now() + Duration::from_millis(100)));
     assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
     assert!(back_end.try_recv()?.is_none());
+    let counters = back_end.counters(incoming.stream).expect("it is open");
+    assert!(counters.kept_bytes > 0 && counters.traffic.stalls > 0, "{counters:?}");
     back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })
 }

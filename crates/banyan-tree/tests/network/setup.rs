@@ -65,7 +65,7 @@ pub(crate) fn deadline() -> Option<Instant> {
 /// Says that nobody has lost its parent so far.
 pub(crate) fn assert_settled(network: &Network) {
     while let Some(report) = network.next_event(Some(Instant::now())) {
-        assert!(matches!(report, Report::Joined(_)), "{report:?}");
+        assert!(matches!(report, Report::Joined(_) | Report::AgentJoined(_)), "{report:?}");
     }
 }
 

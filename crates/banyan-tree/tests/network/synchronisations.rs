@@ -39,6 +39,8 @@ pub(crate) fn records_that_wait_for_nobody_all_come() {
         assert_eq!(wave.members().len(), 1);
         come.entry(rank).or_default().push(wave.read::<Sums>().unwrap().value);
     }
+    let records = stream.counters().records;
+    assert_eq!((records.seen, records.delivered), (240, 240));
     for (rank, values) in come {
         assert_eq!(values, (0..40).map(|number| value(rank, number)).collect::<Vec<_>>(), "member {rank}");
     }
