@@ -7,6 +7,7 @@ mod input;
 mod interrupt;
 mod names;
 mod show;
+mod stream;
 mod summary;
 
 use std::ffi::OsString;
@@ -15,7 +16,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use banyan_boot::process::Limits;
-use banyan_boot::{Event, HostSet, Input, LaunchError, ProblemKind, ProcessDistribution, Session, Stdio};
+use banyan_boot::{
+    HostSet, Input, LaunchError, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions, Stdio,
+};
 use clap::Args;
 
 use crate::config::Config;
@@ -35,7 +38,7 @@ use summary::Summary;
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 all well; 1 some member failed; 2 wrong usage; 3 some host could not be reached or was lost;
-4 time limit. With --worst-status the worst status of the members instead of 1.
+4 time limit; 141 nobody reads the output any more. With --worst-status the worst status of the members instead of 1.
 
 Examples:
   banyan run -n 4 -- sh -c 'echo I am $$'
@@ -159,6 +162,7 @@ impl Run {
                 None => {
                     // Nothing is there at the moment: what was gathered is shown before waiting.
                     show.flush()?;
+                    end_if_unread(session, summary, show);
                     session.next_event(until)
                 }
             };
@@ -166,6 +170,7 @@ impl Run {
                 Some(event) => {
                     summary.note(&event);
                     show.event(&event)?;
+                    end_if_unread(session, summary, show);
                     show.progress(|| summary.progress());
                 }
                 None if until.is_some_and(|until| Instant::now() >= until) && !summary.all_ended() => {
@@ -212,7 +217,14 @@ impl Run {
     }
 }
 
-/// Whether an event tells that a host was lost.
-fn is_loss(event: &Event) -> bool {
-    matches!(event, Event::Problem(problem) if problem.kind != ProblemKind::NotStarted)
+/// Ends the members once nobody reads what they write, as the system ends a command.
+fn end_if_unread(session: &Session, summary: &mut Summary, show: &Show) {
+    if show.is_unread() && summary.unread() {
+        session.stop();
+    }
+}
+
+/// Whether a problem tells that a host was lost.
+fn is_loss(problem: &Problem) -> bool {
+    problem.kind != ProblemKind::NotStarted
 }

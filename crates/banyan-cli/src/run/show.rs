@@ -1,18 +1,19 @@
 //! What the user sees of a session while it runs.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::time::Instant;
 
 use banyan_boot::{Event, ExitState, Lines, Problem};
 use serde_json::{Value, json};
 
 use super::folded::{Folded, Look};
+use super::is_loss;
+use super::stream::Stream;
 use crate::failure::{Failure, warn};
-use crate::output::{self, Stdout};
 use crate::paint::{Paint, Style};
 use crate::progress::Progress;
 use crate::screen::harmless;
-use crate::speech::{Color, note, paints};
+use crate::speech::{Color, complain, note, paints};
 
 /// How events are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub(super) enum Form {
 /// Standard output and errors.
 pub(super) struct Show {
     form: Form,
-    out: BufWriter<Stdout>,
-    err: BufWriter<io::Stderr>,
+    out: BufWriter<Stream<StdoutLock<'static>>>,
+    err: BufWriter<Stream<io::Stderr>>,
     out_look: Look,
     err_look: Look,
     folded: Option<Gathered>,
@@ -53,8 +54,8 @@ impl Show {
             form,
             out_look: look(paints(&out, color), out.is_terminal()),
             err_look: look(paints(&err, color), err.is_terminal()),
-            out: output::stdout(),
-            err: BufWriter::new(err),
+            out: Stream::buffered(out.lock()),
+            err: Stream::buffered(err),
             folded: None,
         }
     }
@@ -68,6 +69,11 @@ impl Show {
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush()?;
         Ok(self.err.flush()?)
+    }
+
+    /// Whether something was shown that nobody will read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.out.get_ref().is_unread() || self.err.get_ref().is_unread()
     }
 
     /// Says how far it is, to those who see nothing else of it.
@@ -111,7 +117,11 @@ impl Show {
             (Event::Problem(problem), Form::Json) => self.object(&problem_json(problem)),
             (Event::Problem(problem), _) => {
                 self.flush()?;
-                warn(problem);
+                if is_loss(problem) {
+                    complain(problem)
+                } else {
+                    warn(problem)
+                }
                 Ok(())
             }
             // The summary tells how members ended.

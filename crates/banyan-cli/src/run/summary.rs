@@ -11,7 +11,11 @@ use super::is_loss;
 use super::names::Names;
 use super::show::problem_json;
 use crate::failure::warn;
+use crate::speech::complain;
 use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
+
+/// What shells make of SIGPIPE, which ends a command that writes what nobody reads.
+const UNREAD: u8 = 141;
 
 /// Ways to fail that are shown; more are counted.
 const SHOWN: usize = 20;
@@ -25,6 +29,7 @@ pub(super) struct Summary {
     failures: Vec<(u32, ExitState)>,
     a_host_was_lost: bool,
     timed_out: bool,
+    unread: bool,
 }
 
 /// Members that failed in the same way.
@@ -36,21 +41,40 @@ struct Class {
 impl Summary {
     /// Of members that run; `missing` are hosts that do not.
     pub(super) fn new(names: Names, missing: Vec<Problem>, begin: Instant) -> Summary {
-        Summary { begin, names, missing, ended: 0, failures: Vec::new(), a_host_was_lost: false, timed_out: false }
+        Summary {
+            begin,
+            names,
+            missing,
+            ended: 0,
+            failures: Vec::new(),
+            a_host_was_lost: false,
+            timed_out: false,
+            unread: false,
+        }
     }
 
     pub(super) fn note(&mut self, event: &Event) {
-        self.a_host_was_lost |= is_loss(event);
-        if let Event::Exited { rank, state, .. } = event {
-            self.ended += 1;
-            if !state.is_success() {
-                self.failures.push((*rank, state.clone()));
+        match event {
+            Event::Exited { rank, state, .. } => {
+                self.ended += 1;
+                if !state.is_success() {
+                    self.failures.push((*rank, state.clone()));
+                }
             }
+            Event::Problem(problem) => self.a_host_was_lost |= is_loss(problem),
+            _ => {}
         }
     }
 
     pub(super) fn timed_out(&mut self) {
         self.timed_out = true;
+    }
+
+    /// Nobody reads what members write: whether those that run are to be ended for it, which is said once.
+    pub(super) fn unread(&mut self) -> bool {
+        let is_new = !self.unread && !self.all_ended();
+        self.unread |= is_new;
+        is_new
     }
 
     pub(super) fn all_ended(&self) -> bool {
@@ -77,6 +101,9 @@ impl Summary {
     }
 
     pub(super) fn exit_status(&self, worst: bool) -> u8 {
+        if self.unread {
+            return UNREAD;
+        }
         if self.is_out_of_time() {
             return TIME_LIMIT;
         }
@@ -91,17 +118,25 @@ impl Summary {
         }
     }
 
-    /// Tells people, if there is anything to tell.
+    /// Tells people, if there is anything to tell and they have not gone away. Those who want to hear nothing hear why the
+    /// exit status is what it is.
     pub(super) fn tell(&self) {
+        if self.unread {
+            return;
+        }
         for problem in &self.missing {
             warn(format!("left out: {problem}"));
         }
         if self.timed_out {
-            warn("the time limit has passed; the members were ended (--timeout sets it)");
+            complain("the time limit has passed; the members were ended (--timeout sets it)");
         }
         if self.some_out_of_time() {
-            warn("the time of some members was over; they were ended (--limit time sets it)");
+            complain("the time of some members was over; they were ended (--limit time sets it)");
         }
+        self.tell_failures();
+    }
+
+    fn tell_failures(&self) {
         let failed = self.failures.len() + self.unknown();
         if failed == 0 {
             return;
@@ -117,7 +152,8 @@ impl Summary {
         if self.unknown() > 0 {
             let _ = write!(text, "\n  {} members: nothing is known of their end", self.unknown());
         }
-        warn(text);
+        let is_told_why = self.is_out_of_time() || self.a_host_was_lost;
+        if is_told_why { warn(text) } else { complain(text) }
     }
 
     pub(super) fn to_json(&self, status: u8) -> Value {
