@@ -32,6 +32,9 @@ pub struct SessionOptions {
     pub deadline: Option<Duration>,
     /// Go on without hosts that cannot be reached as long as so many remain; `None`: all are needed.
     pub min_hosts: Option<usize>,
+    /// Whether members do not need each other: those that cannot be started count as ended, by
+    /// [`ExitState::NeverStarted`](crate::ExitState::NeverStarted), and the others go on. Otherwise the launch fails.
+    pub independent: bool,
     /// How long members have between SIGTERM and SIGKILL when the session ends.
     pub grace: Duration,
     /// How often nodes say that they live; more often if [`silence`](Self::silence) is short.
@@ -67,6 +70,7 @@ impl Default for SessionOptions {
             host_deadline: Duration::from_secs(10),
             deadline: None,
             min_hosts: None,
+            independent: false,
             grace: Duration::from_secs(2),
             heartbeat: Duration::from_secs(1),
             silence: Duration::from_secs(3),

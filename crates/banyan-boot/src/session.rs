@@ -48,6 +48,8 @@ pub struct Session {
     layout: Vec<AgentLayout>,
     /// Hosts that were asked for; one may have several agents.
     host_count: usize,
+    /// Whether members that cannot be started are no obstacle.
+    independent: bool,
     missing: Vec<Problem>,
     grace: Duration,
     /// How many files were staged; held while one is.
@@ -80,7 +82,8 @@ impl Session {
     /// # Errors
     /// When a host cannot be reached or a process cannot be started, with every host's cause and remedy; everything that
     /// was started is ended then. With [`SessionOptions::min_hosts`] hosts that cannot be reached are left out instead,
-    /// as long as enough remain; no member is started before that is decided.
+    /// as long as enough remain, and with [`SessionOptions::independent`] processes that cannot be started count as ended.
+    /// Where there are several hosts, no member is started before all have answered, or were given up.
     pub fn launch(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
         let deadline = options.deadline.map(|time| Instant::now() + time);
         let mut distributions = distributions.to_vec();
@@ -130,7 +133,7 @@ impl Session {
             level: 0,
             size,
             agent_count: agent_count as u32,
-            held: options.min_hosts.is_some(),
+            held: holds(host_count),
             agents,
             images: distributions.iter().map(Image::of).collect(),
             way,
@@ -155,6 +158,7 @@ impl Session {
             id,
             layout,
             host_count,
+            independent: options.independent,
             missing: Vec::new(),
             grace: options.grace,
             stagings: Mutex::default(),
@@ -167,41 +171,38 @@ impl Session {
     fn come_up(&mut self, options: &SessionOptions, deadline: Option<Instant>) -> Result<Vec<Problem>, LaunchError> {
         let agents = self.agents as u32;
         let size = self.hosts.len() as u32;
-        let held = options.min_hosts.is_some();
         let up = self.desk.wait(deadline, |papers| {
-            let progress = papers.progress;
-            let members = held || progress.started + progress.failed >= size;
-            (papers.over || progress.agents >= agents && members).then(|| std::mem::take(&mut papers.problems))
+            (papers.over || papers.progress.agents >= agents).then(|| std::mem::take(&mut papers.problems))
         });
         let Some(problems) = up else { return Err(self.too_slow(size)) };
         let unreachable: Vec<Problem> =
             problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
-        if problems.is_empty() {
-            if held {
+        if unreachable.is_empty() {
+            if holds(self.host_count) {
                 self.desk.order(Order::Release);
-                return self.members_up(size, deadline).map(|()| Vec::new());
             }
-            return Ok(Vec::new());
+            return self.members_up(problems, size, deadline).map(|()| Vec::new());
         }
         let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
         let left = self.host_count.saturating_sub(lost.len());
         match options.min_hosts {
-            Some(least) if left >= least && !unreachable.is_empty() => Ok(unreachable),
+            Some(least) if left >= least => Ok(unreachable),
             _ => Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts }),
         }
     }
 
-    /// Waits until every member that was held back runs.
-    fn members_up(&self, size: u32, deadline: Option<Instant>) -> Result<(), LaunchError> {
+    /// Waits until every member runs, or is known not to. These are the problems so far.
+    fn members_up(&self, mut problems: Vec<Problem>, size: u32, deadline: Option<Instant>) -> Result<(), LaunchError> {
         let up = self.desk.wait(deadline, |papers| {
             let progress = papers.progress;
             (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
         });
-        match up {
-            Some(problems) if problems.is_empty() => Ok(()),
-            Some(problems) => Err(LaunchError::Problems { problems, hosts: self.host_count, least: None }),
-            None => Err(self.too_slow(size)),
+        problems.extend(up.ok_or_else(|| self.too_slow(size))?);
+        let is_borne = |problem: &Problem| self.independent && problem.kind == ProblemKind::NotStarted;
+        if problems.iter().all(is_borne) {
+            return Ok(());
         }
+        Err(LaunchError::Problems { problems, hosts: self.host_count, least: None })
     }
 
     fn too_slow(&self, size: u32) -> LaunchError {
@@ -371,6 +372,11 @@ impl Drop for Session {
         // What could not be ended in time is ended by the agents when they see that this process is gone.
         let _ = self.end();
     }
+}
+
+/// Whether members wait until all hosts have answered: where one of several cannot be reached nothing is to have run.
+fn holds(hosts: usize) -> bool {
+    hosts > 1
 }
 
 /// Refuses names that no host can have, before they reach a command line.

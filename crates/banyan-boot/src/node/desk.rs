@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use banyan_ranks::RankSet;
@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::event::Event;
 use crate::machine::ADDRESSES;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 use crate::staging::{Offer, Tally};
 
@@ -128,6 +128,8 @@ pub(crate) struct Papers {
     pub(crate) problems: Vec<Problem>,
     /// Problems among the events.
     told_problems: usize,
+    /// Why members could not be started, of whose ends only the kind travels.
+    never_started: Vec<(RankSet, String)>,
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
     pub(crate) staging: StagePapers,
@@ -276,9 +278,35 @@ impl Papers {
         self.events.push_back(event);
     }
 
+    /// A member has ended, for the first time or once more.
+    pub(crate) fn put_exit(&mut self, rank: u32, host: Arc<str>, state: ExitState) {
+        let state = self.with_cause(rank, state);
+        if let Some(slot @ None) = self.states.get_mut(rank as usize) {
+            *slot = Some(state.clone());
+            self.ended += 1;
+            self.put_event(Event::Exited { rank, host, state });
+        }
+    }
+
+    /// The state of a member that never started with what its agent said about it.
+    fn with_cause(&self, rank: u32, state: ExitState) -> ExitState {
+        let said = || self.never_started.iter().find(|(ranks, _)| ranks.contains(rank));
+        match state {
+            ExitState::NeverStarted(reason) => {
+                ExitState::NeverStarted(said().map_or(reason, |(_, cause)| cause.clone()))
+            }
+            other => other,
+        }
+    }
+
     /// Something went wrong at a host. What nobody takes is bounded: agents may say it again and again.
     pub(crate) fn put_problem(&mut self, problem: Problem) {
         let bound = self.problems_bound();
+        if let (ProblemKind::NotStarted, Ok(ranks)) = (problem.kind, problem.members.parse())
+            && self.never_started.len() < bound
+        {
+            self.never_started.push((ranks, problem.cause.clone()));
+        }
         if self.problems.len() < bound {
             self.problems.push(problem.clone());
         }

@@ -101,8 +101,6 @@ impl Node {
     /// Notes that a member could not be started; with it all others of the same image, if they cannot either.
     fn not_started(&mut self, index: usize, error: &SpawnError) {
         let image = self.members[index].image;
-        let cause = error.to_string();
-        let mut ranks = RankSet::new();
         let mut failed = vec![index];
         // It may have been started, and what it needs besides not be there.
         self.signal_member(index, Signal::KILL);
@@ -111,31 +109,31 @@ impl Node {
             failed.extend(others);
             self.members_to_start.retain(|other| self.members[*other].image != image);
         }
+        let (cause, remedy) = (error.cause(), error.remedy());
+        let mut ranks = RankSet::new();
         for index in failed {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
-            let state = ExitState::NeverStarted(cause.clone());
-            member.state = Some(state.clone());
-            self.exits.push((member.rank, state));
+            member.state = Some(ExitState::NeverStarted(cause.clone()));
             self.own.failed += 1;
         }
-        match self.not_started.iter_mut().find(|(other, _)| *other == cause) {
-            Some((_, others)) => ranks.iter().for_each(|rank| others.insert(rank)),
-            None => self.not_started.push((cause, ranks)),
+        match self.not_started.iter_mut().find(|other| other.cause == cause) {
+            Some(other) => ranks.iter().for_each(|rank| other.ranks.insert(rank)),
+            None => self.not_started.push(NotStarted { cause, remedy, ranks }),
         }
     }
 
-    /// Tells which members could not be started, those with the same cause together.
+    /// Tells which members could not be started, those with the same cause together: first why, then that they have ended.
     fn report_not_started(&mut self) {
-        for (cause, ranks) in std::mem::take(&mut self.not_started) {
+        for NotStarted { cause, remedy, ranks } in std::mem::take(&mut self.not_started) {
             self.problem(Problem {
                 host: self.host.to_string(),
                 kind: ProblemKind::NotStarted,
-                cause,
-                // A spawn error names its remedy itself.
-                remedy: String::new(),
+                cause: cause.clone(),
+                remedy: remedy.to_owned(),
                 members: ranks.to_string(),
             });
+            self.exits.extend(ranks.iter().map(|rank| (rank, ExitState::NeverStarted(cause.clone()))));
         }
     }
 
@@ -241,6 +239,13 @@ impl Node {
             let _ = signal_group(process, signal);
         }
     }
+}
+
+/// Members that could not be started for the same reason.
+pub(super) struct NotStarted {
+    cause: String,
+    remedy: &'static str,
+    ranks: RankSet,
 }
 
 /// The environment variable that tells members what their host is called in the session.

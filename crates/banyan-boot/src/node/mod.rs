@@ -56,6 +56,7 @@ pub(crate) use extension::Extending;
 use extension::Extension;
 use lull::Lull;
 use member::{InputPipe, Member};
+use members::NotStarted;
 use shared::{Next, SHARED_FRAMES, Shared};
 use staging::Staging;
 use together::Together;
@@ -149,7 +150,7 @@ pub(crate) struct Node {
     told: Progress,
     exits: Vec<(u32, ExitState)>,
     /// Members that could not be started, by cause.
-    not_started: Vec<(String, RankSet)>,
+    not_started: Vec<NotStarted>,
     running: usize,
 
     /// Links with something to write.

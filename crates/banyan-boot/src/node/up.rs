@@ -237,13 +237,7 @@ impl Node {
             let desk = Arc::clone(desk);
             for (rank, state) in exits {
                 let host = self.host_of(rank);
-                desk.lay(|papers| {
-                    if let Some(slot @ None) = papers.states.get_mut(rank as usize) {
-                        *slot = Some(state.clone());
-                        papers.ended += 1;
-                        papers.put_event(Event::Exited { rank, host, state });
-                    }
-                });
+                desk.lay(|papers| papers.put_exit(rank, host, state));
             }
             return;
         }

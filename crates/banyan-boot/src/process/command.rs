@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::limits::{Limits, Resource};
-use super::spawn_error::{SpawnError, Step, Subject};
+use super::spawn_error::{Explanation, SpawnError, Step, Subject};
 
 /// Where a program is looked for when its environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -113,7 +113,8 @@ impl Prepared {
         let (variable, value) = (variable.as_ref().as_bytes(), value.as_ref().as_bytes());
         if variable.is_empty() || variable.contains(&b'=') {
             let shown = OsStr::from_bytes(variable).display();
-            let explanation = format!("{shown:?} cannot name a variable; names are not empty and hold no '='");
+            let cause = format!("{shown:?} cannot name a variable");
+            let explanation = Explanation::new(cause, "names are not empty and hold no '='");
             return Err(SpawnError::explained(Step::Prepare, invalid(), &self.name, explanation));
         }
         let entry = c_string(&self.name, OsStr::from_bytes(&[variable, b"=", value].concat()))?;
@@ -167,11 +168,15 @@ fn find(name: &OsStr, environment: &[(OsString, OsString)], directory: Option<&P
     }
     let path = path.display();
     let (kind, explanation) = match refused {
-        Some(file) => (io::ErrorKind::PermissionDenied, format!("{} may not be executed; chmod +x it", file.display())),
-        None => (
-            io::ErrorKind::NotFound,
-            format!("not found in PATH ({path}); install it there, give its full path, or stage it"),
-        ),
+        Some(file) => {
+            let cause = format!("{} may not be executed", file.display());
+            (io::ErrorKind::PermissionDenied, Explanation::new(cause, "chmod +x it"))
+        }
+        None => {
+            let cause = format!("not found in PATH ({path})");
+            let remedy = "install it there, give its full path, or stage it";
+            (io::ErrorKind::NotFound, Explanation::new(cause, remedy))
+        }
     };
     Err(SpawnError::explained(Step::Find, kind.into(), name, explanation))
 }
@@ -182,7 +187,8 @@ fn below(directory: Option<&Path>, path: &Path) -> PathBuf {
 
 fn c_string(program: &OsStr, text: &OsStr) -> Result<CString, SpawnError> {
     CString::new(text.to_owned().into_vec()).map_err(|_| {
-        let explanation = format!("{text:?} holds a zero byte, which no argument, variable or path can");
+        let cause = format!("{text:?} holds a zero byte, which no argument, variable or path can");
+        let explanation = Explanation::new(cause, "");
         SpawnError::explained(Step::Prepare, invalid(), program, explanation)
     })
 }

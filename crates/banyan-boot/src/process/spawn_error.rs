@@ -51,13 +51,30 @@ pub struct SpawnError {
     pub step: Step,
     /// Why, in the kernel's words.
     pub source: io::Error,
-    /// Cause and remedy, in ours.
-    explanation: String,
+    explanation: Explanation,
+}
+
+/// Why, and what to do about it, in our words.
+#[derive(Debug)]
+pub(super) struct Explanation {
+    cause: String,
+    /// May be empty.
+    remedy: &'static str,
+}
+
+impl Explanation {
+    pub(super) fn new(cause: impl Into<String>, remedy: &'static str) -> Explanation {
+        Explanation { cause: cause.into(), remedy }
+    }
 }
 
 impl fmt::Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot start {}: {}", self.program, self.explanation)
+        f.write_str(&self.cause())?;
+        if !self.remedy().is_empty() {
+            write!(f, "; {}", self.remedy())?;
+        }
+        Ok(())
     }
 }
 
@@ -80,6 +97,16 @@ pub(super) struct Subject<'a> {
 const HEAD_BYTES: u64 = 256;
 
 impl SpawnError {
+    /// What could not be started, and why.
+    pub fn cause(&self) -> String {
+        format!("cannot start {}: {}", self.program, self.explanation.cause)
+    }
+
+    /// What to do about it; may be empty.
+    pub fn remedy(&self) -> &'static str {
+        self.explanation.remedy
+    }
+
     /// A member whose descriptors could not be made.
     pub(crate) fn descriptors(command: &Prepared, source: io::Error) -> SpawnError {
         command.error(Step::Stage, source)
@@ -91,61 +118,74 @@ impl SpawnError {
     }
 
     /// An error of which only the caller knows the reason.
-    pub(super) fn explained(step: Step, source: io::Error, program: &OsStr, explanation: String) -> SpawnError {
+    pub(super) fn explained(step: Step, source: io::Error, program: &OsStr, explanation: Explanation) -> SpawnError {
         SpawnError { program: program.to_string_lossy().into_owned(), step, source, explanation }
     }
 }
 
-fn explain(step: Step, source: &io::Error, subject: &Subject<'_>) -> String {
+fn explain(step: Step, source: &io::Error, subject: &Subject<'_>) -> Explanation {
     let errno = Errno::from_io_error(source);
     match (step, errno) {
-        (_, Some(Errno::MFILE)) => "too many open descriptors in this process; raise ulimit -n".into(),
-        (_, Some(Errno::NFILE)) => "too many open descriptors on this host; raise sysctl fs.file-max".into(),
-        (Step::Clone, Some(Errno::AGAIN)) => {
-            "too many processes; raise ulimit -u, sysctl kernel.pid_max or the control group's pids.max, \
-             or start fewer members here"
-                .into()
+        (_, Some(Errno::MFILE)) => Explanation::new("too many open descriptors in this process", "raise ulimit -n"),
+        (_, Some(Errno::NFILE)) => {
+            Explanation::new("too many open descriptors on this host", "raise sysctl fs.file-max")
         }
-        (Step::Clone, Some(Errno::NOMEM)) => "no memory for another process; start fewer members here".into(),
-        (Step::Parent, _) => "its agent ended meanwhile".into(),
-        (Step::Limits, Some(Errno::PERM)) => {
-            format!("a limit in {} is above the hard limit; lower it, or raise the hard limit", subject.limits)
+        (Step::Clone, Some(Errno::AGAIN)) => Explanation::new(
+            "too many processes",
+            "raise ulimit -u, sysctl kernel.pid_max or the control group's pids.max, or start fewer members here",
+        ),
+        (Step::Clone, Some(Errno::NOMEM)) => {
+            Explanation::new("no memory for another process", "start fewer members here")
         }
-        (Step::Nice, Some(Errno::PERM | Errno::ACCESS)) => {
-            format!("only the superuser may raise its priority ({}); use nice=0 or above", subject.limits)
-        }
+        (Step::Parent, _) => Explanation::new("its agent ended meanwhile", ""),
+        (Step::Limits, Some(Errno::PERM)) => Explanation::new(
+            format!("a limit in {} is above the hard limit", subject.limits),
+            "lower it, or raise the hard limit",
+        ),
+        (Step::Nice, Some(Errno::PERM | Errno::ACCESS)) => Explanation::new(
+            format!("only the superuser may raise its priority ({})", subject.limits),
+            "use nice=0 or above",
+        ),
         (Step::Directory, _) => {
             let directory = subject.directory.unwrap_or(Path::new("")).display();
-            format!("working directory {directory}: {source}; create it on this host or choose another")
+            let cause = format!("working directory {directory}: {source}");
+            Explanation::new(cause, "create it on this host or choose another")
         }
         (Step::Execute, Some(errno)) => explain_execute(errno, source, subject),
-        _ => format!("{} failed: {source}", name(step)),
+        _ => Explanation::new(format!("{} failed: {source}", name(step)), ""),
     }
 }
 
-fn explain_execute(errno: Errno, source: &io::Error, subject: &Subject<'_>) -> String {
+fn explain_execute(errno: Errno, source: &io::Error, subject: &Subject<'_>) -> Explanation {
     let file = subject.file.as_deref().unwrap_or(Path::new("the image"));
     let shown = file.display();
     match errno {
         Errno::NOENT | Errno::NOTDIR if file.exists() => {
             let interpreter = interpreter(file).unwrap_or_else(|| "the dynamic loader".into());
-            format!("{shown} needs {interpreter}, which this host does not have; install it or link statically")
+            let cause = format!("{shown} needs {interpreter}, which this host does not have");
+            Explanation::new(cause, "install it or link statically")
         }
         Errno::NOENT if subject.file.is_none() => {
-            "a script cannot be run from an image in memory; stage it as a file".into()
+            Explanation::new("a script cannot be run from an image in memory", "stage it as a file")
         }
-        Errno::NOENT | Errno::NOTDIR => format!("{shown} does not exist; install it, correct its path, or stage it"),
-        Errno::ACCESS if file.is_dir() => format!("{shown} is a directory; name the program in it"),
-        Errno::ACCESS => {
-            format!("{shown} may not be executed; chmod +x it, and check that its file system is not mounted noexec")
+        Errno::NOENT | Errno::NOTDIR => {
+            Explanation::new(format!("{shown} does not exist"), "install it, correct its path, or stage it")
         }
-        Errno::NOEXEC => {
-            format!("{shown} is no program for this machine; build it for this architecture, or begin it with #!")
+        Errno::ACCESS if file.is_dir() => Explanation::new(format!("{shown} is a directory"), "name the program in it"),
+        Errno::ACCESS => Explanation::new(
+            format!("{shown} may not be executed"),
+            "chmod +x it, and check that its file system is not mounted noexec",
+        ),
+        Errno::NOEXEC => Explanation::new(
+            format!("{shown} is no program for this machine"),
+            "build it for this architecture, or begin it with #!",
+        ),
+        Errno::TOOBIG => Explanation::new("arguments and environment are too long", "pass less, or raise ulimit -s"),
+        Errno::TXTBSY => Explanation::new(format!("{shown} is still open for writing"), "start it when it is complete"),
+        Errno::AGAIN => {
+            Explanation::new("the user has more processes than nproc allows", "raise it, or start fewer members here")
         }
-        Errno::TOOBIG => "arguments and environment are too long; pass less, or raise ulimit -s".into(),
-        Errno::TXTBSY => format!("{shown} is still open for writing; start it when it is complete"),
-        Errno::AGAIN => "the user has more processes than nproc allows; raise it, or start fewer members here".into(),
-        _ => format!("{shown} could not be executed: {source}"),
+        _ => Explanation::new(format!("{shown} could not be executed: {source}"), ""),
     }
 }
 

@@ -72,6 +72,8 @@ const TESTS: &[harness::Test] = tests![
     starts::an_agent_without_descriptors_says_so,
     starts::a_front_end_without_descriptors_says_so,
     starts::enough_hosts_are_enough,
+    starts::nothing_runs_where_one_of_several_hosts_cannot_be_reached,
+    starts::members_that_do_not_need_each_other_go_on_without_one_that_cannot_be_started,
     starts::hosts_without_members_are_no_obstacle,
     starts::host_names_that_look_like_options_are_refused,
     streams::output_arrives_whole_labelled_and_before_the_exit,

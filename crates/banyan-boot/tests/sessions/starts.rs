@@ -175,6 +175,44 @@ pub(crate) fn enough_hosts_are_enough() {
     assert_says(&error, &["1 of 4 hosts", "no room here"]);
 }
 
+pub(crate) fn nothing_runs_where_one_of_several_hosts_cannot_be_reached() {
+    let directory = tempfile::tempdir().unwrap();
+    let marks = directory.path().join("marks");
+    fs::create_dir(&marks).unwrap();
+    // One of the agents takes its time to fail: the others could have started their members long before.
+    let agent = script(
+        directory.path(),
+        &format!(
+            "if mkdir {first} 2>/dev/null; then sleep 1; exit 5; fi; exec {agent} \"$@\"",
+            first = directory.path().join("first").display(),
+            agent = options().agent.unwrap().display()
+        ),
+    );
+    let mark = shell(&format!("touch {}/$BANYAN_RANK; sleep 1000", marks.display()));
+    let error = launch_error(&[mark.on("host1", 1).on("host2", 1).on("host3", 1)], &with_agent(agent));
+    assert_says(&error, &["1 of 3 hosts"]);
+    assert_eq!(fs::read_dir(&marks).unwrap().count(), 0, "no member has run");
+    assert_alone(Duration::from_secs(1));
+}
+
+pub(crate) fn members_that_do_not_need_each_other_go_on_without_one_that_cannot_be_started() {
+    let missing = "/nowhere/program";
+    for hosts in [["host1", "host2"], ["host1", "host1"]] {
+        let members = [shell("echo here").on(hosts[0], 2), ProcessDistribution::new(missing, [""]).on(hosts[1], 2)];
+        let session = Session::launch(&members, &SessionOptions { independent: true, ..options() }).unwrap();
+        let heard = listen(&session);
+        assert_eq!([heard.text(0), heard.text(1)], ["here\n", "here\n"]);
+        let [problem] = &heard.problems[..] else { panic!("{heard:?}") };
+        let cause = format!("cannot start {missing}: {missing} does not exist");
+        let told = (&*problem.host, &*problem.cause, &*problem.remedy, &*problem.members);
+        assert_eq!(told, (hosts[1], &*cause, "install it, correct its path, or stage it", "2-3"));
+        let never = ExitState::NeverStarted(cause);
+        assert_eq!(never.status(), 127);
+        assert_eq!(outcome(&session).states, [ExitState::Exited(0), ExitState::Exited(0), never.clone(), never]);
+        session.kill().unwrap();
+    }
+}
+
 pub(crate) fn hosts_without_members_are_no_obstacle() {
     let session = Session::launch(&[members(&["meet"]).on("host1", 0).on("host2", 2).on("host3", 0)], &options());
     all_succeed(session.unwrap());

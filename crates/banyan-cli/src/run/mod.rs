@@ -112,7 +112,9 @@ impl Run {
         let begin = Instant::now();
         let deadline = self.hosts.deadline(begin)?;
         let hosts = self.hosts.hosts()?;
-        let (distribution, options) = (self.distribution(&hosts)?, self.hosts.options(hosts.len())?);
+        let distribution = self.distribution(&hosts)?;
+        // Each is a command of its own.
+        let options = SessionOptions { independent: true, ..self.hosts.options(hosts.len())? };
         let shared = Shared::default();
         interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);

@@ -61,7 +61,56 @@ fn a_summary_says_who_failed_and_why() {
 fn a_command_that_is_not_there_is_named_with_a_remedy() {
     let ran = run(&["--", "/no/such/command"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.err.contains("/no/such/command does not exist; install it"), "{}", ran.err);
+    let cause = "cannot start /no/such/command: /no/such/command does not exist";
+    let expected = format!(
+        "banyan: host localhost: {cause} (members 0); install it, correct its path, or stage it\n\
+         banyan: 1 of 1 members failed\n  0 on localhost: never started: {cause}\n"
+    );
+    assert_eq!(ran.err, expected);
+    assert_eq!(run(&["-S", "--", "/no/such/command"]).status, 127);
+}
+
+#[test]
+fn a_host_without_the_command_fails_alone() {
+    let shop = Workshop::new();
+    // Hosts that differ: a stand-in for ssh gives each a PATH and a home of its own.
+    shop.write(
+        "ssh",
+        "#!/bin/sh\nfor last; do host=$command; command=$last; done\nexport HOME=$PWD/$host\n\
+        PATH=$PWD/$host:$PATH\nexec sh -c \"$command\"\n",
+    );
+    shop.shell("chmod +x ssh; mkdir a b; printf '#!/bin/sh\\necho here\\n' >a/only-here; chmod +x a/only-here");
+    let ran = shop.shell("PATH=$PWD:$PATH XDG_CACHE_HOME= banyan run --launcher ssh -w a,b -b --json -- only-here");
+    let objects = ran.json();
+    let of =
+        |event: &str| objects.iter().find(|object| object["event"] == event).unwrap_or_else(|| panic!("{}", ran.out));
+    assert_eq!((&of("folded")["hosts"], &of("folded")["text"]), (&"a".into(), &"here\n".into()), "{}", ran.out);
+    assert_eq!((&of("problem")["host"], &of("problem")["members"]), (&"b".into(), &"1".into()));
+    assert!(
+        of("problem")["cause"].as_str().is_some_and(|cause| cause.starts_with("cannot start only-here: not found"))
+    );
+    assert_eq!(of("problem")["remedy"], "install it there, give its full path, or stage it");
+    let failed = &of("summary")["failed"][0];
+    assert_eq!((&failed["hosts"], &failed["status"], ran.status), (&"b".into(), &127.into(), 1));
+}
+
+#[test]
+fn those_who_want_to_hear_nothing_hear_why_it_failed() {
+    let limit = run(&["-q", "-n", "2", "--timeout", "1s", "--input", "none", "--", "sleep", "600"]);
+    let told = "banyan: the time limit has passed; the members were ended (--timeout sets it)\n";
+    assert_eq!((limit.status, limit.err.as_str()), (4, told));
+    let failed = run(&["-q", "--", "sh", "-c", "exit 5"]);
+    let told = "banyan: 1 of 1 members failed\n  0 on localhost: exited with status 5\n";
+    assert_eq!((failed.status, failed.err.as_str()), (1, told));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_members_and_the_status_says_so() {
+    let shop = Workshop::new();
+    let endless = "'while :; do echo again; sleep 0.05; done'";
+    let ran = shop.shell(&format!("{{ banyan run --no-label -- sh -c {endless}; echo $? >status; }} | head -1"));
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("again\n", ""));
+    assert_eq!(shop.read("status"), b"141\n");
 }
 
 #[test]
