@@ -1,18 +1,27 @@
 //! Standard input on its way to the members.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read, StdinLock};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::getpgrp;
+use rustix::termios::tcgetpgrp;
 
 use super::Shared;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 16;
 
-/// Forwards standard input until it ends. Nobody waits for the thread: it may sit in a read from a terminal for ever.
+/// How long a command in the background does not look at what is typed, which is for others.
+const NOT_OURS: Duration = Duration::from_millis(200);
+
+/// Forwards standard input until it ends. Nobody waits for the thread: it may sit at a terminal for ever.
 pub(super) fn forward(shared: Shared) {
     std::thread::spawn(move || {
         let mut chunk = vec![0; CHUNK];
         let mut input = std::io::stdin().lock();
         loop {
+            wait_for_turn(&input);
             // Input that cannot be read has ended.
             let count = input.read(&mut chunk).unwrap_or(0);
             match &*shared.read() {
@@ -22,4 +31,18 @@ pub(super) fn forward(shared: Shared) {
             }
         }
     });
+}
+
+/// At a terminal, waits until there is something to read for a command in the foreground: the system stops those that read
+/// in the background, and a read that waits could get there.
+fn wait_for_turn(input: &StdinLock<'_>) {
+    let is_readable = || poll(&mut [PollFd::new(input, PollFlags::IN)], None).is_ok_and(|ready| ready > 0);
+    while input.is_terminal() && (!is_readable() || is_in_background(input)) {
+        std::thread::sleep(NOT_OURS);
+    }
+}
+
+/// Whether another command has the terminal. Terminals other than one's own have no foreground.
+fn is_in_background(input: &StdinLock<'_>) -> bool {
+    tcgetpgrp(input).is_ok_and(|foreground| foreground != getpgrp())
 }
