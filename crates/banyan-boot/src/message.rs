@@ -92,6 +92,8 @@ pub(crate) const PROBLEM: Kind = Kind::control(143);
 pub(crate) const DOOR: Kind = Kind::control(150);
 /// Control: a signal for members.
 pub(crate) const SIGNAL: Kind = Kind::control(144);
+/// Control: the parent will be silent for so many seconds at most; 0: it is back.
+pub(crate) const PAUSE: Kind = Kind::control(151);
 /// Control: members that were held back may start.
 pub(crate) const RELEASE: Kind = Kind::control(142);
 /// Control: the session ends; end all members and go.

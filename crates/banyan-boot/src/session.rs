@@ -10,6 +10,7 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
 use bytes::Bytes;
+use rustix::process::Signal;
 
 use crate::agent_layout::{self, AgentLayout, LayoutError};
 use crate::assignment::{Assignment, Image};
@@ -35,6 +36,12 @@ use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long a front-end may pause: over a weekend. What it started is not to stay for ever.
+const PAUSE_SECONDS: u32 = 3 * 24 * 60 * 60;
+
+/// How long it may take to tell the agents of a pause.
+const PAUSE_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
@@ -308,9 +315,30 @@ impl Session {
         self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
-    /// Sends a signal to all members, or to some.
-    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) {
-        self.desk.order(Order::Signal { signal, ranks });
+    /// Sends a signal to all members, or to some. `false`, and nothing is sent, if the number is none of a signal with a
+    /// name: real-time signals cannot be sent.
+    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) -> bool {
+        let is_known = Signal::from_named_raw(signal).is_some();
+        if is_known {
+            self.desk.order(Order::Signal { signal, ranks });
+        }
+        is_known
+    }
+
+    /// Stops all members, and tells the agents that this process is about to be stopped too, so that they do not take its
+    /// silence for its end. They wait for three days; [`Session::resume`] lets all go on.
+    pub fn pause(&self) {
+        self.signal(libc::SIGSTOP, None);
+        self.desk.order(Order::Pause { seconds: PAUSE_SECONDS });
+        let deadline = Instant::now() + PAUSE_DEADLINE;
+        // Agents that cannot be told in time end their members if the silence is long.
+        let _ = self.desk.wait(Some(deadline), |papers| (papers.is_paused || papers.over).then_some(()));
+    }
+
+    /// Lets members go on after a [pause](Session::pause).
+    pub fn resume(&self) {
+        self.desk.order(Order::Pause { seconds: 0 });
+        self.signal(libc::SIGCONT, None);
     }
 
     /// Waits until all members have ended. Events that nobody took meanwhile are thrown away.

@@ -57,6 +57,8 @@ pub(crate) enum Order {
     Stage(Offer),
     /// Give that up.
     StageCancel(u32),
+    /// This process will be silent for so many seconds at most; 0: it is back.
+    Pause { seconds: u32 },
     /// Members that were held back may start.
     Release,
     /// End everything.
@@ -135,6 +137,8 @@ pub(crate) struct Papers {
     pub(crate) staging: StagePapers,
     /// Where members of other hosts attach, by node number.
     pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
+    /// Agents know that this process will be silent.
+    pub(crate) is_paused: bool,
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,

@@ -31,6 +31,7 @@ impl Node {
             message::STAGE => self.stage_piece(&frame),
             message::STAGE_BEGIN => self.take_offer(&frame),
             message::STAGE_CANCEL => self.stage_cancel(frame.stream),
+            message::PAUSE => self.parent_pauses(frame.stream),
             message::RELEASE => self.release_members(),
             message::END => self.end(),
             message::DETACH => self.detach(),
@@ -50,6 +51,7 @@ impl Node {
                 }
                 Order::Stage(offer) => self.stage_begin(&offer),
                 Order::StageCancel(number) => self.stage_cancel(number),
+                Order::Pause { seconds } => self.announce_pause(seconds),
                 Order::Release => self.release_members(),
                 Order::End => self.end(),
                 Order::Detach => self.detach(),

@@ -165,12 +165,22 @@ impl Node {
     fn tick_links(&mut self, now: Instant) {
         let agents = self.agents.len() as u32;
         for token in std::iter::once(Token::Parent).chain((0..agents).map(Token::Agent)) {
-            let Some(wire) = self.wire(token) else { continue };
-            if wire.link.timeout().is_some_and(|timeout| timeout <= now) {
+            if !self.is_due(token, now) {
+                continue;
+            }
+            // Who has spoken is not silent: this process may have been stopped, and have heard nothing of it yet.
+            self.handle_link(token, true);
+            if let Some(wire) = self.wire(token) {
                 wire.link.tick(now);
                 self.touch(token);
             }
         }
+    }
+
+    /// Whether a link has to look at the clock.
+    fn is_due(&mut self, token: Token, now: Instant) -> bool {
+        let timeout = self.wire(token).and_then(|wire| wire.link.timeout());
+        timeout.is_some_and(|timeout| timeout <= now)
     }
 
     /// A member has used up its time: it is asked to end, and some time later made to.

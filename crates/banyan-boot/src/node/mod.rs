@@ -19,6 +19,7 @@ pub(crate) mod greeting;
 mod lull;
 pub(crate) mod member;
 mod members;
+mod pause;
 mod shared;
 mod staging;
 mod streams;

@@ -17,7 +17,8 @@ pub(crate) fn signals_reach_those_they_are_meant_for() {
     }
     session.signal(libc::SIGUSR1, Some([1].into_iter().collect()));
     wait_for_line(&session, "caught");
-    session.signal(libc::SIGTERM, None);
+    assert!(!session.signal(libc::SIGRTMIN(), None), "signals that cannot be sent are refused");
+    assert!(session.signal(libc::SIGTERM, None));
     listen(&session);
     let term = ExitState::Signalled { signal: 15, core_dumped: false };
     assert_eq!(outcome(&session).states, [term.clone(), ExitState::Exited(7), term]);

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::front_end::SILENCE;
 use crate::harness::processes::{describe, wait_until_gone, words};
 use crate::one_host::launch;
 use crate::relatives::{agents, assert_alone, others, parent};
@@ -108,8 +109,13 @@ pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
 }
 
 /// A front-end in a process of its own, with members on seven hosts, three levels deep.
-fn front_end(mut command: Command) -> (Child, BufReader<ChildStdout>) {
-    let mut child = command.args(["front-end", "7"]).stdout(Stdio::piped()).spawn().unwrap();
+fn front_end(command: Command) -> (Child, BufReader<ChildStdout>) {
+    front_end_that(command, &[])
+}
+
+/// The same with something else to do.
+fn front_end_that(mut command: Command, does: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut child = command.args(["front-end", "7"]).args(does).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
@@ -135,6 +141,35 @@ pub(crate) fn a_stopped_front_end_leaves_nothing_but_itself() {
     assert!(left.is_empty(), "{}", describe(&left));
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// A front-end that has been stopped, and has told its agents before.
+fn paused_front_end() -> (Child, BufReader<ChildStdout>) {
+    let (child, mut output) = front_end_that(Command::new(this_program()), &["pauses"]);
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "paused\n");
+    (child, output)
+}
+
+pub(crate) fn a_front_end_that_has_said_so_may_be_stopped_for_longer_than_its_silence() {
+    let (mut child, mut output) = paused_front_end();
+    let left = wait_until_gone(others, Instant::now() + 3 * SILENCE);
+    assert!(left.len() > 7 * 4, "{}", describe(&left));
+    kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "resumed: None\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_alone(SPARE);
+}
+
+pub(crate) fn a_front_end_that_is_killed_in_its_pause_leaves_nothing() {
+    let (mut child, _) = paused_front_end();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_alone(SPARE);
 }
 
 pub(crate) fn a_front_end_whose_terminal_is_closed_leaves_nothing() {

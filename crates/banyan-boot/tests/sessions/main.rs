@@ -97,6 +97,8 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_agent_in_the_middle_takes_its_subtree_along,
     losses::a_killed_front_end_leaves_nothing,
     losses::a_stopped_front_end_leaves_nothing_but_itself,
+    losses::a_front_end_that_has_said_so_may_be_stopped_for_longer_than_its_silence,
+    losses::a_front_end_that_is_killed_in_its_pause_leaves_nothing,
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
     rogues::an_agent_that_writes_in_the_name_of_other_members_is_cut_off,

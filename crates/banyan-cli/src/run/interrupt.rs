@@ -1,9 +1,14 @@
-//! What ^C and its relatives do: the first is forwarded, the second ends the session.
+//! What ^C and its relatives do: the first is forwarded, the second ends the session. ^Z stops the members, too, until this
+//! command goes on.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use banyan_boot::Session;
+use rustix::process::{getpid, getsid};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::raise;
 
 use super::Shared;
 use crate::failure::warn;
@@ -12,13 +17,22 @@ use crate::signals::heeded;
 /// What shells add to the number of the signal that ended a command.
 const SIGNALLED: i32 = 128;
 
+/// It was to stop while it launched: agents that have no work yet cannot be told to wait.
+static IS_PAUSE_DUE: AtomicBool = AtomicBool::new(false);
+
 /// Watches for signals in a thread of its own until this process ends.
 pub(super) fn watch(shared: Shared) -> io::Result<()> {
-    let mut signals = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
+    let mut heeded = heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]);
+    // Without a shell above nobody would let it go on: there the system ignores ^Z.
+    heeded.retain(|signal| *signal != SIGTSTP || getsid(None) != Ok(getpid()));
+    let mut signals = Signals::new(heeded)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut forwarded = false;
         for signal in signals.forever() {
             match &*shared.read() {
+                Some(session) if signal == SIGTSTP => pause(session),
+                None if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
+                session if signal == SIGCONT => session.iter().for_each(Session::resume),
                 // Agents that were started already end when they see that this process is gone.
                 None => std::process::exit(SIGNALLED + signal),
                 Some(session) if !forwarded && matches!(signal, SIGINT | SIGQUIT) => {
@@ -31,4 +45,19 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Stops the members, and then this process.
+fn pause(session: &Session) {
+    session.pause();
+    // Nothing keeps a process from stopping itself.
+    let _ = raise(SIGSTOP);
+}
+
+/// Now that there is a session, stops if that was asked for before.
+pub(super) fn pause_if_due() {
+    if IS_PAUSE_DUE.swap(false, Ordering::Relaxed) {
+        // As above.
+        let _ = raise(SIGTSTP);
+    }
 }

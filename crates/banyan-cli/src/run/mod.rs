@@ -33,8 +33,9 @@ use summary::Summary;
 /// Run a command on many hosts, or many times on this machine
 ///
 /// What the members write is shown line by line behind their rank and host, or with --fold once for all who wrote the
-/// same; their errors go to standard error. Standard input goes to all of them. ^C is forwarded to the members; a second one ends them. In the end standard error says who
-/// failed and why. When this command ends, in whatever way, everything it started has ended too.
+/// same; their errors go to standard error. Standard input goes to all of them. ^C is forwarded to the members; a second one
+/// ends them; ^Z stops them, too. In the end standard error says who failed and why. When this command ends, in whatever way,
+/// everything it started has ended too.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 all well; 1 some member failed; 2 wrong usage; 3 some host could not be reached or was lost;
@@ -129,6 +130,7 @@ impl Run {
             show.fold(Folded::new(names(), self.diff));
         }
         shared.replace(Some(session));
+        interrupt::pause_if_due();
         match self.input {
             Who::None => {}
             Who::All | Who::Master => input::forward(shared.clone()),

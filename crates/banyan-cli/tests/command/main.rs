@@ -11,6 +11,7 @@ mod document;
 mod dump;
 mod fields;
 mod fold;
+mod jobs;
 mod limit;
 mod look;
 mod manual;
