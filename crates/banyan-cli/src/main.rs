@@ -104,9 +104,9 @@ fn main() -> ExitCode {
     banyan_bench::exchange::become_process_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
-    let refuse = |error: clap::Error| Failure::refuse(&error, asks_for_objects());
-    let arguments = Banyan::command().try_get_matches().unwrap_or_else(refuse);
-    let Banyan { speech, verb } = Banyan::from_arg_matches(&arguments).unwrap_or_else(refuse);
+    let refuse = |error: &clap::Error| -> ! { Failure::refuse(error, asks_for_objects()) };
+    let arguments = Banyan::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
+    let Banyan { speech, verb } = Banyan::from_arg_matches(&arguments).unwrap_or_else(|error| refuse(&error));
     let outcome = speech.begin(is_json(&arguments)).and_then(|()| verb.run());
     outcome.unwrap_or_else(|failure| failure.report())
 }
