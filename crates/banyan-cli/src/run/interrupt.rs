@@ -2,6 +2,7 @@
 //! command goes on.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use banyan_boot::Session;
 use rustix::process::{getpid, getsid};
@@ -16,6 +17,9 @@ use crate::signals::heeded;
 /// What shells add to the number of the signal that ended a command.
 const SIGNALLED: i32 = 128;
 
+/// It was to stop while it launched: agents that have no work yet cannot be told to wait.
+static IS_PAUSE_DUE: AtomicBool = AtomicBool::new(false);
+
 /// Watches for signals in a thread of its own until this process ends.
 pub(super) fn watch(shared: Shared) -> io::Result<()> {
     let mut heeded = heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]);
@@ -26,7 +30,8 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
         let mut forwarded = false;
         for signal in signals.forever() {
             match &*shared.read() {
-                session if signal == SIGTSTP => pause(session.as_ref()),
+                Some(session) if signal == SIGTSTP => pause(session),
+                None if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
                 session if signal == SIGCONT => session.iter().for_each(Session::resume),
                 // Agents that were started already end when they see that this process is gone.
                 None => std::process::exit(SIGNALLED + signal),
@@ -43,8 +48,16 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
 }
 
 /// Stops the members, and then this process.
-fn pause(session: Option<&Session>) {
-    session.into_iter().for_each(Session::pause);
+fn pause(session: &Session) {
+    session.pause();
     // Nothing keeps a process from stopping itself.
     let _ = raise(SIGSTOP);
+}
+
+/// Now that there is a session, stops if that was asked for before.
+pub(super) fn pause_if_due() {
+    if IS_PAUSE_DUE.swap(false, Ordering::Relaxed) {
+        // As above.
+        let _ = raise(SIGTSTP);
+    }
 }

@@ -130,6 +130,7 @@ impl Run {
             show.fold(Folded::new(names(), self.diff));
         }
         shared.replace(Some(session));
+        interrupt::pause_if_due();
         match self.input {
             Who::None => {}
             Who::All | Who::Master => input::forward(shared.clone()),

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::pseudo_terminal::PseudoTerminal;
+use crate::workshop::Workshop;
 
 /// After so much silence agents take a front-end for gone.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -33,17 +34,38 @@ fn in_the_background_it_does_not_read_from_the_terminal() {
 }
 
 #[test]
-fn stopped_it_stops_its_members_and_goes_on_with_them() {
+fn stopped_while_it_launches_it_stops_when_its_members_run() {
+    let shop = Workshop::new();
+    // A stand-in for ssh that says when it was started, and takes its time.
+    shop.write("ssh", "#!/bin/sh\nfor last; do :; done\necho >started\nsleep 1\nexec sh -c \"$last\"\n");
+    shop.shell("chmod +x ssh; mkfifo started");
     let mut shell = shell();
-    shell.press("banyan run -n 2 --no-label -- sh -c 'echo first; sleep 1; echo second'\n");
-    shell.wait_for("first");
+    shell.press(&format!("cd {}; export PATH=$PWD:$PATH HOME=$PWD XDG_CACHE_HOME=\n", shop.path("").display()));
+    shell.press("banyan run --launcher ssh -w a -- sleep 1\n");
+    shop.read("started");
     shell.press("\x1a");
     shell.wait_for("Stopped");
     shell.listen(SILENCE + SILENCE);
+    shell.press("fg; echo status $?\n");
+    shell.wait_for("status 0");
+    leave(shell);
+}
+
+#[test]
+fn stopped_it_stops_its_members_and_goes_on_with_them() {
+    let mut shell = shell();
+    shell.press("banyan run -n 2 -- sh -c 'echo first; sleep 5; echo second'\n");
+    // When both have spoken the command no longer launches, and is not at their end by far.
+    shell.wait_for("0 localhost: first");
+    shell.wait_for("1 localhost: first");
+    shell.press("\x1a");
+    shell.wait_for("Stopped");
+    shell.listen(SILENCE + SILENCE);
+    let seconds = |screen: &[String]| screen.iter().filter(|line| line.contains("localhost: second")).count();
     let screen = shell.screen();
-    assert!(!screen.iter().any(|line| line == "second"), "members are stopped: {}", screen.join("\n"));
+    assert_eq!(seconds(&screen), 0, "members are stopped: {}", screen.join("\n"));
     shell.press("fg; echo status $?\n");
     let screen = shell.wait_for("status 0");
-    assert_eq!(screen.iter().filter(|line| *line == "second").count(), 2, "{}", screen.join("\n"));
+    assert_eq!(seconds(&screen), 2, "{}", screen.join("\n"));
     leave(shell);
 }

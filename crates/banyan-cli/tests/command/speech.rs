@@ -9,7 +9,10 @@ use crate::workshop::Workshop;
 fn quiet_says_nothing_but_why_the_command_failed() {
     let shop = Workshop::new();
     let members = shop.run(&["run", "-q", "--", "sh", "-c", "exit 3"]);
-    assert_eq!((members.status, members.err.as_str()), (1, ""));
+    let why = "banyan: 1 of 1 members failed\n  0 on localhost: exited with status 3\n";
+    assert_eq!((members.status, members.err.as_str()), (1, why));
+    let absent = shop.run(&["run", "-q", "-n", "2", "--", "/no/such/command"]);
+    assert_eq!((absent.status, absent.err.matches("banyan:").count()), (1, 1), "{}", absent.err);
     let usage = shop.run(&["run", "--quiet", "-w", "a[", "--", "true"]);
     assert_eq!(usage.status, 2);
     assert!(usage.err.contains("is not closed"), "{}", usage.err);
@@ -31,8 +34,7 @@ fn a_log_keeps_everything_that_was_said_and_what_was_not_shown() {
     }
     let log = String::from_utf8(shop.read("log")).expect("text");
     assert_eq!(log.matches("Z [").count(), 4, "{log}");
-    for part in ["note: all of 1 run after", "exited with status 3", "exited with status 4", "warning: 1 of 1 members"]
-    {
+    for part in ["note: all of 1 run after", "exited with status 3", "exited with status 4", "error: 1 of 1 members"] {
         assert!(log.contains(part), "{part}: {log}");
     }
     let refused = shop.run(&["topo", "gen", "4x16", "--log", "no/such/directory"]);
