@@ -97,7 +97,7 @@ pub fn take_while(targets: &[Target], options: &SamplerOptions, goes_on: impl Fn
     for number in 1..=options.samples {
         let begin = Instant::now();
         sample(targets, options, &mut tools, &mut report)?;
-        if number < options.samples && !waited(begin, options.every, &goes_on) {
+        if number < options.samples && !waited(begin, options.every, goes_on) {
             report.cut_short = true;
             break;
         }
