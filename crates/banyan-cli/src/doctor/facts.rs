@@ -184,7 +184,7 @@ fn trace_refused() -> Option<String> {
     report.unread().find(|(_, _, unread)| unread.kind == Kind::Forbidden).map(|(_, _, unread)| unread.why.clone())
 }
 
-/// Where sessions keep what they bring along.
+/// Where sessions keep the agent program that they bring along; staged files, too, unless `BANYAN_CACHE` moves them.
 fn cache() -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;

@@ -132,7 +132,7 @@ fn cache(facts: &Facts) -> Option<Finding> {
     };
     if !room.runs {
         let cause = "it is mounted noexec: the agent program cannot be run from there";
-        let remedy = "export XDG_CACHE_HOME=DIRECTORY with one that is not";
+        let remedy = "export XDG_CACHE_HOME=DIRECTORY with one that is not; BANYAN_CACHE moves staged files only";
         return Some(Finding::bad(Level::Problem, NAME, &room.path, cause, remedy));
     }
     Some(space(NAME, room, Level::Problem, "the agent program and staged files cannot be kept there"))

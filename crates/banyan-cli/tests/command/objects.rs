@@ -19,6 +19,20 @@ fn assert_events(ran: &Ran, event: &str, mut shape: Value) {
 }
 
 #[test]
+fn every_kind_of_problem_is_in_the_book() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("a file of the repository");
+    let source = read("crates/banyan-boot/src/problem.rs");
+    let kinds = source.split("pub enum ProblemKind {").nth(1).and_then(|rest| rest.split('}').next()).expect("kinds");
+    let kinds: Vec<&str> = kinds.lines().filter_map(|line| line.trim().strip_suffix(',')).collect();
+    assert!(kinds.contains(&"Unreachable"), "{kinds:?}");
+    let chapter = read("docs/command-run.md");
+    for kind in kinds {
+        assert!(chapter.contains(&format!("| `{kind}` | ")), "{kind}");
+    }
+}
+
+#[test]
 fn stacks_have_classes_a_tree_and_processes() {
     let shop = Workshop::new();
     let job = Job::start(&compiled(&shop), 2, 1);
