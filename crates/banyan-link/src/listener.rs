@@ -68,6 +68,14 @@ pub struct Refused {
     pub duplicate: u64,
 }
 
+impl Refused {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let Refused { garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate } = self;
+        garbage + slow + wrong_secret + replay + too_many + wrong_version + unknown_peer + duplicate
+    }
+}
+
 /// Accepts connections and lets those in who prove that they know the secret.
 ///
 /// It is one descriptor for an event loop, however many are at the door: readable when

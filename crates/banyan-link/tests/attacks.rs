@@ -80,10 +80,7 @@ impl Door {
                 assert!(!ready.is_empty(), "nothing happens: {:?}", self.listener.refused());
             }
         }
-        let Refused { garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate } =
-            self.listener.refused();
-        let all = [garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate];
-        assert_eq!(all.iter().sum::<u64>(), count, "{:?}", self.listener.refused());
+        assert_eq!(self.listener.refused().total(), count, "{:?}", self.listener.refused());
     }
 
     /// A peer that is who it says gets in, whatever happened before.

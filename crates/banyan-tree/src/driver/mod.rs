@@ -574,7 +574,8 @@ impl Driver {
     }
 
     fn link_figures(&self) -> LinkFigures {
-        let mut figures = LinkFigures::default();
+        let refused = self.doors.iter().map(|door| door.refused().total()).sum();
+        let mut figures = LinkFigures { refused, ..LinkFigures::default() };
         for link in self.links.values() {
             let (counters, shared) = (link.link().counters(), link.shared());
             figures.frames_sent += counters.frames_sent + shared.frames_sent;

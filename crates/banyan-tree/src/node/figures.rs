@@ -48,16 +48,18 @@ pub struct LinkFigures {
     pub credit_stalls: u64,
     /// Frames that wait for it now.
     pub queued: u64,
+    /// Those who came to its doors and were not let in: port scans, other programs, strangers without the secret.
+    pub refused: u64,
 }
 
 impl Figures {
     /// How many numbers they are.
-    pub(crate) const NUMBERS: usize = 14;
+    pub(crate) const NUMBERS: usize = 15;
 
     /// As numbers, in the order of the fields.
     pub(crate) fn to_numbers(self) -> [u64; Figures::NUMBERS] {
         let Figures { children, waves_up, bytes_up, packets_down, bytes_down, held_bytes, .. } = self;
-        let LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued } =
+        let LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued, refused } =
             self.links;
         [
             children,
@@ -74,15 +76,17 @@ impl Figures {
             bytes_received,
             credit_stalls,
             queued,
+            refused,
         ]
     }
 
     /// The figures of such numbers.
     pub(crate) fn from_numbers(numbers: [u64; Figures::NUMBERS]) -> Figures {
         let [children, waves_up, bytes_up, packets_down, bytes_down, held_bytes, program_stalls, rest @ ..] = numbers;
-        let [filter_nanoseconds, frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued] =
-            rest;
-        let links = LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued };
+        let [filter_nanoseconds, frames_sent, frames_received, bytes_sent, bytes_received, rest @ ..] = rest;
+        let [credit_stalls, queued, refused] = rest;
+        let links =
+            LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued, refused };
         Figures {
             children,
             waves_up,
@@ -182,6 +186,6 @@ mod tests {
     fn figures_come_back_from_their_numbers() {
         let numbers = std::array::from_fn(|at| at as u64 + 1);
         assert_eq!(Figures::from_numbers(numbers).to_numbers(), numbers);
-        assert_eq!(Figures::from_numbers(numbers).links.queued, Figures::NUMBERS as u64);
+        assert_eq!(Figures::from_numbers(numbers).links.refused, Figures::NUMBERS as u64);
     }
 }

@@ -16,6 +16,7 @@ mod launches;
 mod losses;
 mod member;
 mod setup;
+mod strangers;
 mod streams;
 mod synchronisations;
 
@@ -46,6 +47,7 @@ const TESTS: &[harness::Test] = tests![
     streams::several_threads_wait_at_once,
     streams::every_member_gets_its_own_part_of_a_scatter,
     streams::every_node_says_what_it_has_done_and_where_it_is,
+    strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
     streams::waves_are_found_by_whoever_watches_the_descriptor,
     streams::members_that_join_late_are_members_of_their_agent,
     streams::records_of_all_lengths_keep_their_order,
