@@ -11,7 +11,9 @@ use crate::dynamic::{Fitter, Initial, fill_lengths};
 use crate::kernel::number;
 use crate::kernel::program::{Number, NumberKind};
 use crate::reflect::RecordView;
-use crate::{DecodeError, DecodeOptions, DynRecord, EncodeError, Field, Format, RecordDef, Type, Value, reflect};
+use crate::{
+    DecodeError, DecodeOptions, Definition, DynRecord, EncodeError, Field, Format, RecordDef, Type, Value, reflect,
+};
 
 /// How deep missing fields are named. In what contains itself the same field is missing again and again.
 const NAMED_DEPTH: usize = 32;
@@ -73,7 +75,19 @@ struct Name<'m> {
     name: &'m str,
 }
 
+/// A path by which rules may mean a field.
+struct Named {
+    parent: String,
+    path: String,
+    /// Whether it begins at a record like the root within the root.
+    again: bool,
+}
+
 impl<'m> Paths<'m> {
+    fn parent(&self, path: Path) -> Path {
+        path.checked_sub(1).map_or(ROOT, |at| self.names[at].parent)
+    }
+
     fn push(&mut self, parent: Path, name: &'m str) -> Path {
         self.names.push(Name { parent, depth: self.depth(parent) + 1, name });
         self.names.len()
@@ -195,7 +209,7 @@ impl<'m> Mapper<'m, '_> {
     fn record(&mut self, old: &'m [(String, Value)], record: &'m RecordDef, path: Path) -> Result<Value, DecodeError> {
         let mut fields = Vec::with_capacity(record.fields.len());
         for field in &record.fields {
-            let value = self.within(path, &field.name, |mapper, inner| mapper.field(old, field, path, inner))?;
+            let value = self.within(path, &field.name, |mapper, inner| mapper.field(old, record, field, inner))?;
             fields.push((field.name.clone(), value));
         }
         for (position, field) in record.fields.iter().enumerate() {
@@ -217,21 +231,17 @@ impl<'m> Mapper<'m, '_> {
     fn field(
         &mut self,
         old: &'m [(String, Value)],
+        record: &'m RecordDef,
         field: &'m Field,
-        parent: Path,
         path: Path,
     ) -> Result<Value, DecodeError> {
         let morph = self.morph;
-        // No rule has a longer path.
-        let named =
-            (self.paths.depth(path) <= self.rule_depth).then(|| (self.paths.text(parent), self.paths.text(path)));
-        let named = named.as_ref().map(|(parent, path)| (parent.as_str(), path.as_str()));
-        let given = named.and_then(|(_, name)| morph.defaults.iter().find(|(field, _)| field == name));
+        let names = self.names(record, field, path);
+        let given = names.iter().find_map(|name| morph.defaults.iter().find(|(field, _)| *field == name.path));
         let default = given.map(|(_, value)| value).or(field.default.as_ref());
-        let found = match named {
-            Some((parent, name)) => self.old_value(old, &field.name, parent, name),
-            None => sibling(old, &field.name),
-        };
+        let renamed = names.iter().find_map(|name| self.renamed(old, name));
+        let renamed_away = || names.iter().any(|name| self.is_renamed_away(&field.name, name));
+        let found = renamed.or_else(|| sibling(old, &field.name).filter(|_| !renamed_away()));
         if let Some(value) = found {
             return match (&field.ty, default) {
                 (ty, Some(default)) if *self.old.resolve(value) == Value::Null && !ty.may_be_null() => {
@@ -241,8 +251,10 @@ impl<'m> Mapper<'m, '_> {
                 (ty, _) => self.map(value, ty, path),
             };
         }
-        if let Some((_, rule)) = named.and_then(|(_, name)| morph.computed.iter().find(|(field, _)| field == name)) {
-            let value = rule(&self.view).map_err(|reason| DecodeError::Rule { path: self.paths.text(path), reason })?;
+        let computed = names.iter().filter(|name| !name.again);
+        let computed = computed.flat_map(|name| morph.computed.iter().filter(|(field, _)| *field == name.path)).next();
+        if let Some((name, rule)) = computed {
+            let value = rule(&self.view).map_err(|reason| DecodeError::Rule { path: name.clone(), reason })?;
             return self.fit(value, &field.ty, path);
         }
         if let Some((_, value)) = given {
@@ -254,21 +266,37 @@ impl<'m> Mapper<'m, '_> {
         Ok(Initial::new(self.format, &mut self.shared).field(field))
     }
 
-    /// The old field that a new one comes from: the renamed one, else the one of the same name that keeps it.
-    fn old_value(&self, old: &'m [(String, Value)], name: &str, parent: &str, path: &str) -> Option<&'m Value> {
-        for (from, _) in self.morph.renames.iter().filter(|(_, to)| to == path) {
-            let found = match from.rsplit_once('.') {
-                None if parent.is_empty() => sibling(old, from),
-                Some((before, last)) if before == self.old_path(parent) => sibling(old, last),
-                _ => self.old.get(from).ok(),
-            };
-            if found.is_some() {
-                return found;
-            }
+    /// The names by which rules may mean a field: its path, and in a record that is met again within itself, the path
+    /// from there, as for plans.
+    fn names(&self, record: &RecordDef, field: &Field, path: Path) -> Vec<Named> {
+        let mut names = Vec::new();
+        let depth = self.paths.depth(path);
+        // No rule has a longer path.
+        if depth <= self.rule_depth {
+            let parent = self.paths.text(self.paths.parent(path));
+            names.push(Named { parent, path: self.paths.text(path), again: false });
         }
-        let old_path = joined(&self.old_path(parent), name);
-        let renamed = self.morph.renames.iter().any(|(from, to)| *from == old_path && to != path);
-        if renamed { None } else { sibling(old, name) }
+        if depth > 1 && self.rule_depth > 0 && record.name == self.format.name() {
+            names.push(Named { parent: String::new(), path: joined("", &field.name), again: true });
+        }
+        names
+    }
+
+    /// The old field that was renamed to a new one.
+    fn renamed(&self, old: &'m [(String, Value)], name: &Named) -> Option<&'m Value> {
+        let mut renames = self.morph.renames.iter().filter(|(_, to)| *to == name.path);
+        renames.find_map(|(from, _)| match from.rsplit_once('.') {
+            None if name.parent.is_empty() => sibling(old, from),
+            _ if name.again => None,
+            Some((before, last)) if before == self.old_path(&name.parent) => sibling(old, last),
+            _ => self.old.get(from).ok(),
+        })
+    }
+
+    /// Whether the old field of this name has another one now.
+    fn is_renamed_away(&self, field: &str, name: &Named) -> bool {
+        let old_path = joined(&self.old_path(&name.parent), field);
+        self.morph.renames.iter().any(|(from, to)| *from == old_path && *to != name.path)
     }
 
     /// What a path of the new format is in the old one.
@@ -341,6 +369,7 @@ impl<'m> Mapper<'m, '_> {
             Value::Int(number) => number::Value::Signed(*number),
             Value::UInt(number) => number::Value::Unsigned(*number),
             Value::F16(_) | Value::F32(_) | Value::F64(_) => number::Value::Float(as_float(value)?),
+            Value::Enum(name) if matches!(ty, Type::Int { .. }) => number::Value::Signed(self.old_number(name)?),
             _ => return None,
         };
         let (kind, width) = match (ty, value) {
@@ -360,6 +389,16 @@ impl<'m> Mapper<'m, '_> {
         let bits = number::convert(from, to, self.options.loss).map_err(|_| unfit());
         let mask = u128::MAX >> (128 - 8 * u32::from(width));
         Some(bits.and_then(|bits| from_bits(self.format, ty, bits & mask).map_err(|_| unfit())))
+    }
+
+    /// The number that a name stands for in the enumerations of the old format, if they agree.
+    fn old_number(&self, name: &str) -> Option<i128> {
+        let mut numbers = self.old.format.definitions().iter().filter_map(|definition| match definition {
+            Definition::Enumeration(enumeration) => enumeration.value_of(name),
+            _ => None,
+        });
+        let number = numbers.next()?;
+        numbers.all(|other| other == number).then_some(number)
     }
 
     fn fit(&mut self, value: Value, ty: &Type, path: Path) -> Result<Value, DecodeError> {
