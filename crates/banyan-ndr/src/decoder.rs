@@ -6,11 +6,12 @@
 //! 1. the sender's layout is the receiver's: the body is viewed or read where it lies;
 //! 2. it is not: a [`Plan`] converts the body into memory that the decoder owns and reuses, from where it is viewed or
 //!    read. Plans start out interpreted; machine code is generated when the bytes converted so far show that it pays;
-//! 3. a [`Morph`] that a plan cannot express (computed or nested fields) is registered for the sender's format: the
-//!    record takes the way through [`DynRecord`](crate::DynRecord).
+//! 3. a [`Morph`] has rules for what the sender lacks that a plan cannot express (computed or nested fields): the record
+//!    takes the way through [`DynRecord`](crate::DynRecord), after a plan where fields of the record itself are computed.
 
 use std::collections::HashMap;
 
+use crate::morph::Partial;
 use crate::typed::{Read, Record, read_native, read_native_into, view_native};
 use crate::ways::{Pair, Way, Ways};
 use crate::wire::{HEADER_BYTES, Header};
@@ -82,7 +83,9 @@ pub struct Decoder {
 enum Route {
     /// A plan, for which machine code is generated after so many bytes more; 0 is never again.
     Convert { plan: Plan, interpreted_bytes_left: usize },
-    /// Rules that compute fields.
+    /// A plan, and fields of the record itself that are computed.
+    Compute(Box<Partial>),
+    /// Rules for fields within others.
     Morph { source: Format, target: Format, morph: Morph },
 }
 
@@ -196,7 +199,7 @@ impl Decoder {
             Way::Same => false,
             Way::Through(route) => match &self.routes[route as usize] {
                 Route::Convert { plan, .. } => plan.compile(),
-                Route::Morph { .. } => false,
+                Route::Compute(_) | Route::Morph { .. } => false,
             },
         })
     }
@@ -251,8 +254,9 @@ impl Decoder {
                 }
                 plan.convert(body, &mut self.converted)?;
             }
+            Route::Compute(partial) => partial.convert(body, &mut self.converted)?,
             Route::Morph { source, target, morph } => {
-                let record = morph.apply(RecordView::new(source, body)?, target)?;
+                let record = morph.apply_with(RecordView::new(source, body)?, target, &self.options)?;
                 self.converted = record
                     .to_body()
                     .map_err(|error| DecodeError::Rule { path: target.name().into(), reason: error.to_string() })?;
@@ -288,10 +292,7 @@ impl Decoder {
     fn decide(&self, id: FormatId, target: &Format) -> Result<Option<Route>, DecodeError> {
         let known = if id == target.id() { Some(target) } else { self.formats.get(&id) };
         let source = known.ok_or(DecodeError::UnknownFormat(id))?;
-        let morph = self.morphs.get(source.name());
-        if let Some(morph) = morph.filter(|morph| !morph.is_plannable()) {
-            return Ok(Some(Route::Morph { source: source.clone(), target: target.clone(), morph: morph.clone() }));
-        }
+        let morph = self.morphs.get(source.name()).map(|morph| morph.concerning(source, target));
         let mut options = ConvertOptions {
             loss: self.options.loss,
             cut_arrays: self.options.cut_arrays,
@@ -301,6 +302,12 @@ impl Decoder {
         if let Some(morph) = morph {
             options.renames.insert(source.name().to_owned(), morph.renames().iter().cloned().collect());
             options.defaults.insert(target.name().to_owned(), morph.defaults().iter().cloned().collect());
+            if !morph.is_plannable() {
+                return Ok(Some(match Partial::new(&morph, source, target, &options)? {
+                    Some(partial) => Route::Compute(Box::new(partial)),
+                    None => Route::Morph { source: source.clone(), target: target.clone(), morph },
+                }));
+            }
         }
         let plan = Plan::new(source, target, &options)?;
         if plan.is_identity() {

@@ -20,7 +20,7 @@ mod jit;
 mod jit;
 pub(crate) mod locate;
 mod merge;
-mod number;
+pub(crate) mod number;
 pub(crate) mod program;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use crate::wire::read_uint;
 
 /// A number apart from its representation. Every float of up to 64 bits is an f64.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Unsigned(u128),
     Signed(i128),
     Float(f64),
@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &[u8], from: Number) -> Value {
 }
 
 /// The bits of `value` as a `to`.
-pub(super) fn convert(value: Value, to: Number, loss: Loss) -> Result<u128, StepErrorKind> {
+pub(crate) fn convert(value: Value, to: Number, loss: Loss) -> Result<u128, StepErrorKind> {
     let (nearest, exact) = match to.kind {
         NumberKind::Unsigned => nearest_unsigned(value, u128::MAX >> (128 - 8 * u32::from(to.width))),
         NumberKind::Signed => {

@@ -13,6 +13,7 @@ mod morph;
 mod plan;
 mod plan_random;
 mod record_files;
+mod senders;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;
