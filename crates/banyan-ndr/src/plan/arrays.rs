@@ -210,7 +210,7 @@ impl Builder<'_> {
             return;
         };
         draft.zero(pair.dst, self.target_size(pair.target));
-        let item = draft.at("[]", |draft| self.item(source_item, target_item, draft.full_path()));
+        let item = draft.at("[]", |draft| self.item(source_item, target_item, draft));
         draft.walk(Action::Items(Box::new(ItemsWalk {
             from,
             from_order: order(pair.source),

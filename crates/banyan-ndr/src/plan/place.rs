@@ -119,7 +119,7 @@ impl Builder<'_> {
         }
         let Some(otherwise) = self.otherwise(draft, pair, may_lack) else { return };
         draft.zero(pair.dst, self.target_size(pair.target));
-        let item = self.item(source_item, target_item, draft.full_path());
+        let item = self.item(source_item, target_item, draft);
         draft.walk(Action::Value(Box::new(ValueWalk { from, to, item, otherwise })));
     }
 
@@ -173,7 +173,7 @@ impl Builder<'_> {
                 continue;
             };
             let payload = draft.at(name, |draft| match (&case.payload, &known.payload) {
-                (Some(s), Some(d)) => Some(Payload::Item(self.item(s, d, draft.full_path()))),
+                (Some(s), Some(d)) => Some(Payload::Item(self.item(s, d, draft))),
                 (Some(_), None) => {
                     self.lossy(draft, "the receiver's case carries nothing");
                     None

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use banyan_ndr::{
-    Buffer, ByteOrder, Compatibility, ConvertOptions, DecodeError, DefId, Definition, Field, Format, Limits, Loss,
-    Order, Plan, PointerWidth, RecordDef, Type, Value, compatibility,
+    Buffer, ByteOrder, Case, Compatibility, ConvertOptions, DecodeError, DefId, Definition, Field, Format, Limits,
+    Loss, Order, Plan, PointerWidth, RecordDef, Type, Value, VariantDef, compatibility,
 };
 
 use crate::support::model::{FieldModel, Model, lay_out};
@@ -393,6 +393,66 @@ fn all_missing_and_all_inconvertible_fields_are_named() {
     let wrong = Plan::new(&big(&source), &little(&target), &ConvertOptions::default()).unwrap_err();
     let DecodeError::NotConvertible { fields, .. } = wrong else { panic!("{wrong}") };
     assert_eq!(fields.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["inner.keep", "a"]);
+}
+
+/// The same records, once without and once with the field that is wanted.
+macro_rules! nested {
+    ($module:ident, $($wanted:ident)?) => {
+        #[allow(dead_code, reason = "only the formats are of interest")]
+        mod $module {
+            use banyan_ndr::Record;
+
+            #[derive(Record)]
+            pub(super) struct Inner {
+                a: u32,
+                $($wanted: u32,)?
+            }
+
+            #[derive(Record)]
+            pub(super) struct Middle {
+                u: Vec<Inner>,
+                next: Option<Box<Middle>>,
+            }
+
+            #[derive(Record)]
+            pub(super) struct Outer {
+                p: Vec<Inner>,
+                q: Vec<Inner>,
+                r: Option<Box<Inner>>,
+                s: Vec<Middle>,
+                t: Vec<Vec<Middle>>,
+            }
+        }
+    };
+}
+nested!(sent,);
+nested!(wanted, q);
+
+#[test]
+fn a_fault_is_named_in_all_places_of_its_type() {
+    use banyan_ndr::Record;
+    let (source, target) = (sent::Outer::format(), wanted::Outer::format());
+    let missing = Plan::new(source, target, &ConvertOptions::default()).unwrap_err();
+    let DecodeError::Missing { mut fields, .. } = missing else { panic!("{missing}") };
+    fields.sort();
+    assert_eq!(fields, ["p[].q", "q[].q", "r.q", "s[].u[].q", "t[][].u[].q"], "and no place twice");
+}
+
+#[test]
+fn errors_of_the_root_name_its_format() {
+    let variant = |name: &str, cases: &[&str]| {
+        let case = |(tag, name): (usize, &&str)| Case { name: (*name).into(), tag: tag as u64, payload: None };
+        let cases = cases.iter().enumerate().map(case).collect();
+        let variant = VariantDef { name: name.into(), size: 1, align: 1, tag_width: 1, payload_at: 1, cases };
+        Format::new(ByteOrder::Little, PointerWidth::Eight, vec![Definition::Variant(variant)]).unwrap()
+    };
+    let plan = Plan::new(&variant("Sent", &["A", "B"]), &variant("Known", &["A"]), &ConvertOptions::default()).unwrap();
+    let mut out = Buffer::new();
+    let error = plan.convert(&[1], &mut out).unwrap_err().to_string();
+    assert_eq!(error, "Known: the case B is no case that the receiver knows");
+    assert!(plan.convert(&[7], &mut out).unwrap_err().to_string().starts_with("Known: the tag 7"));
+    let Compatibility::Lossy { fields } = compatibility(plan.source(), plan.target()) else { panic!("lossy") };
+    assert_eq!(fields, [("Known".into(), "the receiver does not know the case B".into())]);
 }
 
 #[test]
