@@ -158,7 +158,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The bytes of a whole target array whose items the source lacks: its default, or those of its items' fields, or zeros.
+    /// The bytes of a whole target array that has items the source lacks: its default, those of its items' fields, or zeros.
     fn fill_bytes(&mut self, draft: &mut Draft, pair: Pair<'_>, item: &Type) -> Option<Vec<u8>> {
         if let Some(value) = pair.default {
             return self.template(draft, pair.target, value).map(|template| template.fixed);

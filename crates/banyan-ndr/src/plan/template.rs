@@ -87,10 +87,11 @@ const MOST_UNSET: usize = 1 << 20;
 /// Which definitions have fields with defaults in their own bytes, those of nested definitions included.
 fn definitions_with_defaults(format: &Format) -> Vec<bool> {
     let definitions = format.definitions();
-    let mut with: Vec<bool> = definitions
-        .iter()
-        .map(|definition| matches!(definition, Definition::Record(record) if record.fields.iter().any(|field| field.default.is_some())))
-        .collect();
+    let own = |definition: &Definition| match definition {
+        Definition::Record(record) => record.fields.iter().any(|field| field.default.is_some()),
+        _ => false,
+    };
+    let mut with: Vec<bool> = definitions.iter().map(own).collect();
     loop {
         let mut changed = false;
         for (index, definition) in definitions.iter().enumerate() {
