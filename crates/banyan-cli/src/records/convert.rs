@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use banyan_ndr::file::Time;
 use banyan_ndr::{DefId, Definition, Format, Type};
 use clap::Args;
 use serde_json::json;
@@ -61,7 +62,8 @@ pub(crate) struct Convert {
     /// Keep only these fields (`time,mesh.elems.temp`)
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
-    /// The field that holds a record's time, by which the written record file can be searched
+    /// The field that holds a record's time, by which the written record file can be searched; otherwise records keep
+    /// the times they have in the input
     #[arg(long, value_name = "PATH")]
     time_field: Option<String>,
     /// Tell how many records were converted as one JSON object: on standard output, or on standard error when the
@@ -137,7 +139,9 @@ impl Convert {
             }
             if self.format.as_ref().is_none_or(|wanted| wanted.is(seen.format)) {
                 let within = |failure: Failure| failure.within(format_args!("{} record {}", self.input, seen.number));
-                converter.convert(seen.format, seen.body).map_err(within)?;
+                // A field that was asked for holds the time; else it is what the file says it is.
+                let time = seen.time.filter(|_| self.time_field.is_none());
+                converter.convert(seen.format, seen.body, time).map_err(within)?;
             }
         }
         if let Some(wanted) = &self.format {
@@ -155,7 +159,7 @@ impl Convert {
         let format = import::format(schema, self.format.as_ref())?;
         import::records(&self.input, kind, &format, &mut |record| {
             let body = record.to_body().during(&self.input)?;
-            converter.convert(&format, &body).map_err(|failure| failure.within(&self.input))
+            converter.convert(&format, &body, None).map_err(|failure| failure.within(&self.input))
         })?;
         Ok(false)
     }
@@ -199,7 +203,7 @@ struct Converter {
 }
 
 impl Converter {
-    fn convert(&mut self, format: &Format, body: &[u8]) -> Result<(), Failure> {
+    fn convert(&mut self, format: &Format, body: &[u8], time: Option<Time>) -> Result<(), Failure> {
         self.reshape.prepare(format)?;
         let view = self.reshape.apply(format, body).map_err(Failure::new)?;
         if let Some(path) = self.time_field.take_if(|path| view.format().project(&[&**path]).is_ok())
@@ -209,7 +213,7 @@ impl Converter {
                 "--time-field {path}: is no number, so it cannot be a time; see records schema"
             )));
         }
-        self.sink.write(view.format(), view.body())?;
+        self.sink.write(view.format(), view.body(), time)?;
         self.records += 1;
         self.progress.tell(|| format!("{} records", self.records));
         Ok(())

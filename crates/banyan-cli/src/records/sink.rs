@@ -3,7 +3,7 @@
 //! Nothing is left behind unless [`Sink::finish`] is reached.
 
 use banyan_ndr::export::{CsvWriter, ExportError, write_json_line};
-use banyan_ndr::file::{Writer, WriterOptions};
+use banyan_ndr::file::{Time, Writer, WriterOptions};
 use banyan_ndr::{Format, Limits};
 use clap::ValueEnum;
 
@@ -89,10 +89,13 @@ impl Sink {
         })
     }
 
-    /// Writes a record.
-    pub(crate) fn write(&mut self, format: &Format, body: &[u8]) -> Result<(), Failure> {
+    /// Writes a record. Its time, where it has one already, is kept where the kind of file can.
+    pub(crate) fn write(&mut self, format: &Format, body: &[u8], time: Option<Time>) -> Result<(), Failure> {
         match self {
-            Sink::Records(writer) => writer.write_body(format, body).map_err(Failure::new),
+            Sink::Records(writer) => match time {
+                Some(time) => writer.write_timed(format, body, time).map_err(Failure::new),
+                None => writer.write_body(format, body).map_err(Failure::new),
+            },
             Sink::JsonLines(out) => write_json_line(format, body, &Limits::default(), out).map_err(Failure::new),
             Sink::Csv(sink) => sink.started(format)?.write(format, body).map_err(row_refused),
             #[cfg(feature = "arrow")]

@@ -144,6 +144,26 @@ fn a_table_has_lists_as_json_and_nothing_for_what_is_not_there() {
 }
 
 #[test]
+fn records_keep_their_times() {
+    let shop = Workshop::with_readings(100);
+    let times = |file: &str| {
+        let told = shop.well(&["records", "stat", file, "--json"]);
+        serde_json::from_str::<serde_json::Value>(&told).unwrap()["times"].clone()
+    };
+    shop.well(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "time"]);
+    assert_eq!(times("timed.bny"), serde_json::json!([1000, 1099]));
+    for options in [&[][..], &["--layout", "big32"], &["--fields", "time,celsius"]] {
+        shop.well(&[&["records", "convert", "timed.bny", "kept.bny"], options].concat());
+        assert_eq!(times("kept.bny"), serde_json::json!([1000, 1099]), "{options:?}");
+    }
+    shop.well(&["records", "convert", "timed.bny", "other.bny", "--time-field", "celsius"]);
+    assert_ne!(times("other.bny"), times("timed.bny"), "what is asked for counts");
+    shop.write("cut.bny", std::fs::read(shop.path("timed.bny")).unwrap().split_last_chunk::<64>().unwrap().0);
+    assert_eq!(shop.run(&["records", "convert", "cut.bny", "saved.bny"]).status, 1);
+    assert_eq!(times("saved.bny"), times("timed.bny"));
+}
+
+#[test]
 fn a_time_is_a_number() {
     let shop = Workshop::with_readings(3);
     let ran = shop.run(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "sensor"]);

@@ -7,9 +7,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
 use super::error::ExportError;
+use crate::text::TextError;
+use crate::text::json_names::BYTES;
 use crate::{DefId, Definition, EnumerationDef, Format, Type};
 
 /// Most columns of a table; what would have more has a single one. A short description can mean thousands of millions.
@@ -29,10 +33,14 @@ pub(super) struct Column {
 /// What a cell of a column holds.
 #[derive(Debug, Clone)]
 enum Cell {
-    /// A number or truth value.
+    /// An integer or truth value.
     Word,
+    /// A float, in any form that people and programs write numbers in.
+    Float,
     /// Text, bytes in base64, a character.
     Text,
+    /// A C string, which need not be UTF-8: then it is an object with its bytes, as in JSON.
+    CText,
     /// A name, or a number that has none.
     Name(EnumerationDef),
     /// JSON.
@@ -97,9 +105,10 @@ fn collect(format: &Format, record: DefId, path: &mut Vec<String>, columns: &mut
 
 fn cell_of(format: &Format, ty: &Type) -> (Cell, bool) {
     match ty {
-        Type::Int { .. } | Type::Float { .. } | Type::Bool { .. } => (Cell::Word, false),
+        Type::Int { .. } | Type::Bool { .. } => (Cell::Word, false),
+        Type::Float { .. } => (Cell::Float, false),
         Type::Str | Type::Bytes | Type::Char { .. } => (Cell::Text, false),
-        Type::CStr => (Cell::Text, true),
+        Type::CStr => (Cell::CText, true),
         Type::Enum(id) => (Cell::Name(format.enumeration(*id).clone()), false),
         Type::Optional { item, .. } => match cell_of(format, item) {
             (Cell::Json, _) => (Cell::Json, false),
@@ -140,22 +149,72 @@ impl Column {
             Cell::Json => Ok(raw.to_owned()),
             _ if self.optional && raw == "null" => Ok(String::new()),
             // Numbers beyond 64 bits and floats that are no numbers are strings in JSON.
-            _ if raw.starts_with('"') => serde_json::from_str(raw),
+            _ if raw.starts_with('"') => {
+                let text: String = serde_json::from_str(raw)?;
+                let like_bytes = matches!(self.cell, Cell::CText) && is_bytes_object(&text);
+                Ok(if like_bytes { bytes_object(&text) } else { text })
+            }
             _ => Ok(raw.to_owned()),
         }
     }
 
     /// The cell as JSON. A cell that is no value of its type is handed on as text, for the reader of JSON to refuse.
-    fn json_from<'c>(&self, cell: &'c str) -> Cow<'c, str> {
+    fn json_from<'c>(&self, cell: &'c str) -> Result<Cow<'c, str>, TextError> {
         let quoted = || Cow::from(serde_json::Value::from(cell).to_string());
-        match &self.cell {
-            Cell::Json => cell.into(),
+        Ok(match &self.cell {
+            Cell::Json => self.one_value(cell)?.into(),
             _ if self.optional && cell.is_empty() => "null".into(),
+            Cell::CText if is_bytes_object(cell) => self.one_value(cell)?.into(),
             Cell::Word if is_word(cell) => cell.into(),
+            Cell::Float => plain_float(cell).map_or_else(quoted, Cow::from),
             Cell::Name(names) if names.value_of(cell).is_none() && is_word(cell) => cell.into(),
-            Cell::Word | Cell::Name(_) | Cell::Text => quoted(),
+            Cell::Word | Cell::Name(_) | Cell::Text | Cell::CText => quoted(),
+        })
+    }
+
+    /// The cell if it is one value of JSON. What is more would become further fields of the record.
+    fn one_value<'c>(&self, cell: &'c str) -> Result<&'c str, TextError> {
+        match serde_json::from_str::<&RawValue>(cell) {
+            Ok(_) => Ok(cell),
+            Err(error) => Err(TextError::Value {
+                path: self.name.clone(),
+                line: error.line(),
+                column: error.column(),
+                reason: format!("the cell is not one JSON value: {error}"),
+            }),
         }
     }
+}
+
+/// How the object begins that stands for a C string that is not UTF-8.
+fn is_bytes_object(text: &str) -> bool {
+    text.strip_prefix("{\"").and_then(|rest| rest.strip_prefix(BYTES)).is_some_and(|rest| rest.starts_with("\":"))
+}
+
+/// A text in the form of those that are not UTF-8, for it looks like one.
+fn bytes_object(text: &str) -> String {
+    format!("{{\"{BYTES}\":\"{}\"}}", STANDARD.encode(text))
+}
+
+/// A decimal number in the form of JSON, which knows no `.5`, `5.`, `+1.5` or `007`.
+fn plain_float(cell: &str) -> Option<String> {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (sign, rest) = match cell.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", cell.strip_prefix('+').unwrap_or(cell)),
+    };
+    let (mantissa, exponent) = rest.split_once(['e', 'E']).map_or((rest, None), |(left, right)| (left, Some(right)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let power = exponent.map_or("0", |text| text.strip_prefix(['+', '-']).unwrap_or(text));
+    let some = !whole.is_empty() || !fraction.is_empty();
+    if !some || !digits(whole) || !digits(fraction) || power.is_empty() || !digits(power) {
+        return None;
+    }
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if fraction.is_empty() { "" } else { "." };
+    let exponent = exponent.map_or(String::new(), |exponent| format!("e{exponent}"));
+    Some(format!("{sign}{whole}{point}{fraction}{exponent}"))
 }
 
 /// Whether the text is a number of at most 64 bits, or a truth value, in JSON.
@@ -167,12 +226,12 @@ fn is_word(cell: &str) -> bool {
 }
 
 /// The JSON of a record, from some columns (in the order of the format) and their cells.
-pub(super) fn json<'c>(row: impl IntoIterator<Item = (&'c Column, &'c str)>) -> String {
+pub(super) fn json<'c>(row: impl IntoIterator<Item = (&'c Column, &'c str)>) -> Result<String, TextError> {
     let mut out = String::new();
     let mut open: Vec<&str> = Vec::new();
     let mut separator = "{";
     for (column, cell) in row {
-        let Some((name, parents)) = column.path.split_last() else { return cell.to_owned() };
+        let Some((name, parents)) = column.path.split_last() else { return Ok(cell.to_owned()) };
         let common = open.iter().zip(parents).take_while(|(open, parent)| *open == parent).count();
         if open.len() > common {
             out.push_str(&"}".repeat(open.len() - common));
@@ -184,14 +243,14 @@ pub(super) fn json<'c>(row: impl IntoIterator<Item = (&'c Column, &'c str)>) -> 
             separator = "{";
         }
         push_member(&mut out, separator, name);
-        out.push_str(&column.json_from(cell));
+        out.push_str(&column.json_from(cell)?);
         separator = ",";
     }
     if out.is_empty() {
-        return "{}".into();
+        return Ok("{}".into());
     }
     out.push_str(&"}".repeat(open.len() + 1));
-    out
+    Ok(out)
 }
 
 fn push_member(out: &mut String, separator: &str, name: &str) {

@@ -2,12 +2,15 @@
 //!
 //! A field of a record in place is a column `outer.inner`. An absent optional value is an empty cell, and so is a null
 //! C string; an optional text or C string that is there but empty therefore reads back as absent. Arrays, lists,
-//! variants and pointers are JSON within a cell.
+//! variants and pointers are JSON within a cell. A C string that is not UTF-8 is `{"$bytes":"…"}` with its bytes in
+//! base64, and so is one whose text begins like that.
 
+use std::collections::HashSet;
 use std::io::{Read, Write};
 
 use super::columns::{self, Column};
 use super::error::{ExportError, ImportError};
+use super::lines::Lines;
 use crate::text::{from_json, to_json};
 use crate::{DynRecord, Format, Limits};
 
@@ -49,7 +52,7 @@ impl<W: Write> CsvWriter<W> {
 /// their fields. A row that is no such record is an error; the next call goes on behind it.
 #[derive(Debug)]
 pub struct CsvReader<R> {
-    input: ::csv::Reader<R>,
+    input: ::csv::Reader<Lines<R>>,
     format: Format,
     limits: Limits,
     /// In the order of the format, with their places in the file.
@@ -61,23 +64,31 @@ impl<R: Read> CsvReader<R> {
     /// Reads the header.
     pub fn new(input: R, format: &Format, limits: Limits) -> Result<CsvReader<R>, ImportError> {
         let known = columns::columns(format)?;
-        let mut input = ::csv::Reader::from_reader(input);
-        let header = input.headers().map_err(not_csv)?;
+        let mut input = ::csv::Reader::from_reader(Lines::new(input));
+        let header = input.headers().map_err(|error| not_csv(error, 1))?;
+        if header.is_empty() {
+            return Err(ImportError::NoHeader);
+        }
         let is_known = |name: &&str| known.iter().any(|column| column.name == *name);
         let unknown: Vec<String> = header.iter().filter(|name| !is_known(name)).map(str::to_owned).collect();
         if !unknown.is_empty() {
             let known = known.into_iter().map(|column| column.name).collect();
             return Err(ImportError::UnknownColumns { format: format.name().to_owned(), unknown, known });
         }
+        let mut names = HashSet::new();
+        if let Some(twice) = header.iter().find(|name| !names.insert(*name)) {
+            return Err(ImportError::ColumnTwice { column: twice.to_owned() });
+        }
         let place = |column: &Column| header.iter().position(|name| name == column.name);
         let columns = known.into_iter().filter_map(|column| place(&column).map(|at| (column, at))).collect();
         Ok(CsvReader { input, format: format.clone(), limits, columns, row: ::csv::StringRecord::new() })
     }
 
-    fn parse(&self) -> Result<DynRecord, ImportError> {
+    fn parse(&self, line: u64) -> Result<DynRecord, ImportError> {
         let cells = self.columns.iter().map(|(column, at)| (column, self.row.get(*at).unwrap_or_default()));
-        let line = self.row.position().map_or(0, ::csv::Position::line);
-        from_json(&self.format, &columns::json(cells), &self.limits).map_err(|source| ImportError::Row { line, source })
+        columns::json(cells)
+            .and_then(|json| from_json(&self.format, &json, &self.limits))
+            .map_err(|source| ImportError::Row { line, source })
     }
 }
 
@@ -85,23 +96,25 @@ impl<R: Read> Iterator for CsvReader<R> {
     type Item = Result<DynRecord, ImportError>;
 
     fn next(&mut self) -> Option<Result<DynRecord, ImportError>> {
-        match self.input.read_record(&mut self.row) {
-            Ok(true) => Some(self.parse()),
+        let begin = self.input.position().byte();
+        let read = self.input.read_record(&mut self.row);
+        let line = self.input.get_mut().line(begin);
+        match read {
+            Ok(true) => Some(self.parse(line)),
             Ok(false) => None,
-            Err(error) => Some(Err(not_csv(error))),
+            Err(error) => Some(Err(not_csv(error, line))),
         }
     }
 }
 
-fn not_csv(error: ::csv::Error) -> ImportError {
+fn not_csv(error: ::csv::Error, line: u64) -> ImportError {
     match error.into_kind() {
         ::csv::ErrorKind::Io(error) => ImportError::Io(error),
         kind => ImportError::Csv(match kind {
-            ::csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
-                let line = pos.map_or(0, |pos| pos.line());
+            ::csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
                 format!("line {line} has {len} cells, the header has {expected_len}")
             }
-            ::csv::ErrorKind::Utf8 { pos, err } => format!("line {}: {err}", pos.map_or(0, |pos| pos.line())),
+            ::csv::ErrorKind::Utf8 { err, .. } => format!("line {line}: {err}"),
             other => format!("{other:?}"),
         }),
     }

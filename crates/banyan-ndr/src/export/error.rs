@@ -72,6 +72,15 @@ pub enum ImportError {
     /// It is not CSV.
     #[error("not CSV: {0}")]
     Csv(String),
+    /// Not even a header.
+    #[error("there is no header; the first line of CSV names its columns")]
+    NoHeader,
+    /// The header names a column more than once.
+    #[error("the header names the column {column} twice")]
+    ColumnTwice {
+        /// Its name.
+        column: String,
+    },
     /// The header names columns that the format does not have.
     #[error("format {format} has no column {}; it has {}", .unknown.join(", "), .known.join(", "))]
     UnknownColumns {

@@ -154,6 +154,16 @@ impl<W: Write> Writer<W> {
     /// Writes a record whose body is given in parts. A body of [`WriterOptions::block_bytes`] or more is written from
     /// where it lies, without a copy.
     pub fn write_parts(&mut self, format: &Format, parts: &[IoSlice<'_>]) -> Result<(), WriteError> {
+        self.write_with(format, parts, None)
+    }
+
+    /// As [`write_body`](Self::write_body), with a time that the caller knows: that of the same record in another file,
+    /// which does not tell what field it came from. It counts instead of [`WriterOptions::time_field`].
+    pub fn write_timed(&mut self, format: &Format, body: &[u8], time: Time) -> Result<(), WriteError> {
+        self.write_with(format, &[IoSlice::new(body)], Some(time))
+    }
+
+    fn write_with(&mut self, format: &Format, parts: &[IoSlice<'_>], time: Option<Time>) -> Result<(), WriteError> {
         let len: usize = parts.iter().map(|part| part.len()).sum();
         if !format.fits(len) {
             return Err(WriteError::Size {
@@ -164,7 +174,7 @@ impl<W: Write> Writer<W> {
             });
         }
         let known = self.describe(format)?;
-        let time = known.time.and_then(|place| place.read(parts));
+        let time = time.or_else(|| known.time.and_then(|place| place.read(parts)));
         if len >= self.options.block_bytes {
             return self.write_alone(known.at, time, len, parts);
         }

@@ -2,7 +2,7 @@
 
 use super::build::{Builder, Draft, Pair};
 use super::steps::{Action, ItemsFrom, ItemsTo, ItemsWalk, SourceDim, TargetDim};
-use super::template::zero_is_valid;
+use super::template::{Template, zero_is_valid};
 use crate::kernel::program::Step;
 use crate::{Dim, Field, Order, Type};
 
@@ -158,16 +158,25 @@ impl Builder<'_> {
         }
     }
 
-    /// The bytes of a whole target array whose items the source lacks: the default, or zeros.
+    /// The bytes of a whole target array that has items the source lacks: its default, those of its items' fields, or zeros.
     fn fill_bytes(&mut self, draft: &mut Draft, pair: Pair<'_>, item: &Type) -> Option<Vec<u8>> {
         if let Some(value) = pair.default {
             return self.template(draft, pair.target, value).map(|template| template.fixed);
         }
-        if !zero_is_valid(self.target, item) {
-            self.wrong(draft, "the sender's array is shorter, and its items need a default");
-            return None;
+        match self.unset_items(draft, pair, item)? {
+            Some(template) => Some(template.fixed),
+            None => Some(vec![0; self.target_size(pair.target) as usize]),
         }
-        Some(vec![0; self.target_size(pair.target) as usize])
+    }
+
+    /// The target array with the defaults of the fields of its items; the inner `None` where there are none, and zeros
+    /// will do.
+    fn unset_items(&mut self, draft: &Draft, pair: Pair<'_>, item: &Type) -> Option<Option<Template>> {
+        let template = match Template::unset(self.target, pair.target) {
+            Ok(None) if !zero_is_valid(self.target, item) => Err("its items need a default".to_owned()),
+            other => other,
+        };
+        template.map_err(|why| self.wrong(draft, format!("the sender's array may be shorter, and {why}"))).ok()
     }
 
     /// Whether fixed arrays have lengths that can be converted.
@@ -201,7 +210,7 @@ impl Builder<'_> {
             return;
         };
         draft.zero(pair.dst, self.target_size(pair.target));
-        let item = draft.at("[]", |draft| self.item(source_item, target_item, draft.full_path()));
+        let item = draft.at("[]", |draft| self.item(source_item, target_item, draft));
         draft.walk(Action::Items(Box::new(ItemsWalk {
             from,
             from_order: order(pair.source),
@@ -245,12 +254,9 @@ impl Builder<'_> {
                 }
                 let fill = match pair.default {
                     Some(value) if may_lack => Some(Box::new(self.template(draft, pair.target, value)?)),
+                    None if may_lack => self.unset_items(draft, pair, item)?.map(Box::new),
                     _ => None,
                 };
-                if may_lack && fill.is_none() && !zero_is_valid(self.target, item) {
-                    self.wrong(draft, "the sender's array may be shorter, and its items need a default");
-                    return None;
-                }
                 ItemsTo::Place { at, dims: dims.clone(), fill }
             }
             Type::Sized { dims, .. } => {

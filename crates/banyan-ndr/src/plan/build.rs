@@ -11,6 +11,7 @@ use super::matching::{FieldsByName, default_of, definitions_with_references, has
 use super::numbers::number;
 use super::steps::{Action, Item, ItemId, Walk};
 use super::template::{Template, extents};
+use super::ways::Ways;
 use crate::kernel::Kernel;
 use crate::kernel::program::{Program, Step};
 use crate::{DecodeError, DefId, Dim, Field, Format, RecordDef, Type, Value};
@@ -60,24 +61,33 @@ pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions) 
         layouts: Layouts::new(source, target, options),
         ids: HashMap::new(),
         open: Vec::new(),
+        ways: Ways::default(),
         flat: HashMap::new(),
         places: 0,
         missing: Vec::new(),
         wrong: Vec::new(),
         lossy: Vec::new(),
     };
-    builder.item(&source.root_type(), &target.root_type(), String::new());
+    builder.open_item(&source.root_type(), &target.root_type());
     let mut items: Vec<(ItemId, Item)> = Vec::new();
     while let Some(open) = builder.open.pop() {
         items.push((open.id, builder.finish(open)));
     }
     items.sort_unstable_by_key(|(id, _)| *id);
     let items = items.into_iter().map(|(_, item)| item).collect();
+    let mut ways = builder.ways;
+    let mut everywhere = |found: Vec<(Place, String)>| {
+        let named = |(place, why): (Place, String)| {
+            let paths = ways.paths(place.item, &place.path, target.name());
+            paths.into_iter().map(move |path| (path, why.clone()))
+        };
+        distinct(found.into_iter().flat_map(named).collect())
+    };
     Findings {
         items,
-        missing: distinct(builder.missing),
-        wrong: distinct(builder.wrong),
-        lossy: distinct(builder.lossy),
+        missing: everywhere(builder.missing).into_iter().map(|(path, _)| path).collect(),
+        wrong: everywhere(builder.wrong),
+        lossy: everywhere(builder.lossy),
     }
 }
 
@@ -91,7 +101,11 @@ struct Open {
     id: ItemId,
     source: Type,
     target: Type,
-    /// Where it was first met.
+}
+
+/// A place within an item, which can lie in many places of a record.
+struct Place {
+    item: ItemId,
     path: String,
 }
 
@@ -104,10 +118,13 @@ pub(super) struct Builder<'a> {
     ids: HashMap<(Type, Type), ItemId>,
     open: Vec<Open>,
     flat: HashMap<(Type, Type), bool>,
+    /// What leads to each item.
+    ways: Ways,
     places: usize,
-    missing: Vec<String>,
-    wrong: Vec<(String, String)>,
-    lossy: Vec<(String, String)>,
+    /// With nothing to say about them.
+    missing: Vec<(Place, String)>,
+    wrong: Vec<(Place, String)>,
+    lossy: Vec<(Place, String)>,
 }
 
 /// An item in the making.
@@ -115,8 +132,7 @@ pub(super) struct Draft {
     pub(super) steps: Vec<Step>,
     walks: Vec<Walk>,
     paths: Vec<String>,
-    /// Where the item lies in the record, for what is found while building.
-    prefix: String,
+    id: ItemId,
     /// The place within the item that is being converted.
     path: String,
     /// The records that the current fields belong to, and where they begin: for arrays sized by other fields.
@@ -143,12 +159,12 @@ pub(super) struct Pair<'t> {
 }
 
 impl Draft {
-    fn new(prefix: String) -> Draft {
+    fn new(id: ItemId) -> Draft {
         Draft {
             steps: Vec::new(),
             walks: Vec::new(),
             paths: Vec::new(),
-            prefix,
+            id,
             path: String::new(),
             frame: None,
             lengths: HashSet::new(),
@@ -163,9 +179,8 @@ impl Draft {
         (self.paths.len() - 1) as u32
     }
 
-    /// The current path from the root of the record.
-    pub(super) fn full_path(&self) -> String {
-        join(&self.prefix, &self.path)
+    fn place(&self) -> Place {
+        Place { item: self.id, path: self.path.clone() }
     }
 
     /// Does something with the path extended by a field's name or an index.
@@ -211,19 +226,25 @@ pub(super) fn join(path: &str, part: &str) -> String {
 }
 
 impl Builder<'_> {
-    /// The item for a pair of types, made later if it is new.
-    pub(super) fn item(&mut self, source: &Type, target: &Type, path: String) -> ItemId {
+    /// The item for a pair of types that meet at the current place, made later if it is new.
+    pub(super) fn item(&mut self, source: &Type, target: &Type, draft: &Draft) -> ItemId {
+        let id = self.open_item(source, target);
+        self.ways.add(id, draft.id, &draft.path);
+        id
+    }
+
+    fn open_item(&mut self, source: &Type, target: &Type) -> ItemId {
         let next = self.ids.len();
         let id = *self.ids.entry((source.clone(), target.clone())).or_insert(next);
         if id == next {
-            self.open.push(Open { id, source: source.clone(), target: target.clone(), path });
+            self.open.push(Open { id, source: source.clone(), target: target.clone() });
         }
         id
     }
 
     fn finish(&mut self, open: Open) -> Item {
-        let Open { source, target, path, .. } = open;
-        let mut draft = Draft::new(path);
+        let Open { id, source, target } = open;
+        let mut draft = Draft::new(id);
         self.place(&mut draft, Pair { source: &source, src: 0, target: &target, dst: 0, default: None });
         // A plan with findings is thrown away, and its programs may have holes.
         let sound = self.wrong.is_empty() && self.missing.is_empty();
@@ -242,17 +263,15 @@ impl Builder<'_> {
     }
 
     pub(super) fn wrong(&mut self, draft: &Draft, why: impl Into<String>) {
-        let path = draft.full_path();
-        let path = if path.is_empty() { self.target.name().to_owned() } else { path };
-        self.wrong.push((path, why.into()));
+        self.wrong.push((draft.place(), why.into()));
     }
 
     pub(super) fn missing(&mut self, draft: &Draft) {
-        self.missing.push(draft.full_path());
+        self.missing.push((draft.place(), String::new()));
     }
 
     pub(super) fn lossy(&mut self, draft: &Draft, why: impl Into<String>) {
-        self.lossy.push((draft.full_path(), why.into()));
+        self.lossy.push((draft.place(), why.into()));
     }
 
     /// The size of a target type as a position; formats bound it.

@@ -19,6 +19,7 @@ mod place;
 mod steps;
 mod template;
 mod walk;
+mod ways;
 
 pub use compatibility::{Compatibility, compatibility};
 pub use options::ConvertOptions;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::build::{Builder, Draft, Pair};
 use super::matching::case_name;
 use super::numbers::NumberConversion;
-use super::steps::{Action, CaseWalk, Otherwise, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk};
+use super::steps::{Action, CaseWalk, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk};
 use crate::kernel::program::Step;
-use crate::{DefId, Type};
+use crate::{DefId, Field, Type, Value};
 
 impl Builder<'_> {
     /// Adds what converts `pair`. The steps write every byte of the target place.
@@ -119,7 +119,7 @@ impl Builder<'_> {
         }
         let Some(otherwise) = self.otherwise(draft, pair, may_lack) else { return };
         draft.zero(pair.dst, self.target_size(pair.target));
-        let item = self.item(source_item, target_item, draft.full_path());
+        let item = self.item(source_item, target_item, draft);
         draft.walk(Action::Value(Box::new(ValueWalk { from, to, item, otherwise })));
     }
 
@@ -173,16 +173,22 @@ impl Builder<'_> {
                 continue;
             };
             let payload = draft.at(name, |draft| match (&case.payload, &known.payload) {
-                (Some(s), Some(d)) => Some(self.item(s, d, draft.full_path())),
+                (Some(s), Some(d)) => Some(Payload::Item(self.item(s, d, draft))),
                 (Some(_), None) => {
                     self.lossy(draft, "the receiver's case carries nothing");
                     None
                 }
-                (None, Some(d)) if !d.may_be_null() => {
+                (None, Some(d)) if d.may_be_null() => None,
+                // A record of which every field has a default needs none of its own.
+                (None, Some(d)) if self.target.has_default(&Field::new(name, 0, d.clone())) => {
+                    let template = self.template(draft, d, &Value::Record(Vec::new()));
+                    template.map(|template| Payload::Constant(Box::new(template)))
+                }
+                (None, Some(_)) => {
                     self.missing(draft);
                     None
                 }
-                (None, _) => None,
+                (None, None) => None,
             });
             cases.insert(case.tag, CaseWalk::Known { tag: known.tag, payload });
         }

@@ -194,7 +194,16 @@ pub(super) struct VariantWalk {
 #[derive(Debug)]
 pub(super) enum CaseWalk {
     /// The target's tag, and how the payload is converted.
-    Known { tag: u64, payload: Option<ItemId> },
+    Known { tag: u64, payload: Option<Payload> },
     /// A case the target does not have.
     Unknown { name: String },
+}
+
+/// Where the payload of a case comes from.
+#[derive(Debug)]
+pub(super) enum Payload {
+    /// The source's payload.
+    Item(ItemId),
+    /// The source's case has none: the defaults of its fields.
+    Constant(Box<Template>),
 }

@@ -1,8 +1,10 @@
 //! Defaults: a value written once in the target's layout, ready to be put into any number of bodies.
 
+use std::cell::OnceCell;
+
 use crate::half;
 use crate::wire::{Slots, write_uint};
-use crate::{Dim, EnumerationDef, Format, Order, RecordDef, Type, Value, VariantDef};
+use crate::{Definition, Dim, EnumerationDef, Format, Order, RecordDef, Type, Value, VariantDef};
 
 /// A value with all it refers to. Reference slots hold zeros until the template is placed.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +24,21 @@ impl Template {
         let mut writer = Writer::new(format, format.size_of(ty));
         writer.write(ty, value, Place::Fixed(0))?;
         Ok(writer.finish())
+    }
+
+    /// A `ty` of `format` that nobody gave a value: the defaults of the fields in it, zeros for the rest. `None` where
+    /// zeros are all there is.
+    pub(super) fn unset(format: &Format, ty: &Type) -> Result<Option<Template>, String> {
+        let defaulted = definitions_with_defaults(format);
+        if !holds_default(ty, &defaulted) {
+            return Ok(None);
+        }
+        if format.size_of(ty) > MOST_UNSET {
+            return Err(format!("more than {MOST_UNSET} bytes would have to be filled with defaults"));
+        }
+        let mut writer = Writer::new(format, format.size_of(ty));
+        writer.unset(ty, Place::Fixed(0))?;
+        Ok(Some(writer.finish()))
     }
 
     /// Whether it refers to nothing.
@@ -63,6 +80,41 @@ pub(super) fn zero_is_valid(format: &Format, ty: &Type) -> bool {
     }
 }
 
+/// Most bytes, in place and referred to, that are filled with the defaults of fields: a short description can mean
+/// thousands of millions.
+const MOST_UNSET: usize = 1 << 20;
+
+/// Which definitions have fields with defaults in their own bytes, those of nested definitions included.
+fn definitions_with_defaults(format: &Format) -> Vec<bool> {
+    let definitions = format.definitions();
+    let own = |definition: &Definition| match definition {
+        Definition::Record(record) => record.fields.iter().any(|field| field.default.is_some()),
+        _ => false,
+    };
+    let mut with: Vec<bool> = definitions.iter().map(own).collect();
+    loop {
+        let mut changed = false;
+        for (index, definition) in definitions.iter().enumerate() {
+            if !with[index] && definition.types().any(|ty| holds_default(ty, &with)) {
+                with[index] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return with;
+        }
+    }
+}
+
+/// Whether a value of the type, where it stands, has fields with defaults. What is absent has none.
+fn holds_default(ty: &Type, definitions: &[bool]) -> bool {
+    match ty {
+        Type::Array { item, .. } => holds_default(item, definitions),
+        Type::Record(id) | Type::Variant(id) => definitions[id.index()],
+        _ => false,
+    }
+}
+
 /// Where bytes of a template lie: its two parts grow independently while it is written.
 #[derive(Clone, Copy)]
 enum Place {
@@ -85,13 +137,15 @@ const DEPTH: usize = 128;
 struct Writer<'a> {
     format: &'a Format,
     depth: usize,
+    /// The definitions with defaults in them, once somebody asked.
+    defaulted: OnceCell<Vec<bool>>,
     template: Template,
 }
 
 impl<'a> Writer<'a> {
     fn new(format: &'a Format, size: usize) -> Writer<'a> {
         let template = Template { fixed: vec![0; size], heap: Vec::new(), align: 1, slots: Vec::new() };
-        Writer { format, depth: 0, template }
+        Writer { format, depth: 0, defaulted: OnceCell::new(), template }
     }
 
     fn finish(self) -> Template {
@@ -241,8 +295,9 @@ impl<'a> Writer<'a> {
                 None if matches!(field.ty, Type::Record(_)) => {
                     self.write(&field.ty, &Value::Record(Vec::new()), place.plus(field.offset as usize))?;
                 }
-                None if zero_is_valid(self.format, &field.ty) => {}
-                None => return Err(format!("the default says nothing of {}", field.name)),
+                None => self
+                    .unset(&field.ty, place.plus(field.offset as usize))
+                    .map_err(|_| format!("the default says nothing of {}", field.name))?,
             }
         }
         Ok(())
@@ -267,8 +322,36 @@ impl<'a> Writer<'a> {
         match (&case.payload, payload) {
             (None, None) => Ok(()),
             (Some(ty), Some(value)) => self.write(ty, value, place.plus(variant.payload_at as usize)),
-            (Some(ty), None) if zero_is_valid(self.format, ty) => Ok(()),
+            (Some(ty), None) if zero_is_valid(self.format, ty) => {
+                self.unset(ty, place.plus(variant.payload_at as usize))
+            }
             _ => Err(format!("the default {name} has a payload where it should not, or none where it should")),
+        }
+    }
+
+    /// A value that nobody gave: the defaults of the fields in it, and the zeros that are there for the rest.
+    fn unset(&mut self, ty: &Type, place: Place) -> Result<(), String> {
+        let format = self.format;
+        if !self.holds_default(ty) {
+            return zero_is_valid(format, ty).then_some(()).ok_or_else(|| "its items need a default".to_owned());
+        }
+        if self.template.heap.len() > MOST_UNSET {
+            return Err(format!("more than {MOST_UNSET} bytes would have to be filled with defaults"));
+        }
+        match ty {
+            Type::Record(_) => self.write(ty, &Value::Record(Vec::new()), place),
+            Type::Variant(id) => {
+                let variant = format.variant(*id);
+                let first = variant.cases.iter().find(|case| case.tag == 0);
+                let first = first.ok_or_else(|| "its items need a default".to_owned())?;
+                first.payload.as_ref().map_or(Ok(()), |ty| self.unset(ty, place.plus(variant.payload_at as usize)))
+            }
+            Type::Array { item, dims, .. } => {
+                let size = format.size_of(item);
+                let count = if size == 0 { 0 } else { dims.iter().map(|dim| *dim as usize).product() };
+                (0..count).try_for_each(|index| self.unset(item, place.plus(index * size)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -280,7 +363,7 @@ impl<'a> Writer<'a> {
         Ok(at)
     }
 
-    /// Nested lists into one run of items. Shorter lists leave zeros behind them.
+    /// Nested lists into one run of items. Behind shorter lists are items that nobody gave.
     fn array(
         &mut self,
         item: &Type,
@@ -310,16 +393,37 @@ impl<'a> Writer<'a> {
     ) -> Result<(), String> {
         let Some((extent, inner)) = extents.split_first() else { return self.write(item, value, place) };
         match value {
-            Value::List(items)
-                if items.len() == *extent || (items.len() < *extent && zero_is_valid(self.format, item)) =>
-            {
+            Value::List(items) if items.len() <= *extent => {
                 for (index, value) in items.iter().enumerate() {
                     self.nested(item, inner, &strides[1..], value, place.plus(index * strides[0]))?;
                 }
-                Ok(())
+                self.behind(item, extents, strides, items.len(), place)
+                    .map_err(|_| format!("the default {value:?} does not have {extent} items"))
             }
             _ => Err(format!("the default {value:?} does not have {extent} items")),
         }
+    }
+
+    /// The items of an array from `first` on, none of which anybody gave.
+    fn behind(
+        &mut self,
+        item: &Type,
+        extents: &[usize],
+        strides: &[usize],
+        first: usize,
+        place: Place,
+    ) -> Result<(), String> {
+        let Some((extent, inner)) = extents.split_first() else { return self.unset(item, place) };
+        let mut rest = first..*extent;
+        if !self.holds_default(item) {
+            // Zeros are there already.
+            return if rest.is_empty() { Ok(()) } else { self.unset(item, place) };
+        }
+        rest.try_for_each(|index| self.behind(item, inner, &strides[1..], 0, place.plus(index * strides[0])))
+    }
+
+    fn holds_default(&self, ty: &Type) -> bool {
+        holds_default(ty, self.defaulted.get_or_init(|| definitions_with_defaults(self.format)))
     }
 }
 
@@ -336,19 +440,31 @@ fn integer_bits(width: u8, signed: bool, value: &Value) -> Option<u128> {
     }
 }
 
+/// The bits of a float. A float is rounded, but not to infinity; an integer must be one of its values.
 fn float_bits(width: u8, value: &Value) -> Option<u128> {
+    let exact_bits = match width {
+        2 => 11,
+        4 => 24,
+        _ => 53,
+    };
+    let exact = |whole: u128| whole == 0 || 128 - whole.leading_zeros() - whole.trailing_zeros() <= exact_bits;
     let value = match value {
         Value::F16(bits) => half::to_f64(*bits),
         Value::F32(value) => f64::from(*value),
         Value::F64(value) => *value,
-        Value::Int(value) => *value as f64,
+        Value::Int(value) if exact(value.unsigned_abs()) => *value as f64,
+        Value::UInt(value) if exact(*value) => *value as f64,
         _ => return None,
     };
-    Some(match width {
-        2 => u128::from(half::from_f64(value)),
-        4 => u128::from((value as f32).to_bits()),
-        _ => u128::from(value.to_bits()),
-    })
+    let (bits, written) = match width {
+        2 => {
+            let bits = half::from_f64(value);
+            (u128::from(bits), half::to_f64(bits))
+        }
+        4 => (u128::from((value as f32).to_bits()), f64::from(value as f32)),
+        _ => (u128::from(value.to_bits()), value),
+    };
+    (written.is_finite() || !value.is_finite()).then_some(bits)
 }
 
 fn enumeration_bits(enumeration: &EnumerationDef, value: &Value) -> Option<u128> {

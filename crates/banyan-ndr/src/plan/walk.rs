@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::Plan;
 use super::steps::{
-    Action, CaseWalk, ItemId, Otherwise, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk, Walk,
+    Action, CaseWalk, ItemId, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk, Walk,
 };
 use super::template::{self, Template};
 use crate::wire::{Slots, read_uint, write_uint};
@@ -246,7 +246,7 @@ impl<'a> Walker<'a> {
         let at = spot.src + variant.src as usize;
         let tag = read_uint(&self.body[at..at + usize::from(variant.src_tag)], self.source.order) as u64;
         let (tag, payload) = match variant.cases.get(&tag) {
-            Some(CaseWalk::Known { tag, payload }) => (*tag, *payload),
+            Some(CaseWalk::Known { tag, payload }) => (*tag, payload),
             Some(CaseWalk::Unknown { name }) => {
                 return Err(self.invalid(spot, format!("the case {name}"), "case that the receiver knows"));
             }
@@ -255,9 +255,14 @@ impl<'a> Walker<'a> {
         let at = spot.dst + variant.dst as usize;
         let order = self.target.order;
         write_uint(&mut self.out[at..at + usize::from(variant.dst_tag)], u128::from(tag), order);
-        let Some(item) = payload else { return Ok(()) };
         let (src, dst) = (spot.src + variant.src_payload as usize, spot.dst + variant.dst_payload as usize);
-        self.follow(spot, false, Run { item, src, dst, count: 1, first: 0, trail: 0 })
+        match payload {
+            None => Ok(()),
+            Some(Payload::Constant(template)) => self.constant(template, dst, spot),
+            Some(Payload::Item(item)) => {
+                self.follow(spot, false, Run { item: *item, src, dst, count: 1, first: 0, trail: 0 })
+            }
+        }
     }
 
     fn otherwise(&mut self, otherwise: &Otherwise, at: usize, spot: Spot) -> Done {

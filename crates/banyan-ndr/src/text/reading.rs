@@ -87,6 +87,13 @@ impl<'f> Reading<'f> {
         if let Some(default) = &field.default {
             return default.clone();
         }
+        // A record of which every field can be filled needs no default of its own.
+        if let Type::Record(id) = &field.ty
+            && self.format.has_default(field)
+        {
+            let record = self.format.record(*id);
+            return self.complete(record, vec![None; record.fields.len()]);
+        }
         if !may_be_null(&field.ty) {
             self.path.enter(&field.name);
             self.missing.add(|| self.path.to_string());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use banyan_ndr::{
-    Buffer, ByteOrder, Compatibility, ConvertOptions, DecodeError, DefId, Definition, Field, Format, Limits, Loss,
-    Order, Plan, PointerWidth, RecordDef, Type, Value, compatibility,
+    Buffer, ByteOrder, Case, Compatibility, ConvertOptions, DecodeError, DefId, Definition, Field, Format, Limits,
+    Loss, Order, Plan, PointerWidth, RecordDef, Type, Value, VariantDef, compatibility,
 };
 
 use crate::support::model::{FieldModel, Model, lay_out};
@@ -187,6 +187,85 @@ fn shorter_arrays_are_filled_and_longer_ones_cut_only_if_asked() {
     assert_eq!(convert_with(five, all, three, &cut), Ok(ints(&[1, 2, 3])));
 }
 
+fn defaulted(fields: Vec<(&str, Model, Option<Value>)>) -> Model {
+    let field = |(name, model, default): (&str, Model, Option<Value>)| FieldModel { name: name.into(), model, default };
+    Model::Record(fields.into_iter().map(field).collect())
+}
+
+#[test]
+fn items_that_the_sender_lacks_have_the_defaults_of_their_fields() {
+    let old = |width| record(vec![("a", int(width))]);
+    let text = |text: &str| Value::Str(text.into());
+    let item = |a, b| values(vec![("a", Value::Int(a)), ("b", Value::Int(b))]);
+    let sent = Value::List(vec![values(vec![("a", Value::Int(1))]), values(vec![("a", Value::Int(2))])]);
+    let new = || defaulted(vec![("a", int(8), None), ("b", int(4), Some(Value::Int(5)))]);
+    let wanted = || Ok(Value::List(vec![item(1, 5), item(2, 5), item(0, 5)]));
+    let three = |item| array(item, &[3], Order::Row);
+    // In place, and with a walk.
+    assert_eq!(convert(array(old(4), &[2], Order::Row), sent.clone(), three(new())), wanted());
+    assert_eq!(convert(list(old(4)), sent.clone(), three(new())), wanted());
+    // Defaults elsewhere, in an array in an item, and behind a default that is too short.
+    let named = || defaulted(vec![("a", int(8), None), ("b", simple(Type::Str), Some(text("x")))]);
+    let one = |a, b| values(vec![("a", Value::Int(a)), ("b", text(b))]);
+    let converted = convert(array(old(4), &[2], Order::Row), sent.clone(), three(named()));
+    assert_eq!(converted, Ok(Value::List(vec![one(1, "x"), one(2, "x"), one(0, "x")])));
+    let short = with_default(three(new()), Value::List(vec![item(7, 7)]));
+    let none = convert_record(
+        &record(vec![("y", int(1))]),
+        &values(vec![("y", Value::Int(0))]),
+        &short,
+        &ConvertOptions::default(),
+    );
+    assert_eq!(none, Ok(values(vec![("x", Value::List(vec![item(7, 7), item(0, 5), item(0, 5)]))])));
+    let grid = array(new(), &[2, 2], Order::Column);
+    let rows = Value::List(vec![Value::List(vec![values(vec![("a", Value::Int(1))])])]);
+    let row = |a| Value::List(vec![item(a, 5), item(0, 5)]);
+    assert_eq!(convert(array(old(4), &[1, 1], Order::Row), rows, grid), Ok(Value::List(vec![row(1), row(0)])));
+}
+
+#[test]
+fn defaults_that_do_not_fit_are_refused_when_the_plan_is_made() {
+    let refused = |model: Model, default: Value| {
+        let (source, target) = (big(&record(vec![("y", int(1))])), little(&with_default(model, default)));
+        Plan::new(&source, &target, &ConvertOptions::default()).err().map(|error| error.to_string())
+    };
+    for (width, value) in [
+        (4, Value::F64(1e300)),
+        (4, Value::Int(16_777_217)),
+        (4, Value::Int(i128::MAX)),
+        (2, Value::Int(65_536)),
+        (2, Value::F32(1e6)),
+        (8, Value::UInt(u128::MAX)),
+    ] {
+        let error = refused(float(width), value.clone()).expect("an error");
+        assert!(error.contains("x (the default"), "{value:?}: {error}");
+    }
+    for (width, value) in [
+        (4, Value::F64(0.1)),
+        (4, Value::F64(f64::INFINITY)),
+        (4, Value::F64(f64::NAN)),
+        (4, Value::Int(16_777_216)),
+        (8, Value::UInt(1 << 127)),
+        (2, Value::Int(2048)),
+    ] {
+        assert_eq!(refused(float(width), value.clone()), None, "{value:?}");
+    }
+}
+
+#[test]
+fn a_case_that_gets_a_payload_takes_the_defaults_of_its_fields() {
+    let old = Model::Variant(vec![("A".into(), Some(int(4))), ("C".into(), None)]);
+    let three =
+        defaulted(vec![("n", int(4), Some(Value::Int(3))), ("s", simple(Type::Str), Some(Value::Str("x".into())))]);
+    let new = Model::Variant(vec![("C".into(), Some(three)), ("A".into(), Some(int(2)))]);
+    let case = |name: &str, value| Value::Case(name.into(), Some(Box::new(value)));
+    assert_eq!(convert(old.clone(), case("A", Value::Int(300)), new.clone()), Ok(case("A", Value::Int(300))));
+    let filled = values(vec![("n", Value::Int(3)), ("s", Value::Str("x".into()))]);
+    assert_eq!(convert(old.clone(), Value::Case("C".into(), None), new), Ok(case("C", filled)));
+    let needs = Model::Variant(vec![("C".into(), Some(int(4))), ("A".into(), Some(int(2)))]);
+    assert!(message(convert(old, case("A", Value::Int(1)), needs)).contains("x.C"));
+}
+
 #[test]
 fn lists_become_arrays_where_their_length_allows() {
     let three = array(simple(Type::Str), &[3], Order::Row);
@@ -314,6 +393,66 @@ fn all_missing_and_all_inconvertible_fields_are_named() {
     let wrong = Plan::new(&big(&source), &little(&target), &ConvertOptions::default()).unwrap_err();
     let DecodeError::NotConvertible { fields, .. } = wrong else { panic!("{wrong}") };
     assert_eq!(fields.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["inner.keep", "a"]);
+}
+
+/// The same records, once without and once with the field that is wanted.
+macro_rules! nested {
+    ($module:ident, $($wanted:ident)?) => {
+        #[allow(dead_code, reason = "only the formats are of interest")]
+        mod $module {
+            use banyan_ndr::Record;
+
+            #[derive(Record)]
+            pub(super) struct Inner {
+                a: u32,
+                $($wanted: u32,)?
+            }
+
+            #[derive(Record)]
+            pub(super) struct Middle {
+                u: Vec<Inner>,
+                next: Option<Box<Middle>>,
+            }
+
+            #[derive(Record)]
+            pub(super) struct Outer {
+                p: Vec<Inner>,
+                q: Vec<Inner>,
+                r: Option<Box<Inner>>,
+                s: Vec<Middle>,
+                t: Vec<Vec<Middle>>,
+            }
+        }
+    };
+}
+nested!(sent,);
+nested!(wanted, q);
+
+#[test]
+fn a_fault_is_named_in_all_places_of_its_type() {
+    use banyan_ndr::Record;
+    let (source, target) = (sent::Outer::format(), wanted::Outer::format());
+    let missing = Plan::new(source, target, &ConvertOptions::default()).unwrap_err();
+    let DecodeError::Missing { mut fields, .. } = missing else { panic!("{missing}") };
+    fields.sort();
+    assert_eq!(fields, ["p[].q", "q[].q", "r.q", "s[].u[].q", "t[][].u[].q"], "and no place twice");
+}
+
+#[test]
+fn errors_of_the_root_name_its_format() {
+    let variant = |name: &str, cases: &[&str]| {
+        let case = |(tag, name): (usize, &&str)| Case { name: (*name).into(), tag: tag as u64, payload: None };
+        let cases = cases.iter().enumerate().map(case).collect();
+        let variant = VariantDef { name: name.into(), size: 1, align: 1, tag_width: 1, payload_at: 1, cases };
+        Format::new(ByteOrder::Little, PointerWidth::Eight, vec![Definition::Variant(variant)]).unwrap()
+    };
+    let plan = Plan::new(&variant("Sent", &["A", "B"]), &variant("Known", &["A"]), &ConvertOptions::default()).unwrap();
+    let mut out = Buffer::new();
+    let error = plan.convert(&[1], &mut out).unwrap_err().to_string();
+    assert_eq!(error, "Known: the case B is no case that the receiver knows");
+    assert!(plan.convert(&[7], &mut out).unwrap_err().to_string().starts_with("Known: the tag 7"));
+    let Compatibility::Lossy { fields } = compatibility(plan.source(), plan.target()) else { panic!("lossy") };
+    assert_eq!(fields, [("Known".into(), "the receiver does not know the case B".into())]);
 }
 
 #[test]

@@ -58,6 +58,7 @@ fn coerce(value: &Value, s: Typed<'_>, d: Typed<'_>, default: Option<&Value>) ->
             let to = d.format.variant(*to).cases.iter().find(|case| case.name == *name).ok_or("unknown case")?;
             let payload = match (payload, &from.payload, &to.payload) {
                 (Some(value), Some(from), Some(to)) => Some(Box::new(coerce(value, s.of(from), d.of(to), None)?)),
+                (None, None, Some(to)) => Some(Box::new(unset(d.of(to)))),
                 _ => None,
             };
             Ok(Value::Case(name.clone(), payload))
@@ -76,7 +77,7 @@ fn coerce(value: &Value, s: Typed<'_>, d: Typed<'_>, default: Option<&Value>) ->
                     Value::Null
                 }),
                 (None, Some(default)) => at(default, indices).expect("a whole default").clone(),
-                (None, None) => panic!("the generator gives defaults"),
+                (None, None) => unset(to),
             });
             failed.map_or(Ok(made), Err)
         }
@@ -94,6 +95,24 @@ fn coerce(value: &Value, s: Typed<'_>, d: Typed<'_>, default: Option<&Value>) ->
             number(&Value::Int(s.format.enumeration(*from).value_of(name).expect("a value")), d.ty)
         }
         _ => number(value, d.ty),
+    }
+}
+
+/// An item that nobody gave: the defaults of its fields, zeros for the rest.
+fn unset(d: Typed<'_>) -> Value {
+    match d.ty {
+        Type::Record(id) => {
+            let value = |field: &Field| field.default.clone().unwrap_or_else(|| unset(d.of(&field.ty)));
+            Value::Record(d.format.record(*id).fields.iter().map(|field| (field.name.clone(), value(field))).collect())
+        }
+        Type::Int { .. } => Value::Int(0),
+        Type::Float { width: 4 } => Value::F32(0.0),
+        Type::Float { width: 8 } => Value::F64(0.0),
+        Type::Bool { .. } => Value::Bool(false),
+        Type::Str => Value::Str(String::new()),
+        Type::List { .. } => Value::List(Vec::new()),
+        Type::CStr | Type::Optional { .. } | Type::Ref { nullable: true, .. } => Value::Null,
+        other => panic!("the generator gives defaults for {other:?}"),
     }
 }
 

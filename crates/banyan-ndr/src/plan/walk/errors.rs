@@ -25,7 +25,7 @@ impl Walker<'_> {
 
     #[cold]
     pub(super) fn error(&self, spot: Spot, error: DecodeError) -> Box<DecodeError> {
-        Box::new(error.within(&self.path_of(spot)))
+        Box::new(error.within(&self.or_root(self.path_of(spot))))
     }
 
     /// What a kernel failed at: found again in the plainest way, which says more.
@@ -48,7 +48,12 @@ impl Walker<'_> {
         };
         let place = self.run_path(run.trail, run.first + number);
         let within = with_indices(&program.paths[failed.path as usize], &failed.indices);
-        Box::new(error.within(&join(&place, &within)))
+        Box::new(error.within(&self.or_root(join(&place, &within))))
+    }
+
+    /// The root of a record has no path, but its format has a name.
+    fn or_root(&self, path: String) -> String {
+        if path.is_empty() { self.plan.target.name().to_owned() } else { path }
     }
 
     fn path_of(&self, spot: Spot) -> String {

@@ -1,5 +1,6 @@
 //! The forms of `docs/schemas.md`, letter by letter, and what is refused.
 
+use banyan_ndr::export::CsvReader;
 use banyan_ndr::text::*;
 use banyan_ndr::*;
 
@@ -138,6 +139,36 @@ fn a_missing_field_takes_its_default() {
     let record = RecordDef { name: "R".into(), size: 4, align: 4, fields: vec![field] };
     let format = Format::new(ByteOrder::Big, PointerWidth::Four, vec![Definition::Record(record)]).unwrap();
     assert_eq!(to_json(&from_json(&format, "{}", &Limits::default()).unwrap()).unwrap(), "{\"a\":9}");
+}
+
+#[test]
+fn a_missing_record_takes_the_defaults_of_its_fields() {
+    let with = |name: &str, offset, default: i128| {
+        let mut field = Field::new(name, offset, int(4));
+        field.default = Some(Value::Int(default));
+        field
+    };
+    let record = |name: &str, size, fields| Definition::Record(RecordDef { name: name.into(), size, align: 4, fields });
+    let read = |inner: Vec<Field>| {
+        let inner = record("Inner", 8, inner);
+        let middle = record("Middle", 8, vec![Field::new("inner", 0, Type::Record(DefId(2)))]);
+        let outer = vec![Field::new("a", 0, int(4)), Field::new("middle", 4, Type::Record(DefId(1)))];
+        let definitions = vec![record("Q", 12, outer), middle, inner];
+        let format = Format::new(ByteOrder::Big, PointerWidth::Four, definitions).unwrap();
+        let limits = Limits::default();
+        let row = CsvReader::new(&b"a\n1\n"[..], &format, limits.clone()).unwrap().next().unwrap();
+        let texts = [from_json(&format, "{\"a\":1}", &limits), from_xml(&format, "<Q><a>1</a></Q>", &limits)];
+        let text =
+            |read: Result<DynRecord, String>| read.map_or_else(|error| error, |record| to_json(&record).unwrap());
+        let mut all: Vec<String> =
+            texts.into_iter().map(|read| text(read.map_err(|error| error.to_string()))).collect();
+        all.push(text(row.map_err(|error| error.to_string())));
+        all
+    };
+    let whole = "{\"a\":1,\"middle\":{\"inner\":{\"x\":7,\"y\":8}}}";
+    assert_eq!(read(vec![with("x", 0, 7), with("y", 4, 8)]), [whole, whole, whole]);
+    let missing = "missing: middle";
+    assert_eq!(read(vec![with("x", 0, 7), Field::new("y", 4, int(4))]), [missing, missing, "line 2: missing: middle"]);
 }
 
 #[test]
