@@ -398,7 +398,6 @@ fn all_missing_and_all_inconvertible_fields_are_named() {
 /// The same records, once without and once with the field that is wanted.
 macro_rules! nested {
     ($module:ident, $($wanted:ident)?) => {
-        #[allow(dead_code, reason = "only the formats are of interest")]
         mod $module {
             use banyan_ndr::Record;
 

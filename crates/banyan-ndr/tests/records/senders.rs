@@ -2,8 +2,8 @@
 //! if there were none.
 
 use banyan_ndr::{
-    Buffer, ByteOrder, DecodeOptions, Decoder, DynRecord, Limits, Loss, Morph, PointerWidth, Record, RecordView,
-    Scratch, Value, encode,
+    Buffer, ByteOrder, DecodeOptions, Decoder, DynRecord, Loss, Morph, PointerWidth, Record, RecordView, Scratch,
+    Value, encode,
 };
 
 #[derive(Record, Debug, Clone, Copy, PartialEq)]
