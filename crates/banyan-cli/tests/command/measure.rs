@@ -310,7 +310,7 @@ fn the_demo_names_the_rank_that_hangs_and_misses_nothing() {
     let shape = json!({
         "demo": "text",
         "grown": { "members": "count", "ms": "number", "tree": tree },
-        "hung": { "ranks": "text", "ms": "number", "stacks": "object" },
+        "hung": { "ranks": "text", "unread": "nothing", "ms": "number", "stacks": "object" },
         "reduced": { "waves": "count", "ms": "number", "last": last },
         "healed": {
             "killed": "count", "orphans": "text", "tree": tree, "waves": "count", "emitted": "count",
