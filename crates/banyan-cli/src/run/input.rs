@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Read, StdinLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 
 use super::Shared;
+use super::job::Job;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 16;
@@ -44,5 +44,5 @@ fn wait_for_turn(input: &StdinLock<'_>) {
 
 /// Whether another command has the terminal. Terminals other than one's own have no foreground.
 fn is_in_background(input: &StdinLock<'_>) -> bool {
-    tcgetpgrp(input).is_ok_and(|foreground| foreground != getpgrp())
+    tcgetpgrp(input).is_ok() && Job::of_this_process().is_some_and(|job| job.is_in_background())
 }

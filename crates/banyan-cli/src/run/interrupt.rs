@@ -5,12 +5,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use banyan_boot::Session;
-use rustix::process::{getpid, getsid};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
 use super::Shared;
+use super::job::Job;
 use crate::failure::warn;
 use crate::signals::heeded;
 
@@ -24,7 +24,9 @@ static IS_PAUSE_DUE: AtomicBool = AtomicBool::new(false);
 pub(super) fn watch(shared: Shared) -> io::Result<()> {
     let mut heeded = heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]);
     // Without a shell above nobody would let it go on: there the system ignores ^Z.
-    heeded.retain(|signal| *signal != SIGTSTP || getsid(None) != Ok(getpid()));
+    if Job::of_this_process().is_some_and(|job| job.leads_its_session()) {
+        heeded.retain(|signal| *signal != SIGTSTP);
+    }
     let mut signals = Signals::new(heeded)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut forwarded = false;

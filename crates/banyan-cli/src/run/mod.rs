@@ -5,6 +5,7 @@ mod folded;
 mod gather;
 mod input;
 mod interrupt;
+mod job;
 mod names;
 mod show;
 mod stream;

@@ -1,12 +1,12 @@
 //! `banyan run` on hosts: outputs folded, compared, labelled and told to machines; what is typed, and limits.
 
 use std::io::Write;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::shape::assert_shape;
-use crate::{banyan, by_slurm, by_ssh, command_by_ssh, objects, text};
+use crate::{banyan, by_slurm, by_ssh, command, command_by_ssh, objects, text};
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
@@ -95,4 +95,14 @@ banyan: 3 of 3 members failed
   0-2 on h[1-3]: killed by signal 15 (SIGTERM)
 ";
     assert_eq!((text(&output.stderr).as_str(), output.status.code()), (expected, Some(4)));
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn in_a_container_whose_session_began_outside_it_runs_as_anywhere() {
+    let inside = command(&["run", "-n", "2", "-b", "--", "echo", "alike"]);
+    let mut outside = Command::new("unshare");
+    outside.args(["--pid", "--fork", "--mount-proc", "--kill-child"]).arg(inside.get_program()).args(inside.get_args());
+    let output = outside.output().expect("a part of util-linux");
+    assert_eq!(text(&output.stdout), "=== 0-1 (2 of 2)\nalike\n", "{}", text(&output.stderr));
 }
