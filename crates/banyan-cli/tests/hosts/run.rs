@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 use crate::shape::assert_shape;
-use crate::{banyan, by_slurm, by_ssh, command, command_by_ssh, objects, text};
+use crate::{banyan, by_slurm, by_ssh, command_by_ssh, objects, text};
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
@@ -99,10 +99,10 @@ banyan: 3 of 3 members failed
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
-fn in_a_container_whose_session_began_outside_it_runs_as_anywhere() {
-    let inside = command(&["run", "-n", "2", "-b", "--", "echo", "alike"]);
+fn over_ssh_from_a_container_whose_session_began_outside_it_runs_as_anywhere() {
+    let inside = command_by_ssh(&["run", "-w", "h[1-2]", "-b", "--", "echo", "alike"]);
     let mut outside = Command::new("unshare");
     outside.args(["--pid", "--fork", "--mount-proc", "--kill-child"]).arg(inside.get_program()).args(inside.get_args());
     let output = outside.output().expect("a part of util-linux");
-    assert_eq!(text(&output.stdout), "=== 0-1 (2 of 2)\nalike\n", "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "=== h[1-2] (2 of 2)\nalike\n", "{}", text(&output.stderr));
 }
