@@ -45,7 +45,7 @@ struct Enumeration<'a> {
 impl Enumeration<'_> {
     fn wire(&self) -> TokenStream {
         let Enumeration { name, names, cases, in_place, integer, .. } = self;
-        let head = generics::head(self.input, &quote!(::banyan_ndr::typed::Wire));
+        let head = generics::head(self.input, &quote!(_banyan_ndr::typed::Wire));
         let write = if *in_place {
             quote!(out.put_plain(place, self))
         } else {
@@ -74,8 +74,8 @@ impl Enumeration<'_> {
                 const ANY_BITS: bool = false;
                 const SHALLOW: bool = true;
 
-                fn describe(describer: &mut ::banyan_ndr::typed::Describer) -> ::banyan_ndr::Type {
-                    describer.enumeration::<Self>(|| ::banyan_ndr::EnumerationDef {
+                fn describe(describer: &mut _banyan_ndr::typed::Describer) -> _banyan_ndr::Type {
+                    describer.enumeration::<Self>(|| _banyan_ndr::EnumerationDef {
                         name: ::std::string::String::from(#name),
                         width: ::core::mem::size_of::<#integer>() as u8,
                         signed: <#integer>::MIN != 0,
@@ -86,25 +86,25 @@ impl Enumeration<'_> {
                 #[inline]
                 fn write<'banyan_record>(
                     &'banyan_record self,
-                    place: ::banyan_ndr::typed::Place,
-                    out: &mut ::banyan_ndr::typed::Writer<'banyan_record>,
+                    place: _banyan_ndr::typed::Place,
+                    out: &mut _banyan_ndr::typed::Writer<'banyan_record>,
                 ) {
                     #write
                 }
 
                 #[inline]
-                fn check(bytes: &[u8]) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
+                fn check(bytes: &[u8]) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
                     let mut value = [0; ::core::mem::size_of::<#integer>()];
                     value.copy_from_slice(bytes);
                     let value = <#integer>::from_ne_bytes(value);
                     if #(value == const { #cases as #integer })||* {
                         return ::core::result::Result::Ok(());
                     }
-                    ::core::result::Result::Err(::banyan_ndr::typed::derived::no_value(value as i128, #name))
+                    ::core::result::Result::Err(_banyan_ndr::typed::derived::no_value(value as i128, #name))
                 }
 
-                fn to_value(&self) -> ::banyan_ndr::Value {
-                    ::banyan_ndr::Value::Enum(::std::string::String::from(match self { #(#cases => #names),* }))
+                fn to_value(&self) -> _banyan_ndr::Value {
+                    _banyan_ndr::Value::Enum(::std::string::String::from(match self { #(#cases => #names),* }))
                 }
             }
         }
@@ -121,7 +121,7 @@ impl Enumeration<'_> {
                 #(if value == const { #cases as #integer } {
                     return ::core::result::Result::Ok(#cases);
                 })*
-                ::core::result::Result::Err(::banyan_ndr::typed::derived::no_value(value as i128, #name))
+                ::core::result::Result::Err(_banyan_ndr::typed::derived::no_value(value as i128, #name))
             }
         };
         quote! {
@@ -129,17 +129,17 @@ impl Enumeration<'_> {
             #head {
                 #[inline]
                 fn read(
-                    input: &::banyan_ndr::typed::Reader<'banyan_body>,
+                    input: &_banyan_ndr::typed::Reader<'banyan_body>,
                     at: usize,
-                ) -> ::core::result::Result<Self, ::banyan_ndr::DecodeError> {
+                ) -> ::core::result::Result<Self, _banyan_ndr::DecodeError> {
                     #read
                 }
 
                 #[inline]
                 fn discover(
-                    _: &mut ::banyan_ndr::typed::Discoverer<'_, 'banyan_body>,
+                    _: &mut _banyan_ndr::typed::Discoverer<'_, 'banyan_body>,
                     _: usize,
-                ) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
+                ) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
                     ::core::result::Result::Ok(())
                 }
             }

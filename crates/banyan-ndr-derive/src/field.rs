@@ -120,7 +120,7 @@ impl FieldSet {
             let (size, align) = (field.constant("SIZE"), field.constant("ALIGN"));
             quote!((#size, #align))
         });
-        quote!(::banyan_ndr::typed::derived::in_order([#(#fields),*]))
+        quote!(_banyan_ndr::typed::derived::in_order([#(#fields),*]))
     }
 
     /// Whether a constant of `Wire` holds for every sent field.
@@ -138,14 +138,14 @@ impl FieldSet {
             let description = optional_text(attributes.description.as_ref());
             let meter = match attributes.meter {
                 None => quote!(::core::option::Option::None),
-                Some(Meter::Counter) => quote!(::core::option::Option::Some(::banyan_ndr::Meter::Counter)),
-                Some(Meter::Gauge) => quote!(::core::option::Option::Some(::banyan_ndr::Meter::Gauge)),
+                Some(Meter::Counter) => quote!(::core::option::Option::Some(_banyan_ndr::Meter::Counter)),
+                Some(Meter::Gauge) => quote!(::core::option::Option::Some(_banyan_ndr::Meter::Gauge)),
             };
             let default = field.default();
             quote! {
-                ::banyan_ndr::Field {
+                _banyan_ndr::Field {
                     name: ::std::string::String::from(#name),
-                    offset: ::banyan_ndr::typed::derived::narrow(offsets[#index]),
+                    offset: _banyan_ndr::typed::derived::narrow(offsets[#index]),
                     ty: #ty,
                     unit: #unit,
                     description: #description,
@@ -161,17 +161,17 @@ impl FieldSet {
         let ty = &field.ty;
         let order = field.order();
         let Some(lengths) = &field.attributes.length else {
-            let plain = quote_spanned!(field.span=> <#ty as ::banyan_ndr::typed::Wire>::describe(describer));
+            let plain = quote_spanned!(field.span=> <#ty as _banyan_ndr::typed::Wire>::describe(describer));
             return match field.attributes.order {
                 None => plain,
-                Some(_) => quote!(::banyan_ndr::typed::derived::with_order(#plain, #order)),
+                Some(_) => quote!(_banyan_ndr::typed::derived::with_order(#plain, #order)),
             };
         };
         let dims = lengths.iter().filter_map(|length| self.position(length).ok()).map(|index| index as u16);
         quote! {
-            ::banyan_ndr::Type::Sized {
+            _banyan_ndr::Type::Sized {
                 item: describer.item_of::<#ty>(),
-                dims: ::std::vec![#(::banyan_ndr::Dim::Field(#dims)),*],
+                dims: ::std::vec![#(_banyan_ndr::Dim::Field(#dims)),*],
                 order: #order,
             }
         }
@@ -182,7 +182,7 @@ impl FieldSet {
         let values = lengths.iter().filter_map(|length| {
             let (index, field) = self.sent().enumerate().find(|(_, field)| field.member == *length)?;
             let value = value(index, field);
-            Some(quote_spanned!(length.span()=> ::banyan_ndr::typed::derived::LengthOf::value(#value)))
+            Some(quote_spanned!(length.span()=> _banyan_ndr::typed::derived::LengthOf::value(#value)))
         });
         quote!(&[#(#values),*])
     }
@@ -193,7 +193,7 @@ impl FieldSet {
 
     fn read_lengths(&self, lengths: &[Member]) -> TokenStream {
         self.lengths(lengths, |index, Field { ty, .. }| {
-            quote!(<#ty as ::banyan_ndr::typed::Read<'banyan_body>>::read(input, at + offsets[#index])?)
+            quote!(<#ty as _banyan_ndr::typed::Read<'banyan_body>>::read(input, at + offsets[#index])?)
         })
     }
 
@@ -203,13 +203,13 @@ impl FieldSet {
             let Field { local, name, ty, .. } = field;
             let Some(lengths) = &field.attributes.length else {
                 return quote_spanned! {field.span=>
-                    <#ty as ::banyan_ndr::typed::Wire>::write(#local, place.part(offsets[#index]), out);
+                    <#ty as _banyan_ndr::typed::Wire>::write(#local, place.part(offsets[#index]), out);
                 };
             };
             let lengths = self.local_lengths(lengths);
             let path = format!("{}.{name}", self.owner);
             quote_spanned! {field.span=>
-                ::banyan_ndr::typed::derived::write_sized(#local, #path, #lengths, place.part(offsets[#index]), out);
+                _banyan_ndr::typed::derived::write_sized(#local, #path, #lengths, place.part(offsets[#index]), out);
             }
         });
         quote!(#(#statements)*)
@@ -235,12 +235,12 @@ impl FieldSet {
         let Field { name, ty, .. } = field;
         let value = match &field.attributes.length {
             None => quote_spanned! {field.span=>
-                <#ty as ::banyan_ndr::typed::Read<'banyan_body>>::read(input, at + offsets[#index])
+                <#ty as _banyan_ndr::typed::Read<'banyan_body>>::read(input, at + offsets[#index])
             },
             Some(lengths) => {
                 let lengths = self.read_lengths(lengths);
                 quote_spanned! {field.span=>
-                    ::banyan_ndr::typed::derived::read_sized::<#ty>(input, at + offsets[#index], #lengths)
+                    _banyan_ndr::typed::derived::read_sized::<#ty>(input, at + offsets[#index], #lengths)
                 }
             }
         };
@@ -262,7 +262,7 @@ impl FieldSet {
                 return quote!(*#local = #value;);
             }
             quote_spanned! {field.span=>
-                <#ty as ::banyan_ndr::typed::Read<'banyan_body>>::read_into(#local, input, at + offsets[#index])
+                <#ty as _banyan_ndr::typed::Read<'banyan_body>>::read_into(#local, input, at + offsets[#index])
                     .map_err(|error| error.within(#name))?;
             }
         });
@@ -276,12 +276,12 @@ impl FieldSet {
             let Field { name, ty, .. } = field;
             let value = match &field.attributes.length {
                 None => quote! {
-                    <#ty as ::banyan_ndr::typed::Read<'banyan_body>>::discover(work, at + offsets[#index])
+                    <#ty as _banyan_ndr::typed::Read<'banyan_body>>::discover(work, at + offsets[#index])
                 },
                 Some(lengths) => {
                     let lengths = self.read_lengths(lengths);
                     quote! {
-                        ::banyan_ndr::typed::derived::discover_sized::<#ty>(work, at + offsets[#index], #lengths)
+                        _banyan_ndr::typed::derived::discover_sized::<#ty>(work, at + offsets[#index], #lengths)
                     }
                 }
             };
@@ -298,7 +298,7 @@ impl FieldSet {
             let any_bits = field.constant("ANY_BITS");
             quote! {
                 if !#any_bits {
-                    <#ty as ::banyan_ndr::typed::Wire>::check(&bytes[offsets[#index]..offsets[#index] + #size])
+                    <#ty as _banyan_ndr::typed::Wire>::check(&bytes[offsets[#index]..offsets[#index] + #size])
                         .map_err(|error| error.within(#name))?;
                 }
             }
@@ -311,15 +311,15 @@ impl FieldSet {
         let fields = self.sent().map(|field| {
             let Field { local, name, ty, .. } = field;
             let value = match &field.attributes.length {
-                None => quote!(<#ty as ::banyan_ndr::typed::Wire>::to_value(#local)),
+                None => quote!(<#ty as _banyan_ndr::typed::Wire>::to_value(#local)),
                 Some(lengths) => {
                     let (lengths, order) = (self.local_lengths(lengths), field.order());
-                    quote!(::banyan_ndr::typed::derived::sized_to_value(#local, #lengths, #order))
+                    quote!(_banyan_ndr::typed::derived::sized_to_value(#local, #lengths, #order))
                 }
             };
             quote!((::std::string::String::from(#name), #value))
         });
-        quote!(::banyan_ndr::Value::Record(::std::vec![#(#fields),*]))
+        quote!(_banyan_ndr::Value::Record(::std::vec![#(#fields),*]))
     }
 }
 
@@ -329,15 +329,15 @@ impl Field {
         let ty = &self.ty;
         let ident = Ident::new(constant, self.span);
         match (&self.attributes.length, constant) {
-            (Some(_), "SIZE" | "ALIGN") => quote!(::banyan_ndr::typed::derived::POINTER),
-            _ => quote_spanned!(self.span=> <#ty as ::banyan_ndr::typed::Wire>::#ident),
+            (Some(_), "SIZE" | "ALIGN") => quote!(_banyan_ndr::typed::derived::POINTER),
+            _ => quote_spanned!(self.span=> <#ty as _banyan_ndr::typed::Wire>::#ident),
         }
     }
 
     fn order(&self) -> TokenStream {
         match self.attributes.order {
-            Some((Order::Column, _)) => quote!(::banyan_ndr::Order::Column),
-            Some((Order::Row, _)) | None => quote!(::banyan_ndr::Order::Row),
+            Some((Order::Column, _)) => quote!(_banyan_ndr::Order::Column),
+            Some((Order::Row, _)) | None => quote!(_banyan_ndr::Order::Row),
         }
     }
 
@@ -350,7 +350,7 @@ impl Field {
         };
         quote! {{
             let value: #ty = #value;
-            ::core::option::Option::Some(::banyan_ndr::typed::Wire::to_value(&value))
+            ::core::option::Option::Some(_banyan_ndr::typed::Wire::to_value(&value))
         }}
     }
 }

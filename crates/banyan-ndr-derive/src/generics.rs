@@ -13,7 +13,7 @@ pub(crate) fn body_lifetime() -> Lifetime {
 pub(crate) fn head(input: &DeriveInput, of: &TokenStream) -> TokenStream {
     let mut generics = input.generics.clone();
     for parameter in generics.type_params_mut() {
-        parameter.bounds.push(parse_quote!(::banyan_ndr::typed::Wire));
+        parameter.bounds.push(parse_quote!(_banyan_ndr::typed::Wire));
     }
     finish(input, &generics, of)
 }
@@ -23,7 +23,7 @@ pub(crate) fn read_head(input: &DeriveInput) -> TokenStream {
     let body = body_lifetime();
     let mut generics = input.generics.clone();
     for parameter in generics.type_params_mut() {
-        parameter.bounds.push(parse_quote!(::banyan_ndr::typed::Read<#body>));
+        parameter.bounds.push(parse_quote!(_banyan_ndr::typed::Read<#body>));
     }
     let mut parameter = LifetimeParam::new(body.clone());
     parameter.bounds.extend(generics.lifetimes().map(|borrowed| borrowed.lifetime.clone()));
@@ -31,7 +31,7 @@ pub(crate) fn read_head(input: &DeriveInput) -> TokenStream {
         parameter.bounds.push(parse_quote!('static));
     }
     generics.params.insert(0, GenericParam::Lifetime(parameter));
-    finish(input, &generics, &quote!(::banyan_ndr::typed::Read<#body>))
+    finish(input, &generics, &quote!(_banyan_ndr::typed::Read<#body>))
 }
 
 /// The types of all fields that are sent or skipped.
@@ -66,17 +66,17 @@ fn finish(input: &DeriveInput, generics: &Generics, of: &TokenStream) -> TokenSt
 
 /// The implementation of `Record`: the format, made once.
 pub(crate) fn record(input: &DeriveInput) -> TokenStream {
-    let head = head(input, &quote!(::banyan_ndr::typed::Record));
+    let head = head(input, &quote!(_banyan_ndr::typed::Record));
     let parameters = &input.generics.params;
     let body = if parameters.iter().all(|parameter| matches!(parameter, GenericParam::Lifetime(_))) {
         quote! {
-            static FORMAT: ::std::sync::OnceLock<::banyan_ndr::Format> = ::std::sync::OnceLock::new();
-            FORMAT.get_or_init(::banyan_ndr::Format::describe::<Self>)
+            static FORMAT: ::std::sync::OnceLock<_banyan_ndr::Format> = ::std::sync::OnceLock::new();
+            FORMAT.get_or_init(_banyan_ndr::Format::describe::<Self>)
         }
     } else {
         // One static serves all parameters.
         quote! {
-            static FORMATS: ::banyan_ndr::typed::FormatCache = ::banyan_ndr::typed::FormatCache::new();
+            static FORMATS: _banyan_ndr::typed::FormatCache = _banyan_ndr::typed::FormatCache::new();
             FORMATS.get::<Self>()
         }
     };
@@ -84,7 +84,7 @@ pub(crate) fn record(input: &DeriveInput) -> TokenStream {
         #[automatically_derived]
         #head {
             #[inline]
-            fn format() -> &'static ::banyan_ndr::Format {
+            fn format() -> &'static _banyan_ndr::Format {
                 #body
             }
         }

@@ -24,25 +24,48 @@ mod structure;
 mod variant;
 
 use proc_macro::TokenStream;
+use quote::quote;
 use syn::{Data, DeriveInput, Error, parse_macro_input};
 
 /// Makes a struct or an enum a record. See the crate's page for the attributes.
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    let expanded = match &input.data {
-        Data::Struct(data) => structure::derive(&input, data),
+    implement(parse_macro_input!(input as DeriveInput), quote!(::banyan_ndr))
+}
+
+/// The same for programs that depend on all of Banyan by its one crate `banyan`, which calls this `Record`.
+#[proc_macro_derive(FacadeRecord, attributes(record))]
+pub fn derive_facade_record(input: TokenStream) -> TokenStream {
+    implement(parse_macro_input!(input as DeriveInput), quote!(::banyan::ndr))
+}
+
+/// The implementations, in a block of their own, in which `_banyan_ndr` stands for the path by which the program knows
+/// `banyan-ndr`.
+fn implement(input: DeriveInput, ndr: proc_macro2::TokenStream) -> TokenStream {
+    let implementations = match expand(&input) {
+        Ok(implementations) => implementations,
+        Err(mistake) => return mistake.into_compile_error().into(),
+    };
+    quote! {
+        const _: () = {
+            use #ndr as _banyan_ndr;
+            #implementations
+        };
+    }
+    .into()
+}
+
+fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
+    match &input.data {
+        Data::Struct(data) => structure::derive(input, data),
         Data::Enum(data) if data.variants.is_empty() => {
             Err(Error::new_spanned(&input.ident, "an enum without cases has no values that could be sent"))
         }
-        Data::Enum(data) if data.variants.iter().all(|case| case.fields.is_empty()) => {
-            enumeration::derive(&input, data)
-        }
-        Data::Enum(data) => variant::derive(&input, data),
+        Data::Enum(data) if data.variants.iter().all(|case| case.fields.is_empty()) => enumeration::derive(input, data),
+        Data::Enum(data) => variant::derive(input, data),
         Data::Union(data) => Err(Error::new_spanned(
             data.union_token,
             "a union does not say which of its fields holds: send an enum with data instead",
         )),
-    };
-    expanded.unwrap_or_else(Error::into_compile_error).into()
+    }
 }

@@ -26,7 +26,7 @@ fn offsets(fields: &FieldSet) -> TokenStream {
     let members = fields.sent().map(|field| &field.member);
     quote! {
         const {
-            if <Self as ::banyan_ndr::typed::Wire>::IN_PLACE {
+            if <Self as _banyan_ndr::typed::Wire>::IN_PLACE {
                 [#(::core::mem::offset_of!(Self, #members)),*]
             } else {
                 #in_order.offsets
@@ -36,7 +36,7 @@ fn offsets(fields: &FieldSet) -> TokenStream {
 }
 
 fn wire(input: &DeriveInput, fields: &FieldSet, name: &str, packed: bool) -> TokenStream {
-    let head = generics::head(input, &quote!(::banyan_ndr::typed::Wire));
+    let head = generics::head(input, &quote!(_banyan_ndr::typed::Wire));
     let constants = constants(fields, packed);
     let offsets = offsets(fields);
     let described = fields.describe();
@@ -51,14 +51,14 @@ fn wire(input: &DeriveInput, fields: &FieldSet, name: &str, packed: bool) -> Tok
         unsafe #head {
             #constants
 
-            fn describe(describer: &mut ::banyan_ndr::typed::Describer) -> ::banyan_ndr::Type {
+            fn describe(describer: &mut _banyan_ndr::typed::Describer) -> _banyan_ndr::Type {
                 describer.record::<Self>(|describer| {
                     let offsets: [usize; _] = #offsets;
                     let _ = (&describer, &offsets);
-                    ::banyan_ndr::RecordDef {
+                    _banyan_ndr::RecordDef {
                         name: ::std::string::String::from(#name),
-                        size: ::banyan_ndr::typed::derived::narrow(<Self as ::banyan_ndr::typed::Wire>::SIZE),
-                        align: ::banyan_ndr::typed::derived::narrow(<Self as ::banyan_ndr::typed::Wire>::ALIGN),
+                        size: _banyan_ndr::typed::derived::narrow(<Self as _banyan_ndr::typed::Wire>::SIZE),
+                        align: _banyan_ndr::typed::derived::narrow(<Self as _banyan_ndr::typed::Wire>::ALIGN),
                         fields: #described,
                     }
                 })
@@ -67,10 +67,10 @@ fn wire(input: &DeriveInput, fields: &FieldSet, name: &str, packed: bool) -> Tok
             #[inline]
             fn write<'banyan_record>(
                 &'banyan_record self,
-                place: ::banyan_ndr::typed::Place,
-                out: &mut ::banyan_ndr::typed::Writer<'banyan_record>,
+                place: _banyan_ndr::typed::Place,
+                out: &mut _banyan_ndr::typed::Writer<'banyan_record>,
             ) {
-                if <Self as ::banyan_ndr::typed::Wire>::PLAIN {
+                if <Self as _banyan_ndr::typed::Wire>::PLAIN {
                     return out.put_plain(place, self);
                 }
                 let offsets: [usize; _] = #offsets;
@@ -79,14 +79,14 @@ fn wire(input: &DeriveInput, fields: &FieldSet, name: &str, packed: bool) -> Tok
             }
 
             #[inline]
-            fn check(bytes: &[u8]) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
+            fn check(bytes: &[u8]) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
                 let offsets: [usize; _] = #offsets;
                 let _ = (bytes, &offsets);
                 #check
                 ::core::result::Result::Ok(())
             }
 
-            fn to_value(&self) -> ::banyan_ndr::Value {
+            fn to_value(&self) -> _banyan_ndr::Value {
                 #bindings
                 #value
             }
@@ -108,7 +108,7 @@ fn constants(fields: &FieldSet, packed: bool) -> TokenStream {
     let packed = packed.then(|| {
         quote! {
             assert!(
-                <Self as ::banyan_ndr::typed::Wire>::PLAIN,
+                <Self as _banyan_ndr::typed::Wire>::PLAIN,
                 "a packed struct in a record can only have plain fields: numbers, and arrays and structs of numbers without padding"
             );
         }
@@ -116,15 +116,15 @@ fn constants(fields: &FieldSet, packed: bool) -> TokenStream {
     quote! {
         const SIZE: usize = {
             #packed
-            if <Self as ::banyan_ndr::typed::Wire>::IN_PLACE { ::core::mem::size_of::<Self>() } else { #in_order.size }
+            if <Self as _banyan_ndr::typed::Wire>::IN_PLACE { ::core::mem::size_of::<Self>() } else { #in_order.size }
         };
         const ALIGN: usize =
-            if <Self as ::banyan_ndr::typed::Wire>::IN_PLACE { ::core::mem::align_of::<Self>() } else { #in_order.align };
+            if <Self as _banyan_ndr::typed::Wire>::IN_PLACE { ::core::mem::align_of::<Self>() } else { #in_order.align };
         const IN_PLACE: bool = #in_place;
-        const PLAIN: bool = <Self as ::banyan_ndr::typed::Wire>::IN_PLACE
+        const PLAIN: bool = <Self as _banyan_ndr::typed::Wire>::IN_PLACE
             && #plain
             && 0 #(+ #sizes)* == ::core::mem::size_of::<Self>();
-        const ANY_BITS: bool = <Self as ::banyan_ndr::typed::Wire>::IN_PLACE && #any_bits;
+        const ANY_BITS: bool = <Self as _banyan_ndr::typed::Wire>::IN_PLACE && #any_bits;
         const SHALLOW: bool = #shallow;
     }
 }
@@ -160,10 +160,10 @@ fn read(input: &DeriveInput, fields: &FieldSet, packed: bool) -> TokenStream {
         quote! {
             fn read_into(
                 &mut self,
-                input: &::banyan_ndr::typed::Reader<'banyan_body>,
+                input: &_banyan_ndr::typed::Reader<'banyan_body>,
                 at: usize,
-            ) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
-                if <Self as ::banyan_ndr::typed::Wire>::IN_PLACE {
+            ) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
+                if <Self as _banyan_ndr::typed::Wire>::IN_PLACE {
                     *self = input.in_place(at)?;
                     return ::core::result::Result::Ok(());
                 }
@@ -180,10 +180,10 @@ fn read(input: &DeriveInput, fields: &FieldSet, packed: bool) -> TokenStream {
         #head {
             #[inline]
             fn read(
-                input: &::banyan_ndr::typed::Reader<'banyan_body>,
+                input: &_banyan_ndr::typed::Reader<'banyan_body>,
                 at: usize,
-            ) -> ::core::result::Result<Self, ::banyan_ndr::DecodeError> {
-                if <Self as ::banyan_ndr::typed::Wire>::IN_PLACE {
+            ) -> ::core::result::Result<Self, _banyan_ndr::DecodeError> {
+                if <Self as _banyan_ndr::typed::Wire>::IN_PLACE {
                     return input.in_place(at);
                 }
                 let offsets: [usize; _] = #offsets;
@@ -194,10 +194,10 @@ fn read(input: &DeriveInput, fields: &FieldSet, packed: bool) -> TokenStream {
             #read_into
 
             fn discover(
-                work: &mut ::banyan_ndr::typed::Discoverer<'_, 'banyan_body>,
+                work: &mut _banyan_ndr::typed::Discoverer<'_, 'banyan_body>,
                 at: usize,
-            ) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
-                if <Self as ::banyan_ndr::typed::Wire>::SHALLOW {
+            ) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
+                if <Self as _banyan_ndr::typed::Wire>::SHALLOW {
                     return ::core::result::Result::Ok(());
                 }
                 let input = work.input();

@@ -96,17 +96,17 @@ impl<'a> Case<'a> {
             Payload::Nothing => quote!(::core::option::Option::None),
             Payload::Type => {
                 let ty = self.fields.sent().next().map(|field| &field.ty);
-                quote!(::core::option::Option::Some(<#ty as ::banyan_ndr::typed::Wire>::describe(describer)))
+                quote!(::core::option::Option::Some(<#ty as _banyan_ndr::typed::Wire>::describe(describer)))
             }
             Payload::Record => {
                 let (offsets, layout, fields) = (self.offsets(), self.fields.in_order(), self.fields.describe());
                 quote! {{
                     #offsets
                     let fields = #fields;
-                    let record = ::banyan_ndr::RecordDef {
+                    let record = _banyan_ndr::RecordDef {
                         name: ::std::string::String::from(#record),
-                        size: ::banyan_ndr::typed::derived::narrow(const { #layout.size }),
-                        align: ::banyan_ndr::typed::derived::narrow(const { #layout.align }),
+                        size: _banyan_ndr::typed::derived::narrow(const { #layout.size }),
+                        align: _banyan_ndr::typed::derived::narrow(const { #layout.align }),
                         fields,
                     };
                     ::core::option::Option::Some(describer.case_record(record))
@@ -114,7 +114,7 @@ impl<'a> Case<'a> {
             }
         };
         quote! {
-            ::banyan_ndr::Case { name: ::std::string::String::from(#name), tag: #tag, payload: #payload }
+            _banyan_ndr::Case { name: ::std::string::String::from(#name), tag: #tag, payload: #payload }
         }
     }
 
@@ -123,14 +123,14 @@ impl<'a> Case<'a> {
         let payload = match self.payload {
             Payload::Nothing => quote!(::core::option::Option::None),
             Payload::Type => quote! {
-                ::core::option::Option::Some(::std::boxed::Box::new(::banyan_ndr::typed::Wire::to_value(field_0)))
+                ::core::option::Option::Some(::std::boxed::Box::new(_banyan_ndr::typed::Wire::to_value(field_0)))
             },
             Payload::Record => {
                 let value = self.fields.to_value();
                 quote!(::core::option::Option::Some(::std::boxed::Box::new(#value)))
             }
         };
-        quote!(::banyan_ndr::Value::Case(::std::string::String::from(#name), #payload))
+        quote!(_banyan_ndr::Value::Case(::std::string::String::from(#name), #payload))
     }
 }
 
@@ -140,9 +140,9 @@ impl VariantEnum<'_> {
         let tag = &self.tag;
         let aligns = self.cases.iter().filter_map(|case| case.measure("ALIGN"));
         quote! {
-            ::banyan_ndr::typed::derived::align_up(
+            _banyan_ndr::typed::derived::align_up(
                 ::core::mem::size_of::<#tag>(),
-                ::banyan_ndr::typed::derived::fold_max(1, &[#(#aligns),*]),
+                _banyan_ndr::typed::derived::fold_max(1, &[#(#aligns),*]),
             )
         }
     }
@@ -154,12 +154,12 @@ impl VariantEnum<'_> {
         let aligns = self.cases.iter().filter_map(|case| case.measure("ALIGN"));
         let shallow = self.cases.iter().map(|case| case.fields.all_have("SHALLOW"));
         quote! {
-            const SIZE: usize = ::banyan_ndr::typed::derived::align_up(
-                #payload_at + ::banyan_ndr::typed::derived::fold_max(0, &[#(#sizes),*]),
-                <Self as ::banyan_ndr::typed::Wire>::ALIGN,
+            const SIZE: usize = _banyan_ndr::typed::derived::align_up(
+                #payload_at + _banyan_ndr::typed::derived::fold_max(0, &[#(#sizes),*]),
+                <Self as _banyan_ndr::typed::Wire>::ALIGN,
             );
             const ALIGN: usize =
-                ::banyan_ndr::typed::derived::fold_max(::core::mem::size_of::<#tag>(), &[#(#aligns),*]);
+                _banyan_ndr::typed::derived::fold_max(::core::mem::size_of::<#tag>(), &[#(#aligns),*]);
             const IN_PLACE: bool = false;
             const PLAIN: bool = false;
             const ANY_BITS: bool = false;
@@ -169,7 +169,7 @@ impl VariantEnum<'_> {
 
     fn wire(&self) -> TokenStream {
         let VariantEnum { name, cases, tag, .. } = self;
-        let head = generics::head(self.input, &quote!(::banyan_ndr::typed::Wire));
+        let head = generics::head(self.input, &quote!(_banyan_ndr::typed::Wire));
         let (constants, payload_at) = (self.constants(), self.payload_at());
         let described = cases.iter().enumerate().map(|(index, case)| case.describe(index as u64));
         let writes = cases.iter().enumerate().map(|(index, case)| {
@@ -195,31 +195,31 @@ impl VariantEnum<'_> {
             unsafe #head {
                 #constants
 
-                fn describe(describer: &mut ::banyan_ndr::typed::Describer) -> ::banyan_ndr::Type {
-                    describer.variant::<Self>(|describer| ::banyan_ndr::VariantDef {
+                fn describe(describer: &mut _banyan_ndr::typed::Describer) -> _banyan_ndr::Type {
+                    describer.variant::<Self>(|describer| _banyan_ndr::VariantDef {
                         name: ::std::string::String::from(#name),
-                        size: ::banyan_ndr::typed::derived::narrow(<Self as ::banyan_ndr::typed::Wire>::SIZE),
-                        align: ::banyan_ndr::typed::derived::narrow(<Self as ::banyan_ndr::typed::Wire>::ALIGN),
+                        size: _banyan_ndr::typed::derived::narrow(<Self as _banyan_ndr::typed::Wire>::SIZE),
+                        align: _banyan_ndr::typed::derived::narrow(<Self as _banyan_ndr::typed::Wire>::ALIGN),
                         tag_width: ::core::mem::size_of::<#tag>() as u8,
-                        payload_at: ::banyan_ndr::typed::derived::narrow(const { #payload_at }),
+                        payload_at: _banyan_ndr::typed::derived::narrow(const { #payload_at }),
                         cases: ::std::vec![#(#described),*],
                     })
                 }
 
                 fn write<'banyan_record>(
                     &'banyan_record self,
-                    place: ::banyan_ndr::typed::Place,
-                    out: &mut ::banyan_ndr::typed::Writer<'banyan_record>,
+                    place: _banyan_ndr::typed::Place,
+                    out: &mut _banyan_ndr::typed::Writer<'banyan_record>,
                 ) {
                     let payload_at = const { #payload_at };
                     match self { #(#writes)* }
                 }
 
-                fn check(_: &[u8]) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
-                    ::banyan_ndr::typed::derived::not_in_place()
+                fn check(_: &[u8]) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
+                    _banyan_ndr::typed::derived::not_in_place()
                 }
 
-                fn to_value(&self) -> ::banyan_ndr::Value {
+                fn to_value(&self) -> _banyan_ndr::Value {
                     match self { #(#values),* }
                 }
             }
@@ -240,7 +240,7 @@ impl VariantEnum<'_> {
             let _ = at;
             match u16::from(tag) {
                 #(#arms)*
-                other => ::core::result::Result::Err(::banyan_ndr::typed::derived::no_value(i128::from(other), #name)),
+                other => ::core::result::Result::Err(_banyan_ndr::typed::derived::no_value(i128::from(other), #name)),
             }
         }
     }
@@ -259,17 +259,17 @@ impl VariantEnum<'_> {
             #[automatically_derived]
             #head {
                 fn read(
-                    input: &::banyan_ndr::typed::Reader<'banyan_body>,
+                    input: &_banyan_ndr::typed::Reader<'banyan_body>,
                     at: usize,
-                ) -> ::core::result::Result<Self, ::banyan_ndr::DecodeError> {
+                ) -> ::core::result::Result<Self, _banyan_ndr::DecodeError> {
                     #read
                 }
 
                 fn discover(
-                    work: &mut ::banyan_ndr::typed::Discoverer<'_, 'banyan_body>,
+                    work: &mut _banyan_ndr::typed::Discoverer<'_, 'banyan_body>,
                     at: usize,
-                ) -> ::core::result::Result<(), ::banyan_ndr::DecodeError> {
-                    if <Self as ::banyan_ndr::typed::Wire>::SHALLOW {
+                ) -> ::core::result::Result<(), _banyan_ndr::DecodeError> {
+                    if <Self as _banyan_ndr::typed::Wire>::SHALLOW {
                         return ::core::result::Result::Ok(());
                     }
                     let input = work.input();

@@ -72,8 +72,8 @@ fn counted(job: &Job<'_>, name: &str, command: &mut Command) -> bool {
 /// Chapters of the book that tell people to run examples.
 const CHAPTERS: &[&str] = &["docs/own-tool.md", "docs/networks.md", "docs/sessions.md"];
 
-/// What Cargo has to do before it runs an example.
-const RUN_EXAMPLE: &str = "cargo run -p banyan-tree --example ";
+/// What Cargo has to do before it runs an example, by the crates that have some.
+const RUN_EXAMPLE: &[&str] = &["cargo run -p banyan --example ", "cargo run -p banyan-tree --example "];
 
 /// Where it lies then.
 const EXAMPLES: &str = "target/debug/examples/";
@@ -102,7 +102,7 @@ fn examples(job: &Job<'_>) {
 
 /// A command that runs an example, without building it.
 fn built_example(command: &str) -> Option<String> {
-    match command.strip_prefix(RUN_EXAMPLE) {
+    match RUN_EXAMPLE.iter().find_map(|run| command.strip_prefix(run)) {
         Some(rest) => Some(format!("{EXAMPLES}{}", rest.replacen(" -- ", " ", 1))),
         None => command.starts_with(EXAMPLES).then(|| command.to_owned()),
     }
@@ -118,7 +118,7 @@ mod unit_tests {
 
     #[test]
     fn an_example_is_run_from_where_the_tests_built_it() {
-        let own_tool = built_example("cargo run -p banyan-tree --example own_tool -- 4x16");
+        let own_tool = built_example("cargo run -p banyan --example own_tool -- 4x16");
         assert_eq!(own_tool.as_deref(), Some("target/debug/examples/own_tool 4x16"));
         let front_end = "target/debug/examples/front_end 4x16 target/debug/examples/back_end";
         assert_eq!(built_example(front_end).as_deref(), Some(front_end));

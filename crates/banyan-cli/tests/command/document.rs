@@ -50,7 +50,7 @@ fn the_commands_in_the_documentation_of_copying_print_what_it_shows() {
 fn a_tool_of_ones_own_has_less_than_a_hundred_lines_and_its_chapter_shows_some_of_them() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |path: &str| std::fs::read_to_string(top.join(path)).expect(path);
-    let (example, chapter) = (read("crates/banyan-tree/examples/own_tool.rs"), read("docs/own-tool.md"));
+    let (example, chapter) = (read("crates/banyan/examples/own_tool.rs"), read("docs/own-tool.md"));
     let lines = example.lines().count();
     assert!(lines < 100, "{lines} lines; docs/own-tool.md promises less than a hundred");
     let shown: Vec<&str> =

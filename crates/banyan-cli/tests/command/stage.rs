@@ -18,7 +18,7 @@ use crate::workshop::Workshop;
 /// Beginnings of commands that are not run here, and why.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo run --release -- demo", "step `readme` of the test command runs it"),
-    ("cargo run -p banyan-tree --example own_tool", "step `tests` runs it"),
+    ("cargo run -p banyan --example own_tool", "step `tests` runs it"),
     ("cargo build -p banyan-tree --examples", "step `tests` builds them"),
     ("cargo build -p banyan-boot --examples", "step `tests` builds them"),
     ("target/debug/examples/", "step `tests` runs it"),

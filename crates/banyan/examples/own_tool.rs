@@ -2,17 +2,15 @@
 //! Every member times a piece of work; the filter passes on the record of the slowest, whole.
 //!
 //! ```console
-//! $ cargo run -p banyan-tree --example own_tool -- 4x16
+//! $ cargo run -p banyan --example own_tool -- 4x16
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a program that shows what it found")]
 
 use std::time::Instant;
 
-use banyan_boot::ProcessDistribution;
-use banyan_ndr::{Decoder, Record};
-use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
-use banyan_tree::{BackEnd, Network, NetworkOptions, StreamOptions, TreeError};
+use banyan::tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+use banyan::{BackEnd, Decoder, Network, NetworkOptions, ProcessDistribution, Record, StreamOptions, TreeError};
 
 /// Tag: time the work so many times.
 const TIME: u32 = 1;
@@ -59,7 +57,7 @@ fn filters() -> Filters {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    banyan_tree::become_agent_if_asked_with(filters);
+    banyan::become_agent_if_asked_with(filters);
     match std::env::args().nth(1).as_deref() {
         Some("member") => member(),
         Some(topology) => front_end(topology),
