@@ -3,7 +3,6 @@
 //! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
 //! other travel together; [`flush`](BackEnd::flush) before computing for long.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -28,6 +27,7 @@ use crate::record_reader::RecordReader;
 use crate::reduce::{Aligned, Alignment, Filters};
 use crate::reports::Reports;
 use crate::run::{Bodies, shared};
+use crate::sorted::SortedMap;
 
 /// How long an agent may take to invite a member it has started.
 const INVITATION_TIME: Duration = Duration::from_secs(30);
@@ -46,11 +46,11 @@ pub struct BackEnd {
     driver: Driver,
     reader: RecordReader,
     invited: Invited,
-    pending: BTreeMap<StreamId, Pending>,
+    pending: SortedMap<StreamId, Pending>,
     /// What its links receive into and send from.
     slabs: Slabs,
     /// Streams whose waves are intervals.
-    aligned: BTreeMap<StreamId, Alignment>,
+    aligned: SortedMap<StreamId, Alignment>,
     combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
@@ -191,9 +191,9 @@ impl BackEnd {
             driver,
             reader: RecordReader::default(),
             invited,
-            pending: BTreeMap::new(),
+            pending: SortedMap::new(),
             slabs,
-            aligned: BTreeMap::new(),
+            aligned: SortedMap::new(),
             combiners,
             last: StreamId::CONTROL,
             patience: note.options.adrift * ADRIFT_TIMES,

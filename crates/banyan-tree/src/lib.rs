@@ -40,6 +40,7 @@ pub mod reduce;
 mod reports;
 mod run;
 pub mod sim;
+mod sorted;
 mod stream_options;
 mod synchronisation;
 pub mod topology;

@@ -10,7 +10,7 @@ mod memory;
 mod note;
 mod tree_link;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,6 +33,7 @@ use crate::ids::{LinkId, NodeId, Time};
 use crate::message::Message;
 use crate::node::{Action, LinkFigures, Node, Report};
 use crate::reports::Reports;
+use crate::sorted::SortedMap;
 use crate::wire::AddressBook;
 
 /// The first frame to a member, on the socket that it inherits: its [`Note`].
@@ -61,7 +62,7 @@ pub(crate) struct Driver {
     has_bell: bool,
     ready: Vec<Ready>,
     doors: Vec<Listener>,
-    links: BTreeMap<LinkId, TreeLink>,
+    links: SortedMap<LinkId, Box<TreeLink>>,
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
     /// Memory that this node shares with its children.
@@ -114,7 +115,7 @@ impl Driver {
             has_bell: false,
             ready: Vec::new(),
             doors: Vec::new(),
-            links: BTreeMap::new(),
+            links: SortedMap::new(),
             inherited: None,
             below: None,
             above: None,
@@ -272,7 +273,7 @@ impl Driver {
     pub(crate) fn ended(&mut self, link: LinkId) {
         // What it sent before is part of its waves.
         let now = Instant::now();
-        let place = self.links.get(&link).and_then(TreeLink::place);
+        let place = self.links.get(&link).and_then(|link| link.place());
         if let (Some(below), Some(place)) = (&mut self.below, place) {
             below.begin_turn(place);
         }
@@ -309,7 +310,7 @@ impl Driver {
         if link.is_remote() {
             self.look_at.get_or_insert_with(|| Instant::now() + self.credentials.silence);
         }
-        self.links.insert(id, link);
+        self.links.insert(id, Box::new(link));
         self.touch(id);
     }
 
@@ -447,7 +448,7 @@ impl Driver {
         sharing.extend(self.links.iter().filter(|(_, link)| link.place().is_some()).map(|(id, _)| *id));
         for id in sharing.drain(..) {
             self.take(id, now);
-            if self.links.get(&id).is_some_and(TreeLink::has_received) {
+            if self.links.get(&id).is_some_and(|link| link.has_received()) {
                 // It may have been given credit for what it sent by the socket.
                 self.touch(id);
             }
@@ -563,7 +564,7 @@ impl Driver {
         self.remove(id);
     }
 
-    fn remove(&mut self, id: LinkId) -> Option<TreeLink> {
+    fn remove(&mut self, id: LinkId) -> Option<Box<TreeLink>> {
         let link = self.links.remove(&id)?;
         link.unregister(&self.poller);
         if let (Some(below), Some(place)) = (&mut self.below, link.place()) {
@@ -666,7 +667,7 @@ impl Driver {
         let cut: Vec<LinkId> = self.links.iter().filter(|(_, link)| link.is_cut(silence)).map(|(id, _)| *id).collect();
         let time = self.time(now);
         cut.into_iter().for_each(|id| self.lost(id, End::Other, time));
-        let is_any_remote = self.links.values().any(TreeLink::is_remote);
+        let is_any_remote = self.links.values().any(|link| link.is_remote());
         self.look_at = is_any_remote.then(|| now + silence / 2);
     }
 

@@ -224,7 +224,7 @@ impl Node {
     /// Adds streams that these members belong to and that were not spoken of: whoever told of them has not heard of the
     /// stream, so they are as far as is known, or else at its beginning.
     fn complete(&self, resumes: &mut Vec<Resume>, known: &[Resume], members: &RankSet) {
-        for (id, stream) in &self.streams {
+        for (id, stream) in self.streams.iter() {
             if resumes.iter().any(|told| told.stream == *id) || stream.opening.members.is_disjoint(members) {
                 continue;
             }
@@ -235,7 +235,7 @@ impl Node {
 
     /// Adds streams that a member which has just come belongs to: it begins with what is sent next.
     fn begin_now(&self, resumes: &mut Vec<Resume>, members: &RankSet) {
-        for (id, stream) in &self.streams {
+        for (id, stream) in self.streams.iter() {
             let is_told = resumes.iter().any(|told| told.stream == *id);
             if !is_told && !stream.opening.members.is_disjoint(members) {
                 resumes.push(Resume::now(*id));

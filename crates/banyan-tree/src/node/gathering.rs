@@ -6,10 +6,11 @@
 //! Whom a node waits for is no question of correctness: the front-end knows who is missing in a wave. Waiting is what makes
 //! one packet of many.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::ids::{LinkId, Wave};
 use crate::run::Run;
+use crate::sorted::SortedMap;
 
 /// A child said what no child says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +27,7 @@ pub(super) enum Violation {
 pub(super) struct Gathering {
     /// The first wave that was not given out.
     out: Wave,
-    sources: BTreeMap<LinkId, Source>,
+    sources: SortedMap<LinkId, Source>,
     /// The first wave that someone who is waited for may still contribute to, if anyone is.
     horizon: Option<Wave>,
     /// Waves before this one do not wait for anyone.
@@ -73,7 +74,7 @@ impl Gathering {
             self.out = self.out.max(next);
         }
         let new = Source { next, is_waited_for: true, runs: VecDeque::new() };
-        let source = self.sources.entry(link).or_insert(new);
+        let source = self.sources.get_or_insert_with(link, || new);
         source.next = source.next.max(next);
         source.is_waited_for = true;
         self.find_horizon();

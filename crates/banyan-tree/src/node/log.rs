@@ -4,13 +4,14 @@
 //! A node sends each child the packets in order from where that child is. What a newcomer needs and this node has not got
 //! any more it asks its own parent for; the front-end keeps a packet until every member that may come back has taken it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use banyan_boot::RankSet;
 
 use super::scatter::Places;
 use crate::ids::LinkId;
 use crate::message::{Packet, Resume};
+use crate::sorted::SortedMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -18,7 +19,7 @@ pub(super) struct Log {
     start: u64,
     packets: VecDeque<Packet>,
     bytes: usize,
-    children: BTreeMap<LinkId, Cursor>,
+    children: SortedMap<LinkId, Cursor>,
     /// Packets from here on were asked for, and have not come.
     asked: Option<u64>,
     /// Packets among those that are kept that hold a part for each member.
@@ -222,17 +223,17 @@ impl Log {
 
     /// What can be sent now: child, number, packet. Of packets with a part for each member a child gets those of the
     /// members below it, which are given.
-    pub(super) fn take_due(&mut self, wanted: &BTreeMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {
+    pub(super) fn take_due(&mut self, wanted: &SortedMap<LinkId, RankSet>) -> Vec<(LinkId, u64, Packet)> {
         let (start, next) = (self.start, self.next());
-        let (mut sends, mut places) = (Vec::new(), BTreeMap::new());
+        let (mut sends, mut places) = (Vec::new(), SortedMap::new());
         self.incomplete = None;
-        for (link, cursor) in &mut self.children {
+        for (link, cursor) in self.children.iter_mut() {
             while (start..next).contains(&cursor.sent) {
                 let packet = &self.packets[(cursor.sent - start) as usize];
                 let packet = match (packet, wanted.get(link)) {
                     // The parent knows best who is below; a member that gets nothing asks again.
                     (Packet::Scatter(scatter), Some(wanted)) if !self.repeated.contains(&cursor.sent) => {
-                        let places = places.entry(cursor.sent).or_insert_with(|| Places::of(&scatter.members));
+                        let places = places.get_or_insert_with(cursor.sent, || Places::of(&scatter.members));
                         scatter.for_members(wanted, places)
                     }
                     (packet, _) => Some(packet.clone()),

@@ -65,6 +65,7 @@ pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::{Ancestry, Candidate, Message, Opening, Resume, Succession};
+use crate::sorted::SortedMap;
 use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
@@ -213,20 +214,20 @@ pub struct Node {
     /// What the parent was last told of it.
     control_reported: u64,
     /// Streams that the parent has listed, until it says that these are all.
-    listed: BTreeMap<StreamId, Arc<Opening>>,
+    listed: SortedMap<StreamId, Arc<Opening>>,
     /// At a member: whether it has heard of everything that was there before it came.
     is_greeted: bool,
     /// Whether the network has ended: whoever comes has to hear of that.
     is_over: bool,
-    streams: BTreeMap<StreamId, Stream>,
+    streams: SortedMap<StreamId, Stream>,
     /// The last stream that was opened here.
     last_opened: StreamId,
     /// Streams that the parent spoke of before this node heard that they are open.
-    early: BTreeMap<StreamId, Early>,
+    early: SortedMap<StreamId, Early>,
     /// Children that spoke of a stream before this node heard of it.
     early_children: BTreeSet<(LinkId, StreamId)>,
     /// How far those below children are in such streams.
-    early_resumes: BTreeMap<(LinkId, StreamId), Resume>,
+    early_resumes: SortedMap<(LinkId, StreamId), Resume>,
     /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
     successions: BTreeMap<NodeId, Arc<Succession>>,
     root: Option<Root>,
@@ -305,14 +306,14 @@ impl Node {
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,
-            listed: BTreeMap::new(),
+            listed: SortedMap::new(),
             is_greeted: false,
             is_over: false,
-            streams: BTreeMap::new(),
+            streams: SortedMap::new(),
             last_opened: StreamId::CONTROL,
-            early: BTreeMap::new(),
+            early: SortedMap::new(),
             early_children: BTreeSet::new(),
-            early_resumes: BTreeMap::new(),
+            early_resumes: SortedMap::new(),
             successions: BTreeMap::new(),
             root: None,
             links: 0,

@@ -1,6 +1,5 @@
 //! What goes down: packets, from the front-end to the members of a stream.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
 use crate::reduce::Place;
+use crate::sorted::SortedMap;
 use crate::stream_options::StreamOptions;
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError};
@@ -219,7 +219,7 @@ impl Node {
             let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
             let is_known = self.early_resumes.contains_key(&(link, resume.stream));
             if is_known || self.early_resumes.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
-                let known = self.early_resumes.entry((link, resume.stream)).or_insert(*resume);
+                let known = self.early_resumes.get_or_insert_with((link, resume.stream), || *resume);
                 known.next = known.next.min(resume.next);
                 known.received = known.received.min(resume.received);
             }
@@ -229,7 +229,7 @@ impl Node {
     /// What was said of a stream that this node has not heard of.
     pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
         let has_room = self.early.contains_key(&id) || self.early.len() < EARLY_STREAMS;
-        (id > self.last_opened && has_room).then(|| self.early.entry(id).or_default())
+        (id > self.last_opened && has_room).then(|| self.early.get_or_insert_with(id, Early::default))
     }
 
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
@@ -481,7 +481,7 @@ impl Node {
     }
 
     /// The members below each child that something can be sent to, if there are packets that not all get the same of.
-    fn wanted(&mut self, id: StreamId) -> BTreeMap<LinkId, RankSet> {
+    fn wanted(&mut self, id: StreamId) -> SortedMap<LinkId, RankSet> {
         let links = self.log_mut(id).map(|log| log.due_parts()).unwrap_or_default();
         links.into_iter().map(|link| (link, self.concerned(link, id))).collect()
     }

@@ -20,6 +20,7 @@ use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
+use crate::sorted::SortedMap;
 
 /// What a run counts for beside its bytes, so that many small ones are bounded too.
 const RUN_COST: usize = 64;
@@ -68,7 +69,7 @@ pub(super) struct Records {
     /// Bytes that the parent has not taken.
     on_their_way: usize,
     /// Bytes of children that were taken, and of which they were not told.
-    untold: BTreeMap<LinkId, usize>,
+    untold: SortedMap<LinkId, usize>,
     /// At the front-end: what has come and was not taken.
     arrived: VecDeque<Arrived>,
     /// At the front-end: what that counts for, by the node and the link that it came from. Links have ascending names. At most
@@ -158,7 +159,7 @@ impl Records {
 
     /// Bytes of a child were taken: what to tell it, if it is time.
     fn take(&mut self, link: LinkId, bytes: usize, window: usize) -> Option<u64> {
-        let untold = self.untold.entry(link).or_default();
+        let untold = self.untold.get_or_insert_with(link, usize::default);
         *untold += bytes;
         (*untold >= window / TOLD).then(|| std::mem::take(untold) as u64)
     }

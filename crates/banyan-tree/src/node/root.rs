@@ -198,7 +198,7 @@ impl Node {
         if is_changed {
             let present = root.present.clone();
             let mut with_newcomers = Vec::new();
-            for (id, stream) in &mut self.streams {
+            for (id, stream) in self.streams.iter_mut() {
                 let present = stream.opening.members.intersection(&present);
                 let Some(ledger) = &mut stream.ledger else { continue };
                 ledger.set_present(&present, stream.log.len());
