@@ -8,6 +8,7 @@ mod credentials;
 mod dialling;
 mod memory;
 mod note;
+mod parting;
 mod tree_link;
 
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ pub(crate) use credentials::{Credentials, silent_links};
 pub(crate) use dialling::outside_addresses;
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
+use parting::{Fate, Partings};
 use tree_link::{Arrival, Dialling, End, TreeLink};
 
 use crate::format_book::FormatBook;
@@ -45,10 +47,11 @@ const COMPUTED: Duration = Duration::from_millis(100);
 /// A member with one link sleeps in a read that ends after this time at the latest.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Tokens of doors, of the bell and of shared memory; links have their own numbers.
+/// Tokens of doors, of the bell, of shared memory and of processes that may have ended; links have their own numbers.
 const DOORS: u64 = 1 << 63;
 const BELL: u64 = u64::MAX;
 const MEMORY: u64 = u64::MAX - 1;
+const PROCESS: u64 = u64::MAX - 2;
 
 /// See the module.
 #[derive(Debug)]
@@ -63,6 +66,8 @@ pub(crate) struct Driver {
     ready: Vec<Ready>,
     doors: Vec<Listener>,
     links: SortedMap<LinkId, Box<TreeLink>>,
+    /// Children whose links have ended, and perhaps they, too.
+    partings: Partings,
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
     /// Memory that this node shares with its children.
@@ -116,6 +121,7 @@ impl Driver {
             ready: Vec::new(),
             doors: Vec::new(),
             links: SortedMap::new(),
+            partings: Partings::default(),
             inherited: None,
             below: None,
             above: None,
@@ -278,7 +284,8 @@ impl Driver {
             below.begin_turn(place);
         }
         self.read(link, now);
-        if self.remove(link).is_some() {
+        let is_parting = self.partings.remove(link);
+        if self.remove(link).is_some() || is_parting {
             let now = self.time(now);
             self.node.ended(link, now);
         }
@@ -372,7 +379,8 @@ impl Driver {
         self.doze_watched();
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
-        let next = [deadline, self.node_at, doors, self.tick_at, self.look_at].into_iter().flatten().min()?;
+        let partings = self.partings.deadline();
+        let next = [deadline, self.node_at, doors, self.tick_at, self.look_at, partings].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -395,7 +403,7 @@ impl Driver {
         }
         for Ready { token, readable, .. } in ready {
             match *token {
-                BELL | MEMORY => {}
+                BELL | MEMORY | PROCESS => {}
                 door @ DOORS.. => self.open_door((door - DOORS) as usize, now),
                 link => {
                     let link = LinkId(link);
@@ -412,6 +420,7 @@ impl Driver {
                 self.open_door(door, now);
             }
         }
+        self.part(now);
         self.tick(now);
         if self.node_at.is_some_and(|at| at <= now) {
             self.node.wake(self.time(now));
@@ -516,8 +525,26 @@ impl Driver {
                 dialling.is_refused &= end == End::Refused;
                 self.dial_next(id, dialling, time);
             }
-            None if end == End::Certain && self.node.is_child(id) => self.node.ended(id, time),
+            None if end == End::Closed && self.node.is_child(id) => {
+                let fate = self.partings.add(id, &link, &self.poller, PROCESS, Instant::now());
+                fate.into_iter().for_each(|fate| self.tell_fate(id, fate, time));
+            }
             None => self.node.closed(id, time),
+        }
+    }
+
+    /// Tells the node of children of whom it is known by now whether they have ended.
+    fn part(&mut self, now: Instant) {
+        for (id, fate) in self.partings.settle(now) {
+            let time = self.time(now);
+            self.tell_fate(id, fate, time);
+        }
+    }
+
+    fn tell_fate(&mut self, id: LinkId, fate: Fate, time: Time) {
+        match fate {
+            Fate::Ended => self.node.ended(id, time),
+            Fate::Left => self.node.closed(id, time),
         }
     }
 

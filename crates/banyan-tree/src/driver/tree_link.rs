@@ -65,8 +65,8 @@ enum Way {
 /// How a link ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The process at the other end has, too.
-    Certain,
+    /// Its other end, on this host, was closed: by its process, or with it.
+    Closed,
     /// Nobody listens there.
     Refused,
     /// Somehow else.
@@ -387,7 +387,7 @@ impl TreeLink {
 
     fn end(&self, error: &LinkError) -> End {
         match error {
-            LinkError::Ended { .. } if self.is_local && self.is_open => End::Certain,
+            LinkError::Ended { .. } if self.is_local && self.is_open => End::Closed,
             LinkError::System { kind: io::ErrorKind::ConnectionRefused, .. } if !self.is_open => End::Refused,
             _ => End::Other,
         }

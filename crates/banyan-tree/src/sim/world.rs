@@ -492,9 +492,22 @@ impl<'p, 't> World<'p, 't> {
         let now = self.time_of(node);
         if let Some(link) = self.wires[wire].names[end] {
             self.nodes[node].wires.remove(&link);
-            self.nodes[node].node.closed(link, now);
+            let is_over = self.is_known_to_have_ended(wire, 1 - end);
+            let inhabitant = &mut self.nodes[node].node;
+            if is_over && inhabitant.is_child(link) {
+                inhabitant.ended(link, now);
+            } else {
+                inhabitant.closed(link, now);
+            }
         }
         self.act(node)
+    }
+
+    /// Whether the system tells that the process at this end has ended: it does of processes of its own host. Every other wire
+    /// is within one.
+    fn is_known_to_have_ended(&self, wire: WireId, end: End) -> bool {
+        let process = &self.nodes[self.wires[wire].nodes[end]];
+        wire % 2 == 0 && !process.is_alive && !process.is_off
     }
 
     /// An end looks whether it still hears the other.

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
+use crate::strangers::sockets;
 use crate::streams::expect_array;
 
 /// Beyond patience and grace: what a busy machine may need.
@@ -133,6 +134,36 @@ pub(crate) fn a_stopped_agent_is_left_and_taken_back() {
     kill_process(worker, Signal::CONT).unwrap();
     for number in 2_500..5_000 {
         assert_eq!(expect_wave(&stream, number).members().len(), 12, "wave {number}");
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn members_that_leave_a_stopped_agent_are_not_taken_for_dead() {
+    let network = network("2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    let worker = workers()[0];
+    let links_of_worker = sockets(worker).len();
+    let members: Vec<Pid> = others().into_iter().filter(|pid| parent(*pid) == Some(worker)).collect();
+    let links: Vec<Vec<String>> = members.iter().map(|member| sockets(*member)).collect();
+    kill_process(worker, Signal::STOP).unwrap();
+    // Nobody drives the front-end meanwhile, so that it hears of the agent first, and then of its members.
+    wait_until("they have given it up", Instant::now() + SPARE, || {
+        let has_left =
+            |(member, links): (&Pid, &Vec<String>)| links.iter().any(|link| !sockets(*member).contains(link));
+        members.iter().zip(&links).all(has_left).then_some(())
+    });
+    kill_process(worker, Signal::CONT).unwrap();
+    wait_until("it has seen that", Instant::now() + SPARE, || {
+        (sockets(worker).len() + members.len() <= links_of_worker).then_some(())
+    });
+    order(&stream, 1, 100, 0);
+    for number in 1..101 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 4, "wave {number}");
+    }
+    while let Some(report) = network.next_event(Some(Instant::now())) {
+        assert!(!matches!(report, Report::Lost(_)), "{report:?}");
     }
     finish(network, stream);
 }

@@ -71,6 +71,7 @@ const TESTS: &[harness::Test] = tests![
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,
     losses::a_stopped_agent_is_left_and_taken_back,
+    losses::members_that_leave_a_stopped_agent_are_not_taken_for_dead,
     losses::agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none,
     losses::a_killed_member_is_missing_in_later_waves,
     losses::a_background_thread_goes_on_while_the_front_end_computes,

@@ -70,7 +70,7 @@ fn doors() -> BTreeSet<String> {
 }
 
 /// The numbers of a process's sockets.
-fn sockets(pid: Pid) -> Vec<String> {
+pub(crate) fn sockets(pid: Pid) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_pid())) else { return Vec::new() };
     let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     let number =
