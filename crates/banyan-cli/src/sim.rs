@@ -80,6 +80,9 @@ pub(crate) struct Sim {
     /// The filter of the last stream fails in some waves
     #[arg(long)]
     failing_filter: bool,
+    /// The first stream is reduced as those of users are: a sum of integers, and an exact one of floats
+    #[arg(long)]
+    reduce: bool,
     /// The last stream is closed half way, and another opened in its place
     #[arg(long)]
     reopen: bool,
@@ -177,6 +180,7 @@ impl Sim {
             synchronisations: self.synchronisations.clone(),
             window_waves: self.window,
             window_bytes: self.window_bytes,
+            reduces: self.reduce,
             has_failing_filter: self.failing_filter,
             reopens: self.reopen,
             restarts: self.restart,

@@ -275,7 +275,9 @@ fn thousand(seeds: std::ops::Range<u64>) {
         };
         let shape = shapes[chance.below(shapes.len())].to_vec();
         let streams = 1 + chance.below(2);
-        holds(&Plan { shape, seed, waves: 60, packets: 30, streams, faults, window_waves: 16, ..Plan::default() });
+        let reduces = chance.one_in(4);
+        let plan = Plan { shape, seed, waves: 60, packets: 30, streams, reduces, faults, ..Plan::default() };
+        holds(&Plan { window_waves: 16, ..plan });
     }
 }
 

@@ -1,14 +1,11 @@
 //! What goes wrong in the world of a simulation: who dies, is stopped or cut off, and starts again.
 
-use std::sync::Arc;
-
 use banyan_boot::RankSet;
 
 use super::faults::Fault;
 use super::happening::Happening;
 use super::model::Broken;
 use super::network::{End, SILENCE, WireId};
-use super::sum::Sums;
 use super::world::{Cut, Inhabitant, JOINS_WITHIN, World, options};
 use crate::ids::{NodeId, Time};
 use crate::node::Node;
@@ -81,7 +78,7 @@ impl World<'_, '_> {
     /// Starts a node again, as another process: an agent has another id then, a member is the same member.
     pub(super) fn restart(&mut self, node: usize) {
         let (level, ancestry) = self.nodes[node].origin.clone();
-        let transformations = Arc::new(Sums);
+        let transformations = self.transformations.clone();
         let Some(rank) = self.nodes[node].rank else {
             let id = NodeId(self.nodes.len() as u32);
             let fresh = Node::below(id, None, level, ancestry.clone(), options(self.plan), transformations);
@@ -100,7 +97,8 @@ impl World<'_, '_> {
         let life = self.lives.entry(rank).or_default();
         *life += 1;
         let id = self.nodes[node].node.id();
-        let fresh = Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), Arc::new(Sums));
+        let fresh =
+            Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), self.transformations.clone());
         let mut fresh = Inhabitant::new(fresh.in_life(*life), Some(rank), level, ancestry);
         fresh.life = *life;
         self.model.begins_again(rank);

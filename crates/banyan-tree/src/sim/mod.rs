@@ -22,6 +22,7 @@ mod model;
 mod network;
 mod programs;
 mod records;
+mod reduction;
 mod sum;
 mod world;
 
@@ -49,6 +50,8 @@ pub struct Plan {
     pub streams: usize,
     /// How the streams are synchronised, one after the other; all streams behind these wait for everyone.
     pub synchronisations: Vec<Synchronisation>,
+    /// Whether the first stream is reduced by the filters that users have: a sum of integers, and an exact one of floats.
+    pub reduces: bool,
     /// Whether the filter of the last stream fails in some waves, at all nodes or only below the front-end.
     pub has_failing_filter: bool,
     /// Whether the last stream is closed half way, and another opened in its place.
@@ -85,6 +88,7 @@ impl Default for Plan {
             packets: 10,
             streams: 1,
             synchronisations: Vec::new(),
+            reduces: false,
             has_failing_filter: false,
             reopens: false,
             scatters: false,
@@ -112,6 +116,7 @@ impl Plan {
         let flags = [
             (hits_members, " --members-fail".into()),
             (only_deaths, " --only-deaths".into()),
+            (self.reduces, " --reduce".into()),
             (self.has_failing_filter, " --failing-filter".into()),
             (self.reopens, " --reopen".into()),
             (self.restarts, " --restart".into()),

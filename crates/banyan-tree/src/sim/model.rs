@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 
 use banyan_boot::RankSet;
 
+use super::reduction::Reductions;
 use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number};
+use crate::combiner::Combiners;
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::node::Delivery;
 use crate::synchronisation::Synchronisation;
@@ -163,6 +165,9 @@ pub(super) struct Model {
     kinds: BTreeMap<StreamId, Synchronisation>,
     /// Streams whose filter fails now and then.
     failing: BTreeSet<StreamId>,
+    /// Streams that are reduced as those of users are.
+    reduced: BTreeSet<StreamId>,
+    reductions: Reductions,
     /// How many filters packets of a stream pass on their way down.
     hops: BTreeMap<StreamId, RangeInclusive<u64>>,
     /// What was said to be lost.
@@ -195,6 +200,19 @@ impl Model {
         self.kinds.insert(stream, kind);
         self.hops.insert(stream, hops);
         self.failing.extend(is_failing.then_some(stream));
+    }
+
+    /// The filters that users have.
+    pub(super) fn reductions(&self) -> Combiners {
+        self.reductions.combiners()
+    }
+
+    pub(super) fn is_reduced_as_users_do(&mut self, stream: StreamId) {
+        self.reduced.insert(stream);
+    }
+
+    pub(super) fn is_reduced(&self, stream: StreamId) -> bool {
+        self.reduced.contains(&stream)
     }
 
     pub(super) fn joins(&mut self, member: u32) {
@@ -250,10 +268,14 @@ impl Model {
         for at in 0..delivery.count {
             let wave = delivery.first.after(at);
             let members = delivery.members.iter().filter(|member| has_contributed(*member, wave));
-            let sum = members.map(|member| contribution(stream, member, wave)).fold(0, u64::wrapping_add);
-            let got = delivery.bodies.as_ref().ok().map(|bodies| number(bodies.get(at)));
-            let expected = Some(sum).filter(|_| !self.failing.contains(&stream) || !fails_at_front_end(wave));
-            if got != expected || !delivery.missing.is_disjoint(&delivery.members) {
+            let numbers = members.map(|member| contribution(stream, member, wave));
+            let fails = self.failing.contains(&stream) && fails_at_front_end(wave);
+            let is_right = match &delivery.bodies {
+                Err(_) => fails,
+                Ok(bodies) if self.reduced.contains(&stream) => self.reductions.is_sum(bodies, at, numbers),
+                Ok(bodies) => !fails && number(bodies.get(at)) == numbers.fold(0, u64::wrapping_add),
+            };
+            if !is_right || !delivery.missing.is_disjoint(&delivery.members) {
                 return Err(Broken::Sum { stream, wave, members: (*delivery.members).clone() });
             }
         }

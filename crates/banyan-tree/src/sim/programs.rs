@@ -6,6 +6,7 @@ use banyan_boot::RankSet;
 
 use super::happening::Happening;
 use super::model::{Broken, contribution};
+use super::reduction;
 use super::sum::{bodies, format};
 use super::world::World;
 use crate::ids::{StreamId, Wave};
@@ -95,7 +96,8 @@ impl World<'_, '_> {
                 continue;
             }
             let numbers = (next.0..until).map(|wave| contribution(stream, rank, Wave(wave)));
-            let Ok(bodies) = bodies(numbers) else { continue };
+            let made = if self.model.is_reduced(stream) { reduction::bodies(numbers) } else { bodies(numbers) };
+            let Ok(bodies) = made else { continue };
             if self.nodes[at].node.contribute(stream, bodies).is_ok() {
                 did_something = true;
                 (next.0..until).for_each(|wave| self.model.contributed(stream, rank, wave));

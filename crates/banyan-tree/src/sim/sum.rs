@@ -3,14 +3,16 @@
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 
+use super::reduction::REDUCE;
+use crate::combiner::Combiners;
 use crate::ids::Wave;
 use crate::reduce::{Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError, Transformations};
 
-/// The transformations there are: sums, and counts of nodes that were passed, which may fail.
+/// The transformations there are: sums, and counts of nodes that were passed, which may fail; and those of users.
 #[derive(Debug)]
-pub(super) struct Sums;
+pub(super) struct Sums(pub(super) Combiners);
 
 /// The format of the numbers, which nobody looks at.
 pub(super) fn format() -> FormatId {
@@ -26,6 +28,7 @@ impl Transformations for Sums {
             _ => None,
         };
         match name {
+            REDUCE => self.0.make(text),
             HOPS => Ok(Box::new(Hop { fails: rest == FAILING })),
             _ => Ok(Box::new(Sum { fails: name == FAILING, place })),
         }

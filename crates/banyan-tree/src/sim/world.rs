@@ -11,6 +11,7 @@ use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
 use super::network::{Arrival, End, Wire, WireId};
 use super::programs::BATCH;
+use super::reduction::{REDUCE, SUMS};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
@@ -28,8 +29,9 @@ const DIAL: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Members that join do so within this time, and inner nodes that were killed start again.
 pub(super) const JOINS_WITHIN: Duration = Duration::from_millis(60);
-/// Bytes of a number.
+/// Bytes of a number, and of what an exact sum of floats is on its way.
 const NUMBER: usize = 8;
+const EXACT: usize = 512;
 /// A run counts for 64 bytes beside its numbers, which are at most a third of the whole.
 const RUN_SHARE: usize = 3;
 /// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
@@ -99,6 +101,8 @@ pub(super) struct World<'p, 't> {
     pub(super) wires: Vec<Wire>,
     pub(super) cuts: Vec<Cut>,
     pub(super) model: Model,
+    /// What nodes can do with waves.
+    pub(super) transformations: Arc<Sums>,
     pub(super) streams: Vec<(StreamId, RankSet)>,
     pub(super) packets_sent: Vec<u64>,
     /// Streams that were closed, with their members.
@@ -137,15 +141,18 @@ impl<'p, 't> World<'p, 't> {
             held: 0,
             time: Duration::ZERO,
         };
+        let model = Model::default();
+        let transformations = Arc::new(Sums(model.reductions()));
         let mut world = World {
             plan,
             chance: Chance::new(plan.seed),
             now: Time(0),
             agenda: Agenda::default(),
-            nodes: grow(plan),
+            nodes: grow(plan, &transformations),
             wires: Vec::new(),
             cuts: Vec::new(),
-            model: Model::default(),
+            model,
+            transformations,
             streams: Vec::new(),
             packets_sent: vec![0; plan.streams],
             closed: Vec::new(),
@@ -257,9 +264,14 @@ impl<'p, 't> World<'p, 't> {
     fn open(&mut self, at: usize, members: &RankSet) -> Result<StreamId, Broken> {
         let kind = self.plan.synchronisations.get(at).cloned().unwrap_or_default();
         let is_failing = self.plan.has_failing_filter && at + 1 == self.plan.streams;
-        let filter = if is_failing { FAILING } else { SUM };
+        let is_reduced = at == 0 && self.plan.reduces && !is_failing && is_of_waves(&kind);
+        let (filter, parameters) = match (is_failing, is_reduced) {
+            (true, _) => (FAILING, ""),
+            (_, true) => (REDUCE, SUMS),
+            _ => (SUM, ""),
+        };
         // The first stream is as plain as can be; the others have filters in both directions, others at each place.
-        let mut options = StreamOptions::filter(filter, "").synchronised(kind.clone());
+        let mut options = StreamOptions::filter(filter, parameters).synchronised(kind.clone());
         if at > 0 {
             options = options.up_at(Where::Root, filter, AT_ROOT).up_at(Where::Agents, filter, BELOW_ROOT);
             options = options.down(HOPS, if is_failing { FAILING } else { "" });
@@ -270,6 +282,9 @@ impl<'p, 't> World<'p, 't> {
         let fewest = if self.plan.faults.count == 0 { depth } else { 1 };
         let hops = if at > 0 { fewest..=depth } else { 0..=0 };
         self.model.opened(stream, kind, is_failing, hops);
+        if is_reduced {
+            self.model.is_reduced_as_users_do(stream);
+        }
         Ok(stream)
     }
 
@@ -583,7 +598,8 @@ impl<'p, 't> World<'p, 't> {
         let Plan { streams, synchronisations, window_waves, window_bytes, .. } = self.plan;
         let without_waves =
             synchronisations.iter().take(*streams).filter(|kind| **kind == Synchronisation::None).count();
-        let window = *window_waves as usize * NUMBER * (streams - without_waves);
+        let body = if self.plan.reduces { EXACT } else { NUMBER };
+        let window = *window_waves as usize * body * (streams - without_waves);
         let (_, members) = self.plan.size();
         let records = self.nodes[node].record_bytes();
         let callers = if node == 0 { self.callers.len() } else { 0 };
@@ -692,10 +708,14 @@ pub(super) fn options(plan: &Plan) -> NodeOptions {
     }
 }
 
+/// Whether a stream has a wave for each number, and every member contributes to each.
+fn is_of_waves(kind: &Synchronisation) -> bool {
+    matches!(kind, Synchronisation::All | Synchronisation::Timeout(_))
+}
+
 /// The nodes of a plan: the front-end, then level by level.
-fn grow(plan: &Plan) -> Vec<Inhabitant> {
+fn grow(plan: &Plan, transformations: &Arc<Sums>) -> Vec<Inhabitant> {
     let options = options(plan);
-    let transformations = Arc::new(Sums);
     let front_end = Node::front_end(options.clone(), transformations.clone());
     let mut nodes = vec![Inhabitant::new(front_end, None, Level(0), Ancestry::default())];
     // The ancestry that the children of each node of the level have.
