@@ -2,13 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::failure::Failure;
+use crate::unfinished::Unfinished;
 
 /// Results gathered before they are handed to the system.
 const BUFFER: usize = 1 << 16;
@@ -87,14 +87,6 @@ pub(crate) enum Output {
     File(Unfinished),
 }
 
-/// A file under a temporary name beside its final one.
-pub(crate) struct Unfinished {
-    file: BufWriter<File>,
-    temporary: PathBuf,
-    /// `None` once it has its final name.
-    path: Option<PathBuf>,
-}
-
 impl Output {
     /// A file, or standard output for `-`.
     pub(crate) fn create(name: &str) -> Result<Output, Failure> {
@@ -112,13 +104,7 @@ impl Output {
             let file = OpenOptions::new().write(true).open(&path).map_err(refused)?;
             return Ok(Output::Special(BufWriter::with_capacity(BUFFER, file)));
         }
-        let temporary = beside(&path);
-        // Under one lock: who discards finds all there are.
-        let mut all = unfinished();
-        let file = File::create(&temporary).map_err(refused)?;
-        all.push(temporary.clone());
-        let file = BufWriter::with_capacity(BUFFER, file);
-        Ok(Output::File(Unfinished { file, temporary, path: Some(path) }))
+        Unfinished::create(path, BUFFER).map(Output::File).map_err(refused)
     }
 
     /// Hands everything over, and gives a file its name.
@@ -126,16 +112,7 @@ impl Output {
         match self {
             Output::Stdout(mut out) => Ok(out.flush()?),
             Output::Special(mut out) => Ok(out.flush()?),
-            Output::File(mut unfinished) => {
-                unfinished.file.flush()?;
-                if let Some(path) = &unfinished.path {
-                    let mut all = self::unfinished();
-                    fs::rename(&unfinished.temporary, path)?;
-                    all.retain(|other| *other != unfinished.temporary);
-                    unfinished.path = None;
-                }
-                Ok(())
-            }
+            Output::File(unfinished) => Ok(unfinished.keep()?),
         }
     }
 
@@ -143,15 +120,9 @@ impl Output {
         match self {
             Output::Stdout(out) => out,
             Output::Special(out) => out,
-            Output::File(unfinished) => &mut unfinished.file,
+            Output::File(unfinished) => unfinished,
         }
     }
-}
-
-/// A name in the same directory, so that renaming is one step.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))
 }
 
 impl Write for Output {
@@ -162,31 +133,4 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.inner().flush()
     }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if self.path.is_some() {
-            // It failed already; a file that cannot be removed either has a name that says what it is.
-            let _ = fs::remove_file(&self.temporary);
-            unfinished().retain(|other| *other != self.temporary);
-        }
-    }
-}
-
-/// The temporary names of all files that are being written.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes the files that are being written, and lets nobody begin or complete one from now on: this process is about to end.
-pub(crate) fn discard_unfinished() {
-    let all = unfinished();
-    for temporary in all.iter() {
-        // As where one is dropped.
-        let _ = fs::remove_file(temporary);
-    }
-    std::mem::forget(all);
 }
