@@ -6,7 +6,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::workshop::Workshop;
+use serde_json::json;
+
+use crate::workshop::{Workshop, json_lines};
 
 /// Nothing here takes so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,6 +37,35 @@ fn a_signal_leaves_no_unfinished_file_and_ends_the_command() {
         let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "it runs");
         assert_eq!(child.wait().expect("it ends").signal(), Some(number));
+        assert_eq!(shop.files(), files, "nothing was left behind");
+    }
+}
+
+#[test]
+fn a_signal_during_a_launch_ends_with_an_object_and_leaves_nothing() {
+    let shop = Workshop::new();
+    // A stand-in for ssh that says when it was started, and never answers.
+    shop.write("ssh", "#!/bin/sh\necho >started\nexec cat >/dev/null\n");
+    shop.shell("chmod +x ssh; mkfifo started");
+    let files = shop.files();
+    let path = format!("{}:{}", shop.path("").display(), std::env::var("PATH").unwrap_or_default());
+    for words in [&["run", "--", "true"][..], &["copy", "ssh", "there"], &["copy", "--gather", "ssh", "here"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+        command
+            .arg(words[0])
+            .args(["--json", "--launcher", "ssh", "-w", "a", "--host-timeout", "1h"])
+            .args(&words[1..]);
+        command.current_dir(shop.path("")).env("PATH", &path).env("BANYAN_CONFIG", "").stdin(Stdio::null());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
+        shop.read("started");
+        let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "it runs");
+        let ended = child.wait_with_output().expect("it ends");
+        let why = "interrupted while it launched; what was started ends with it";
+        let objects = json_lines(&String::from_utf8_lossy(&ended.stdout));
+        assert_eq!(objects, [json!({ "error": why, "exit_status": 143 })], "{words:?}");
+        assert_eq!(String::from_utf8_lossy(&ended.stderr), format!("banyan: {why}\n"));
+        assert_eq!(ended.status.code(), Some(143));
         assert_eq!(shop.files(), files, "nothing was left behind");
     }
 }
