@@ -55,11 +55,35 @@ impl Write for Stdout {
 impl Stdout {
     /// Whether the reader has gone away and the work goes on all the same.
     fn has_no_reader(&self, error: &io::Error) -> bool {
-        let gone = error.kind() == io::ErrorKind::BrokenPipe;
-        if gone && self.ends {
-            std::process::exit(0);
+        if self.ends {
+            end_if_unread(error);
         }
-        gone
+        is_unread(error)
+    }
+}
+
+/// Whether whoever reads has gone away.
+fn is_unread(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+/// Ends a command that only shows something, once nobody reads it.
+fn end_if_unread(error: &io::Error) {
+    if is_unread(error) {
+        std::process::exit(0);
+    }
+}
+
+/// A device or a pipe that was named. Its reader may go away, like that of standard output, which it may be.
+pub(crate) struct Special(File);
+
+impl Write for Special {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).inspect_err(end_if_unread)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -83,7 +107,7 @@ pub(crate) fn last_words(line: &str) {
 pub(crate) enum Output {
     Stdout(BufWriter<Stdout>),
     /// A device or a pipe, which cannot be replaced.
-    Special(BufWriter<File>),
+    Special(BufWriter<Special>),
     File(Unfinished),
 }
 
@@ -102,7 +126,7 @@ impl Output {
         }
         if there.is_ok_and(|there| !there.is_file()) {
             let file = OpenOptions::new().write(true).open(&path).map_err(refused)?;
-            return Ok(Output::Special(BufWriter::with_capacity(BUFFER, file)));
+            return Ok(Output::Special(BufWriter::with_capacity(BUFFER, Special(file))));
         }
         Unfinished::create(path, BUFFER).map(Output::File).map_err(refused)
     }
