@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::Banyan;
@@ -27,9 +27,18 @@ impl Completions {
         let mut out = output::stdout();
         // In memory first: the generator panics where it cannot write.
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Banyan::command(), "banyan", &mut text);
+        clap_complete::generate(self.shell, &mut without_hidden(&Banyan::command()), "banyan", &mut text);
         out.write_all(&text)?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What a generator needs of a command, without what is hidden: not all of them leave that out.
+fn without_hidden(command: &Command) -> Command {
+    let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(without_hidden);
+    let shown = Command::new(command.get_name().to_owned()).args(arguments).subcommands(verbs);
+    let shown = command.get_about().cloned().into_iter().fold(shown, Command::about);
+    command.get_version().map(str::to_owned).into_iter().fold(shown, Command::version)
 }

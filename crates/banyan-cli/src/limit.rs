@@ -7,7 +7,8 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::hosts::time;
-use crate::{output, status};
+use crate::status;
+use crate::unfinished::discard_unfinished;
 
 #[derive(Args)]
 pub(crate) struct Limit {
@@ -28,7 +29,7 @@ impl Limit {
 pub(crate) fn end_after(time: Duration) -> Result<(), Failure> {
     let watch = move || {
         thread::sleep(time);
-        output::discard_unfinished();
+        discard_unfinished();
         banyan_bench::launch::discard_places();
         let told = format!("not done within {} s (--timeout); give it more time", time.as_secs_f64());
         Failure::with_status(told, status::TIME_LIMIT).end();

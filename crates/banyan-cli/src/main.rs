@@ -31,6 +31,7 @@ mod stack;
 mod status;
 mod top;
 mod topo;
+mod unfinished;
 
 use std::process::ExitCode;
 

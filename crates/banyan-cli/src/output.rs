@@ -2,13 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::failure::Failure;
+use crate::unfinished::Unfinished;
 
 /// Results gathered before they are handed to the system.
 const BUFFER: usize = 1 << 16;
@@ -55,11 +55,35 @@ impl Write for Stdout {
 impl Stdout {
     /// Whether the reader has gone away and the work goes on all the same.
     fn has_no_reader(&self, error: &io::Error) -> bool {
-        let gone = error.kind() == io::ErrorKind::BrokenPipe;
-        if gone && self.ends {
-            std::process::exit(0);
+        if self.ends {
+            end_if_unread(error);
         }
-        gone
+        is_unread(error)
+    }
+}
+
+/// Whether whoever reads has gone away.
+fn is_unread(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+/// Ends a command that only shows something, once nobody reads it.
+fn end_if_unread(error: &io::Error) {
+    if is_unread(error) {
+        std::process::exit(0);
+    }
+}
+
+/// A device or a pipe that was named. Its reader may go away, like that of standard output, which it may be.
+pub(crate) struct Special(File);
+
+impl Write for Special {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).inspect_err(end_if_unread)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -83,16 +107,8 @@ pub(crate) fn last_words(line: &str) {
 pub(crate) enum Output {
     Stdout(BufWriter<Stdout>),
     /// A device or a pipe, which cannot be replaced.
-    Special(BufWriter<File>),
+    Special(BufWriter<Special>),
     File(Unfinished),
-}
-
-/// A file under a temporary name beside its final one.
-pub(crate) struct Unfinished {
-    file: BufWriter<File>,
-    temporary: PathBuf,
-    /// `None` once it has its final name.
-    path: Option<PathBuf>,
 }
 
 impl Output {
@@ -110,15 +126,9 @@ impl Output {
         }
         if there.is_ok_and(|there| !there.is_file()) {
             let file = OpenOptions::new().write(true).open(&path).map_err(refused)?;
-            return Ok(Output::Special(BufWriter::with_capacity(BUFFER, file)));
+            return Ok(Output::Special(BufWriter::with_capacity(BUFFER, Special(file))));
         }
-        let temporary = beside(&path);
-        // Under one lock: who discards finds all there are.
-        let mut all = unfinished();
-        let file = File::create(&temporary).map_err(refused)?;
-        all.push(temporary.clone());
-        let file = BufWriter::with_capacity(BUFFER, file);
-        Ok(Output::File(Unfinished { file, temporary, path: Some(path) }))
+        Unfinished::create(path, BUFFER).map(Output::File).map_err(refused)
     }
 
     /// Hands everything over, and gives a file its name.
@@ -126,16 +136,7 @@ impl Output {
         match self {
             Output::Stdout(mut out) => Ok(out.flush()?),
             Output::Special(mut out) => Ok(out.flush()?),
-            Output::File(mut unfinished) => {
-                unfinished.file.flush()?;
-                if let Some(path) = &unfinished.path {
-                    let mut all = self::unfinished();
-                    fs::rename(&unfinished.temporary, path)?;
-                    all.retain(|other| *other != unfinished.temporary);
-                    unfinished.path = None;
-                }
-                Ok(())
-            }
+            Output::File(unfinished) => Ok(unfinished.keep()?),
         }
     }
 
@@ -143,15 +144,9 @@ impl Output {
         match self {
             Output::Stdout(out) => out,
             Output::Special(out) => out,
-            Output::File(unfinished) => &mut unfinished.file,
+            Output::File(unfinished) => unfinished,
         }
     }
-}
-
-/// A name in the same directory, so that renaming is one step.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))
 }
 
 impl Write for Output {
@@ -162,31 +157,4 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.inner().flush()
     }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if self.path.is_some() {
-            // It failed already; a file that cannot be removed either has a name that says what it is.
-            let _ = fs::remove_file(&self.temporary);
-            unfinished().retain(|other| *other != self.temporary);
-        }
-    }
-}
-
-/// The temporary names of all files that are being written.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes the files that are being written, and lets nobody begin or complete one from now on: this process is about to end.
-pub(crate) fn discard_unfinished() {
-    let all = unfinished();
-    for temporary in all.iter() {
-        // As where one is dropped.
-        let _ = fs::remove_file(temporary);
-    }
-    std::mem::forget(all);
 }

@@ -1,7 +1,25 @@
-//! Signals that whoever started this process wants ignored, such as `nohup` and shells that start something in the
-//! background: they stay so, where others are watched for.
+//! Signals, as far as all verbs treat them alike.
+//!
+//! Those that whoever started this process wants ignored, such as `nohup` and shells that start something in the background,
+//! stay so, where others are watched for.
 
 use std::fs;
+
+use crate::failure::Failure;
+
+/// What shells add to the number of the signal that ended a command.
+const SIGNALLED: i32 = 128;
+
+/// The exit status that a signal deserves.
+pub(crate) fn status(signal: i32) -> u8 {
+    u8::try_from(SIGNALLED + signal).unwrap_or(u8::MAX)
+}
+
+/// Ends this process for a signal that came before there was a session. What was started ends when it sees that this process
+/// is gone.
+pub(crate) fn end_launch(signal: i32) -> ! {
+    Failure::with_status("interrupted while it launched; what was started ends with it", status(signal)).end()
+}
 
 /// Of these signals those that are not ignored. Ask before anything is watched for: what is watched for is not ignored.
 pub(crate) fn heeded<const N: usize>(signals: [i32; N]) -> Vec<i32> {

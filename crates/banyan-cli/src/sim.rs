@@ -72,8 +72,8 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "N", default_value_t = WINDOW_BYTES)]
     window_bytes: usize,
     /// Streams; the first has all members, others have some
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    streams: usize,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    streams: u32,
     /// How a stream is synchronised: all, 'timeout 50ms', none, 'interval time 1'; once for each stream from the first on
     #[arg(long = "synchronisation", value_name = "HOW")]
     synchronisations: Vec<Synchronisation>,
@@ -101,7 +101,7 @@ pub(crate) struct Sim {
     /// The front-end takes what has come only once in so many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pause: u64,
-    /// Print everything that happens
+    /// Print everything that happens; with --json as one object a line, before the last
     #[arg(long)]
     trace: bool,
     /// One JSON object instead of a table
@@ -176,7 +176,7 @@ impl Sim {
             seed,
             waves: self.waves,
             packets: self.packets,
-            streams: self.streams.max(self.synchronisations.len()),
+            streams: (self.streams as usize).max(self.synchronisations.len()),
             synchronisations: self.synchronisations.clone(),
             window_waves: self.window,
             window_bytes: self.window_bytes,
@@ -198,7 +198,10 @@ impl Sim {
         let mut written = Ok(());
         let ran = simulate(&self.plan(shape, seed), &mut |line| {
             if self.trace && written.is_ok() {
-                written = writeln!(out, "{}", line());
+                written = match self.json {
+                    true => writeln!(out, "{}", json!({ "trace": line() })),
+                    false => writeln!(out, "{}", line()),
+                };
             }
         });
         written?;

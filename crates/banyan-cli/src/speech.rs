@@ -15,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, ColorChoice, ValueEnum};
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::screen::harmless_text;
 
 /// Under which options of every verb stand in its help.
@@ -132,7 +133,9 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
     // Some of it is what hosts said. And nobody may be there to read it, which is no reason to end.
     let message = harmless_text(&message.to_string());
     if shown {
-        let _ = writeln!(std::io::stderr(), "banyan: {message}");
+        let mut stderr = std::io::stderr().lock();
+        progress::clear(&mut stderr);
+        let _ = writeln!(stderr, "banyan: {message}");
     }
     if let Some(log) = manner.and_then(|manner| manner.log.as_ref()) {
         let name = match weight {

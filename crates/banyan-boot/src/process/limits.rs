@@ -107,16 +107,20 @@ const SECONDS: Notation = Notation {
 };
 const MILLISECONDS: Notation = Notation {
     units: &[("", 1000), ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)],
-    expected: "seconds, or a whole number with ms, s, m, h or d",
+    expected: "seconds, or a number with ms, s, m, h or d",
 };
 const NICE: &str = "a whole number from -20 to 19";
 
 impl Notation {
+    /// The value as a whole number; decimals are understood where they make one.
     fn read(&self, value: &str) -> Option<u64> {
-        let digits = value.len() - value.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let digits = value.len() - value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
         let (number, unit) = value.split_at(digits);
         let (_, factor) = self.units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
-        number.parse::<u64>().ok()?.checked_mul(*factor)
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+        let shifted = u128::from(format!("{whole}{decimals}").parse::<u64>().ok()?) * u128::from(*factor);
+        let shift = 10u128.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+        shifted.is_multiple_of(shift).then_some(shifted / shift)?.try_into().ok()
     }
 }
 
@@ -227,9 +231,20 @@ mod tests {
         assert_eq!(message("nofile"), "\"nofile\" is no limit; write name=value, for example nofile=1024");
         assert_eq!(message("nofile=1k"), "nofile=1k is not understood; write a count, or unlimited");
         assert!(message("files=1").contains("there are time, nice, as, core, cpu"), "{}", message("files=1"));
-        for text in ["nice=20", "as=-1", "as=99999999t", "time=", "time=1.5s", "cpu=5ms"] {
+        for text in
+            ["nice=20", "as=-1", "as=99999999t", "time=", "time=.", "time=1.5ms", "time=1.2.3s", "cpu=5ms", "cpu=1.5"]
+        {
             assert!(message(text).contains("is not understood"), "{text}");
         }
+    }
+
+    #[test]
+    fn decimals_are_understood_where_they_make_a_whole_number() {
+        let time = |text: &str| text.parse::<Limits>().unwrap().time.unwrap().as_millis();
+        let times = ["time=1.5s", "time=0.25", "time=.5m", "time=2.5h", "time=1.000s"].map(time);
+        assert_eq!(times, [1500, 250, 30_000, 9_000_000, 1000]);
+        let limits: Limits = "as=1.5g,cpu=1.5m".parse().unwrap();
+        assert_eq!(limits.resources, [(Resource::AddressSpace, 3 << 29), (Resource::ProcessorTime, 90)]);
     }
 
     fn any_limits() -> impl Strategy<Value = Limits> {

@@ -11,7 +11,7 @@ use crate::failure::{Failure, warn};
 use crate::output;
 
 /// Where nothing is drawn.
-const NOWHERE: &str = "none";
+pub(super) const NOWHERE: &str = "none";
 
 #[derive(Args)]
 pub(super) struct Plot {

@@ -9,6 +9,7 @@ use banyan_bench::Environment;
 use banyan_bench::tree::{self, Op, QUICK_SHAPES, SHAPES, Shape, TreeEffort, TreePlan};
 use clap::Args;
 
+use super::plot::NOWHERE;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
@@ -28,8 +29,8 @@ pub(crate) struct TreeBench {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the figures into this directory, one SVG for each operation
-    #[arg(long, value_name = "DIRECTORY")]
+    /// Draw the figures into this directory, one SVG for each operation; `none` for nowhere, as if not given
+    #[arg(long, visible_alias = "plot", value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
 }
 
@@ -37,9 +38,8 @@ impl TreeBench {
     pub(super) fn run(self) -> Outcome {
         let plan = self.plan();
         // Before minutes are spent on measuring.
-        if let Some(directory) = &self.svg {
-            make_directory(directory)?;
-        }
+        let plots = self.svg.as_deref().filter(|directory| *directory != Path::new(NOWHERE));
+        plots.map_or(Ok(()), make_directory)?;
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
         let rows = tree::run(&plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
@@ -53,7 +53,7 @@ impl TreeBench {
             write!(out, "{environment}\n\n{}", tree::tree_table(&rows))?;
         }
         out.flush()?;
-        if let Some(directory) = &self.svg {
+        if let Some(directory) = plots {
             write_plots(directory, &tree::tree_plots(&rows), self.json)?;
         }
         Ok(ExitCode::SUCCESS)

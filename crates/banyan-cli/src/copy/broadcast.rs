@@ -53,9 +53,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     let is_directory = sources.len() > 1 || copy.dest.as_os_str().as_bytes().ends_with(b"/");
     let mut tell = Tell::new(copy.json, copy.partial, begin);
     // Agents store what comes; there is nothing for members to do.
-    let session = Arc::new(copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?);
-    let no_thread = |error| Failure::system("no thread can be started", &error);
-    let interrupt = Interrupt::watch(Arc::downgrade(&session)).map_err(no_thread)?;
+    let (session, interrupt) = copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?;
     let way = Way { session, interrupt, deadline };
     let all = sources.iter().map(|source| source.bytes).sum();
     let mut done = 0;

@@ -19,7 +19,7 @@ use super::inbox::{Inbox, Say};
 use super::interrupt::Interrupt;
 use super::size::{files, size};
 use super::tell::{Amount, Tell};
-use super::{Copy, check_names, for_host, goes_up, name_of};
+use super::{Copy, check_names, for_host, goes_up, name_of, no_thread};
 use crate::failure::{Failure, Outcome};
 
 /// The program of the agent itself, as a process that it starts sees it.
@@ -33,21 +33,19 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
     check(copy)?;
-    let refused = |error| Failure::system(format_args!("{}: cannot be written", copy.dest.display()), &error);
-    fs::create_dir_all(&copy.dest).map_err(refused)?;
-    let dest = fs::canonicalize(&copy.dest).map_err(refused)?;
     let mut tell = Tell::new(copy.json, copy.partial, begin);
     let arguments = ["copy", "--send", "--"].map(Into::into).into_iter();
     let arguments = arguments.chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
     let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
-    let session = Arc::new(copy.launch(members, 1, &mut tell)?);
-    let no_thread = |error| Failure::system("no thread can be started", &error);
-    let interrupt = Interrupt::watch(Arc::downgrade(&session)).map_err(no_thread)?;
+    let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
+    // Not before: hosts that cannot be reached leave no directory behind.
+    let dest = destination(&copy.dest)?;
     let inbox = |host: &str| Ok((host.to_owned(), inbox(copy, &dest, host)?));
     let inboxes = session.hosts().map(inbox).collect::<Result<Vec<_>, Failure>>()?;
     let input = Arc::clone(&session);
-    let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer)).map_err(no_thread)?;
+    let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer));
+    let answers = answers.map_err(|error| no_thread(&error))?;
     let mut gathering =
         Gathering { copy, dest, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
     let followed = gathering.follow(deadline);
@@ -62,6 +60,13 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     // If it is still written to, its agents end it when this process has ended.
     drop(Arc::into_inner(session));
     Ok(ExitCode::from(tell.end()?))
+}
+
+/// The directory that everything goes into, made if it is not there.
+fn destination(dest: &Path) -> Result<PathBuf, Failure> {
+    let refused = |error| Failure::system(format_args!("{}: cannot be written", dest.display()), &error);
+    fs::create_dir_all(dest).map_err(refused)?;
+    fs::canonicalize(dest).map_err(refused)
 }
 
 /// Refuses, before anything is made here, options that make no sense, and files that would replace each other or lie

@@ -1,33 +1,39 @@
 //! ^C and its relatives while files are copied: the session is ended, and half files are removed. Once more ends this process
-//! at once.
+//! at once, and so does the first while there is no session yet.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use banyan_boot::Session;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::signals::heeded;
+use crate::signals::{self, end_launch, heeded};
 
-/// What shells add to the number of the signal that ended a command.
-const SIGNALLED: i32 = 128;
-
-/// The signal that came.
+/// What signals do, and whether one came.
 #[derive(Clone, Default)]
-pub(super) struct Interrupt(Arc<AtomicI32>);
+pub(super) struct Interrupt(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    /// The signal that came; 0 if none has.
+    signal: AtomicI32,
+    /// What is to be ended.
+    session: OnceLock<Weak<Session>>,
+}
 
 impl Interrupt {
     /// Watches for signals in a thread of its own until this process ends.
-    pub(super) fn watch(session: Weak<Session>) -> io::Result<Interrupt> {
+    pub(super) fn watch() -> io::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        let mut signals = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
+        let mut came = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
         let told = interrupt.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in signals.forever() {
-                if told.0.swap(signal, Ordering::AcqRel) != 0 {
-                    std::process::exit(SIGNALLED + signal);
+            for signal in came.forever() {
+                let Some(session) = told.0.session.get() else { end_launch(signal) };
+                if told.0.signal.swap(signal, Ordering::AcqRel) != 0 {
+                    std::process::exit(signals::status(signal).into());
                 }
                 if let Some(session) = session.upgrade() {
                     session.stop();
@@ -37,9 +43,15 @@ impl Interrupt {
         Ok(interrupt)
     }
 
+    /// From now on this session is what a signal stops.
+    pub(super) fn stops(&self, session: &Arc<Session>) {
+        // There is one session only.
+        let _ = self.0.session.set(Arc::downgrade(session));
+    }
+
     /// The exit status that it deserves, if some signal came.
     pub(super) fn status(&self) -> Option<u8> {
-        let signal = self.0.load(Ordering::Acquire);
-        (signal != 0).then(|| u8::try_from(SIGNALLED + signal).unwrap_or(u8::MAX))
+        let signal = self.0.signal.load(Ordering::Acquire);
+        (signal != 0).then(|| signals::status(signal))
     }
 }

@@ -11,7 +11,9 @@ mod tell;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use banyan_boot::{LaunchError, ProcessDistribution, Session};
@@ -19,6 +21,7 @@ use clap::Args;
 
 use crate::failure::{Failure, Outcome};
 use crate::hosts::{HostChoice, launch_status};
+use interrupt::Interrupt;
 use tell::Tell;
 
 /// Copy files and directories to many hosts, or from them
@@ -81,18 +84,31 @@ impl Copy {
         if self.gather { gather::gather(&self, begin, deadline) } else { broadcast::broadcast(&self, begin, deadline) }
     }
 
-    /// Starts agents, and members if there is something for them to do. Launches that fail are told.
-    fn launch(&self, members: ProcessDistribution, processes: u32, tell: &mut Tell) -> Result<Session, Failure> {
+    /// Starts agents, and members if there is something for them to do. Launches that fail are told. From now on signals are
+    /// watched for.
+    fn launch(
+        &self,
+        members: ProcessDistribution,
+        processes: u32,
+        tell: &mut Tell,
+    ) -> Result<(Arc<Session>, Interrupt), Failure> {
         let hosts = self.hosts.hosts()?;
         let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
+        let interrupt = Interrupt::watch().map_err(|error| no_thread(&error))?;
         match Session::launch(&[members], &self.hosts.options(hosts.len())?) {
             Ok(session) => {
                 tell.begun(session.layout().len(), session.missing());
-                Ok(session)
+                let session = Arc::new(session);
+                interrupt.stops(&session);
+                Ok((session, interrupt))
             }
             Err(error) => Err(not_launched(&error, tell)),
         }
     }
+}
+
+fn no_thread(error: &io::Error) -> Failure {
+    Failure::system("no thread can be started", error)
 }
 
 fn not_launched(error: &LaunchError, tell: &mut Tell) -> Failure {

@@ -162,7 +162,7 @@ pub(crate) fn launcher(text: &str) -> Result<Launcher, String> {
 
 /// A time as limits are written, so that there is one way to write it.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 30s, 10m or 2h")?;
+    let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 1.5s, 10m or 2h")?;
     limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
 }
 

@@ -14,11 +14,12 @@ use super::walk::Seen;
 use crate::failure::{During, Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
+use crate::screen::harmless;
 
 /// Compare the records of two files by value, whatever machines wrote them
 ///
-/// Records are compared in order, field by field, by name and value: byte order, layout, the width of numbers and the
-/// order of fields do not matter. Exit status 0 when all are equal; 1 when there is a difference or damage.
+/// Records are compared in order, field by field, by name and value: byte order, layout, the width and kind of
+/// numbers and the order of fields do not matter. Exit status 0 when all are equal; 1 when there is a difference or damage.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 no difference; 1 a difference, damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
@@ -136,7 +137,9 @@ impl Report<'_> {
             return Ok(writeln!(self.out, "{line}")?);
         }
         let place = if path.is_empty() { String::new() } else { format!(" {path}") };
-        Ok(writeln!(self.out, "record {record}{place}: {left} != {right}")?)
+        let line = format!("record {record}{place}: {left} != {right}");
+        // Names are what the files say they are.
+        Ok(writeln!(self.out, "{}", harmless(line.as_bytes()))?)
     }
 }
 
@@ -173,18 +176,35 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Equal values, or equal numbers of other widths. Not-a-numbers are the same.
+/// Equal values, or equal numbers of other widths and kinds. Not-a-numbers are the same.
 fn same(left: &Value, right: &Value) -> bool {
-    let number = |value: &Value| match value {
+    match (float(left), float(right)) {
+        (Some(left), Some(right)) => left == right || (left.is_nan() && right.is_nan()),
+        (Some(float), None) => is_integer(float, right),
+        (None, Some(float)) => is_integer(float, left),
+        (None, None) => left == right,
+    }
+}
+
+fn float(value: &Value) -> Option<f64> {
+    match value {
         Value::F16(bits) => Some(f64::from(F16::from_bits(*bits).to_f32())),
         Value::F32(number) => Some(f64::from(*number)),
         Value::F64(number) => Some(*number),
         _ => None,
-    };
-    match (number(left), number(right)) {
-        (Some(left), Some(right)) => left == right || (left.is_nan() && right.is_nan()),
-        _ => left == right,
     }
+}
+
+/// Whether a value is the integer that a float is, to the last digit.
+fn is_integer(float: f64, value: &Value) -> bool {
+    let (is_negative, magnitude) = match value {
+        Value::Int(number) => (*number < 0, number.unsigned_abs()),
+        Value::UInt(number) => (false, *number),
+        _ => return false,
+    };
+    // Larger ones would not keep their value.
+    let is_whole = float.fract() == 0.0 && float.abs() < 2f64.powi(128);
+    is_whole && float.abs() as u128 == magnitude && (magnitude == 0 || float.is_sign_negative() == is_negative)
 }
 
 fn shown(value: &Value) -> String {
@@ -217,6 +237,25 @@ mod tests {
         let left = record(&[("a", Value::F32(0.5)), ("b", Value::Int(1))]);
         let right = record(&[("b", Value::Int(1)), ("a", Value::F64(0.5))]);
         assert_eq!(differences(&left, &right), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_integer_is_the_float_of_its_value() {
+        let whole = 1i128 << 100;
+        for (integer, float) in
+            [(5, 5.0), (-5, -5.0), (0, -0.0), (whole, 2f64.powi(100)), (i128::MIN, -(2f64.powi(127)))]
+        {
+            assert!(same(&Value::Int(integer), &Value::F64(float)), "{integer} {float}");
+            assert!(same(&Value::F64(float), &Value::Int(integer)), "{integer} {float}");
+        }
+        for (integer, float) in
+            [(5, 5.5), (5, -5.0), (whole + 1, 2f64.powi(100)), (i128::MAX, 2f64.powi(127)), (0, f64::NAN)]
+        {
+            assert!(!same(&Value::Int(integer), &Value::F64(float)), "{integer} {float}");
+        }
+        assert!(same(&Value::UInt(1 << 127), &Value::F32(2f32.powi(127))));
+        assert!(!same(&Value::UInt(u128::MAX), &Value::F64(2f64.powi(128))));
+        assert!(!same(&Value::Bool(true), &Value::F64(1.0)));
     }
 
     #[test]

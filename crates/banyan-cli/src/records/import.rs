@@ -11,6 +11,7 @@ use super::choice::{self, Choice};
 use super::foreign::Foreign;
 use super::source::{self, Source};
 use crate::failure::{During, Failure, cause};
+use crate::progress::Progress;
 
 /// Kinds of input.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,8 +63,12 @@ pub(crate) fn format(path: &str, wanted: Option<&Choice>) -> Result<Format, Fail
 fn format_of_records(path: &str, wanted: Option<&Choice>) -> Result<Format, Failure> {
     let mut source = Source::open(path, Foreign::default())?;
     // Files that cannot be looked into at any place tell their formats as they are read.
+    let mut progress = Progress::new();
     let mut records = source.records(0)?;
-    while records.next()?.is_some() {}
+    while let Some(seen) = records.next()? {
+        progress.tell(|| format!("{path}: {} records", seen.number));
+    }
+    drop(progress);
     if let Some(wanted) = wanted {
         source.require_format(wanted)?;
     }

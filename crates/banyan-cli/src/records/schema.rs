@@ -15,6 +15,7 @@ use super::source::Source;
 use super::unread;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::progress::Progress;
 use crate::speech::complain;
 use crate::status::MEMBER_FAILED;
 
@@ -92,8 +93,10 @@ impl Schema {
 
     fn collect(&self, name: &str, found: &mut Found) -> Result<(), Failure> {
         let mut source = Source::open(name, self.foreign)?;
+        let mut progress = Progress::new();
         let mut records = source.records(0)?;
         while let Some(seen) = records.next()? {
+            progress.tell(|| format!("{name}: {} records", seen.number));
             *found.records.entry(seen.format.id()).or_default() += 1;
         }
         if let Some(wanted) = &self.format {

@@ -72,18 +72,13 @@ impl Source {
             Kind::Mapped(reader) => {
                 // Blocks are checked when they are touched: what is damaged before is to be known, too.
                 reader.records(0).take_while(|record| record.number < from).for_each(drop);
-                return Ok(Walk { name: &self.name, way: Way::Mapped(reader.records(from)) });
+                return Ok(Walk::new(&self.name, Way::Mapped(reader.records(from))));
             }
             Kind::Stream(reader) => Way::Stream(reader),
             Kind::Ffs(file) => Way::Ffs(file),
         };
-        let mut walk = Walk { name: &self.name, way };
-        // What cannot jump reads what lies before. Records keep their numbers, so lost ones are counted.
-        let mut next = 0;
-        while next < from {
-            let Some(seen) = walk.next()? else { break };
-            next = seen.number + 1;
-        }
+        let mut walk = Walk::new(&self.name, way);
+        walk.skip_to(from)?;
         Ok(walk)
     }
 

@@ -27,10 +27,33 @@ impl<'a> From<RecordRef<'a>> for Seen<'a> {
     }
 }
 
+/// A record that was read to find out its number.
+pub(super) struct Held {
+    number: u64,
+    format: Format,
+    body: Vec<u8>,
+    time: Option<Time>,
+}
+
+impl From<Seen<'_>> for Held {
+    fn from(Seen { number, format, body, time }: Seen<'_>) -> Held {
+        Held { number, format: format.clone(), body: body.to_vec(), time }
+    }
+}
+
+impl Held {
+    fn seen(&self) -> Seen<'_> {
+        Seen { number: self.number, format: &self.format, body: &self.body, time: self.time }
+    }
+}
+
 /// A walk over the records that can be read, in order.
 pub(crate) struct Walk<'s> {
-    pub(super) name: &'s str,
-    pub(super) way: Way<'s>,
+    name: &'s str,
+    way: Way<'s>,
+    /// What comes before the others.
+    held: Option<Held>,
+    is_held_due: bool,
 }
 
 /// How each kind of file is walked.
@@ -40,9 +63,31 @@ pub(super) enum Way<'s> {
     Ffs(&'s mut FfsFile),
 }
 
-impl Walk<'_> {
+impl<'s> Walk<'s> {
+    pub(super) fn new(name: &'s str, way: Way<'s>) -> Walk<'s> {
+        Walk { name, way, held: None, is_held_due: false }
+    }
+
+    /// Reads what lies before a number, where one cannot jump. Some may be lost, so the first from there on is known when it
+    /// has been read.
+    pub(super) fn skip_to(&mut self, from: u64) -> Result<(), Failure> {
+        while from > 0
+            && let Some(seen) = self.next()?
+        {
+            if seen.number >= from {
+                let held = Held::from(seen);
+                (self.held, self.is_held_due) = (Some(held), true);
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The next record.
     pub(crate) fn next(&mut self) -> Result<Option<Seen<'_>>, Failure> {
+        if std::mem::take(&mut self.is_held_due) {
+            return Ok(self.held.as_ref().map(Held::seen));
+        }
         match &mut self.way {
             Way::Mapped(records) => Ok(records.next().map(Seen::from)),
             Way::Stream(reader) => {

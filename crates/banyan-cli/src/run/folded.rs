@@ -1,5 +1,7 @@
 //! The end of a run with `--fold`: what was written, once, below those who wrote it; with `--diff`, what sets the others
 //! apart from most.
+//!
+//! Lines that begin like a title are marked, so that nobody can write one that names others.
 
 use std::io::{self, Write};
 
@@ -12,6 +14,12 @@ use super::names::Names;
 use super::show::hex_unless_text;
 use crate::paint::{Paint, Style};
 use crate::screen::harmless;
+
+/// What titles begin with.
+const TITLE: &str = "=== ";
+
+/// What stands before a line of a member that begins like a title.
+const MARK: &str = "\\";
 
 /// Everything that members wrote, to both streams.
 pub(super) struct Folded {
@@ -72,7 +80,7 @@ impl Folded {
     /// Who, how many of how many, and what is not shown.
     fn title(&self, class: &Class) -> String {
         let who = self.names.title(&class.members);
-        let mut title = format!("=== {who} ({} of {})", class.members.len(), self.names.len());
+        let mut title = format!("{TITLE}{who} ({} of {})", class.members.len(), self.names.len());
         if class.is_empty() {
             title += " wrote nothing";
         }
@@ -125,15 +133,20 @@ fn diff_text(old: &[u8], new: &[u8]) -> String {
 }
 
 fn write_text(to: &mut impl Write, look: Look, text: &[u8]) -> io::Result<()> {
-    if look.terminal {
-        let lines = text.split_inclusive(|byte| *byte == b'\n');
-        return lines
-            .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
-            .try_for_each(|line| writeln!(to, "{}", harmless(line)));
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        // What comes next begins on a line of its own, whether this one has an end or not.
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if line.starts_with(TITLE.as_bytes()) {
+            to.write_all(MARK.as_bytes())?;
+        }
+        if look.terminal {
+            to.write_all(harmless(line).as_bytes())?;
+        } else {
+            to.write_all(line)?;
+        }
+        to.write_all(b"\n")?;
     }
-    to.write_all(text)?;
-    // What comes next begins on a line of its own.
-    if text.last().is_some_and(|last| *last != b'\n') { to.write_all(b"\n") } else { Ok(()) }
+    Ok(())
 }
 
 fn write_change(to: &mut impl Write, look: Look, change: &Change<'_>) -> io::Result<()> {

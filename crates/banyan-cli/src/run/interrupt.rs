@@ -12,10 +12,7 @@ use signal_hook::low_level::raise;
 use super::Shared;
 use super::job::Job;
 use crate::failure::warn;
-use crate::signals::heeded;
-
-/// What shells add to the number of the signal that ended a command.
-const SIGNALLED: i32 = 128;
+use crate::signals::{end_launch, heeded};
 
 /// It was to stop while it launched: agents that have no work yet cannot be told to wait.
 static IS_PAUSE_DUE: AtomicBool = AtomicBool::new(false);
@@ -35,8 +32,7 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
                 Some(session) if signal == SIGTSTP => pause(session),
                 None if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
                 session if signal == SIGCONT => session.iter().for_each(Session::resume),
-                // Agents that were started already end when they see that this process is gone.
-                None => std::process::exit(SIGNALLED + signal),
+                None => end_launch(signal),
                 Some(session) if !forwarded && matches!(signal, SIGINT | SIGQUIT) => {
                     warn("the members were interrupted; once more ends them");
                     session.signal(signal, None);

@@ -11,7 +11,9 @@ mod show;
 mod stream;
 mod summary;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
@@ -21,6 +23,7 @@ use banyan_boot::{
     HostSet, Input, LaunchError, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions, Stdio,
 };
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
@@ -66,6 +69,12 @@ pub(crate) struct Run {
     /// What each member may use, such as time=10m,nice=5,nofile=1024,cpu=60s,as=2g
     #[arg(long, value_name = "LIMITS", value_parser = |text: &str| text.parse::<Limits>())]
     limit: Option<Limits>,
+    /// A variable in the environment of the members; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
+    env: Vec<(OsString, OsString)>,
+    /// The directory that the members run in
+    #[arg(long, value_name = "DIR")]
+    chdir: Option<PathBuf>,
     /// One JSON object for each event, and one summary
     #[arg(long)]
     json: bool,
@@ -78,8 +87,8 @@ pub(crate) struct Run {
     /// End with the worst exit status of the members where it would be 1
     #[arg(short = 'S', long)]
     worst_status: bool,
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The command and its arguments; from its first word on no option is this command's
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -198,12 +207,16 @@ impl Run {
 
     fn distribution(&self, hosts: &HostSet) -> Result<ProcessDistribution, Failure> {
         let [program, arguments @ ..] = &self.command[..] else {
-            return Err(Failure::usage("no command was given; write it behind --"));
+            return Err(Failure::usage("no command was given; write it behind the options"));
         };
         let mut distribution = ProcessDistribution::new(program, arguments.iter().cloned());
         for host in hosts.iter() {
             distribution = distribution.on(host, self.per_host);
         }
+        for (name, value) in &self.env {
+            distribution = distribution.env(name, value);
+        }
+        distribution.cwd.clone_from(&self.chdir);
         distribution.limits = self.limit.clone().unwrap_or_default();
         let input = match self.input {
             Who::All => Input::Everyone,
@@ -220,6 +233,14 @@ impl Run {
             (false, false) => Form::Labelled,
         }
     }
+}
+
+/// A variable and its value.
+fn variable(text: OsString) -> Result<(OsString, OsString), &'static str> {
+    let bytes = text.as_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=').filter(|at| *at > 0);
+    let at = at.ok_or("write NAME=VALUE; NAME=\"$NAME\" gives members the value it has here")?;
+    Ok((OsStr::from_bytes(&bytes[..at]).to_owned(), OsStr::from_bytes(&bytes[at + 1..]).to_owned()))
 }
 
 /// Ends the members once nobody reads what they write, as the system ends a command.

@@ -116,7 +116,7 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     }
     let found = once_each(answers);
     if found.is_empty() {
-        return Err(nothing(&choice, names.len()));
+        return Err(nothing(&choice, &names));
     }
     // The rest is for the last sample, and for what comes back.
     let within = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4 * 3);
@@ -210,13 +210,24 @@ fn once_each(answers: Vec<(u32, Answer)>) -> Vec<(u32, Found)> {
     chosen
 }
 
-fn nothing(choice: &Choice, hosts: usize) -> Failure {
+/// Why there is nothing to look at on these hosts.
+fn nothing(choice: &Choice, names: &[String]) -> Failure {
+    let hosts = HostSet::from_names(names).map_or_else(|_| names.join(","), |hosts| hosts.to_string());
     match choice {
+        Choice::Matching(regex) => {
+            let (pattern, quoted) = (regex.as_str(), regex.as_str().replace('\'', r"'\''"));
+            let remedy = format!("look with: banyan run -w {hosts} -- pgrep -af '{quoted}'");
+            Failure::new(format!("no process of {hosts} has a command line that matches {pattern:?}; {remedy}"))
+        }
+        Choice::SlurmJob(job) => {
+            let remedy = format!("look where it runs with: squeue -j {job}");
+            Failure::new(format!("no process of {hosts} belongs to job {job} and has a rank; {remedy}"))
+        }
         Choice::MpiJob(MpiJob { launcher, home: None, .. }) => Failure::new(format!(
             "process {launcher} has started no daemons for other hosts that are known (orted, prted, hydra_pmi_proxy); is \
              it the mpirun, on this machine? for other jobs use --match or --slurm"
         )),
-        _ => Failure::new(format!("no such process was found on {hosts} hosts")),
+        _ => Failure::new(format!("no such process was found on {hosts}; name the hosts of the job with -w")),
     }
 }
 

@@ -7,10 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::signals::heeded;
-
-/// What shells add to the number of the signal that ended a command.
-const SIGNALLED: usize = 128;
+use crate::signals::{self, heeded};
 
 /// The signal that came; 0 if none has.
 pub(super) struct Interrupt(Arc<AtomicUsize>);
@@ -35,6 +32,6 @@ impl Interrupt {
     /// The exit status that it deserves, if some signal came.
     pub(super) fn status(&self) -> Option<u8> {
         let signal = self.0.load(Ordering::Relaxed);
-        (signal != 0).then(|| u8::try_from(SIGNALLED + signal).unwrap_or(u8::MAX))
+        i32::try_from(signal).ok().filter(|signal| *signal != 0).map(signals::status)
     }
 }

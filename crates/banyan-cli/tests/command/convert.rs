@@ -172,3 +172,14 @@ fn a_time_is_a_number() {
     assert!(!shop.path("timed.bny").exists());
     shop.well(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "celsius"]);
 }
+
+#[test]
+fn a_reader_of_a_named_pipe_may_go_away_like_that_of_standard_output() {
+    let shop = Workshop::with_readings(8_000);
+    let first = "{\"time\":1000,\"sensor\":\"s0\",\"celsius\":0.5}\n";
+    let ran = shop.shell("{ banyan records convert readings.bny /dev/stdout --to jsonl; echo $? >status; } | head -1");
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), &shop.read("status")[..]), (first, "", &b"0\n"[..]));
+    let ran = shop
+        .shell("mkfifo pipe; head -1 pipe & banyan records convert readings.bny pipe --to jsonl; s=$?; wait; exit $s");
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), (first, "", 0));
+}

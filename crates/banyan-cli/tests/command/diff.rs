@@ -82,3 +82,18 @@ record 3: string format != nothing
 ",
     );
 }
+
+#[test]
+fn names_of_fields_cannot_move_the_cursor() {
+    let shop = Workshop::new();
+    shop.write(
+        "odd.json",
+        r#"{"title":"odd","type":"object","properties":{"a\u001b[2Jb":{"type":"integer"}},"required":["a\u001b[2Jb"]}"#,
+    );
+    for (name, value) in [("one", 1), ("two", 2)] {
+        shop.write(&format!("{name}.jsonl"), format!("{{\"a\\u001b[2Jb\":{value}}}\n"));
+        shop.well(&["records", "convert", &format!("{name}.jsonl"), &format!("{name}.bny"), "--schema", "odd.json"]);
+    }
+    let ran = shop.run(&["records", "diff", "one.bny", "two.bny"]);
+    assert_eq!((ran.out.as_str(), ran.status), ("record 0 a\\u{1b}[2Jb: 1 != 2\n", 1));
+}

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::shape::assert_shape;
 use crate::shown::assert_shown;
-use crate::workshop::{Workshop, golden, json_lines};
+use crate::workshop::{Ran, Workshop, golden, json_lines};
 
 #[test]
 fn records_are_shown_one_a_line_with_their_numbers() {
@@ -138,3 +138,19 @@ const PRETTY: &str = "    18  variant array format {
   var_double_array: [0.0, 2.717]
 }
 ";
+
+#[test]
+fn a_stream_with_a_gap_begins_with_the_first_record_behind_it() {
+    let shop = Workshop::with_readings(8_000);
+    let mut bytes = shop.read("readings.bny");
+    let place = bytes.len() / 4;
+    bytes[place] ^= 1;
+    shop.write("damaged.bny", &bytes);
+    let first = |ran: Ran| ran.out.lines().next().map(str::to_owned);
+    let named = |from: &str| first(shop.run(&["records", "dump", "damaged.bny", "--from", from]));
+    let piped = |from: &str| first(shop.run_with_input(&["records", "dump", "-", "--from", from], &bytes));
+    assert_ne!(named("7"), first(shop.run(&["records", "dump", "readings.bny", "--from", "7"])), "it is in the gap");
+    for from in ["0", "7", "7999", "8000"] {
+        assert_eq!(piped(from), named(from), "--from {from}");
+    }
+}

@@ -34,6 +34,14 @@ fn those_who_wrote_nothing_are_named_unless_nobody_wrote_anything() {
 }
 
 #[test]
+fn a_member_cannot_write_the_title_of_others() {
+    let ran = run(&["-w", "n[1-2]", "-b"], "cat; echo same", "===\n=== n2 (1 of 2)\nforged\n");
+    assert_eq!(ran.out, "=== n1 (1 of 2)\n===\n\\=== n2 (1 of 2)\nforged\nsame\n=== n2 (1 of 2)\nsame\n");
+    let ran = run(&["-w", "n[1-2]", "--diff"], "cat; echo '=== n2 (1 of 2)'", "odd\n");
+    assert_eq!(ran.out.lines().filter(|line| line.starts_with("=== ")).count(), 2, "{}", ran.out);
+}
+
+#[test]
 fn members_of_one_host_are_named_by_rank_and_errors_are_folded_apart() {
     let ran = run(&["-w", "a,b", "-n", "2", "-b"], "cat; echo out; echo err >&2; exit 3", "");
     assert_eq!(ran.out, "=== 0-3 on a,b (4 of 4)\nout\n");

@@ -12,6 +12,7 @@ mod document;
 mod dump;
 mod fields;
 mod fold;
+mod interrupted;
 mod jobs;
 mod limit;
 mod look;

@@ -28,6 +28,24 @@ fn completions_of_every_shell_know_every_verb() {
 }
 
 #[test]
+fn completions_offer_nothing_that_is_hidden() {
+    let shop = Workshop::new();
+    // That of bash has no descriptions, only words.
+    let bash = shop.well(&["completions", "bash"]);
+    let offered: Vec<&str> = bash.lines().filter(|line| line.trim_start().starts_with("opts=")).collect();
+    let has = |line: &&str, word: &str| line.split([' ', '"']).any(|other| other == word);
+    for hidden in ["agent", "--answer", "--send", "--inherited"] {
+        assert!(!offered.iter().any(|line| has(line, hidden)), "{hidden}");
+    }
+    let of_stack = offered.iter().find(|line| has(line, "--python")).expect("the options of stack");
+    assert!(!has(of_stack, "--member"), "{of_stack}");
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let text = shop.well(&["completions", shell]);
+        assert!(!["--answer", "-l answer", "--send", "-l send"].iter().any(|option| text.contains(option)), "{shell}");
+    }
+}
+
+#[test]
 fn every_verb_has_json_but_those_that_print_what_others_read() {
     let shop = Workshop::new();
     let without = |verb: &String| !shop.well(&[verb, "--help"]).contains("--json") && !has_verbs_with_json(&shop, verb);

@@ -97,6 +97,20 @@ fn a_member_program_that_is_not_there_is_refused_with_the_command_that_builds_it
 }
 
 #[test]
+fn the_plots_of_trees_may_be_asked_for_as_those_of_other_benches() {
+    let shop = Workshop::new();
+    let bench = |plot: &str| {
+        let words = ["bench", "tree", "--quick", "--shape", "1x1", "--op", "instantiate", "--json", "--plot", plot];
+        shop.well(&words);
+    };
+    bench("none");
+    assert!(shop.files().is_empty(), "{:?}", shop.files());
+    bench("plots");
+    assert_eq!(shop.files(), ["plots"]);
+    assert!(shop.read("plots/tree-instantiate.svg").starts_with(b"<svg "));
+}
+
+#[test]
 fn the_bench_of_trees_gives_a_row_for_every_operation_and_a_plot_of_each() {
     let shop = Workshop::new();
     let told = shop.well(&["bench", "tree", "--quick", "--shape", "2x3", "--json", "--svg", "plots"]);

@@ -33,6 +33,37 @@ fn without_hosts_it_runs_here_and_without_labels_lines_are_as_they_are() {
 }
 
 #[test]
+fn from_its_first_word_on_everything_belongs_to_the_command() {
+    for (words, shown) in [
+        (&["echo", "a"][..], "a"),
+        (&["echo", "-q", "--json", "-w", "b"], "-q --json -w b"),
+        (&["--", "echo", "-q", "--", "-x"], "-q -- -x"),
+        (&["echo", "--", "-x"], "-- -x"),
+    ] {
+        let ran = Workshop::new().run(&[&["run", "--no-label"], words].concat());
+        assert_eq!((ran.out, ran.err.as_str(), ran.status), (format!("{shown}\n"), "", 0), "{words:?}");
+    }
+    let ran = Workshop::new().run(&["run", "--no-such-option", "echo"]);
+    assert!(ran.status == 2 && ran.err.contains("unexpected argument '--no-such-option'"), "{}", ran.err);
+}
+
+#[test]
+fn members_have_the_environment_and_the_directory_they_are_given() {
+    let shop = Workshop::new();
+    let here = shop.path("").canonicalize().expect("it is there").display().to_string();
+    let script = "echo $ONE $TWO; pwd";
+    let given = ["--env", "ONE=a=b", "--env", "TWO=", "--env", "ONE=c d", "--chdir", &here];
+    let ran = run(&[&["-w", "n1", "--no-label"], &given[..], &["sh", "-c", script]].concat());
+    assert_eq!((ran.out, ran.err.as_str()), (format!("c d\n{here}\n"), ""));
+    for wrong in ["ONE", "=a", ""] {
+        let ran = run(&["--env", wrong, "true"]);
+        assert!(ran.status == 2 && ran.err.contains("write NAME=VALUE"), "{}", ran.err);
+    }
+    let ran = run(&["--chdir", "/no/such/directory", "true"]);
+    assert!(ran.status == 1 && ran.err.contains("/no/such/directory"), "{}", ran.err);
+}
+
+#[test]
 fn the_members_get_standard_input_all_of_them_or_the_master_or_nobody() {
     let shop = Workshop::new();
     let count = |who: &str| {

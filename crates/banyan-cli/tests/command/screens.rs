@@ -97,3 +97,29 @@ fn a_fold_on_a_terminal_has_its_titles_and_the_summary_below() {
     assert_eq!(screen, ["=== n[1-3] (3 of 3)", "alike"]);
     assert!(bytes.contains("\x1b["), "titles stand out: {bytes:?}");
 }
+
+#[test]
+fn how_far_it_is_stays_on_one_line_gives_way_to_messages_and_is_not_for_those_who_want_quiet() {
+    let shop = Workshop::new();
+    let words = ["run", "-b", "-n", "2", "--input", "none", "--", "sh", "-c", "while :; do echo on; sleep 0.1; done"];
+    let start = |options: &[&str]| {
+        PseudoTerminal::start(&mut banyan(&shop, &[&words[..1], options, &words[1..]].concat()), 20, 10)
+    };
+    // It is the older one: when the other says how far it is, it would have, too.
+    let (mut quiet, mut loud) = (start(&["-q"]), start(&[]));
+    loud.wait_for("0 of 2 members have");
+    loud.signal("INT");
+    quiet.signal("INT");
+    let ended = |terminal: &mut PseudoTerminal| {
+        let (_, _, bytes) = terminal.end_in_place();
+        terminal.bytes.clone_from(&bytes);
+        (terminal.screen(), String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let (screen, bytes) = ended(&mut loud);
+    assert_eq!(screen[0], "banyan: the members", "{bytes:?}");
+    let told: Vec<&str> =
+        bytes.split("\r\x1b[K").filter(|part| part.starts_with(|it: char| it.is_ascii_digit())).collect();
+    assert!(!told.is_empty() && told.iter().all(|line| line.len() < 20), "{told:?}");
+    let (_, bytes) = ended(&mut quiet);
+    assert!(!bytes.contains("\x1b[K") && !bytes.contains("interrupted"), "{bytes:?}");
+}

@@ -47,6 +47,20 @@ fn a_trace_tells_everything_that_happens() {
 }
 
 #[test]
+fn a_trace_for_programs_is_of_objects_too() {
+    let ran = Workshop::new().run(&["sim", "--shape", "2x2", "--waves", "1", "--trace", "--json"]);
+    let mut objects = ran.json();
+    assert!(objects.pop().is_some_and(|last| last["sim"].is_object()), "{}", ran.out);
+    assert!(!objects.is_empty() && objects.iter().all(|object| object["trace"].is_string()), "{}", ran.out);
+}
+
+#[test]
+fn a_tree_without_streams_is_refused() {
+    let ran = Workshop::new().run(&["sim", "--streams", "0"]);
+    assert!(ran.status == 2 && ran.err.contains("--streams"), "{} {}", ran.status, ran.err);
+}
+
+#[test]
 fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
     let shop = Workshop::new();
     let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--svg", "plots"]);

@@ -175,6 +175,28 @@ fn what_cannot_be_read_is_named_and_changes_the_status() {
 }
 
 #[test]
+fn processes_that_are_not_there_are_not_counted() {
+    let shop = Workshop::new();
+    for hosts in [&[][..], &["-w", "localhost"]] {
+        let ran = shop.run(&[&["stack", "--pid", "4194303"], hosts].concat());
+        let heading = ran.out.lines().next().unwrap_or_default().replace(" on 1 host", "");
+        assert_eq!((heading.as_str(), ran.status), ("0 processes, 0 classes", 1), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_is_named_with_a_remedy_here_and_on_hosts() {
+    let shop = Workshop::new();
+    let pattern = "no such 'program' runs";
+    let here = shop.run(&["stack", "--match", pattern]);
+    assert!(here.status == 1 && here.err.contains(&format!("{pattern:?}; look with: pgrep -af")), "{}", here.err);
+    let there = shop.run(&["stack", "--match", pattern, "--launcher", "local", "-w", "n[1-2]"]);
+    let says = format!("banyan: no process of n[1-2] has a command line that matches {pattern:?}; look with: ");
+    let remedy = "banyan run -w n[1-2] -- pgrep -af 'no such '\\''program'\\'' runs'";
+    assert_eq!((there.err, there.status), (format!("{says}{remedy}\n"), 1));
+}
+
+#[test]
 fn the_time_limit_ends_it_without_hosts_too_and_blames_no_tables() {
     let shop = Workshop::new();
     let job = Job::start(&compiled(&shop), 1, 0);

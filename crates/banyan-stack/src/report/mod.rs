@@ -142,6 +142,11 @@ impl Report {
 }
 
 impl Process {
+    /// Whether there is, or was, such a process.
+    pub(crate) fn is_there(&self) -> bool {
+        self.stacks > 0 || self.unread.as_ref().is_none_or(|unread| unread.kind != Kind::Gone)
+    }
+
     fn merge(&mut self, other: Process) {
         self.stacks = self.stacks.max(other.stacks);
         self.stopped = self.stopped.max(other.stopped);

@@ -35,7 +35,7 @@ pub struct TextOptions {
 pub fn text(report: &Report, options: TextOptions) -> String {
     let mut out = Writer { text: String::new(), color: options.color };
     let classes = report.tree.classes();
-    out.heading(report, classes.len(), options.times);
+    out.heading(report, &classes, options.times);
     out.classes(report, &classes);
     out.tree(report);
     out.unread(report);
@@ -59,10 +59,12 @@ impl Writer {
         if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
 
-    fn heading(&mut self, report: &Report, classes: usize, times: bool) {
+    fn heading(&mut self, report: &Report, classes: &[Class<'_>], times: bool) {
         let hosts: std::collections::BTreeSet<&str> =
             report.processes.keys().map(|(host, _)| host.as_str()).filter(|host| !host.is_empty()).collect();
-        let mut heading = counted(report.processes.len() as u64, "process", "processes");
+        let there: RankSet = there(report).map(|process| process.rank).collect();
+        let classes = classes.iter().filter(|class| class.ranks.iter().any(|rank| there.contains(rank))).count();
+        let mut heading = counted(self::there(report).count() as u64, "process", "processes");
         if !hosts.is_empty() {
             let _ = write!(heading, " on {}", counted(hosts.len() as u64, "host", "hosts"));
         }
@@ -72,7 +74,7 @@ impl Writer {
             let _ = write!(heading, ", {}", counted(stacks, "stack", "stacks"));
         }
         let _ = write!(heading, ", {}", counted(classes as u64, "class", "classes"));
-        if times {
+        if times && !report.longest_stop().is_zero() {
             let [median, most] = [report.median_stop(), report.longest_stop()].map(|time| time.as_secs_f64() * 1e3);
             let _ = write!(heading, "; stopped for {median:.2} ms in the median, {most:.2} ms at most");
         }
@@ -182,6 +184,11 @@ impl Writer {
             self.line(&format!("{}: {}", shown(&ranks), harmless(note)));
         }
     }
+}
+
+/// Processes that are, or were, there; others have only been asked for.
+fn there(report: &Report) -> impl Iterator<Item = &Process> {
+    report.processes.values().filter(|process| process.is_there())
 }
 
 fn shown(ranks: &RankSet) -> String {

@@ -1,0 +1,71 @@
+//! Signals that end a command in the middle of what it writes, and what it says on the terminal meanwhile.
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::workshop::{Workshop, json_lines};
+
+/// Nothing here takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A conversion whose input does not end, once it has begun to write.
+fn conversion(shop: &Workshop) -> (Child, ChildStdin) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    command.args(["records", "convert", "-", "out.bny", "--from", "jsonl", "--schema", "reading.json"]);
+    let mut child = command.current_dir(shop.path("")).stdin(Stdio::piped()).spawn().expect("the command was built");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(&shop.read("readings.jsonl")).expect("it listens");
+    let end = Instant::now() + PATIENCE;
+    while !shop.files().iter().any(|name| name.ends_with(".unfinished")) {
+        assert!(Instant::now() < end, "it never wrote anything");
+        thread::park_timeout(Duration::from_millis(2));
+    }
+    (child, input)
+}
+
+#[test]
+fn a_signal_leaves_no_unfinished_file_and_ends_the_command() {
+    let shop = Workshop::with_readings(100);
+    let files = shop.files();
+    for (name, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
+        let (mut child, _input) = conversion(&shop);
+        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "it runs");
+        assert_eq!(child.wait().expect("it ends").signal(), Some(number));
+        assert_eq!(shop.files(), files, "nothing was left behind");
+    }
+}
+
+#[test]
+fn a_signal_during_a_launch_ends_with_an_object_and_leaves_nothing() {
+    let shop = Workshop::new();
+    // A stand-in for ssh that says when it was started, and never answers.
+    shop.write("ssh", "#!/bin/sh\necho >started\nexec cat >/dev/null\n");
+    shop.shell("chmod +x ssh; mkfifo started");
+    let files = shop.files();
+    let path = format!("{}:{}", shop.path("").display(), std::env::var("PATH").unwrap_or_default());
+    for words in [&["run", "--", "true"][..], &["copy", "ssh", "there"], &["copy", "--gather", "ssh", "here"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+        command
+            .arg(words[0])
+            .args(["--json", "--launcher", "ssh", "-w", "a", "--host-timeout", "1h"])
+            .args(&words[1..]);
+        command.current_dir(shop.path("")).env("PATH", &path).env("BANYAN_CONFIG", "").stdin(Stdio::null());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
+        shop.read("started");
+        let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "it runs");
+        let ended = child.wait_with_output().expect("it ends");
+        let why = "interrupted while it launched; what was started ends with it";
+        let objects = json_lines(&String::from_utf8_lossy(&ended.stdout));
+        assert_eq!(objects, [json!({ "error": why, "exit_status": 143 })], "{words:?}");
+        assert_eq!(String::from_utf8_lossy(&ended.stderr), format!("banyan: {why}\n"));
+        assert_eq!(ended.status.code(), Some(143));
+        assert_eq!(shop.files(), files, "nothing was left behind");
+    }
+}
