@@ -14,6 +14,10 @@ fn format(model: &Model, choices: &mut Choices<'_>) -> Format {
     lay_out(model, order, pointer, choices)
 }
 
+/// Bodies that are damaged, for each conversion that code is generated for, and after how many bytes others are cut.
+const DAMAGED: usize = 64;
+const CUT_EVERY: usize = 7;
+
 /// A buffer that has held something else.
 fn used_buffer() -> Buffer {
     Buffer::from_slice(&[0xaa; 1 << 12])
@@ -100,7 +104,7 @@ proptest! {
     #[test]
     fn generated_code_does_what_interpretation_does(
         bytes in choices(),
-        damage in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..8)
+        damages in proptest::collection::vec(proptest::collection::vec((any::<u16>(), any::<u8>()), 1..8), DAMAGED)
     ) {
         let mut choices = Choices::new(&bytes);
         let model = random::record(&mut choices, 3);
@@ -109,12 +113,16 @@ proptest! {
         let target = format(&random::variation(&model, &mut choices), &mut choices);
         let plan = Plan::new(&source, &target, &ConvertOptions::default()).unwrap();
         plan.compile();
-        let mut damaged = whole.clone();
-        for (at, byte) in damage {
-            let at = usize::from(at) % damaged.len();
-            damaged[at] = byte;
-        }
-        for body in [whole, damaged] {
+        let damaged = damages.iter().map(|damage| {
+            let mut body = whole.clone();
+            for (at, byte) in damage {
+                let at = usize::from(*at) % body.len();
+                body[at] = *byte;
+            }
+            body
+        });
+        let cut = (0..whole.len()).step_by(CUT_EVERY).map(|length| whole[..length].to_vec());
+        for body in std::iter::once(whole.clone()).chain(damaged).chain(cut) {
             let (mut generated, mut interpreted) = (Buffer::new(), used_buffer());
             let converted = plan.convert(&body, &mut generated);
             prop_assert_eq!(&converted, &plan.convert_interpreted(&body, &mut interpreted));
