@@ -3,6 +3,7 @@
 mod ask;
 mod cost;
 mod counters;
+mod fit;
 mod job;
 mod keys;
 mod known;
@@ -178,7 +179,7 @@ impl Top {
         if self.json {
             writeln!(out, "{}", report::to_json(model, view))?;
         } else {
-            report::write(&mut out, model, view, colors)?;
+            report::write(&mut out, model, view, terminal::width(), colors)?;
         }
         Ok(out.flush()?)
     }

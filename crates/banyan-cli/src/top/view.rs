@@ -13,6 +13,13 @@ use crate::screen::harmless;
 pub(super) const NUMBER_WIDTH: usize = 10;
 pub(super) const NAME_WIDTH: usize = 20;
 
+/// Where there is little room: names, and those of processes, of which kernels know 15 letters.
+const LEAST_NAME: usize = 8;
+const LEAST_PROCESS: usize = 16;
+
+/// Letters of a share or of bytes: `100.0%`, `999 MB`.
+pub(super) const RATE: usize = 6;
+
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum By {
@@ -76,6 +83,29 @@ pub(super) struct Column {
     pub(super) is_text: bool,
     /// Letters that it takes in tables. Longer names are cut there, and told in full in JSON.
     pub(super) width: usize,
+    /// Letters that it takes at least, where there is little room.
+    pub(super) least: usize,
+    /// Where there is room for few: 0 for the most useful.
+    pub(super) useful: u8,
+}
+
+impl Column {
+    /// A column of names.
+    pub(super) const fn text(
+        key: &'static str,
+        title: &'static str,
+        (least, width): (usize, usize),
+        useful: u8,
+    ) -> Column {
+        Column { key, title, is_text: true, width, least, useful }
+    }
+
+    /// A column of numbers with so many letters at most.
+    pub(super) fn number(key: &'static str, title: &'static str, letters: usize, useful: u8) -> Column {
+        // Beside the title there is a gap, and room for the sign of those that are sorted by.
+        let least = (title.chars().count() + 2).max(letters + 1).min(NUMBER_WIDTH);
+        Column { key, title, is_text: false, width: NUMBER_WIDTH, least, useful }
+    }
 }
 
 /// A row.
@@ -129,27 +159,27 @@ impl View {
 
     /// The columns there are.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let text = |key, title, width| Column { key, title, is_text: true, width };
-        let number = |key, title| Column { key, title, is_text: false, width: NUMBER_WIDTH };
+        let (text, number) = (Column::text, Column::number);
+        let host = |useful| text("host", "host", (LEAST_NAME, NAME_WIDTH), useful);
         match self.wanted() {
             None => {
-                let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title));
-                std::iter::once(text("host", "host", NAME_WIDTH)).chain(numbers).collect()
+                let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title, RATE, metric.useful));
+                std::iter::once(host(0)).chain(numbers).collect()
             }
             Some(Wanted { kind: Kind::Process, .. }) => vec![
-                text("name", "process", NAME_WIDTH),
-                text("user", "user", NAME_WIDTH),
-                text("host", "host", NAME_WIDTH),
-                number("pid", "id"),
-                number("cpu", "CPU"),
-                number("memory", "memory"),
+                text("name", "process", (LEAST_PROCESS, NAME_WIDTH), 0),
+                text("user", "user", (LEAST_NAME, NAME_WIDTH), 5),
+                host(4),
+                number("pid", "id", 7, 3),
+                number("cpu", "CPU", 8, 1),
+                number("memory", "memory", RATE, 2),
             ],
             Some(Wanted { kind, .. }) => vec![
-                text("name", if kind == Kind::User { "user" } else { "job" }, 2 * NAME_WIDTH),
-                number("processes", "processes"),
-                number("hosts", "hosts"),
-                number("cpu", "CPU"),
-                number("memory", "memory"),
+                text("name", if kind == Kind::User { "user" } else { "job" }, (LEAST_PROCESS, 2 * NAME_WIDTH), 0),
+                number("processes", "processes", 7, 4),
+                number("hosts", "hosts", 6, 3),
+                number("cpu", "CPU", 9, 1),
+                number("memory", "memory", RATE, 2),
             ],
         }
     }
@@ -163,7 +193,9 @@ impl View {
 
     /// The rows, filtered and sorted.
     pub(super) fn table(&self, model: &Model) -> Table {
-        let columns = self.columns();
+        let mut columns = self.columns();
+        // A host is known by its whole name.
+        columns.iter_mut().filter(|column| column.key == "host").for_each(|column| column.least = model.host_width());
         let mut rows: Vec<Row> = match self.wanted() {
             None => model.tick.hosts.iter().map(|host| host_row(model, host.rank, &host.values)).collect(),
             Some(Wanted { kind, .. }) => model.used.used.iter().map(|used| used_row(model, used, kind)).collect(),
@@ -249,6 +281,12 @@ impl Model {
     /// The name of a host.
     pub(super) fn name(&self, rank: u32) -> &str {
         self.hosts.get(rank as usize).map_or("?", String::as_str)
+    }
+
+    /// Letters of a column of hosts at least: all of their names, if they are not too long.
+    pub(super) fn host_width(&self) -> usize {
+        let longest = self.hosts.iter().map(|host| host.chars().count()).max().unwrap_or_default();
+        (longest + 1).clamp(LEAST_NAME, NAME_WIDTH)
     }
 }
 

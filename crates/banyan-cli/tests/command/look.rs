@@ -22,9 +22,6 @@ disk wr            #         #         #         #  HOST
 
 ";
 
-/// Columns of a summary before the host that has the most.
-const NUMBERS: usize = 50;
-
 /// The heading of a table of hosts.
 pub(crate) const HOSTS: &str = "host▼                      CPU    memory  runnable  wait:cpu  wait:mem   wait:io    net in   net out   disk rd   disk wr";
 
@@ -80,14 +77,18 @@ pub(crate) fn assert_screen(
 /// The page with hot cells like cold ones, with some host as the one that has the most of something and none that stands out,
 /// and with zeros for what a kernel does not count.
 pub(crate) fn settled(page: &str) -> String {
-    let mut within_summary = false;
+    // Columns of the summary before the host that has the most.
+    let (mut within_summary, mut numbers) = (false, 0);
     let line = |line: &str| {
         let line: String = line.chars().map(|letter| if "▁▂▃▄▅▆▇█·".contains(letter) { '▒' } else { letter }).collect();
         let line = format!("{line}\n").replace(" - ", " 0 ").replace(" - ", " 0 ").replace(" -\n", " 0\n");
         let was_within = within_summary;
         within_summary = line.contains("stand out") || within_summary && line != "\n";
+        if within_summary && !was_within {
+            numbers = line.find("  on ").expect("a column of hosts");
+        }
         let is_summary = was_within && within_summary;
-        if is_summary { line.trim_end().chars().take(NUMBERS).chain("  HOST\n".chars()).collect() } else { line }
+        if is_summary { line.trim_end().chars().take(numbers).chain("  HOST\n".chars()).collect() } else { line }
     };
     page.lines().map(line).collect()
 }
