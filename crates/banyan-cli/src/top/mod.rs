@@ -11,6 +11,7 @@ mod live;
 mod member;
 mod merge;
 mod metric;
+mod names;
 mod page;
 mod process;
 mod report;

@@ -55,12 +55,12 @@ fn slurm(number: &str) -> Option<String> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("slurm {number}"))
 }
 
-/// The name of a user in the text of `/etc/passwd`.
-pub(super) fn user(passwd: &str, id: u32) -> Option<&str> {
-    passwd.lines().find_map(|line| {
+/// Users in the text of `/etc/passwd`: number and name.
+pub(super) fn users(passwd: &str) -> impl Iterator<Item = (u32, &str)> {
+    passwd.lines().filter_map(|line| {
         let mut parts = line.split(':');
         let name = parts.next()?;
-        (parts.nth(1)?.parse() == Ok(id)).then_some(name)
+        Some((parts.nth(1)?.parse().ok()?, name))
     })
 }
 
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn users_have_names() {
         let passwd = "root:x:0:0:root:/:/bin/sh\n# a comment\nana:x:1000:1000::/:/bin/sh\n";
-        assert_eq!((user(passwd, 0), user(passwd, 1000), user(passwd, 5)), (Some("root"), Some("ana"), None));
+        assert_eq!(users(passwd).collect::<Vec<_>>(), [(0, "root"), (1000, "ana")]);
     }
 
     proptest! {
@@ -122,7 +122,7 @@ mod tests {
             slurm_job(&text);
             unit(&text);
             job_of_environment(text.as_bytes());
-            user(&text, 0);
+            users(&text).count();
         }
     }
 }

@@ -12,7 +12,8 @@ use banyan_ndr::Record;
 use super::ask::{Ask, Kind, Order, Question};
 use super::job::{Jobs, is_job};
 use super::known::Known;
-use super::process::{self, Stat};
+use super::names::Names;
+use super::process::Stat;
 use super::sight::{Seen, Sight};
 
 /// The longest name that is sent: control groups may have longer ones.
@@ -90,11 +91,11 @@ fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
 }
 
 /// Looks at all processes again and again.
-#[derive(Default)]
 pub(super) struct Processes {
     sight: Sight,
-    passwd: Option<String>,
-    users: Known<String>,
+    names: Names,
+    /// By number.
+    users: Known<Option<u32>>,
     jobs: Jobs,
 }
 
@@ -106,7 +107,8 @@ impl Processes {
             self.jobs.look(self.sight.stats());
         }
         if question.is_about_users() {
-            self.users.look(self.sight.stats(), |id| user(id, self.passwd.as_deref()));
+            self.users.look(self.sight.stats(), user);
+            self.names.look(self.users.facts().copied().flatten(), &question.user);
         }
         let is_of_job = |id: u32, stat: &Stat| is_job(&self.job(id, stat), &short(&question.job));
         let seen = self.sight.processes();
@@ -132,20 +134,20 @@ impl Processes {
     }
 
     fn user(&self, id: u32) -> String {
-        self.users.fact(id).cloned().unwrap_or_default()
+        let user = self.users.fact(id).copied().flatten();
+        user.map(|user| short(&self.names.name(user))).unwrap_or_default()
     }
 
     /// With the names of users.
     pub(super) fn new() -> Processes {
-        Processes { passwd: fs::read_to_string("/etc/passwd").ok(), ..Processes::default() }
+        let (sight, users, jobs) = Default::default();
+        Processes { sight, names: Names::here(), users, jobs }
     }
 }
 
-/// The name of a process's user, or the number of one that has no name here.
-fn user(id: u32, passwd: Option<&str>) -> String {
-    let Ok(metadata) = fs::metadata(format!("/proc/{id}")) else { return String::new() };
-    let name = passwd.and_then(|passwd| process::user(passwd, metadata.uid()));
-    name.map_or_else(|| metadata.uid().to_string(), short)
+/// The user of a process; nothing if it has ended.
+fn user(id: u32) -> Option<u32> {
+    fs::metadata(format!("/proc/{id}")).ok().map(|metadata| metadata.uid())
 }
 
 fn short(name: &str) -> String {
