@@ -202,11 +202,13 @@ fn pause(due: Instant, deadline: Option<Instant>) -> Result<(), Failure> {
     let until = deadline.map_or(due, |deadline| deadline.min(due));
     std::thread::sleep(until.saturating_duration_since(Instant::now()));
     match deadline {
-        Some(deadline) if deadline <= due => {
-            Err(Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT))
-        }
+        Some(deadline) if deadline <= due => Err(out_of_time()),
         _ => Ok(()),
     }
+}
+
+fn out_of_time() -> Failure {
+    Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT)
 }
 
 /// The name of a job: numbers are those of Slurm.
