@@ -2,7 +2,7 @@
 
 use ratatui_core::text::Span;
 
-use super::view::Column;
+use super::view::{Column, Holds};
 
 /// Between two parts of a line.
 const GAP: &str = "  ";
@@ -33,7 +33,7 @@ pub(super) fn columns(columns: &[Column], sorted: usize, room: Option<usize>) ->
             shown.push(Shown { at, width });
         }
     }
-    for shown in shown.iter_mut().filter(|shown| columns[shown.at].is_text) {
+    for shown in shown.iter_mut().filter(|shown| columns[shown.at].holds == Holds::Name) {
         let more = columns[shown.at].width.saturating_sub(shown.width).min(left);
         (shown.width, left) = (shown.width + more, left - more);
     }
@@ -84,16 +84,16 @@ pub(super) fn cut(text: &str, letters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn column(key: &'static str, is_text: bool, width: usize, least: usize, useful: u8) -> Column {
-        Column { key, title: key, is_text, width, least, useful }
+    fn column(key: &'static str, holds: Holds, width: usize, least: usize, useful: u8) -> Column {
+        Column { key, title: key, holds, width, least, useful }
     }
 
     fn shown(sorted: usize, room: Option<usize>) -> Vec<(usize, usize)> {
         let all = [
-            column("name", true, 20, 8, 0),
-            column("a", false, 10, 6, 3),
-            column("b", false, 10, 6, 1),
-            column("c", false, 10, 6, 2),
+            column("name", Holds::Name, 20, 8, 0),
+            column("a", Holds::Number, 10, 6, 3),
+            column("b", Holds::Number, 10, 6, 1),
+            column("c", Holds::Number, 10, 6, 2),
         ];
         columns(&all, sorted, room).into_iter().map(|shown| (shown.at, shown.width)).collect()
     }

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn stat(name: &str, started: u64) -> Stat {
-        Stat { name: name.into(), parent: 1, session: 1, ticks: 0, started, pages: 1 }
+        Stat { name: name.into(), state: 'S', parent: 1, session: 1, ticks: 0, started, pages: 1 }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod ask;
 mod cost;
 mod counters;
+mod detail;
 mod fit;
 mod job;
 mod keys;

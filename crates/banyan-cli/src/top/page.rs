@@ -6,7 +6,7 @@ use ratatui_core::text::{Line, Span};
 use super::fit::{self, Shown, cut, some_of};
 use super::metric::{METRICS, Metric, bytes};
 use super::tick::{Of, Summary};
-use super::view::{Column, Model, NAME_WIDTH, NUMBER_WIDTH, RATE, Row, Table, View};
+use super::view::{Column, Holds, Model, NAME_WIDTH, NUMBER_WIDTH, RATE, Row, Table, View};
 use super::watch::Within;
 use crate::screen::harmless;
 
@@ -61,14 +61,14 @@ const OUTLIERS: usize = 6;
 
 fn summary_columns(model: &Model) -> [Column; 7] {
     [
-        Column::text("", "", (9, 10), 0),
+        Column::name("", "", (9, 10), 0),
         Column::number("", "min", RATE + 1, 6),
         Column::number("", "median", RATE + 1, 2),
         Column::number("", "p99", RATE + 1, 5),
         Column::number("", "max", RATE + 1, 1),
         // Names stand apart from numbers.
-        Column::text("", "  on", (model.host_width() + 2, NAME_WIDTH + 2), 4),
-        Column::text("", "stand out", (15, 28), 3),
+        Column::name("", "  on", (model.host_width() + 2, NAME_WIDTH + 2), 4),
+        Column::name("", "stand out", (15, 28), 3),
     ]
 }
 
@@ -196,10 +196,10 @@ fn of_metric(model: &Model, metric: Metric, summary: &Summary, room: usize) -> V
 
 /// A text in a column: names to the left, numbers to the right. The last column needs no gap behind it, nor to be filled.
 fn fill(text: &str, columns: &[Column], Shown { at, width }: Shown) -> String {
-    match columns[at].is_text {
-        true if at + 1 == columns.len() => cut(text, width),
-        true => format!("{:<width$}", cut(text, width.saturating_sub(1))),
-        false => format!("{text:>width$}"),
+    match columns[at].holds {
+        Holds::Name if at + 1 == columns.len() => cut(text, width),
+        Holds::Name => format!("{:<width$}", cut(text, width.saturating_sub(1))),
+        Holds::Word | Holds::Number => format!("{text:>width$}"),
     }
 }
 

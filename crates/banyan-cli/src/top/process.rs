@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) name: String,
+    /// As the kernel writes it: `R` runs, `S` sleeps, `D` waits for a disk, `T` is stopped, …
+    pub(super) state: char,
     pub(super) parent: u32,
     /// The process that leads its session.
     pub(super) session: u32,
@@ -22,12 +24,13 @@ impl Stat {
         let (before, after) = text.rsplit_once(')')?;
         let name = before.split_once('(')?.1.to_owned();
         let mut words = after.split_whitespace();
+        let state = words.next()?.chars().next()?;
         let mut number = |skipped: usize| words.nth(skipped)?.parse::<u64>().ok();
-        let parent = number(1)?.try_into().ok()?;
+        let parent = number(0)?.try_into().ok()?;
         let session = number(1)?.try_into().ok()?;
         let (user, system) = (number(7)?, number(0)?);
         let (started, pages) = (number(6)?, number(1)?);
-        Some(Stat { name, parent, session, ticks: user.saturating_add(system), started, pages })
+        Some(Stat { name, state, parent, session, ticks: user.saturating_add(system), started, pages })
     }
 }
 
@@ -76,7 +79,8 @@ mod tests {
     #[test]
     fn a_process_is_read() {
         let cat = Stat::read(CAT).expect("it is as the kernel writes it");
-        let Stat { name, parent, session, ticks, started, pages } = cat;
+        let Stat { name, state, parent, session, ticks, started, pages } = cat;
+        assert_eq!(state, 'R');
         assert_eq!((name.as_str(), parent, session, ticks, started, pages), ("cat", 19186, 28560, 12, 5_362_468, 383));
     }
 

@@ -11,7 +11,7 @@ use super::page;
 use super::terminal;
 use super::tick::{Of, Summary};
 use super::usage::Rest;
-use super::view::{Cell, Column, Model, Table, View};
+use super::view::{Cell, Column, Holds, Model, Row, Table, View};
 use super::watch::Within;
 
 /// Writes the page, with all rows; in a terminal as wide as that is.
@@ -99,13 +99,17 @@ fn others_to_json(others: Rest) -> Value {
     json!({ "rows": rows, "processes": processes, "cpu": cpu, "memory": memory })
 }
 
-/// One object a row, with the keys of the columns.
+/// One object a row, with the keys of the columns; processes have their command lines, too.
 fn rows(table: &Table) -> Vec<Value> {
     let cell = |(column, cell): (&Column, &Cell)| {
-        let value = if column.is_text { json!(cell.text) } else { json!(cell.number) };
+        let value = if column.holds == Holds::Number { json!(cell.number) } else { json!(cell.text) };
         (column.key.to_owned(), value)
     };
-    table.rows.iter().map(|row| Value::Object(table.columns.iter().zip(&row.cells).map(cell).collect())).collect()
+    let object = |row: &Row| {
+        let command = row.command.as_ref().map(|command| ("command".to_owned(), json!(command)));
+        Value::Object(table.columns.iter().zip(&row.cells).map(cell).chain(command).collect())
+    };
+    table.rows.iter().map(object).collect()
 }
 
 #[cfg(test)]
@@ -165,6 +169,11 @@ mod tests {
         let object = within(Within::Job("slurm 7".into()));
         assert_eq!((&object["by"], &object["of"]), (&json!("process"), &json!({ "job": "slurm 7" })));
         assert_eq!(within(Within::User("ana".into()))["of"], json!({ "user": "ana" }));
+        let solver = json!({
+            "name": "solver", "user": "ana", "host": "n2", "pid": 17.0, "rank": 3.0, "state": "R", "cpu": 99.0,
+            "memory": 2.5e6, "command": "./solver --grid 8",
+        });
+        assert_eq!((&object["rows"][0], &object["rows"][1]["rank"]), (&solver, &Value::Null));
         let others = &to_json(&model(), &View::new(By::Job))["others"];
         assert_eq!(*others, json!({ "rows": 12, "processes": 40, "cpu": 2.5, "memory": 1e6 }));
     }

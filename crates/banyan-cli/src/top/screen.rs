@@ -36,9 +36,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, view: &View, table: &Ta
         lines.extend(summary);
     }
     lines.push(page::heading(table, view, &shown));
-    // The last line is for keys.
+    // The last line is for keys, the one above for the command line of the chosen process.
     let room = height.saturating_sub(lines.len() + 1);
+    let command = table.rows.get(chosen(table, view)).and_then(|row| row.command.as_deref()).filter(|_| room > 2);
+    let room = room - command.iter().len();
     lines.extend(visible(table, view, &shown, room));
+    if let Some(command) = command {
+        lines.resize(height - 2, Line::default());
+        lines.push(Line::raw(fit::cut(&format!("runs: {command}"), width)));
+    }
     lines.truncate(height.saturating_sub(1));
     for (y, line) in (area.top()..).zip(lines) {
         frame.render_widget(line, Rect { y, height: 1, ..area });
@@ -48,9 +54,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, view: &View, table: &Ta
     }
 }
 
+/// The place of the chosen row.
+fn chosen(table: &Table, view: &View) -> usize {
+    view.selected.min(table.rows.len().saturating_sub(1))
+}
+
 /// The rows around the chosen one, and below them the line of those that are not shown one by one.
 fn visible(table: &Table, view: &View, shown: &[Shown], room: usize) -> Vec<Line<'static>> {
-    let selected = view.selected.min(table.rows.len().saturating_sub(1));
+    let selected = chosen(table, view);
     let others = table.others.as_ref().filter(|_| room > 1);
     let room = room.saturating_sub(others.iter().len());
     let first = (selected + 1).saturating_sub(room);
@@ -126,6 +137,14 @@ mod tests {
             let last = shown.lines().rev().nth(1).unwrap_or_default();
             assert!(last.contains("12 others"), "{selected}:\n{shown}");
         }
+    }
+
+    #[test]
+    fn the_command_line_of_the_chosen_process_stands_above_the_keys() {
+        let above = |view: &View| shown(view, 80, 24).lines().rev().nth(1).unwrap_or_default().to_owned();
+        assert!(above(&View::new(By::Process)).starts_with("\"runs: ./solver --grid 8  "));
+        assert!(above(&View { selected: 9, ..View::new(By::Process) }).starts_with("\"runs: ./\\u{1b}[2J --grid 8  "));
+        assert!(!above(&View::new(By::User)).contains("runs"));
     }
 
     #[test]

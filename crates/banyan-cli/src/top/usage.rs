@@ -10,6 +10,7 @@ use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
 use super::ask::{Ask, Kind, Order, Question};
+use super::detail::Detail;
 use super::job::{Jobs, is_job};
 use super::known::Known;
 use super::names::Names;
@@ -34,6 +35,12 @@ pub(super) struct Usage {
     pub(super) processes: u64,
     /// The hosts, by rank, as text; empty where the host itself tells it.
     pub(super) on: String,
+    /// Of a process, as the kernel writes it; empty of several.
+    pub(super) state: String,
+    /// Which rank of a parallel job a process is, if it is known to be one.
+    pub(super) rank: Option<u32>,
+    /// The beginning of a process's command line; empty of several.
+    pub(super) command: String,
 }
 
 /// All that is not told one by one, so that nothing is lost.
@@ -97,6 +104,8 @@ pub(super) struct Processes {
     /// By number.
     users: Known<Option<u32>>,
     jobs: Jobs,
+    /// Of those that were told.
+    details: Known<Detail>,
 }
 
 impl Processes {
@@ -115,7 +124,20 @@ impl Processes {
         let seen = seen.filter(|(id, seen)| question.job.is_empty() || is_of_job(*id, &seen.stat));
         let usages = seen.map(|(id, seen)| self.usage(id, seen, question.ask.kind()));
         let usages: Vec<Usage> = usages.filter(|usage| question.is_about(usage)).collect();
-        Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask)
+        let mut listing = Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask);
+        if question.ask.kind() == Kind::Process {
+            self.add_details(&mut listing.usages);
+        }
+        listing
+    }
+
+    fn add_details(&mut self, usages: &mut [Usage]) {
+        let told = usages.iter().filter_map(|usage| Some((usage.id, self.sight.stat(usage.id)?)));
+        self.details.look(told, Detail::read);
+        for usage in usages {
+            let Detail { rank, command } = self.details.fact(usage.id).cloned().unwrap_or_default();
+            (usage.rank, usage.command) = (rank, command);
+        }
     }
 
     fn usage(&self, id: u32, seen: &Seen, kind: Kind) -> Usage {
@@ -123,7 +145,9 @@ impl Processes {
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
         let usage = Usage { cpu: *cpu, memory, processes: 1, ..Usage::default() };
         match kind {
-            Kind::Process => Usage { name: short(&stat.name), id, user: self.user(id), ..usage },
+            Kind::Process => {
+                Usage { name: short(&stat.name), id, user: self.user(id), state: stat.state.to_string(), ..usage }
+            }
             Kind::User => Usage { name: self.user(id), ..usage },
             Kind::Job => Usage { name: self.job(id, stat), ..usage },
         }
@@ -140,8 +164,8 @@ impl Processes {
 
     /// With the names of users.
     pub(super) fn new() -> Processes {
-        let (sight, users, jobs) = Default::default();
-        Processes { sight, names: Names::here(), users, jobs }
+        let (sight, users, jobs, details) = Default::default();
+        Processes { sight, names: Names::here(), users, jobs, details }
     }
 }
 
@@ -219,6 +243,7 @@ mod tests {
         let listing = list(Kind::Process, u32::MAX);
         let own = listing.usages.iter().find(|usage| usage.id == std::process::id()).expect("it is there");
         assert!(own.memory > 0.0 && own.cpu == 0.0 && !own.user.is_empty(), "{own:?}");
+        assert!(!own.command.is_empty() && own.state.len() == 1, "{own:?}");
         let users = list(Kind::User, u32::MAX);
         assert!(users.usages.iter().any(|usage| usage.name == own.user && usage.processes > 0));
         assert_eq!(list(Kind::Job, 1).usages.len(), 1);

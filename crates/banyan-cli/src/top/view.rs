@@ -74,13 +74,23 @@ pub(super) struct Table {
     pub(super) others: Option<Row>,
 }
 
-/// A column. Those of text stand first.
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Names, which rows are looked for by.
+    Name,
+    /// Other text.
+    Word,
+    Number,
+}
+
+/// A column. Those of names stand first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column {
     /// In JSON, and for sorting.
     pub(super) key: &'static str,
     pub(super) title: &'static str,
-    pub(super) is_text: bool,
+    pub(super) holds: Holds,
     /// Letters that it takes in tables. Longer names are cut there, and told in full in JSON.
     pub(super) width: usize,
     /// Letters that it takes at least, where there is little room.
@@ -91,20 +101,25 @@ pub(super) struct Column {
 
 impl Column {
     /// A column of names.
-    pub(super) const fn text(
+    pub(super) const fn name(
         key: &'static str,
         title: &'static str,
         (least, width): (usize, usize),
         useful: u8,
     ) -> Column {
-        Column { key, title, is_text: true, width, least, useful }
+        Column { key, title, holds: Holds::Name, width, least, useful }
     }
 
     /// A column of numbers with so many letters at most.
     pub(super) fn number(key: &'static str, title: &'static str, letters: usize, useful: u8) -> Column {
         // Beside the title there is a gap, and room for the sign of those that are sorted by.
         let least = (title.chars().count() + 2).max(letters + 1).min(NUMBER_WIDTH);
-        Column { key, title, is_text: false, width: NUMBER_WIDTH, least, useful }
+        Column { key, title, holds: Holds::Number, width: NUMBER_WIDTH, least, useful }
+    }
+
+    /// A column of single letters.
+    fn letter(key: &'static str, title: &'static str, useful: u8) -> Column {
+        Column { holds: Holds::Word, ..Column::number(key, title, 1, useful) }
     }
 }
 
@@ -114,6 +129,8 @@ pub(super) struct Row {
     /// Whose processes can be looked at from here.
     pub(super) into: Option<Within>,
     pub(super) cells: Vec<Cell>,
+    /// The command line of a process.
+    pub(super) command: Option<String>,
 }
 
 /// A cell: the number that is sorted by, and what is shown.
@@ -159,7 +176,7 @@ impl View {
 
     /// The columns there are.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let (text, number) = (Column::text, Column::number);
+        let (text, number) = (Column::name, Column::number);
         let host = |useful| text("host", "host", (LEAST_NAME, NAME_WIDTH), useful);
         match self.wanted() {
             None => {
@@ -171,6 +188,8 @@ impl View {
                 text("user", "user", (LEAST_NAME, NAME_WIDTH), 5),
                 host(4),
                 number("pid", "id", 7, 3),
+                number("rank", "rank", 6, 6),
+                Column::letter("state", "state", 7),
                 number("cpu", "CPU", 8, 1),
                 number("memory", "memory", RATE, 2),
             ],
@@ -202,12 +221,12 @@ impl View {
         };
         let others = self.wanted().and_then(|Wanted { kind, .. }| others_row(model.used.others, kind));
         let named = |row: &Row| {
-            let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.is_text);
+            let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.holds == Holds::Name);
             texts.any(|(_, cell)| has_text(&cell.text, &self.filter))
         };
         rows.retain(|row| self.filter.is_empty() || named(row));
         let at = self.sorted_by();
-        let is_text = columns.get(at).is_some_and(|column| column.is_text);
+        let is_text = columns.get(at).is_some_and(|column| column.holds != Holds::Number);
         rows.sort_by(|a, b| {
             let order = compare(&a.cells[at], &b.cells[at], is_text);
             if self.reversed { order.reverse() } else { order }
@@ -232,7 +251,7 @@ fn host_row(model: &Model, rank: u32, values: &[Option<f64>]) -> Row {
         heat: value.and_then(|value| metric.heat(value)),
     };
     let cells = std::iter::once(text(model.name(rank))).chain(METRICS.iter().zip(values).map(cell));
-    Row { into: Some(Within::Host(rank)), cells: cells.collect() }
+    Row { into: Some(Within::Host(rank)), cells: cells.collect(), command: None }
 }
 
 fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
@@ -245,7 +264,8 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
     let cells = match kind {
         Kind::Process => {
             let host = on.first().map_or("", |rank| model.name(*rank));
-            vec![name, text(&usage.user), text(host), whole(usage.id.into()), cpu, memory]
+            let rank = usage.rank.map_or_else(|| missing("-"), |rank| whole(rank.into()));
+            vec![name, text(&usage.user), text(host), whole(usage.id.into()), rank, text(&usage.state), cpu, memory]
         }
         Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
@@ -256,20 +276,25 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
         Kind::User => whose.map(Within::User),
         Kind::Job => whose.map(Within::Job),
     };
-    Row { into, cells }
+    let command = (kind == Kind::Process).then(|| harmless(usage.command.as_bytes()));
+    Row { into, cells, command }
+}
+
+/// A number that is not there.
+fn missing(text: &str) -> Cell {
+    Cell { number: None, text: text.into(), heat: None }
 }
 
 /// The last line of a table that has not everyone in it.
 fn others_row(others: Rest, kind: Kind) -> Option<Row> {
-    let number = |text: String| Cell { number: None, text, heat: None };
-    let (cpu, memory) = (number(format!("{:.1}%", others.cpu)), number(bytes(others.memory)));
-    let nothing = || number(String::new());
+    let (cpu, memory) = (missing(&format!("{:.1}%", others.cpu)), missing(&bytes(others.memory)));
+    let nothing = || missing("");
     let name = text(&format!("{} others", others.rows));
     let cells = match kind {
-        Kind::Process => vec![name, nothing(), nothing(), nothing(), cpu, memory],
-        Kind::User | Kind::Job => vec![name, number(others.processes.to_string()), nothing(), cpu, memory],
+        Kind::Process => vec![name, nothing(), nothing(), nothing(), nothing(), nothing(), cpu, memory],
+        Kind::User | Kind::Job => vec![name, missing(&others.processes.to_string()), nothing(), cpu, memory],
     };
-    (others.rows > 0).then_some(Row { into: None, cells })
+    (others.rows > 0).then_some(Row { into: None, cells, command: None })
 }
 
 /// Names come from strangers.
@@ -328,6 +353,9 @@ pub(super) mod tests {
                 memory: 2.5e6,
                 processes: 1,
                 on: "1".into(),
+                state: "R".into(),
+                rank: (id == 17).then_some(3),
+                command: format!("./{name} --grid 8"),
             },
             on: vec![1],
         };
@@ -364,6 +392,8 @@ pub(super) mod tests {
         let with = |filter: &str| names(&View { filter: filter.into(), ..View::new(By::Host) });
         assert_eq!(with("N2"), ["n2"]);
         assert_eq!(with("97"), [""; 0], "numbers are no names");
+        let view = View { filter: "r".into(), ..View::new(By::Process) };
+        assert_eq!(names(&view), ["solver"], "states are none either");
     }
 
     #[test]
@@ -374,8 +404,10 @@ pub(super) mod tests {
         assert_eq!(view.wanted(), Some(wanted));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(texts, ["solver", "ana", "n2", "17", "99.0%", "2.5 MB"]);
+        assert_eq!(texts, ["solver", "ana", "n2", "17", "3", "R", "99.0%", "2.5 MB"]);
+        assert_eq!(table.rows[0].command.as_deref(), Some("./solver --grid 8"));
         assert_eq!(table.rows[1].cells[0].text, "\\u{1b}[2J");
+        assert_eq!(table.rows[1].command.as_deref(), Some("./\\u{1b}[2J --grid 8"));
     }
 
     #[test]

@@ -34,11 +34,11 @@ pub(crate) fn host(name: &str) -> String {
 
 /// The columns of processes, sorted by host.
 pub(crate) const PROCESSES: &str =
-    "process             user                host▼                       id       CPU    memory";
+    "process             user                host▼                       id      rank     state       CPU    memory";
 
-/// The row of a process.
+/// The row of a process that sleeps.
 pub(crate) fn process(name: &str, user: &str, host: &str) -> String {
-    format!("{name:<20}{user:<20}{host:<20}         #         #         #\n")
+    format!("{name:<20}{user:<20}{host:<20}         #         #         S         #         #\n")
 }
 
 /// Asserts that a page has this first line and this table, in which `#` stands for a figure, and one cell in the strip for
@@ -55,13 +55,14 @@ const KEYS: &str = "q quit  ↑↓ choose  enter look into  esc back  ←→ sor
 const LINES: usize = 29;
 const ABOVE: usize = 16;
 
-/// Waits until the table on a screen of 30 lines has so many rows that begin with a text, and compares the whole screen.
+/// Waits until the table on a screen of 30 lines has so many rows that begin with a text, and compares the whole screen; above
+/// the keys stands this command line, if it is one of processes.
 pub(crate) fn assert_screen(
     terminal: &mut PseudoTerminal,
     first: &str,
     hosts: usize,
     (text, rows): (&str, usize),
-    table: &str,
+    (table, command): (&str, Option<&str>),
 ) {
     let screen = terminal.wait(first, |screen| {
         // The cost is known from the second tick on.
@@ -70,8 +71,9 @@ pub(crate) fn assert_screen(
             && screen[ABOVE..].iter().filter(|line| line.starts_with(text)).count() == rows
     });
     let page = screen.join("\n") + "\n";
-    let missing = LINES - ABOVE - table.lines().count();
-    assert_page(&page, first, hosts, &format!("{table}{}{KEYS}\n", "\n".repeat(missing)));
+    let command = command.map(|command| format!("runs: {command}\n")).unwrap_or_default();
+    let missing = LINES - ABOVE - table.lines().count() - command.lines().count();
+    assert_page(&page, first, hosts, &format!("{table}{}{command}{KEYS}\n", "\n".repeat(missing)));
 }
 
 /// The page with hot cells like cold ones, with some host as the one that has the most of something and none that stands out,
