@@ -39,8 +39,8 @@ const KEYS_LOOKED_FOR: usize = 16;
 /// Explain what would not work here, or on hosts, and how to repair it
 ///
 /// Looks at limits, at what the kernel permits, at ssh and its keys, at Slurm and at the configuration file of this
-/// machine; with -w, and in a Slurm allocation, reaches each host, and looks at its limits, versions, clock and room as well. Whatever is not well
-/// comes with its cause and with what to do.
+/// machine; with -w, and in a Slurm allocation, reaches each host, and looks at its limits, versions, clock and room as
+/// well. Whatever is not well comes with its cause and with what to do.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 all well; 1 there are warnings or problems; 2 wrong usage; 3 some host could not be reached; 4 time limit.

@@ -2,7 +2,7 @@
 
 use ratatui_core::text::Span;
 
-use super::view::{Column, Holds};
+use super::column::{Column, Holds};
 
 /// Between two parts of a line.
 const GAP: &str = "  ";

@@ -1,6 +1,7 @@
 //! `banyan top`: how the hosts are doing and who uses them, live or once.
 
 mod ask;
+mod column;
 mod cost;
 mod counters;
 mod detail;

@@ -3,10 +3,11 @@
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
+use super::column::{Column, Holds, NAME_WIDTH, NUMBER_WIDTH, RATE};
 use super::fit::{self, Shown, cut, some_of};
 use super::metric::{METRICS, Metric, bytes};
 use super::tick::{Of, Summary};
-use super::view::{Column, Holds, Model, NAME_WIDTH, NUMBER_WIDTH, RATE, Row, Table, View};
+use super::view::{Model, Row, Table, View};
 use super::watch::Within;
 use crate::screen::harmless;
 

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use ratatui_core::text::Line;
 use serde_json::{Map, Value, json};
 
+use super::column::{Column, Holds};
 use super::fit;
 use super::metric::{METRICS, Unit};
 use super::page;
 use super::terminal;
 use super::tick::{Of, Summary};
 use super::usage::Rest;
-use super::view::{Cell, Column, Holds, Model, Row, Table, View};
+use super::view::{Cell, Model, Row, Table, View};
 use super::watch::Within;
 
 /// Writes the page, with all rows; in a terminal as wide as that is.

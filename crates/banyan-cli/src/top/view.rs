@@ -3,22 +3,12 @@
 use std::cmp::Ordering;
 
 use super::ask::{Kind, Order, has_text};
+use super::column::{Column, Holds, LEAST_NAME, LEAST_PROCESS, NAME_WIDTH, RATE};
 use super::metric::{METRICS, bytes};
 use super::tick::Tick;
 use super::usage::Rest;
 use super::watch::{AllUsed, FrontCost, Used, Wanted, Within};
 use crate::screen::harmless;
-
-/// Columns of numbers and of names.
-pub(super) const NUMBER_WIDTH: usize = 10;
-pub(super) const NAME_WIDTH: usize = 20;
-
-/// Where there is little room: names, and those of processes, of which kernels know 15 letters.
-const LEAST_NAME: usize = 8;
-const LEAST_PROCESS: usize = 16;
-
-/// Letters of a share or of bytes: `100.0%`, `999 MB`.
-pub(super) const RATE: usize = 6;
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -72,55 +62,6 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// What is not told row by row; the last line.
     pub(super) others: Option<Row>,
-}
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
-    /// Names, which rows are looked for by.
-    Name,
-    /// Other text.
-    Word,
-    Number,
-}
-
-/// A column. Those of names stand first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Column {
-    /// In JSON, and for sorting.
-    pub(super) key: &'static str,
-    pub(super) title: &'static str,
-    pub(super) holds: Holds,
-    /// Letters that it takes in tables. Longer names are cut there, and told in full in JSON.
-    pub(super) width: usize,
-    /// Letters that it takes at least, where there is little room.
-    pub(super) least: usize,
-    /// Where there is room for few: 0 for the most useful.
-    pub(super) useful: u8,
-}
-
-impl Column {
-    /// A column of names.
-    pub(super) const fn name(
-        key: &'static str,
-        title: &'static str,
-        (least, width): (usize, usize),
-        useful: u8,
-    ) -> Column {
-        Column { key, title, holds: Holds::Name, width, least, useful }
-    }
-
-    /// A column of numbers with so many letters at most.
-    pub(super) fn number(key: &'static str, title: &'static str, letters: usize, useful: u8) -> Column {
-        // Beside the title there is a gap, and room for the sign of those that are sorted by.
-        let least = (title.chars().count() + 2).max(letters + 1).min(NUMBER_WIDTH);
-        Column { key, title, holds: Holds::Number, width: NUMBER_WIDTH, least, useful }
-    }
-
-    /// A column of single letters.
-    fn letter(key: &'static str, title: &'static str, useful: u8) -> Column {
-        Column { holds: Holds::Word, ..Column::number(key, title, 1, useful) }
-    }
 }
 
 /// A row.
