@@ -10,7 +10,8 @@ use banyan_ndr::Record;
 use banyan_stack::{Frame, Kind, Report, SamplerOptions, Target, take};
 use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
 
-use super::member::{CELLS, GO_ON, LOST, RESIDUALS, ROLE, STEP, Times, WAITING, WHO};
+use super::count::{self, Count, Numbers};
+use super::member::{GO_ON, LOST, NUMBERED, RESIDUALS, ROLE, STEP, Times, WAITING, WHO};
 use crate::failure::Failure;
 
 /// The tree: agents, and members below each.
@@ -75,11 +76,7 @@ pub(super) struct Healed {
     pub(super) agent: u32,
     pub(super) orphans: RankSet,
     pub(super) tree: Tree,
-    pub(super) waves: u64,
-    /// Records that members sent.
-    pub(super) emitted: u64,
-    /// Records that are in the waves that came.
-    pub(super) delivered: u64,
+    pub(super) count: Count,
     /// The longest time between two waves.
     pub(super) pause: Duration,
 }
@@ -187,28 +184,28 @@ impl Stage {
         let agent = self.processes.get(LOST as usize).ok_or_else(|| Failure::new("members are missing"))?.agent;
         let orphans = (0..).zip(&self.processes).filter(|(_, process)| process.agent == agent).map(|(rank, _)| rank);
         let orphans: RankSet = orphans.collect();
+        let numbered = self.network.open(&self.network.everyone(), count::REDUCTION).map_err(Failure::new)?;
         let begin = Instant::now();
-        self.residuals.send(RESIDUALS, &Times { times: WAVES_WITH_A_DEATH }).map_err(Failure::new)?;
-        let (mut delivered, mut pause, mut last) = (0, Duration::ZERO, begin);
-        for number in 0..WAVES_WITH_A_DEATH {
-            if number == WAVES_WITH_A_DEATH / 3 {
+        numbered.send(NUMBERED, &Times { times: WAVES_WITH_A_DEATH }).map_err(Failure::new)?;
+        let mut count = Count::new(self.processes.len() as u64, WAVES_WITH_A_DEATH);
+        let (mut pause, mut last, mut is_over) = (Duration::ZERO, begin, false);
+        while !is_over {
+            if count.waves == WAVES_WITH_A_DEATH / 3 {
                 kill(agent)?;
                 last = Instant::now();
             }
-            let wave = self.residuals.recv(Some(begin + PATIENCE)).map_err(Failure::new)?;
-            let summary: Summary = wave.read().map_err(Failure::new)?;
-            let members = wave.members().len();
-            if summary.cells != CELLS * members {
-                return Err(Failure::new(format!("a sum over {} is wrong: this is a bug in Banyan", wave.members())));
-            }
-            delivered += members;
-            if number >= WAVES_WITH_A_DEATH / 3 {
+            let wave = numbered.recv(Some(begin + PATIENCE)).map_err(Failure::new)?;
+            let numbers: Numbers = wave.read().map_err(Failure::new)?;
+            is_over = count.take(wave.members().len(), &numbers);
+            if count.waves > WAVES_WITH_A_DEATH / 3 {
                 pause = pause.max(last.elapsed());
                 last = Instant::now();
             }
         }
-        let emitted = WAVES_WITH_A_DEATH * self.processes.len() as u64;
-        Ok(Healed { agent, orphans, tree: self.tree(), waves: WAVES_WITH_A_DEATH, emitted, delivered, pause })
+        if let Some(wave) = numbered.try_recv().map_err(Failure::new)? {
+            count.take_surplus(wave.members().len());
+        }
+        Ok(Healed { agent, orphans, tree: self.tree(), count, pause })
     }
 
     /// Ends everything; how many processes are left.

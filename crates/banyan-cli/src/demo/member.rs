@@ -23,6 +23,9 @@ pub(super) const GO_ON: u32 = 3;
 /// Tag: send so many residuals.
 pub(super) const RESIDUALS: u32 = 4;
 
+/// Tag: send so many numbered records, then one that says how many they were.
+pub(super) const NUMBERED: u32 = 5;
+
 /// The function in which the job begins.
 pub(super) const FIRST: &str = "take_part";
 
@@ -47,6 +50,15 @@ struct Who {
 struct Residual {
     cells: u64,
     residual: f64,
+}
+
+/// What a member sends in waves that are counted.
+#[derive(Record)]
+struct Numbered {
+    cells: u64,
+    wave: u64,
+    /// In the last record those that were sent before it, otherwise none.
+    sent: u64,
 }
 
 /// The cells of every member.
@@ -81,6 +93,10 @@ fn take_part() -> Result<(), TreeError> {
                 let times = back_end.read::<Times>(&order)?.times;
                 send_residuals(&mut back_end, order.stream, times)?;
             }
+            NUMBERED => {
+                let times = back_end.read::<Times>(&order)?.times;
+                send_numbered(&mut back_end, order.stream, times)?;
+            }
             _ => {}
         }
     }
@@ -94,6 +110,16 @@ fn send_residuals(back_end: &mut BackEnd, stream: StreamId, times: u64) -> Resul
     let rank = back_end.rank();
     let mut send = |wave| back_end.send(stream, &Residual { cells: CELLS, residual: residual(rank, wave) });
     (0..times).try_for_each(&mut send)?;
+    back_end.flush()
+}
+
+fn send_numbered(back_end: &mut BackEnd, stream: StreamId, times: u64) -> Result<(), TreeError> {
+    let mut sent = 0;
+    for wave in 0..times {
+        back_end.send(stream, &Numbered { cells: CELLS, wave, sent: 0 })?;
+        sent += 1;
+    }
+    back_end.send(stream, &Numbered { cells: 0, wave: times, sent })?;
     back_end.flush()
 }
 

@@ -105,15 +105,21 @@ impl Story {
             self.paint.text(Style::Warning, &healed.orphans)
         );
         story += &self.tree(&healed.tree, &healed.orphans);
-        let sign = if healed.emitted == healed.delivered { "=" } else { "≠" };
+        let count = &healed.count;
+        let sign = if count.emitted == count.delivered { "=" } else { "≠" };
+        let (style, verdict) = if count.is_whole() {
+            (Style::Good, "none lost, none twice, everyone in each".to_owned())
+        } else {
+            (Style::Bad, format!("{} of them not as they should be, please report this", grouped(count.wrong)))
+        };
         let _ = writeln!(
             story,
-            "\n   {} waves, none lost, none twice, everyone in each; the longest pause was {}\n   {}",
-            grouped(healed.waves),
+            "\n   {} waves, {verdict}; the longest pause was {}\n   {}",
+            grouped(count.waves),
             shown(healed.pause),
             self.paint.text(
-                Style::Good,
-                format!("{} records emitted {sign} {} delivered", grouped(healed.emitted), grouped(healed.delivered))
+                style,
+                format!("{} records emitted {sign} {} delivered", grouped(count.emitted), grouped(count.delivered))
             ),
         );
         story
@@ -198,9 +204,10 @@ pub(super) fn json(grown: &Grown, hung: &Hung, reduced: &Reduced, healed: &Heale
             "killed": healed.agent,
             "orphans": healed.orphans.to_string(),
             "tree": tree(&healed.tree),
-            "waves": healed.waves,
-            "emitted": healed.emitted,
-            "delivered": healed.delivered,
+            "waves": healed.count.waves,
+            "wrong": healed.count.wrong,
+            "emitted": healed.count.emitted,
+            "delivered": healed.count.delivered,
             "pause_ms": milliseconds(healed.pause),
         },
         "left": left,
@@ -229,4 +236,21 @@ fn grouped(number: u64) -> String {
         shown.push(digit);
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::count::Count;
+    use super::*;
+
+    #[test]
+    fn that_nothing_was_lost_is_only_said_when_it_was_counted() {
+        let told = |count| {
+            let (orphans, tree) = (RankSet::new(), Tree::new());
+            Story::new(false).healed(&Healed { agent: 7, orphans, tree, count, pause: Duration::ZERO })
+        };
+        assert!(told(Count::new(64, 0)).contains("0 waves, none lost, none twice, everyone in each;"));
+        let missing = told(Count::new(64, 1));
+        assert!(!missing.contains("none lost") && missing.contains("please report this"), "{missing}");
+    }
 }

@@ -10,6 +10,7 @@ use banyan_stack::{Kind, SamplerOptions, Target, take};
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use serde_json::{Value, json};
 
+use super::time::Time;
 use crate::ask::ask;
 
 /// The capability to trace any process, by its number.
@@ -52,12 +53,12 @@ pub(super) struct Room {
 }
 
 impl Facts {
-    /// Those of this machine.
-    pub(super) fn here() -> Facts {
+    /// Those of this machine, within a time.
+    pub(super) fn here(time: Time) -> Facts {
         let capabilities = capabilities();
         let has = |number: u32| capabilities.is_some_and(|set| set >> number & 1 == 1);
         Facts {
-            installed: installed(),
+            installed: installed(time),
             open_files: limit("Max open files"),
             processes: limit("Max processes"),
             pid_max: setting("kernel/pid_max"),
@@ -192,8 +193,8 @@ fn cache() -> Option<PathBuf> {
 }
 
 /// The version of the command that a user of this machine gets.
-fn installed() -> Option<String> {
-    let answer = ask(Command::new("banyan").arg("--version"), PATIENCE).ok()?;
+fn installed(time: Time) -> Option<String> {
+    let answer = ask(Command::new("banyan").arg("--version"), time.at_most(PATIENCE)).ok()?;
     answer.split_whitespace().nth(1).map(str::to_owned)
 }
 
@@ -204,14 +205,15 @@ mod tests {
     #[test]
     fn facts_come_back_from_another_machine_as_they_were() {
         let room = Room { path: "/c".into(), free: 7, writable: true, runs: false };
-        let facts = Facts { cache: Some(room), pid_max: Some(3), perf_paranoid: Some(-1), ..Facts::here() };
+        let facts =
+            Facts { cache: Some(room), pid_max: Some(3), perf_paranoid: Some(-1), ..Facts::here(Time::default()) };
         assert_eq!(Facts::from_json(&facts.to_json()), facts);
         assert_eq!(Facts::from_json(&json!("nonsense")), Facts::default());
     }
 
     #[test]
     fn this_machine_says_what_every_linux_says() {
-        let facts = Facts::here();
+        let facts = Facts::here(Time::default());
         assert!(facts.open_files.is_some() && facts.pid_max.is_some() && facts.temporary.is_some(), "{facts:?}");
     }
 }

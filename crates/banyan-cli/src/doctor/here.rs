@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::finding::{Finding, Level};
+use super::time::Time;
 use crate::ask::{answer, ask};
 use crate::config::Config;
 use crate::hosts::check_groups;
@@ -17,11 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// `ssh -G` depends on its version.
 const TRUSTING: [&str; 4] = ["false", "no", "off", "accept-new"];
 
-/// Everything about this machine as the one that opens sessions.
-pub(super) fn look() -> Vec<Finding> {
+/// Everything about this machine as the one that opens sessions, as far as there is time.
+pub(super) fn look(time: Time) -> Vec<Finding> {
     let mut findings = vec![configuration()];
-    findings.extend(ssh());
-    findings.push(slurm());
+    for check in [client, keys, slurm] {
+        if !time.is_over() {
+            findings.extend(check(time));
+        }
+    }
     findings
 }
 
@@ -41,24 +45,27 @@ fn configuration() -> Finding {
     }
 }
 
-fn ssh() -> Vec<Finding> {
-    const CLIENT: &str = "ssh client";
+fn client(time: Time) -> Option<Finding> {
+    const NAME: &str = "ssh client";
     // It tells its version on standard error.
-    let version = match answer(Command::new("ssh").arg("-V"), PATIENCE) {
-        Ok((_, out, err)) => out + &err,
+    Some(match answer(Command::new("ssh").arg("-V"), time.at_most(PATIENCE)) {
+        Ok((_, out, err)) => Finding::ok(NAME, (out + &err).trim()),
         Err(cause) => {
+            let state = if on_path("ssh") { "cannot be used" } else { "none" };
             let remedy = "install OpenSSH's client (Debian: apt install openssh-client), or use another --launcher";
             let what = format!("{cause}: other hosts cannot be reached by ssh");
-            return vec![Finding::bad(Level::Warning, CLIENT, "none", what, remedy)];
+            Finding::bad(Level::Warning, NAME, state, what, remedy)
         }
-    };
-    vec![Finding::ok(CLIENT, version.trim()), keys()]
+    })
 }
 
-/// Keys in an agent, or in files that ssh looks for.
-fn keys() -> Finding {
+/// Keys in an agent, or in files that ssh looks for; nothing without a client.
+fn keys(time: Time) -> Option<Finding> {
     const NAME: &str = "ssh keys";
-    let agent = answer(Command::new("ssh-add").arg("-l"), PATIENCE);
+    if !on_path("ssh") {
+        return None;
+    }
+    let agent = answer(Command::new("ssh-add").arg("-l"), time.at_most(PATIENCE));
     let in_agent = match &agent {
         Ok((status, out, _)) if status.success() => out.lines().count(),
         _ => 0,
@@ -66,7 +73,7 @@ fn keys() -> Finding {
     let home = env::var_os("HOME").unwrap_or_default();
     let names = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
     let files = names.iter().filter(|name| Path::new(&home).join(".ssh").join(name).is_file()).count();
-    match (in_agent, files) {
+    Some(match (in_agent, files) {
         (0, 0) => Finding::bad(
             Level::Warning,
             NAME,
@@ -76,15 +83,15 @@ fn keys() -> Finding {
         ),
         (0, files) => Finding::ok(NAME, format!("{files} in ~/.ssh")),
         (keys, _) => Finding::ok(NAME, format!("{keys} in the agent")),
-    }
+    })
 }
 
-fn slurm() -> Finding {
+fn slurm(time: Time) -> Option<Finding> {
     const NAME: &str = "Slurm";
     if !on_path("sinfo") {
-        return Finding::ok(NAME, "not here");
+        return Some(Finding::ok(NAME, "not here"));
     }
-    match ask(Command::new("sinfo").args(["--noheader", "--format=%R"]), PATIENCE) {
+    Some(match ask(Command::new("sinfo").args(["--noheader", "--format=%R"]), time.at_most(PATIENCE)) {
         Ok(partitions) => {
             let names: Vec<&str> = partitions.split_whitespace().collect();
             Finding::ok(NAME, format!("partitions {}", names.join(", ")))
@@ -96,7 +103,7 @@ fn slurm() -> Finding {
             cause,
             "if this machine belongs to a cluster: scontrol ping, and look at SLURM_CONF",
         ),
-    }
+    })
 }
 
 fn on_path(program: &str) -> bool {
@@ -104,11 +111,14 @@ fn on_path(program: &str) -> bool {
     env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Whether the key of a host that cannot be reached is known; nothing if ssh does not say.
-pub(super) fn known_key(host: &str, arguments: &[String]) -> Option<Finding> {
+/// Whether the key of a host that cannot be reached is known; nothing if ssh does not say, or there is no time to ask.
+pub(super) fn known_key(host: &str, arguments: &[String], time: Time) -> Option<Finding> {
     const NAME: &str = "ssh host key";
+    if time.is_over() {
+        return None;
+    }
     let mut show = Command::new("ssh");
-    let settings = ask(show.args(arguments).args(["-G", "--", host]), PATIENCE).ok()?;
+    let settings = ask(show.args(arguments).args(["-G", "--", host]), time.at_most(PATIENCE)).ok()?;
     let setting = |name: &str| {
         let line = settings.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.map(str::to_owned)
@@ -125,7 +135,7 @@ pub(super) fn known_key(host: &str, arguments: &[String]) -> Option<Finding> {
     let files = setting("userknownhostsfile")? + " " + &setting("globalknownhostsfile").unwrap_or_default();
     let known = files.split_whitespace().any(|file| {
         let file = expand_home(file);
-        ask(Command::new("ssh-keygen").args(["-F", &name, "-f", &file]), PATIENCE).is_ok()
+        ask(Command::new("ssh-keygen").args(["-F", &name, "-f", &file]), time.at_most(PATIENCE)).is_ok()
     });
     Some(if known {
         Finding::ok(NAME, "known")

@@ -5,24 +5,26 @@ mod finding;
 mod here;
 mod judge;
 mod report;
+mod time;
 mod visit;
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use banyan_boot::Problem;
+use banyan_boot::{HostSet, Problem};
 use clap::Args;
 use serde_json::json;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
-use crate::hosts::{HostChoice, THIS_MACHINE};
+use crate::hosts::{ALLOCATION, HostChoice, THIS_MACHINE};
 use crate::output;
 use crate::paint::Paint;
 use crate::speech::paints;
 use crate::status;
 use facts::Facts;
 use finding::{Finding, Level};
+use time::{TIME, Time};
 use visit::{Clock, Visit};
 
 /// What this command calls itself.
@@ -37,11 +39,11 @@ const KEYS_LOOKED_FOR: usize = 16;
 /// Explain what would not work here, or on hosts, and how to repair it
 ///
 /// Looks at limits, at what the kernel permits, at ssh and its keys, at Slurm and at the configuration file of this
-/// machine; with -w reaches each host, and looks at its limits, versions, clock and room as well. Whatever is not well
-/// comes with its cause and with what to do.
+/// machine; with -w, and in a Slurm allocation, reaches each host, and looks at its limits, versions, clock and room as
+/// well. Whatever is not well comes with its cause and with what to do.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 there are warnings or problems; 3 some host could not be reached.
+Exit status: 0 all well; 1 there are warnings or problems; 2 wrong usage; 3 some host could not be reached; 4 time limit.
 
 Examples:
   banyan doctor
@@ -63,15 +65,19 @@ impl Doctor {
         if self.answer {
             return answer();
         }
-        let mut findings = judge::judge(&Facts::here(), VERSION);
-        findings.extend(here::look());
-        let mut findings: Vec<Finding> = findings.into_iter().map(|finding| finding.on(THIS_MACHINE)).collect();
-        // A configuration that cannot be read is a finding; without one there can still be hosts.
-        let configured = Config::get().is_ok();
-        if configured && let Some(hosts) = self.hosts.named.named()? {
-            let visit = visit::visit(&hosts, self.hosts.options(hosts.len())?)?;
-            findings.extend(self.of_hosts(hosts.iter(), &visit)?);
+        // A configuration that cannot be read is a finding, and has no limit to tell.
+        let time = Time::new(self.hosts.timeout().ok().flatten());
+        let mut findings = judge::judge(&Facts::here(time), VERSION);
+        findings.extend(here::look(time));
+        let mut of_hosts = Vec::new();
+        if Config::get().is_err() {
+            findings.extend(self.names_others().then(unvisited));
+        } else if let Some(hosts) = self.others()? {
+            of_hosts = self.visited(&hosts, time)?;
         }
+        findings.extend(time.finding());
+        let mut findings: Vec<Finding> = findings.into_iter().map(|finding| finding.on(THIS_MACHINE)).collect();
+        findings.extend(of_hosts);
         let status = status_of(&findings);
         let mut out = output::stdout();
         if self.json {
@@ -85,7 +91,30 @@ impl Doctor {
         Ok(ExitCode::from(status))
     }
 
-    fn of_hosts<'h>(&self, hosts: impl Iterator<Item = &'h str>, visit: &Visit) -> Result<Vec<Finding>, Failure> {
+    /// Whether there are hosts to look at beside this machine: some are named, or this is in an allocation.
+    fn names_others(&self) -> bool {
+        self.hosts.named.names_some() || std::env::var_os(ALLOCATION).is_some()
+    }
+
+    /// Those hosts.
+    fn others(&self) -> Result<Option<HostSet>, Failure> {
+        let hosts = self.names_others().then(|| self.hosts.hosts()).transpose()?;
+        let is_this_machine = |hosts: &HostSet| !self.hosts.named.names_some() && hosts.iter().eq([THIS_MACHINE]);
+        Ok(hosts.filter(|hosts| !is_this_machine(hosts)))
+    }
+
+    fn visited(&self, hosts: &HostSet, time: Time) -> Result<Vec<Finding>, Failure> {
+        let options = self.hosts.options(hosts.len())?;
+        let visit = if time.is_over() { Visit::default() } else { visit::visit(hosts, options, time)? };
+        self.of_hosts(hosts.iter(), &visit, time)
+    }
+
+    fn of_hosts<'h>(
+        &self,
+        hosts: impl Iterator<Item = &'h str>,
+        visit: &Visit,
+        time: Time,
+    ) -> Result<Vec<Finding>, Failure> {
         let arguments = self.hosts.ssh_arguments()?;
         let mut keys_left = KEYS_LOOKED_FOR;
         let mut findings = Vec::new();
@@ -101,12 +130,12 @@ impl Doctor {
                 }
                 None if !of_host.is_empty() && self.hosts.uses_ssh()? && keys_left > 0 => {
                     keys_left -= 1;
-                    of_host.extend(here::known_key(host, &arguments));
+                    of_host.extend(here::known_key(host, &arguments, time));
                 }
                 None => {}
             }
             if of_host.is_empty() {
-                of_host.push(silent());
+                of_host.push(visit.refused.as_deref().map_or_else(|| silent(time), refused));
             }
             findings.extend(of_host.into_iter().map(|finding| finding.on(host)));
         }
@@ -121,8 +150,23 @@ fn not_reached(problem: &Problem) -> Finding {
     Finding::bad(Level::Problem, REACHED, "no", &problem.cause, &problem.remedy)
 }
 
-/// A host on which there was a session, and nothing came of it.
-fn silent() -> Finding {
+/// Hosts that nobody can reach without knowing how.
+fn unvisited() -> Finding {
+    let cause = "the configuration says how hosts are reached, and cannot be read: none was looked at";
+    Finding::bad(Level::Problem, "hosts", "not looked at", cause, "repair it, or set BANYAN_CONFIG= to go without")
+}
+
+/// A host to which there was no session, for a reason that is none of its own.
+fn refused(cause: &str) -> Finding {
+    Finding::bad(Level::Problem, REACHED, "no", cause, "repair what the cause names, or use another --launcher")
+}
+
+/// A host of which nothing is known: there was a session on it and nothing came, or no time for one.
+fn silent(time: Time) -> Finding {
+    if time.is_over() {
+        let cause = "the time of --timeout has passed";
+        return Finding::bad(Level::Problem, REACHED, "without an answer", cause, "give it more time");
+    }
     let cause = "the session came up, but what looks around there said nothing in time; is the machine overloaded?";
     Finding::bad(Level::Problem, REACHED, "without an answer", cause, "banyan run -w HOST -- uptime")
 }
@@ -140,6 +184,7 @@ fn judge_clock(clock: Clock) -> Finding {
 fn status_of(findings: &[Finding]) -> u8 {
     let unreached = |finding: &Finding| finding.name == REACHED && finding.level > Level::Ok;
     match findings.iter().map(|finding| finding.level).max() {
+        _ if findings.iter().any(|finding| finding.name == TIME) => status::TIME_LIMIT,
         _ if findings.iter().any(unreached) => status::UNREACHABLE,
         Some(Level::Warning | Level::Problem) => status::MEMBER_FAILED,
         _ => 0,
@@ -161,7 +206,7 @@ fn summary(findings: &[Finding], status: u8) -> serde_json::Value {
 /// The side of a host: its facts, and the time whenever it is asked for.
 fn answer() -> Outcome {
     let mut out = output::stdout();
-    writeln!(out, "{}", Facts::here().to_json())?;
+    writeln!(out, "{}", Facts::here(Time::default()).to_json())?;
     out.flush()?;
     for line in std::io::stdin().lock().lines() {
         // Input that cannot be read has ended.

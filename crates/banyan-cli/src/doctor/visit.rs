@@ -7,6 +7,7 @@ use banyan_boot::{Event, HostSet, Input, LaunchError, Problem, ProcessDistributi
 use serde_json::Value;
 
 use super::facts::{Facts, now};
+use super::time::Time;
 use crate::failure::Failure;
 use crate::hosts::launch_status;
 
@@ -27,6 +28,8 @@ pub(super) struct Visit {
     pub(super) clocks: HashMap<String, Clock>,
     /// Hosts that could not be looked at.
     pub(super) problems: Vec<Problem>,
+    /// Why none could be.
+    pub(super) refused: Option<String>,
 }
 
 /// How far a host's clock is ahead of this machine's, in nanoseconds, and how exactly that is known.
@@ -49,28 +52,33 @@ impl Clock {
     }
 }
 
-/// Visits all hosts; those that cannot be reached are told in the result.
-pub(super) fn visit(hosts: &HostSet, options: SessionOptions) -> Result<Visit, Failure> {
+/// Visits all hosts, as far as there is time; those that cannot be reached are told in the result.
+pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Result<Visit, Failure> {
     let mut members = ProcessDistribution::new(AGENT, ["doctor", "--answer"]);
     for host in hosts.iter() {
         members = members.on(host, 1);
     }
     let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
-    let options = SessionOptions { min_hosts: Some(1), ..options };
+    let options = SessionOptions { min_hosts: Some(1), deadline: time.left(), ..options };
     let session = match Session::launch(&[members], &options) {
         Ok(session) => session,
-        Err(LaunchError::Problems { problems, .. }) => return Ok(Visit { problems, ..Visit::default() }),
+        Err(LaunchError::Problems { problems, .. } | LaunchError::TooSlow { problems, .. }) => {
+            return Ok(Visit { problems, ..Visit::default() });
+        }
+        Err(error @ (LaunchError::Launcher(_) | LaunchError::System(_))) => {
+            return Ok(Visit { refused: Some(error.to_string()), ..Visit::default() });
+        }
         Err(error) => return Err(Failure::with_status(&error, launch_status(&error))),
     };
     let mut visit = Visit { problems: session.missing().to_vec(), ..Visit::default() };
     let mut there: HashSet<u32> = (0..session.size()).collect();
-    visit.hear(&session, &mut there, |visit, host, line| {
+    visit.hear(&session, &mut there, time, |visit, host, line| {
         visit.facts.insert(host.to_owned(), Facts::from_json(&line));
     });
     for _ in 0..ROUNDS {
         let sent = now();
         session.write_input(b"\n");
-        visit.hear(&session, &mut there, |visit, host, line| {
+        visit.hear(&session, &mut there, time, |visit, host, line| {
             let Some(there) = line["now"].as_u64() else { return };
             let clock = Clock::new(there, sent, now());
             let known = visit.clocks.entry(host.to_owned()).or_insert(clock);
@@ -84,8 +92,14 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions) -> Result<Visit, F
 impl Visit {
     /// Takes one line from each member that is there, or from those who write one in time. Those who have ended are
     /// there no more.
-    fn hear(&mut self, session: &Session, there: &mut HashSet<u32>, mut take: impl FnMut(&mut Visit, &str, Value)) {
-        let deadline = Instant::now() + PATIENCE;
+    fn hear(
+        &mut self,
+        session: &Session,
+        there: &mut HashSet<u32>,
+        time: Time,
+        mut take: impl FnMut(&mut Visit, &str, Value),
+    ) {
+        let deadline = Instant::now() + time.at_most(PATIENCE);
         let mut silent = there.clone();
         while !silent.is_empty() {
             match session.next_event(Some(deadline)) {

@@ -92,7 +92,8 @@ impl HostChoice {
 
     /// The limit for everything, if the user has given one.
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, Failure> {
-        Ok(self.timeout.or(Config::get()?.defaults.timeout))
+        // What was given holds whatever is wrong with the configuration.
+        self.timeout.map_or_else(|| Ok(Config::get()?.defaults.timeout), |given| Ok(Some(given)))
     }
 
     /// The arguments of ssh.

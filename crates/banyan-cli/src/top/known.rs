@@ -59,6 +59,11 @@ impl<T> Known<T> {
         self.entries.get(&id).map(|entry| &entry.fact)
     }
 
+    /// What is known of all that were looked at.
+    pub(super) fn facts(&self) -> impl Iterator<Item = &T> {
+        self.entries.values().map(|entry| &entry.fact)
+    }
+
     /// The program of a process that was looked at.
     pub(super) fn program(&self, id: u32) -> Option<&str> {
         self.entries.get(&id).map(|entry| entry.program.as_str())
@@ -72,7 +77,7 @@ mod tests {
     use super::*;
 
     fn stat(name: &str, started: u64) -> Stat {
-        Stat { name: name.into(), parent: 1, session: 1, ticks: 0, started, pages: 1 }
+        Stat { name: name.into(), state: 'S', parent: 1, session: 1, ticks: 0, started, pages: 1 }
     }
 
     #[test]

@@ -12,13 +12,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use super::keys::{Keyboard, Next, press};
+use super::out_of_time;
 use super::screen;
 use super::terminal::{Painter, Taken};
 use super::view::{Model, View};
 use super::watch::{AllUsed, Wanted, Watch, Within};
 use crate::failure::Failure;
 use crate::signals::heeded;
-use crate::status;
 
 /// How long the rest of a key's sequence may take, over ssh too.
 const SEQUENCE: Duration = Duration::from_millis(60);
@@ -28,6 +28,9 @@ const SILENT_AFTER: Duration = Duration::from_secs(3);
 
 /// The cost of the front-end is asked for once in so many ticks: asking costs, too.
 const COST_EVERY: u64 = 5;
+
+/// Looks at other rows when they are wanted during a pause: what processes use of cores is known from the second on.
+const LOOKS_OWED: u32 = 2;
 
 /// Signals that end the view, unless they were ignored when it began, or change the size of the terminal.
 struct Signals {
@@ -70,6 +73,8 @@ struct Live<'w> {
     waiting: bool,
     /// When they were asked.
     asked: Instant,
+    /// Looks that are taken although the view is paused.
+    owed: u32,
     ticks: u64,
 }
 
@@ -86,7 +91,8 @@ pub(super) fn show(
     let _taken = Taken::take().map_err(refused)?;
     let mut terminal = Terminal::new(Painter::new(colors)).map_err(refused)?;
     let (keyboard, now) = (Keyboard::default(), Instant::now());
-    let mut live = Live { watch, model, view, keyboard, pressed: now, due: now, waiting: false, asked: now, ticks: 0 };
+    let mut live =
+        Live { watch, model, view, keyboard, pressed: now, due: now, waiting: false, asked: now, owed: 0, ticks: 0 };
     loop {
         live.ask_if_due()?;
         live.take()?;
@@ -94,7 +100,7 @@ pub(super) fn show(
         terminal.draw(|frame| screen::draw(frame, &live.model, &live.view, &table)).map_err(refused)?;
         let has_keys = live.wait(&signals, deadline).map_err(refused)?;
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(status::TIME_LIMIT);
+            return Err(out_of_time());
         }
         if signals.end() || live.hear(has_keys).map_err(refused)? == Next::Quit {
             return Ok(live.watch.status(&live.model.silent));
@@ -105,9 +111,10 @@ pub(super) fn show(
 impl Live<'_> {
     fn ask_if_due(&mut self) -> Result<(), Failure> {
         let now = Instant::now();
-        if self.waiting || self.view.paused || now < self.due {
+        if self.waiting || self.rests() || now < self.due {
             return Ok(());
         }
+        self.owed = self.owed.saturating_sub(1);
         // Soon after the beginning, too: until then nothing is known.
         if self.ticks == 1 || self.ticks > 0 && self.ticks.is_multiple_of(COST_EVERY) {
             self.model.cost = self.watch.cost()?;
@@ -119,6 +126,11 @@ impl Live<'_> {
         // A tick that is late does not make the next ones come faster.
         self.due = (self.due + self.interval()).max(now);
         Ok(())
+    }
+
+    /// Whether nothing is to be asked until someone presses a key.
+    fn rests(&self) -> bool {
+        self.view.paused && self.owed == 0
     }
 
     fn interval(&self) -> Duration {
@@ -146,7 +158,7 @@ impl Live<'_> {
     fn wait(&self, signals: &Signals, deadline: Option<Instant>) -> io::Result<bool> {
         let now = Instant::now();
         // With a question open the next look is at the network; with a pause there is nothing to wait for.
-        let mut until = if self.waiting || self.view.paused { now + self.interval() } else { self.due };
+        let mut until = if self.waiting || self.rests() { now + self.interval() } else { self.due };
         if self.keyboard.is_waiting() {
             until = until.min(self.pressed + SEQUENCE);
         }
@@ -204,7 +216,7 @@ impl Live<'_> {
             self.model.used = AllUsed::default();
         }
         if (whose(&before), text(&before)) != (whose(&now), text(&now)) {
-            self.due = Instant::now();
+            (self.due, self.owed) = (Instant::now(), LOOKS_OWED);
         }
         self.watch.list(now).map_err(|failure| io::Error::other(failure.message().to_owned()))
     }

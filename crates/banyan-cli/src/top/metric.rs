@@ -8,6 +8,8 @@ pub(super) struct Metric {
     /// As tables call it.
     pub(super) title: &'static str,
     pub(super) unit: Unit,
+    /// Where there is room for few: 1 for the most useful.
+    pub(super) useful: u8,
 }
 
 /// What a number counts.
@@ -18,22 +20,22 @@ pub(super) enum Unit {
     BytesPerSecond,
 }
 
-const fn metric(name: &'static str, title: &'static str, unit: Unit) -> Metric {
-    Metric { name, title, unit }
+const fn metric(name: &'static str, title: &'static str, unit: Unit, useful: u8) -> Metric {
+    Metric { name, title, unit, useful }
 }
 
 /// All that is shown, in this order.
 pub(super) const METRICS: [Metric; 10] = [
-    metric("cpu", "CPU", Unit::Percent),
-    metric("memory", "memory", Unit::Percent),
-    metric("run_queue", "runnable", Unit::Tasks),
-    metric("pressure_cpu", "wait:cpu", Unit::Percent),
-    metric("pressure_memory", "wait:mem", Unit::Percent),
-    metric("pressure_io", "wait:io", Unit::Percent),
-    metric("network_in", "net in", Unit::BytesPerSecond),
-    metric("network_out", "net out", Unit::BytesPerSecond),
-    metric("disk_read", "disk rd", Unit::BytesPerSecond),
-    metric("disk_write", "disk wr", Unit::BytesPerSecond),
+    metric("cpu", "CPU", Unit::Percent, 1),
+    metric("memory", "memory", Unit::Percent, 2),
+    metric("run_queue", "runnable", Unit::Tasks, 8),
+    metric("pressure_cpu", "wait:cpu", Unit::Percent, 9),
+    metric("pressure_memory", "wait:mem", Unit::Percent, 10),
+    metric("pressure_io", "wait:io", Unit::Percent, 7),
+    metric("network_in", "net in", Unit::BytesPerSecond, 3),
+    metric("network_out", "net out", Unit::BytesPerSecond, 4),
+    metric("disk_read", "disk rd", Unit::BytesPerSecond, 5),
+    metric("disk_write", "disk wr", Unit::BytesPerSecond, 6),
 ];
 
 impl Metric {

@@ -1,8 +1,11 @@
 //! `banyan top`: how the hosts are doing and who uses them, live or once.
 
 mod ask;
+mod column;
 mod cost;
 mod counters;
+mod detail;
+mod fit;
 mod job;
 mod keys;
 mod known;
@@ -10,6 +13,7 @@ mod live;
 mod member;
 mod merge;
 mod metric;
+mod names;
 mod page;
 mod process;
 mod report;
@@ -178,7 +182,7 @@ impl Top {
         if self.json {
             writeln!(out, "{}", report::to_json(model, view))?;
         } else {
-            report::write(&mut out, model, view, colors)?;
+            report::write(&mut out, model, view, terminal::width(), colors)?;
         }
         Ok(out.flush()?)
     }
@@ -200,11 +204,13 @@ fn pause(due: Instant, deadline: Option<Instant>) -> Result<(), Failure> {
     let until = deadline.map_or(due, |deadline| deadline.min(due));
     std::thread::sleep(until.saturating_duration_since(Instant::now()));
     match deadline {
-        Some(deadline) if deadline <= due => {
-            Err(Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT))
-        }
+        Some(deadline) if deadline <= due => Err(out_of_time()),
         _ => Ok(()),
     }
+}
+
+fn out_of_time() -> Failure {
+    Failure::with_status("the time of --timeout has passed", status::TIME_LIMIT)
 }
 
 /// The name of a job: numbers are those of Slurm.

@@ -3,9 +3,11 @@
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
+use super::column::{Column, Holds, NAME_WIDTH, NUMBER_WIDTH, RATE};
+use super::fit::{self, Shown, cut, some_of};
 use super::metric::{METRICS, Metric, bytes};
 use super::tick::{Of, Summary};
-use super::view::{Cell, Column, Model, NAME_WIDTH, NUMBER_WIDTH, Row, Table, View};
+use super::view::{Model, Row, Table, View};
 use super::watch::Within;
 use crate::screen::harmless;
 
@@ -15,6 +17,9 @@ const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█
 /// From cold to hot, of the 256 colours that every terminal of today has.
 const HEAT: [u8; 8] = [28, 34, 70, 106, 178, 208, 202, 196];
 
+/// The width of a page where nobody knows one.
+const WIDTH: usize = 100;
+
 /// Lines of the strip: with more hosts than it has room for, a cell is the hottest of several.
 const MAX_STRIP_LINES: usize = 4;
 
@@ -23,46 +28,77 @@ const FAINT: Style = Style::new().fg(Color::DarkGray);
 const WARNING: Style = Style::new().fg(Color::Yellow);
 
 /// What stands above the table: who is there, what this costs, the strip and the summary.
-pub(super) fn head(model: &Model, view: &View, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![title(model, view), cost(model)];
-    lines.extend(strip(model, view, width));
+pub(super) fn head(model: &Model, view: &View, width: Option<usize>) -> Vec<Line<'static>> {
+    let mut lines = vec![title(model, view, width), cost(model, width)];
+    lines.extend(strip(model, view, width.unwrap_or(WIDTH)));
     lines.push(Line::default());
     lines
 }
 
 /// The summary of every number over all hosts.
-pub(super) fn summary(model: &Model) -> Vec<Line<'static>> {
-    let heading = format!("{:<10}{:>10}{:>10}{:>10}{:>10}  {:<20}stand out", "", "min", "median", "p99", "max", "on");
-    let lines = METRICS.iter().zip(&model.tick.summaries).map(|(metric, summary)| of_metric(model, *metric, summary));
-    let mut lines: Vec<Line<'_>> = std::iter::once(Line::styled(heading, TITLE)).chain(lines).collect();
+pub(super) fn summary(model: &Model, width: Option<usize>) -> Vec<Line<'static>> {
+    let columns = summary_columns(model);
+    let mut shown = fit::columns(&columns, 0, width);
+    // Whoever stands out has all the room that is left.
+    let others: usize = shown.iter().filter(|shown| shown.at != OUTLIERS).map(|shown| shown.width).sum();
+    let left = width.map_or(usize::MAX, |width| width.saturating_sub(others));
+    shown.iter_mut().filter(|shown| shown.at == OUTLIERS).for_each(|shown| shown.width = left);
+    let heading = shown.iter().map(|shown| Span::styled(fill(columns[shown.at].title, &columns, *shown), TITLE));
+    let mut lines = vec![Line::from(heading.collect::<Vec<_>>())];
+    for (metric, summary) in METRICS.iter().zip(&model.tick.summaries) {
+        let cells = of_metric(model, *metric, summary, left);
+        let cell = |shown: &Shown| {
+            let (text, style) = &cells[shown.at];
+            Span::styled(fill(text, &columns, *shown), *style)
+        };
+        lines.push(Line::from(shown.iter().map(cell).collect::<Vec<_>>()));
+    }
     lines.push(Line::default());
     lines
 }
 
+/// The place of those who stand out in the summary.
+const OUTLIERS: usize = 6;
+
+fn summary_columns(model: &Model) -> [Column; 7] {
+    [
+        Column::name("", "", (9, 10), 0),
+        Column::number("", "min", RATE + 1, 6),
+        Column::number("", "median", RATE + 1, 2),
+        Column::number("", "p99", RATE + 1, 5),
+        Column::number("", "max", RATE + 1, 1),
+        // Names stand apart from numbers.
+        Column::name("", "  on", (model.host_width() + 2, NAME_WIDTH + 2), 4),
+        Column::name("", "stand out", (15, 28), 3),
+    ]
+}
+
 /// The table's heading.
-pub(super) fn heading(table: &Table, view: &View) -> Line<'static> {
+pub(super) fn heading(table: &Table, view: &View, shown: &[Shown]) -> Line<'static> {
     let sorted = view.sorted_by();
-    let title = |(at, column): (usize, &Column)| {
-        let arrow = match (at == sorted, view.reversed) {
+    let title = |shown: &Shown| {
+        let arrow = match (shown.at == sorted, view.reversed) {
             (false, _) => "",
             (true, false) => "▼",
             (true, true) => "▲",
         };
-        Span::styled(fill(&format!("{}{arrow}", column.title), *column), TITLE)
+        let title = format!("{}{arrow}", table.columns[shown.at].title);
+        Span::styled(fill(&title, &table.columns, *shown), TITLE)
     };
-    Line::from(table.columns.iter().enumerate().map(title).collect::<Vec<_>>())
+    Line::from(shown.iter().map(title).collect::<Vec<_>>())
 }
 
 /// A row of the table.
-pub(super) fn row(table: &Table, row: &Row) -> Line<'static> {
-    let cell = |(column, cell): (&Column, &Cell)| {
+pub(super) fn row(table: &Table, row: &Row, shown: &[Shown]) -> Line<'static> {
+    let cell = |shown: &Shown| {
+        let cell = &row.cells[shown.at];
         let style = cell.heat.map_or_else(Style::default, heat_style);
-        Span::styled(fill(&cell.text, *column), style)
+        Span::styled(fill(&cell.text, &table.columns, *shown), style)
     };
-    Line::from(table.columns.iter().zip(&row.cells).map(cell).collect::<Vec<_>>())
+    Line::from(shown.iter().map(cell).collect::<Vec<_>>())
 }
 
-fn title(model: &Model, view: &View) -> Line<'static> {
+fn title(model: &Model, view: &View, width: Option<usize>) -> Line<'static> {
     let count = model.tick.hosts.len();
     let what = match &view.within {
         Some(Within::Host(rank)) => format!("processes of {}", model.name(*rank)),
@@ -71,28 +107,37 @@ fn title(model: &Model, view: &View) -> Line<'static> {
         None => format!("by {:?}", view.by).to_lowercase(),
     };
     let hosts = if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") };
-    let mut spans =
-        vec![Span::styled("banyan top", TITLE), Span::raw(format!("  {hosts}  {what}  every {} s", model.interval))];
+    let mut parts = vec![
+        (5, Span::styled("banyan top", TITLE)),
+        (4, Span::raw(hosts)),
+        (0, Span::raw(what)),
+        (6, Span::raw(format!("every {} s", model.interval))),
+    ];
     if !view.filter.is_empty() {
-        spans.push(Span::styled(format!("  only {:?}", view.filter), WARNING));
+        parts.push((3, Span::styled(format!("only {:?}", view.filter), WARNING)));
     }
     if !model.silent.is_empty() {
         let names: Vec<&str> = model.silent.iter().take(3).map(String::as_str).collect();
         let more = if model.silent.len() > names.len() { ", …" } else { "" };
-        spans.push(Span::styled(format!("  {} silent: {}{more}", model.silent.len(), names.join(", ")), WARNING));
+        let silent = format!("{} silent: {}{more}", model.silent.len(), names.join(", "));
+        parts.push((2, Span::styled(silent, WARNING)));
     }
     if view.paused {
-        spans.push(Span::styled("  paused", WARNING));
+        parts.push((1, Span::styled("paused", WARNING)));
     }
-    Line::from(spans)
+    Line::from(fit::parts(parts, width))
 }
 
-fn cost(model: &Model) -> Line<'static> {
+fn cost(model: &Model, width: Option<usize>) -> Line<'static> {
     let share = model.tick.own_cpu.unwrap_or_default();
     let memory = bytes(model.tick.own_memory.unwrap_or_default());
     let (here, rate) = (model.cost.cpu, bytes(model.cost.bytes));
     let text = format!("cost: {share:.2} % of a core and {memory} a host at most; here {here:.2} % and {rate}/s");
-    Line::styled(text, FAINT)
+    if width.is_none_or(|width| text.chars().count() <= width) {
+        return Line::styled(text, FAINT);
+    }
+    let text = format!("cost: {share:.2} % {memory} a host; here {here:.2} % {rate}/s");
+    Line::styled(cut(&text, width.unwrap_or(WIDTH)), FAINT)
 }
 
 /// One cell a host, or the hottest of several.
@@ -130,37 +175,33 @@ fn heat_style(heat: f64) -> Style {
     Style::new().fg(Color::Indexed(HEAT[level(heat)]))
 }
 
-fn of_metric(model: &Model, metric: Metric, summary: &Summary) -> Line<'static> {
+/// The cells of a number in the summary; for those who stand out there are so many letters.
+fn of_metric(model: &Model, metric: Metric, summary: &Summary, room: usize) -> Vec<(String, Style)> {
     let show = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| metric.show(value));
     let value = |of: Option<Of>| of.map(|of| of.value);
     let numbers = [value(summary.min), summary.median, summary.p99, value(summary.max)];
-    let mut spans = vec![Span::raw(format!("{:<10}", metric.title))];
+    let mut cells = vec![(metric.title.to_owned(), Style::default())];
     for number in numbers {
         let style = number.and_then(|number| metric.heat(number)).map_or_else(Style::default, heat_style);
-        spans.push(Span::styled(format!("{:>NUMBER_WIDTH$}", show(number)), style));
+        cells.push((show(number), style));
     }
     let on = summary.max.map_or("", |of| model.name(of.rank));
-    spans.push(Span::raw(format!("  {:<NAME_WIDTH$}", cut(on, NAME_WIDTH - 1))));
+    cells.push((format!("  {on}"), Style::default()));
     let median = summary.median.unwrap_or_default();
     let outliers = summary.top.iter().filter(|of| metric.stands_out(of.value, median));
     let outliers: Vec<String> =
         outliers.map(|of| format!("{} {}", model.name(of.rank), metric.show(of.value))).collect();
-    spans.push(Span::styled(outliers.join(", "), WARNING));
-    Line::from(spans)
+    cells.push((some_of(&outliers, room), WARNING));
+    cells
 }
 
-/// A text in a column: names to the left, numbers to the right.
-fn fill(text: &str, column: Column) -> String {
-    let width = column.width;
-    if column.is_text { format!("{:<width$}", cut(text, width - 1)) } else { format!("{text:>width$}") }
-}
-
-/// The beginning of a text that is too long.
-fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
-        return text.to_owned();
+/// A text in a column: names to the left, numbers to the right. The last column needs no gap behind it, nor to be filled.
+fn fill(text: &str, columns: &[Column], Shown { at, width }: Shown) -> String {
+    match columns[at].holds {
+        Holds::Name if at + 1 == columns.len() => cut(text, width),
+        Holds::Name => format!("{:<width$}", cut(text, width.saturating_sub(1))),
+        Holds::Word | Holds::Number => format!("{text:>width$}"),
     }
-    text.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -191,10 +232,5 @@ mod tests {
         let view = View { sort: "pressure_io".into(), ..View::new(By::Host) };
         let lines = strip(&model(), &view, 80);
         assert_eq!(lines[0].to_string(), "wait:io   ···");
-    }
-
-    #[test]
-    fn long_names_are_cut() {
-        assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".into(), "abcde…".into()));
     }
 }

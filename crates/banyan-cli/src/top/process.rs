@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) name: String,
+    /// As the kernel writes it: `R` runs, `S` sleeps, `D` waits for a disk, `T` is stopped, …
+    pub(super) state: char,
     pub(super) parent: u32,
     /// The process that leads its session.
     pub(super) session: u32,
@@ -22,12 +24,13 @@ impl Stat {
         let (before, after) = text.rsplit_once(')')?;
         let name = before.split_once('(')?.1.to_owned();
         let mut words = after.split_whitespace();
+        let state = words.next()?.chars().next()?;
         let mut number = |skipped: usize| words.nth(skipped)?.parse::<u64>().ok();
-        let parent = number(1)?.try_into().ok()?;
+        let parent = number(0)?.try_into().ok()?;
         let session = number(1)?.try_into().ok()?;
         let (user, system) = (number(7)?, number(0)?);
         let (started, pages) = (number(6)?, number(1)?);
-        Some(Stat { name, parent, session, ticks: user.saturating_add(system), started, pages })
+        Some(Stat { name, state, parent, session, ticks: user.saturating_add(system), started, pages })
     }
 }
 
@@ -55,12 +58,12 @@ fn slurm(number: &str) -> Option<String> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("slurm {number}"))
 }
 
-/// The name of a user in the text of `/etc/passwd`.
-pub(super) fn user(passwd: &str, id: u32) -> Option<&str> {
-    passwd.lines().find_map(|line| {
+/// Users in the text of `/etc/passwd`: number and name.
+pub(super) fn users(passwd: &str) -> impl Iterator<Item = (u32, &str)> {
+    passwd.lines().filter_map(|line| {
         let mut parts = line.split(':');
         let name = parts.next()?;
-        (parts.nth(1)?.parse() == Ok(id)).then_some(name)
+        Some((parts.nth(1)?.parse().ok()?, name))
     })
 }
 
@@ -76,7 +79,8 @@ mod tests {
     #[test]
     fn a_process_is_read() {
         let cat = Stat::read(CAT).expect("it is as the kernel writes it");
-        let Stat { name, parent, session, ticks, started, pages } = cat;
+        let Stat { name, state, parent, session, ticks, started, pages } = cat;
+        assert_eq!(state, 'R');
         assert_eq!((name.as_str(), parent, session, ticks, started, pages), ("cat", 19186, 28560, 12, 5_362_468, 383));
     }
 
@@ -112,7 +116,7 @@ mod tests {
     #[test]
     fn users_have_names() {
         let passwd = "root:x:0:0:root:/:/bin/sh\n# a comment\nana:x:1000:1000::/:/bin/sh\n";
-        assert_eq!((user(passwd, 0), user(passwd, 1000), user(passwd, 5)), (Some("root"), Some("ana"), None));
+        assert_eq!(users(passwd).collect::<Vec<_>>(), [(0, "root"), (1000, "ana")]);
     }
 
     proptest! {
@@ -122,7 +126,7 @@ mod tests {
             slurm_job(&text);
             unit(&text);
             job_of_environment(text.as_bytes());
-            user(&text, 0);
+            users(&text).count();
         }
     }
 }

@@ -5,24 +5,30 @@ use std::io::{self, Write};
 use ratatui_core::text::Line;
 use serde_json::{Map, Value, json};
 
+use super::column::{Column, Holds};
+use super::fit;
 use super::metric::{METRICS, Unit};
 use super::page;
 use super::terminal;
 use super::tick::{Of, Summary};
 use super::usage::Rest;
-use super::view::{Cell, Column, Model, Table, View};
+use super::view::{Cell, Model, Row, Table, View};
 use super::watch::Within;
 
-/// The width of a page where nobody knows one.
-const WIDTH: usize = 100;
-
-/// Writes the page, with all rows.
-pub(super) fn write(out: &mut impl Write, model: &Model, view: &View, colors: bool) -> io::Result<()> {
+/// Writes the page, with all rows; in a terminal as wide as that is.
+pub(super) fn write(
+    out: &mut impl Write,
+    model: &Model,
+    view: &View,
+    width: Option<usize>,
+    colors: bool,
+) -> io::Result<()> {
     let table = view.table(model);
-    let mut lines = page::head(model, view, WIDTH);
-    lines.extend(page::summary(model));
-    lines.push(page::heading(&table, view));
-    lines.extend(table.rows.iter().chain(&table.others).map(|row| page::row(&table, row)));
+    let shown = fit::columns(&table.columns, view.sorted_by(), width);
+    let mut lines = page::head(model, view, width);
+    lines.extend(page::summary(model, width));
+    lines.push(page::heading(&table, view, &shown));
+    lines.extend(table.rows.iter().chain(&table.others).map(|row| page::row(&table, row, &shown)));
     lines.iter().try_for_each(|line| write_line(out, line, colors))
 }
 
@@ -94,13 +100,17 @@ fn others_to_json(others: Rest) -> Value {
     json!({ "rows": rows, "processes": processes, "cpu": cpu, "memory": memory })
 }
 
-/// One object a row, with the keys of the columns.
+/// One object a row, with the keys of the columns; processes have their command lines, too.
 fn rows(table: &Table) -> Vec<Value> {
     let cell = |(column, cell): (&Column, &Cell)| {
-        let value = if column.is_text { json!(cell.text) } else { json!(cell.number) };
+        let value = if column.holds == Holds::Number { json!(cell.number) } else { json!(cell.text) };
         (column.key.to_owned(), value)
     };
-    table.rows.iter().map(|row| Value::Object(table.columns.iter().zip(&row.cells).map(cell).collect())).collect()
+    let object = |row: &Row| {
+        let command = row.command.as_ref().map(|command| ("command".to_owned(), json!(command)));
+        Value::Object(table.columns.iter().zip(&row.cells).map(cell).chain(command).collect())
+    };
+    table.rows.iter().map(object).collect()
 }
 
 #[cfg(test)]
@@ -112,16 +122,29 @@ mod tests {
     #[test]
     fn the_page_in_a_pipe() {
         let mut out = Vec::new();
-        write(&mut out, &model(), &View::new(By::Host), false).expect("a buffer takes everything");
+        write(&mut out, &model(), &View::new(By::Host), None, false).expect("a buffer takes everything");
         let shown = String::from_utf8(out).expect("text");
         assert_eq!(shown, include_str!("golden/page.txt"), "\n{shown}");
     }
 
     #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for by in [By::Host, By::Job, By::User, By::Process] {
+            for width in [50, 80, 100] {
+                let mut out = Vec::new();
+                write(&mut out, &model(), &View::new(by), Some(width), false).expect("a buffer takes everything");
+                let shown = String::from_utf8(out).expect("text");
+                assert!(shown.lines().all(|line| line.chars().count() <= width), "{by:?} {width}:\n{shown}");
+                assert!(shown.contains("CPU▼"), "{by:?} {width}:\n{shown}");
+            }
+        }
+    }
+
+    #[test]
     fn colours_are_only_around_what_is_shown() {
         let (mut plain, mut painted) = (Vec::new(), Vec::new());
-        write(&mut plain, &model(), &View::new(By::Host), false).expect("room");
-        write(&mut painted, &model(), &View::new(By::Host), true).expect("room");
+        write(&mut plain, &model(), &View::new(By::Host), None, false).expect("room");
+        write(&mut painted, &model(), &View::new(By::Host), None, true).expect("room");
         let painted = String::from_utf8(painted).expect("text");
         assert!(painted.contains("\x1b["));
         let mut stripped = String::new();
@@ -147,6 +170,11 @@ mod tests {
         let object = within(Within::Job("slurm 7".into()));
         assert_eq!((&object["by"], &object["of"]), (&json!("process"), &json!({ "job": "slurm 7" })));
         assert_eq!(within(Within::User("ana".into()))["of"], json!({ "user": "ana" }));
+        let solver = json!({
+            "name": "solver", "user": "ana", "host": "n2", "pid": 17.0, "rank": 3.0, "state": "R", "cpu": 99.0,
+            "memory": 2.5e6, "command": "./solver --grid 8",
+        });
+        assert_eq!((&object["rows"][0], &object["rows"][1]["rank"]), (&solver, &Value::Null));
         let others = &to_json(&model(), &View::new(By::Job))["others"];
         assert_eq!(*others, json!({ "rows": 12, "processes": 40, "cpu": 2.5, "memory": 1e6 }));
     }

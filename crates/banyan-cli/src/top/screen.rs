@@ -3,57 +3,82 @@
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::terminal::Frame;
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 
+use super::fit::{self, Shown};
 use super::page;
 use super::view::{Model, Table, View};
 
 /// The table has at least so many lines before there is a summary above it.
 const MIN_TABLE: usize = 6;
 
-const KEYS: &str = "q quit  ↑↓ choose  enter look into  esc back  ←→ sort  r reverse  / filter  b by  p pause";
+/// What keys do, each with its usefulness where there is room for few.
+const KEYS: [(u8, &str); 9] = [
+    (0, "q quit"),
+    (2, "↑↓ choose"),
+    (1, "enter look into"),
+    (3, "esc back"),
+    (4, "←→ sort"),
+    (8, "r reverse"),
+    (6, "/ filter"),
+    (5, "b by"),
+    (7, "p pause"),
+];
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, view: &View, table: &Table) {
     let area = frame.area();
     let (width, height) = (usize::from(area.width), usize::from(area.height));
-    let mut lines = page::head(model, view, width);
-    let summary = page::summary(model);
+    let shown = fit::columns(&table.columns, view.sorted_by(), Some(width));
+    let mut lines = page::head(model, view, Some(width));
+    let summary = page::summary(model, Some(width));
     if lines.len() + summary.len() + MIN_TABLE <= height {
         lines.extend(summary);
     }
-    lines.push(page::heading(table, view));
-    // The last line is for keys.
+    lines.push(page::heading(table, view, &shown));
+    // The last line is for keys, the one above for the command line of the chosen process.
     let room = height.saturating_sub(lines.len() + 1);
-    lines.extend(visible(table, view, room));
+    let command = table.rows.get(chosen(table, view)).and_then(|row| row.command.as_deref()).filter(|_| room > 2);
+    let room = room - command.iter().len();
+    lines.extend(visible(table, view, &shown, room));
+    if let Some(command) = command {
+        lines.resize(height - 2, Line::default());
+        lines.push(Line::raw(fit::cut(&format!("runs: {command}"), width)));
+    }
     lines.truncate(height.saturating_sub(1));
     for (y, line) in (area.top()..).zip(lines) {
         frame.render_widget(line, Rect { y, height: 1, ..area });
     }
     if area.height > 0 {
-        frame.render_widget(footer(view), Rect { y: area.bottom() - 1, height: 1, ..area });
+        frame.render_widget(footer(view, width), Rect { y: area.bottom() - 1, height: 1, ..area });
     }
 }
 
+/// The place of the chosen row.
+fn chosen(table: &Table, view: &View) -> usize {
+    view.selected.min(table.rows.len().saturating_sub(1))
+}
+
 /// The rows around the chosen one, and below them the line of those that are not shown one by one.
-fn visible(table: &Table, view: &View, room: usize) -> Vec<Line<'static>> {
-    let selected = view.selected.min(table.rows.len().saturating_sub(1));
+fn visible(table: &Table, view: &View, shown: &[Shown], room: usize) -> Vec<Line<'static>> {
+    let selected = chosen(table, view);
     let others = table.others.as_ref().filter(|_| room > 1);
     let room = room.saturating_sub(others.iter().len());
     let first = (selected + 1).saturating_sub(room);
     let rows = table.rows.iter().enumerate().skip(first).take(room);
     let line = |(number, row)| {
-        let line = page::row(table, row);
+        let line = page::row(table, row, shown);
         if number == selected { line.style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }
     };
-    rows.map(line).chain(others.map(|others| page::row(table, others))).collect()
+    rows.map(line).chain(others.map(|others| page::row(table, others, shown))).collect()
 }
 
-fn footer(view: &View) -> Line<'static> {
+fn footer(view: &View, width: usize) -> Line<'static> {
     if view.typing {
         return Line::raw(format!("only names with: {}_   (enter: keep, esc: all)", view.filter));
     }
-    Line::styled(KEYS, Style::new().fg(Color::DarkGray))
+    let keys = KEYS.map(|(useful, key)| (useful, Span::raw(key))).to_vec();
+    Line::from(fit::parts(keys, Some(width))).style(Style::new().fg(Color::DarkGray))
 }
 
 #[cfg(test)]
@@ -83,6 +108,12 @@ mod tests {
     }
 
     #[test]
+    fn the_screen_of_the_usual_terminal() {
+        let shown = shown(&View { sort: "run_queue".into(), ..View::new(By::Host) }, 80, 24);
+        assert_eq!(shown, include_str!("golden/usual.txt"), "\n{shown}");
+    }
+
+    #[test]
     fn a_low_terminal_has_the_table_and_no_summary() {
         let shown = shown(&View::new(By::Host), 80, 9);
         assert!(!shown.contains("median") && shown.contains("n4"), "{shown}");
@@ -106,6 +137,14 @@ mod tests {
             let last = shown.lines().rev().nth(1).unwrap_or_default();
             assert!(last.contains("12 others"), "{selected}:\n{shown}");
         }
+    }
+
+    #[test]
+    fn the_command_line_of_the_chosen_process_stands_above_the_keys() {
+        let above = |view: &View| shown(view, 80, 24).lines().rev().nth(1).unwrap_or_default().to_owned();
+        assert!(above(&View::new(By::Process)).starts_with("\"runs: ./solver --grid 8  "));
+        assert!(above(&View { selected: 9, ..View::new(By::Process) }).starts_with("\"runs: ./\\u{1b}[2J --grid 8  "));
+        assert!(!above(&View::new(By::User)).contains("runs"));
     }
 
     #[test]

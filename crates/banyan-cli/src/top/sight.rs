@@ -87,6 +87,11 @@ impl Sight {
     pub(super) fn stats(&self) -> impl Iterator<Item = (u32, &Stat)> {
         self.processes().map(|(id, seen)| (id, &seen.stat))
     }
+
+    /// A process, if it is there.
+    pub(super) fn stat(&self, id: u32) -> Option<&Stat> {
+        self.seen.get(&id).map(|seen| &seen.stat)
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     fn stat(ticks: u64, started: u64) -> Option<Stat> {
-        Some(Stat { name: "solver".into(), parent: 1, session: 1, ticks, started, pages: 1 })
+        Some(Stat { name: "solver".into(), state: 'S', parent: 1, session: 1, ticks, started, pages: 1 })
     }
 
     #[test]

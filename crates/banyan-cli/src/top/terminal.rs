@@ -4,7 +4,7 @@
 //! is not a crate.
 
 use std::fmt::Write as _;
-use std::io::{self, Stdout, Write};
+use std::io::{self, IsTerminal, Stdout, Write};
 
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::Cell;
@@ -21,6 +21,13 @@ const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// The size of terminals that do not know theirs.
 const USUAL: Size = Size { width: 80, height: 24 };
+
+/// The width of standard output, if that is a terminal.
+pub(super) fn width() -> Option<usize> {
+    let out = io::stdout();
+    let size = out.is_terminal().then(|| tcgetwinsize(&out)).and_then(Result::ok)?;
+    Some(if size.ws_col == 0 { USUAL.width.into() } else { size.ws_col.into() })
+}
 
 /// The terminal while it is taken. Dropping it gives it back.
 pub(super) struct Taken {

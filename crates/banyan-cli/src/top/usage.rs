@@ -10,9 +10,11 @@ use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
 use super::ask::{Ask, Kind, Order, Question};
+use super::detail::Detail;
 use super::job::{Jobs, is_job};
 use super::known::Known;
-use super::process::{self, Stat};
+use super::names::Names;
+use super::process::Stat;
 use super::sight::{Seen, Sight};
 
 /// The longest name that is sent: control groups may have longer ones.
@@ -33,6 +35,12 @@ pub(super) struct Usage {
     pub(super) processes: u64,
     /// The hosts, by rank, as text; empty where the host itself tells it.
     pub(super) on: String,
+    /// Of a process, as the kernel writes it; empty of several.
+    pub(super) state: String,
+    /// Which rank of a parallel job a process is, if it is known to be one.
+    pub(super) rank: Option<u32>,
+    /// The beginning of a process's command line; empty of several.
+    pub(super) command: String,
 }
 
 /// All that is not told one by one, so that nothing is lost.
@@ -90,12 +98,14 @@ fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
 }
 
 /// Looks at all processes again and again.
-#[derive(Default)]
 pub(super) struct Processes {
     sight: Sight,
-    passwd: Option<String>,
-    users: Known<String>,
+    names: Names,
+    /// By number.
+    users: Known<Option<u32>>,
     jobs: Jobs,
+    /// Of those that were told.
+    details: Known<Detail>,
 }
 
 impl Processes {
@@ -106,14 +116,28 @@ impl Processes {
             self.jobs.look(self.sight.stats());
         }
         if question.is_about_users() {
-            self.users.look(self.sight.stats(), |id| user(id, self.passwd.as_deref()));
+            self.users.look(self.sight.stats(), user);
+            self.names.look(self.users.facts().copied().flatten(), &question.user);
         }
         let is_of_job = |id: u32, stat: &Stat| is_job(&self.job(id, stat), &short(&question.job));
         let seen = self.sight.processes();
         let seen = seen.filter(|(id, seen)| question.job.is_empty() || is_of_job(*id, &seen.stat));
         let usages = seen.map(|(id, seen)| self.usage(id, seen, question.ask.kind()));
         let usages: Vec<Usage> = usages.filter(|usage| question.is_about(usage)).collect();
-        Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask)
+        let mut listing = Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask);
+        if question.ask.kind() == Kind::Process {
+            self.add_details(&mut listing.usages);
+        }
+        listing
+    }
+
+    fn add_details(&mut self, usages: &mut [Usage]) {
+        let told = usages.iter().filter_map(|usage| Some((usage.id, self.sight.stat(usage.id)?)));
+        self.details.look(told, Detail::read);
+        for usage in usages {
+            let Detail { rank, command } = self.details.fact(usage.id).cloned().unwrap_or_default();
+            (usage.rank, usage.command) = (rank, command);
+        }
     }
 
     fn usage(&self, id: u32, seen: &Seen, kind: Kind) -> Usage {
@@ -121,7 +145,9 @@ impl Processes {
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
         let usage = Usage { cpu: *cpu, memory, processes: 1, ..Usage::default() };
         match kind {
-            Kind::Process => Usage { name: short(&stat.name), id, user: self.user(id), ..usage },
+            Kind::Process => {
+                Usage { name: short(&stat.name), id, user: self.user(id), state: stat.state.to_string(), ..usage }
+            }
             Kind::User => Usage { name: self.user(id), ..usage },
             Kind::Job => Usage { name: self.job(id, stat), ..usage },
         }
@@ -132,20 +158,20 @@ impl Processes {
     }
 
     fn user(&self, id: u32) -> String {
-        self.users.fact(id).cloned().unwrap_or_default()
+        let user = self.users.fact(id).copied().flatten();
+        user.map(|user| short(&self.names.name(user))).unwrap_or_default()
     }
 
     /// With the names of users.
     pub(super) fn new() -> Processes {
-        Processes { passwd: fs::read_to_string("/etc/passwd").ok(), ..Processes::default() }
+        let (sight, users, jobs, details) = Default::default();
+        Processes { sight, names: Names::here(), users, jobs, details }
     }
 }
 
-/// The name of a process's user, or the number of one that has no name here.
-fn user(id: u32, passwd: Option<&str>) -> String {
-    let Ok(metadata) = fs::metadata(format!("/proc/{id}")) else { return String::new() };
-    let name = passwd.and_then(|passwd| process::user(passwd, metadata.uid()));
-    name.map_or_else(|| metadata.uid().to_string(), short)
+/// The user of a process; nothing if it has ended.
+fn user(id: u32) -> Option<u32> {
+    fs::metadata(format!("/proc/{id}")).ok().map(|metadata| metadata.uid())
 }
 
 fn short(name: &str) -> String {
@@ -217,6 +243,7 @@ mod tests {
         let listing = list(Kind::Process, u32::MAX);
         let own = listing.usages.iter().find(|usage| usage.id == std::process::id()).expect("it is there");
         assert!(own.memory > 0.0 && own.cpu == 0.0 && !own.user.is_empty(), "{own:?}");
+        assert!(!own.command.is_empty() && own.state.len() == 1, "{own:?}");
         let users = list(Kind::User, u32::MAX);
         assert!(users.usages.iter().any(|usage| usage.name == own.user && usage.processes > 0));
         assert_eq!(list(Kind::Job, 1).usages.len(), 1);

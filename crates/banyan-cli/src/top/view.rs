@@ -3,15 +3,12 @@
 use std::cmp::Ordering;
 
 use super::ask::{Kind, Order, has_text};
+use super::column::{Column, Holds, LEAST_NAME, LEAST_PROCESS, NAME_WIDTH, RATE};
 use super::metric::{METRICS, bytes};
 use super::tick::Tick;
 use super::usage::Rest;
 use super::watch::{AllUsed, FrontCost, Used, Wanted, Within};
 use crate::screen::harmless;
-
-/// Columns of numbers and of names.
-pub(super) const NUMBER_WIDTH: usize = 10;
-pub(super) const NAME_WIDTH: usize = 20;
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -67,23 +64,14 @@ pub(super) struct Table {
     pub(super) others: Option<Row>,
 }
 
-/// A column. Those of text stand first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Column {
-    /// In JSON, and for sorting.
-    pub(super) key: &'static str,
-    pub(super) title: &'static str,
-    pub(super) is_text: bool,
-    /// Letters that it takes in tables. Longer names are cut there, and told in full in JSON.
-    pub(super) width: usize,
-}
-
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     /// Whose processes can be looked at from here.
     pub(super) into: Option<Within>,
     pub(super) cells: Vec<Cell>,
+    /// The command line of a process.
+    pub(super) command: Option<String>,
 }
 
 /// A cell: the number that is sorted by, and what is shown.
@@ -129,27 +117,29 @@ impl View {
 
     /// The columns there are.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let text = |key, title, width| Column { key, title, is_text: true, width };
-        let number = |key, title| Column { key, title, is_text: false, width: NUMBER_WIDTH };
+        let (text, number) = (Column::name, Column::number);
+        let host = |useful| text("host", "host", (LEAST_NAME, NAME_WIDTH), useful);
         match self.wanted() {
             None => {
-                let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title));
-                std::iter::once(text("host", "host", NAME_WIDTH)).chain(numbers).collect()
+                let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title, RATE, metric.useful));
+                std::iter::once(host(0)).chain(numbers).collect()
             }
             Some(Wanted { kind: Kind::Process, .. }) => vec![
-                text("name", "process", NAME_WIDTH),
-                text("user", "user", NAME_WIDTH),
-                text("host", "host", NAME_WIDTH),
-                number("pid", "id"),
-                number("cpu", "CPU"),
-                number("memory", "memory"),
+                text("name", "process", (LEAST_PROCESS, NAME_WIDTH), 0),
+                text("user", "user", (LEAST_NAME, NAME_WIDTH), 5),
+                host(4),
+                number("pid", "id", 7, 3),
+                number("rank", "rank", 6, 6),
+                Column::letter("state", "state", 7),
+                number("cpu", "CPU", 8, 1),
+                number("memory", "memory", RATE, 2),
             ],
             Some(Wanted { kind, .. }) => vec![
-                text("name", if kind == Kind::User { "user" } else { "job" }, 2 * NAME_WIDTH),
-                number("processes", "processes"),
-                number("hosts", "hosts"),
-                number("cpu", "CPU"),
-                number("memory", "memory"),
+                text("name", if kind == Kind::User { "user" } else { "job" }, (LEAST_PROCESS, 2 * NAME_WIDTH), 0),
+                number("processes", "processes", 7, 4),
+                number("hosts", "hosts", 6, 3),
+                number("cpu", "CPU", 9, 1),
+                number("memory", "memory", RATE, 2),
             ],
         }
     }
@@ -163,19 +153,21 @@ impl View {
 
     /// The rows, filtered and sorted.
     pub(super) fn table(&self, model: &Model) -> Table {
-        let columns = self.columns();
+        let mut columns = self.columns();
+        // A host is known by its whole name.
+        columns.iter_mut().filter(|column| column.key == "host").for_each(|column| column.least = model.host_width());
         let mut rows: Vec<Row> = match self.wanted() {
             None => model.tick.hosts.iter().map(|host| host_row(model, host.rank, &host.values)).collect(),
             Some(Wanted { kind, .. }) => model.used.used.iter().map(|used| used_row(model, used, kind)).collect(),
         };
         let others = self.wanted().and_then(|Wanted { kind, .. }| others_row(model.used.others, kind));
         let named = |row: &Row| {
-            let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.is_text);
+            let mut texts = columns.iter().zip(&row.cells).filter(|(column, _)| column.holds == Holds::Name);
             texts.any(|(_, cell)| has_text(&cell.text, &self.filter))
         };
         rows.retain(|row| self.filter.is_empty() || named(row));
         let at = self.sorted_by();
-        let is_text = columns.get(at).is_some_and(|column| column.is_text);
+        let is_text = columns.get(at).is_some_and(|column| column.holds != Holds::Number);
         rows.sort_by(|a, b| {
             let order = compare(&a.cells[at], &b.cells[at], is_text);
             if self.reversed { order.reverse() } else { order }
@@ -200,7 +192,7 @@ fn host_row(model: &Model, rank: u32, values: &[Option<f64>]) -> Row {
         heat: value.and_then(|value| metric.heat(value)),
     };
     let cells = std::iter::once(text(model.name(rank))).chain(METRICS.iter().zip(values).map(cell));
-    Row { into: Some(Within::Host(rank)), cells: cells.collect() }
+    Row { into: Some(Within::Host(rank)), cells: cells.collect(), command: None }
 }
 
 fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
@@ -213,7 +205,8 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
     let cells = match kind {
         Kind::Process => {
             let host = on.first().map_or("", |rank| model.name(*rank));
-            vec![name, text(&usage.user), text(host), whole(usage.id.into()), cpu, memory]
+            let rank = usage.rank.map_or_else(|| missing("-"), |rank| whole(rank.into()));
+            vec![name, text(&usage.user), text(host), whole(usage.id.into()), rank, text(&usage.state), cpu, memory]
         }
         Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
@@ -224,20 +217,25 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
         Kind::User => whose.map(Within::User),
         Kind::Job => whose.map(Within::Job),
     };
-    Row { into, cells }
+    let command = (kind == Kind::Process).then(|| harmless(usage.command.as_bytes()));
+    Row { into, cells, command }
+}
+
+/// A number that is not there.
+fn missing(text: &str) -> Cell {
+    Cell { number: None, text: text.into(), heat: None }
 }
 
 /// The last line of a table that has not everyone in it.
 fn others_row(others: Rest, kind: Kind) -> Option<Row> {
-    let number = |text: String| Cell { number: None, text, heat: None };
-    let (cpu, memory) = (number(format!("{:.1}%", others.cpu)), number(bytes(others.memory)));
-    let nothing = || number(String::new());
+    let (cpu, memory) = (missing(&format!("{:.1}%", others.cpu)), missing(&bytes(others.memory)));
+    let nothing = || missing("");
     let name = text(&format!("{} others", others.rows));
     let cells = match kind {
-        Kind::Process => vec![name, nothing(), nothing(), nothing(), cpu, memory],
-        Kind::User | Kind::Job => vec![name, number(others.processes.to_string()), nothing(), cpu, memory],
+        Kind::Process => vec![name, nothing(), nothing(), nothing(), nothing(), nothing(), cpu, memory],
+        Kind::User | Kind::Job => vec![name, missing(&others.processes.to_string()), nothing(), cpu, memory],
     };
-    (others.rows > 0).then_some(Row { into: None, cells })
+    (others.rows > 0).then_some(Row { into: None, cells, command: None })
 }
 
 /// Names come from strangers.
@@ -249,6 +247,12 @@ impl Model {
     /// The name of a host.
     pub(super) fn name(&self, rank: u32) -> &str {
         self.hosts.get(rank as usize).map_or("?", String::as_str)
+    }
+
+    /// Letters of a column of hosts at least: all of their names, if they are not too long.
+    pub(super) fn host_width(&self) -> usize {
+        let longest = self.hosts.iter().map(|host| host.chars().count()).max().unwrap_or_default();
+        (longest + 1).clamp(LEAST_NAME, NAME_WIDTH)
     }
 }
 
@@ -290,6 +294,9 @@ pub(super) mod tests {
                 memory: 2.5e6,
                 processes: 1,
                 on: "1".into(),
+                state: "R".into(),
+                rank: (id == 17).then_some(3),
+                command: format!("./{name} --grid 8"),
             },
             on: vec![1],
         };
@@ -326,6 +333,8 @@ pub(super) mod tests {
         let with = |filter: &str| names(&View { filter: filter.into(), ..View::new(By::Host) });
         assert_eq!(with("N2"), ["n2"]);
         assert_eq!(with("97"), [""; 0], "numbers are no names");
+        let view = View { filter: "r".into(), ..View::new(By::Process) };
+        assert_eq!(names(&view), ["solver"], "states are none either");
     }
 
     #[test]
@@ -336,8 +345,10 @@ pub(super) mod tests {
         assert_eq!(view.wanted(), Some(wanted));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(texts, ["solver", "ana", "n2", "17", "99.0%", "2.5 MB"]);
+        assert_eq!(texts, ["solver", "ana", "n2", "17", "3", "R", "99.0%", "2.5 MB"]);
+        assert_eq!(table.rows[0].command.as_deref(), Some("./solver --grid 8"));
         assert_eq!(table.rows[1].cells[0].text, "\\u{1b}[2J");
+        assert_eq!(table.rows[1].command.as_deref(), Some("./\\u{1b}[2J --grid 8"));
     }
 
     #[test]

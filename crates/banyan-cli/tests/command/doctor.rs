@@ -229,3 +229,70 @@ warning  localhost: Slurm: its commands are here, its controller does not answer
 ",
     );
 }
+
+/// The findings and the status of `doctor` below a shell that has said this before; programs of `bin` come first.
+fn told(shop: &Workshop, before: &str, arguments: &str) -> (Vec<Value>, i32) {
+    let ran = shop.shell(&format!("{before}\nPATH=\"$PWD/bin:$PATH\" banyan doctor --json {arguments}"));
+    (ran.json(), ran.status)
+}
+
+fn find<'f>(findings: &'f [Value], host: &str, name: &str) -> Option<&'f Value> {
+    findings.iter().find(|finding| finding["host"] == host && finding["name"] == name)
+}
+
+#[test]
+fn the_time_limit_holds_for_this_machine_and_is_a_finding() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    // It would take minutes.
+    program(&shop, "ssh", "exec sleep 300");
+    let (findings, status) = told(&shop, "", "-w n[1-2] --launcher ssh --timeout 1s");
+    assert_eq!(status, 4, "{findings:#?}");
+    assert!(find(&findings, "localhost", "open files").is_some(), "what was found is told: {findings:#?}");
+    let client = find(&findings, "localhost", "ssh client").expect("a finding");
+    assert!(client["cause"].as_str().is_some_and(|cause| cause.starts_with("no answer in ")), "{client}");
+    let limit = find(&findings, "localhost", "time limit").expect("a finding");
+    assert_eq!((&limit["level"], &limit["state"]), (&"problem".into(), &"1 s have passed".into()));
+    let n2 = find(&findings, "n2", "reached").expect("a finding");
+    assert_eq!((&n2["state"], &n2["cause"]), (&"without an answer".into(), &"the time of --timeout has passed".into()));
+}
+
+#[test]
+fn a_launch_that_takes_too_long_does_not_lose_what_was_found_here() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    program(&shop, "slow", "exec sleep 300");
+    let launcher = "--launcher 'command:slow {hosts} {agent}'";
+    let (findings, status) = told(&shop, "", &format!("-w n1 {launcher} --host-timeout 300s --timeout 3s"));
+    assert_eq!(status, 4, "{findings:#?}");
+    assert!(find(&findings, "localhost", "open files").is_some(), "{findings:#?}");
+    assert!(find(&findings, "localhost", "time limit").is_some(), "{findings:#?}");
+    assert_eq!(find(&findings, "n1", "reached").map(|finding| &finding["level"]), Some(&"problem".into()));
+}
+
+#[test]
+fn with_a_broken_configuration_it_is_said_that_hosts_were_not_looked_at() {
+    let shop = Workshop::new();
+    shop.write("config.toml", "[grou\n");
+    let (findings, status) = told(&shop, "", "-w n1 --timeout 100s");
+    let hosts = find(&findings, "localhost", "hosts").expect("a finding");
+    assert_eq!((&hosts["level"], &hosts["state"], status), (&"problem".into(), &"not looked at".into(), 1));
+    let (findings, _) = told(&shop, "unset SLURM_JOB_NODELIST", "");
+    assert!(find(&findings, "localhost", "hosts").is_none(), "none was named: {findings:#?}");
+}
+
+#[test]
+fn in_an_allocation_its_nodes_are_looked_at() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    let refuses = "echo 'error: no controller' >&2; exit 1";
+    ["srun", "scontrol", "sinfo"].iter().for_each(|name| program(&shop, name, refuses));
+    let before = "export SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n[1-2]";
+    let (findings, status) = told(&shop, before, "--host-timeout 5s");
+    assert_eq!(status, 3, "{findings:#?}");
+    assert!(find(&findings, "localhost", "open files").is_some(), "{findings:#?}");
+    for node in ["n1", "n2"] {
+        let reached = find(&findings, node, "reached").expect("a finding");
+        assert!(reached["cause"].as_str().is_some_and(|cause| cause.contains("no controller")), "{reached}");
+    }
+}

@@ -22,9 +22,6 @@ disk wr            #         #         #         #  HOST
 
 ";
 
-/// Columns of a summary before the host that has the most.
-const NUMBERS: usize = 50;
-
 /// The heading of a table of hosts.
 pub(crate) const HOSTS: &str = "host▼                      CPU    memory  runnable  wait:cpu  wait:mem   wait:io    net in   net out   disk rd   disk wr";
 
@@ -37,11 +34,11 @@ pub(crate) fn host(name: &str) -> String {
 
 /// The columns of processes, sorted by host.
 pub(crate) const PROCESSES: &str =
-    "process             user                host▼                       id       CPU    memory";
+    "process             user                host▼                       id      rank     state       CPU    memory";
 
-/// The row of a process.
+/// The row of a process that sleeps.
 pub(crate) fn process(name: &str, user: &str, host: &str) -> String {
-    format!("{name:<20}{user:<20}{host:<20}         #         #         #\n")
+    format!("{name:<20}{user:<20}{host:<20}         #         #         S         #         #\n")
 }
 
 /// Asserts that a page has this first line and this table, in which `#` stands for a figure, and one cell in the strip for
@@ -58,13 +55,14 @@ const KEYS: &str = "q quit  ↑↓ choose  enter look into  esc back  ←→ sor
 const LINES: usize = 29;
 const ABOVE: usize = 16;
 
-/// Waits until the table on a screen of 30 lines has so many rows that begin with a text, and compares the whole screen.
+/// Waits until the table on a screen of 30 lines has so many rows that begin with a text, and compares the whole screen; above
+/// the keys stands this command line, if it is one of processes.
 pub(crate) fn assert_screen(
     terminal: &mut PseudoTerminal,
     first: &str,
     hosts: usize,
     (text, rows): (&str, usize),
-    table: &str,
+    (table, command): (&str, Option<&str>),
 ) {
     let screen = terminal.wait(first, |screen| {
         // The cost is known from the second tick on.
@@ -73,21 +71,26 @@ pub(crate) fn assert_screen(
             && screen[ABOVE..].iter().filter(|line| line.starts_with(text)).count() == rows
     });
     let page = screen.join("\n") + "\n";
-    let missing = LINES - ABOVE - table.lines().count();
-    assert_page(&page, first, hosts, &format!("{table}{}{KEYS}\n", "\n".repeat(missing)));
+    let command = command.map(|command| format!("runs: {command}\n")).unwrap_or_default();
+    let missing = LINES - ABOVE - table.lines().count() - command.lines().count();
+    assert_page(&page, first, hosts, &format!("{table}{}{command}{KEYS}\n", "\n".repeat(missing)));
 }
 
 /// The page with hot cells like cold ones, with some host as the one that has the most of something and none that stands out,
 /// and with zeros for what a kernel does not count.
 pub(crate) fn settled(page: &str) -> String {
-    let mut within_summary = false;
+    // Columns of the summary before the host that has the most.
+    let (mut within_summary, mut numbers) = (false, 0);
     let line = |line: &str| {
         let line: String = line.chars().map(|letter| if "▁▂▃▄▅▆▇█·".contains(letter) { '▒' } else { letter }).collect();
         let line = format!("{line}\n").replace(" - ", " 0 ").replace(" - ", " 0 ").replace(" -\n", " 0\n");
         let was_within = within_summary;
         within_summary = line.contains("stand out") || within_summary && line != "\n";
+        if within_summary && !was_within {
+            numbers = line.find("  on ").expect("a column of hosts");
+        }
         let is_summary = was_within && within_summary;
-        if is_summary { line.trim_end().chars().take(NUMBERS).chain("  HOST\n".chars()).collect() } else { line }
+        if is_summary { line.trim_end().chars().take(numbers).chain("  HOST\n".chars()).collect() } else { line }
     };
     page.lines().map(line).collect()
 }

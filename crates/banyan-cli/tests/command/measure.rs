@@ -318,6 +318,7 @@ fn the_demo_names_the_rank_that_hangs_and_misses_nothing() {
     let facts = &json_lines(&shop.well(&["demo", "--json"]))[0];
     assert_eq!(facts["hung"]["ranks"], "37", "{facts}");
     assert_eq!(facts["healed"]["emitted"], facts["healed"]["delivered"], "{facts}");
+    assert_eq!((&facts["healed"]["waves"], &facts["healed"]["wrong"]), (&30_000.into(), &0.into()), "{facts}");
     assert_eq!((&facts["grown"]["members"], &facts["left"]), (&64.into(), &0.into()), "{facts}");
     let tree = json!([{ "node": "count", "ranks": "text" }]);
     let last = json!({ "ranks": "text", "cells": "count", "mean": "number", "worst": "number", "who": "count" });
@@ -327,8 +328,8 @@ fn the_demo_names_the_rank_that_hangs_and_misses_nothing() {
         "hung": { "ranks": "text", "unread": "nothing", "ms": "number", "stacks": "object" },
         "reduced": { "waves": "count", "ms": "number", "last": last },
         "healed": {
-            "killed": "count", "orphans": "text", "tree": tree, "waves": "count", "emitted": "count",
-            "delivered": "count", "pause_ms": "number",
+            "killed": "count", "orphans": "text", "tree": tree, "waves": "count", "wrong": "count",
+            "emitted": "count", "delivered": "count", "pause_ms": "number",
         },
         "left": "count",
     });

@@ -144,7 +144,8 @@ fn row_of_top(by: &str) -> Value {
             })
         }
         "process" => json!({
-            "name": "text", "pid": "number", "user": "text", "host": "text", "cpu": "number", "memory": "number",
+            "name": "text", "pid": "number", "user": "text", "host": "text", "rank": "number|nothing", "state": "text",
+            "cpu": "number", "memory": "number", "command": "text",
         }),
         _ => json!({ "name": "text", "processes": "number", "hosts": "number", "cpu": "number", "memory": "number" }),
     }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::look::{HOSTS, assert_page, host};
+use crate::look::{HOSTS, assert_page, host, settled};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::shape::assert_shape;
+use crate::shown::assert_shown;
 use crate::workshop::{Workshop, json_lines};
 
 const METRICS: [(&str, &str); 10] = [
@@ -195,10 +196,68 @@ fn a_time_limit_has_a_status_of_its_own() {
 }
 
 fn top(arguments: &[&str]) -> PseudoTerminal {
+    top_of_size(arguments, 120, 30)
+}
+
+fn top_of_size(arguments: &[&str], columns: u16, rows: u16) -> PseudoTerminal {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
     command.arg("top").args(arguments).env("TERM", "xterm-256color").env_remove("NO_COLOR");
     command.env("BANYAN_CONFIG", "");
-    PseudoTerminal::start(&mut command, 120, 30)
+    PseudoTerminal::start(&mut command, columns, rows)
+}
+
+/// The screen of a usual terminal, sorted by a column that is shown for that reason alone.
+const USUAL: &str = "\
+banyan top  2 hosts  by host  every 0.2 s
+cost: # % of a core and # a host at most; here # % and #/s
+wait:mem  ▒▒
+
+               min  median     p99     max  on      stand out
+CPU              #       #       #       #  HOST
+memory           #       #       #       #  HOST
+runnable         #       #       #       #  HOST
+wait:cpu         #       #       #       #  HOST
+wait:mem         #       #       #       #  HOST
+wait:io          #       #       #       #  HOST
+net in           #       #       #       #  HOST
+net out          #       #       #       #  HOST
+disk rd          #       #       #       #  HOST
+disk wr          #       #       #       #  HOST
+
+host           CPU  memory wait:mem▼  wait:io  net in  net out  disk rd  disk wr
+local            #       #         #        #       #        #        #        #
+local            #       #         #        #       #        #        #        #
+
+
+
+
+q quit  ↑↓ choose  enter look into  esc back  ←→ sort  / filter  b by  p pause
+";
+
+#[test]
+fn all_that_is_shown_fits_into_the_usual_terminal() {
+    let mut terminal = top_of_size(&["-n", "2", "--sort", "pressure_memory", "--interval", "200ms"], 80, 24);
+    let screen = terminal.wait("both hosts", |screen| {
+        !screen[1].contains("here 0.00 % and 0 B/s")
+            && screen.iter().filter(|line| line.starts_with("local")).count() == 2
+    });
+    // Either may be the first.
+    let screen = settled(&(screen.join("\n") + "\n")).replace("local1", "local ").replace("local2", "local ");
+    assert_shown(&screen, USUAL);
+    terminal.press("q");
+    has_ended(terminal);
+}
+
+#[test]
+fn one_look_in_a_terminal_is_as_wide_as_that() {
+    for by in ["host", "process", "user", "job"] {
+        let terminal =
+            top_of_size(&["-n", "2", "--once", "--interval", "200ms", "--color", "never", "--by", by], 80, 24);
+        let (status, _, bytes) = terminal.end();
+        let page = String::from_utf8_lossy(&bytes);
+        assert!(status.success() && page.contains("CPU▼"), "{status}: {page}");
+        assert!(page.lines().all(|line| line.trim_end().chars().count() <= 80), "{page}");
+    }
 }
 
 /// It ended well, and left the terminal as it was: the page of before, a cursor, and settings.
@@ -230,6 +289,30 @@ fn the_live_view_shows_hosts_looks_into_one_and_gives_the_terminal_back() {
     terminal.wait_for("by host");
     terminal.press("bb");
     terminal.wait_for("by user");
+    terminal.press("q");
+    has_ended(terminal);
+}
+
+#[test]
+fn a_live_view_that_ends_by_its_time_limit_says_so_below_what_was_there_before() {
+    let (status, restored, bytes) = top(&["-n", "1", "--interval", "200ms", "--timeout", "3s"]).end();
+    let said = String::from_utf8_lossy(&bytes);
+    let behind = said.rsplit("\x1b[?1049l").next().unwrap_or_default();
+    assert!(status.code() == Some(4) && restored && behind.contains("--timeout"), "{status}: {behind:?}");
+}
+
+#[test]
+fn other_rows_are_looked_at_during_a_pause_too() {
+    let mut terminal = top(&["-n", "2", "--sort", "host", "--interval", "200ms"]);
+    terminal.wait_for("local2");
+    terminal.press("p");
+    terminal.wait_for("paused");
+    terminal.press("\r");
+    terminal.wait("processes", |screen| {
+        screen[0].contains("processes of local1")
+            && screen[0].ends_with("paused")
+            && screen[16..].iter().any(|line| line.starts_with("banyan") && line.contains("local1"))
+    });
     terminal.press("q");
     has_ended(terminal);
 }

@@ -27,6 +27,7 @@ impl Session {
         command.args(["sh", "-c", line]).current_dir(shop.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
         // These are to be no job of Slurm, though the tests may be one.
         command.env_remove("SLURM_JOB_ID");
+        command.env("OMPI_COMM_WORLD_RANK", "7");
         let mut session = Session(command.spawn().expect("a shell"));
         let out = BufReader::new(session.0.stdout.take().expect("a pipe"));
         let said: Vec<String> = out.lines().map_while(Result::ok).take(lines).collect();
@@ -131,6 +132,11 @@ fn processes_of_a_job_a_user_or_a_name_are_found_among_many_that_are_greedier() 
 
     let of_job = job.look(&["--job", &job.name()]);
     assert_eq!(job.seen(&of_job), job.everywhere(), "{of_job}");
+    let own = |row: &&Value| row["name"] == job.program;
+    let told: Vec<&Value> = of_job["rows"].as_array().expect("rows").iter().filter(own).collect();
+    let command = format!("./{} 1000", job.program);
+    let is_told = |row: &&Value| row["rank"] == 7.0 && row["state"] == "S" && row["command"] == command;
+    assert!(told.len() == 6 && told.iter().all(is_told), "{told:?}");
     assert_eq!((&of_job["by"], &of_job["of"]), (&json!("process"), &json!({ "job": job.name() })));
     if job.name().starts_with("session") {
         let rows = of_job["rows"].as_array().map(Vec::len);
@@ -166,7 +172,10 @@ fn a_job_that_nobody_has_is_said_to_be_none() {
         (&["--job", "a", "--by", "host"][..], "cannot be used with"),
         (&["--job", "a", "--user", "b"], "cannot be used with"),
         (&["--job", ""], "a job has a name"),
-        (&["--job", "a", "--sort", "processes"], "--sort processes: there are name, user, host, pid, cpu, memory"),
+        (
+            &["--job", "a", "--sort", "processes"],
+            "--sort processes: there are name, user, host, pid, rank, state, cpu, memory",
+        ),
     ] {
         let ran = shop.run(&[&look[..], words].concat());
         assert!(ran.status == 2 && ran.err.contains(says), "{words:?}: {} {}", ran.status, ran.err);
@@ -191,16 +200,17 @@ fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     command.env("TERM", "xterm-256color").env("BANYAN_CONFIG", "").env_remove("NO_COLOR");
     let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
     let hosts = format!("{HOSTS}\n{}{}", host("local1"), host("local2"));
-    assert_screen(&mut terminal, "banyan top  2 hosts  by host  every 0.2 s", 2, ("local", 2), &hosts);
+    assert_screen(&mut terminal, "banyan top  2 hosts  by host  every 0.2 s", 2, ("local", 2), (&hosts, None));
 
     let program = job.program.clone();
+    let runs = format!("./{program} 1000");
     terminal.press("\x1b[B\r");
     terminal.wait_for("processes of local2");
     terminal.press(&format!("/{program}\r"));
     let first = format!("banyan top  2 hosts  processes of local2  every 0.2 s  only {program:?}");
     let on_one: String =
         job.table().lines().filter(|line| !line.contains("local1")).map(|line| format!("{line}\n")).collect();
-    assert_screen(&mut terminal, &first, 2, (&program, 3), &on_one);
+    assert_screen(&mut terminal, &first, 2, (&program, 3), (&on_one, Some(&runs)));
 
     terminal.press("\x1b");
     terminal.wait_for("by host");
@@ -209,13 +219,13 @@ fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     let first = format!("banyan top  2 hosts  by job  every 0.2 s  only {name:?}");
     let heading = format!("{:<40} processes     hosts      CPU▼    memory", "job");
     let row = format!("{name:<40}         #         #         #         #");
-    assert_screen(&mut terminal, &first, 2, (&name, 1), &format!("{heading}\n{row}\n"));
+    assert_screen(&mut terminal, &first, 2, (&name, 1), (&format!("{heading}\n{row}\n"), None));
 
     terminal.press("\r");
     terminal.wait_for(&format!("processes of job {name}"));
     terminal.press(&format!("/{program}\r"));
     let first = format!("banyan top  2 hosts  processes of job {name}  every 0.2 s  only {program:?}");
-    assert_screen(&mut terminal, &first, 2, (&program, 6), &job.table());
+    assert_screen(&mut terminal, &first, 2, (&program, 6), (&job.table(), Some(&runs)));
     terminal.press("\x1b");
     terminal.wait("all jobs", |screen| screen[0] == "banyan top  2 hosts  by job  every 0.2 s");
     terminal.press("q");

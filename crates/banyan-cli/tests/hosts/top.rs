@@ -114,7 +114,7 @@ fn over_ssh_the_live_screen_has_a_row_for_every_host() {
     let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
     let rows: String = eight().iter().map(|name| host(name)).collect();
     let first = "banyan top  8 hosts  by host  every 0.2 s";
-    assert_screen(&mut terminal, first, 8, ("h", 9), &format!("{HOSTS}\n{rows}"));
+    assert_screen(&mut terminal, first, 8, ("h", 9), (&format!("{HOSTS}\n{rows}"), None));
     terminal.press("\x1b[B\r");
     terminal.wait_for("processes of h2");
     terminal.press("q");
