@@ -59,6 +59,14 @@ pub mod derived {
     pub use super::text::not_in_place;
     pub use super::write::{Deferred, Entry, POINTER};
 
+    /// What a skipped field holds in a record that was read. Such a field may hold a `Cell`, so it must not borrow: one
+    /// shared value can have owners with different lifetimes (see `Wire`), and through a `Cell` one of them could put
+    /// in what does not live long enough for another.
+    #[inline]
+    pub fn skipped<T: Default + 'static>() -> T {
+        T::default()
+    }
+
     /// A number that is no value of an enumeration or no tag of a variant.
     #[cold]
     pub fn no_value(found: i128, wanted: &'static str) -> crate::DecodeError {
@@ -73,7 +81,8 @@ pub mod derived {
 ///   in memory where `describe` says, and any bytes that pass `check` are a valid `Self`, whatever lies in the padding.
 /// - If `PLAIN`, then also every one of the `SIZE` bytes is initialised in every value.
 /// - If `ANY_BITS`, then `check` never fails.
-/// - Nothing in a value can change behind a shared borrow (no `Cell` within).
+/// - Nothing in a value can change behind a shared borrow (no `Cell` within), but for parts that are not sent and are
+///   `'static`: what changes there has no lifetime.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a record",
     label = "no record type",
