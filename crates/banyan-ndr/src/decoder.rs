@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use crate::morph::Partial;
-use crate::typed::{Read, Record, read_native, read_native_into, view_native};
+use crate::typed::{Read, Record, read_native_into_to_depth, read_native_to_depth, view_native};
 use crate::ways::{Pair, Way, Ways};
 use crate::wire::{HEADER_BYTES, Header};
 use crate::{Buffer, ConvertOptions, DecodeError, Format, FormatId, Limits, Loss, Morph, Plan, RecordView};
@@ -128,19 +128,22 @@ impl Decoder {
     }
 
     /// Decodes a body into a value, which may borrow from the body or from this decoder.
+    ///
+    /// Values of a recursive type are at most [`Limits::depth`] deep, because Rust drops them by recursion: raise it for
+    /// a type whose `Drop` works iteratively.
     #[inline]
     pub fn decode<'a, T: Record + Read<'a>>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<T, DecodeError> {
         if self.make_native(id, T::format(), body)? {
-            return read_native(&self.converted);
+            return read_native_to_depth(&self.converted, self.options.limits.depth);
         }
-        match read_native(body) {
+        match read_native_to_depth(body, self.options.limits.depth) {
             // What must be borrowed does not lie well where it is: give it a better place.
             Err(DecodeError::Misaligned { .. }) => {}
             result => return result,
         }
         self.converted.clear();
         self.converted.extend_from_slice(body);
-        read_native(&self.converted)
+        read_native_to_depth(&self.converted, self.options.limits.depth)
     }
 
     /// Decodes a body into a value that is already there, reusing its memory. The value borrows nothing from the
@@ -152,9 +155,9 @@ impl Decoder {
         value: &mut T,
     ) -> Result<(), DecodeError> {
         if self.make_native(id, T::format(), body)? {
-            return read_native_into(value, &self.converted);
+            return read_native_into_to_depth(value, &self.converted, self.options.limits.depth);
         }
-        read_native_into(value, body)
+        read_native_into_to_depth(value, body, self.options.limits.depth)
     }
 
     /// Views a body as a record that has no references: in place when the layouts agree, converted otherwise.

@@ -135,7 +135,7 @@ pub enum DecodeError {
         fields: Vec<(String, String)>,
     },
     /// A limit is exceeded.
-    #[error("{path}: {found} is more than the limit of {limit} (Limits::{name})")]
+    #[error("{path}: {found} is more than the limit of {limit} (raise Limits::{name} to allow it)")]
     Limit {
         /// Where.
         path: String,

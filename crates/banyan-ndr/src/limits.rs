@@ -4,6 +4,10 @@
 //! before it is used. What is not bounded here is bounded by the number of bytes received: decoding never allocates
 //! more than a small multiple of its input.
 
+/// The default of [`Limits::depth`]. Unoptimised code takes about 200 bytes of stack for each level that it drops, and
+/// threads have 2 MiB: this leaves ten times as much, for types that are wider and for what else recurses.
+pub(crate) const DEPTH: usize = 1000;
+
 /// Bounds on received formats and records. [`Limits::default`] suits trusted and untrusted peers alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -26,6 +30,10 @@ pub struct Limits {
     /// Depth to which records are nested in each other, through references too, where a reader walks recursively
     /// (printing, JSON, XML). Decoding and converting are iterative and need no such limit.
     pub nesting: usize,
+    /// Depth to which values of a recursive Rust type lie behind one another (boxes, lists, shared pointers). Decoding
+    /// takes no stack for it, but Rust drops, clones and compares such values by recursion. To be raised for types
+    /// whose `Drop` works iteratively. [`DynRecord`](crate::DynRecord) and views have no such limit.
+    pub depth: usize,
     /// Formats one decoder remembers.
     pub formats: usize,
 }
@@ -42,6 +50,7 @@ impl Default for Limits {
             fixed_bytes: 1 << 30,
             body_bytes: 1 << 34_u32.min(usize::BITS - 2),
             nesting: 128,
+            depth: DEPTH,
             formats: 1 << 16,
         }
     }

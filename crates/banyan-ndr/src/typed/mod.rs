@@ -46,7 +46,7 @@ pub use float16::F16;
 pub use list::{List, ReadList};
 pub use message::Message;
 pub use read::Reader;
-pub use view::{read_native, read_native_into, view_native};
+pub use view::{read_native, read_native_into, read_native_into_to_depth, read_native_to_depth, view_native};
 pub use write::{Place, Scratch, Writer};
 
 use crate::{DecodeError, Format, Type, Value};
