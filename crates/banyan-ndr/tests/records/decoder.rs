@@ -125,6 +125,19 @@ fn fields_are_matched_by_name_widened_and_defaulted() {
 }
 
 #[test]
+fn rules_for_the_same_format_add_up_and_the_later_counts() {
+    let old = OldReading { rack: 7, name: "outlet".into(), count: 12, values: vec![0.5] };
+    let mut decoder = learnt(OldReading::format());
+    let morph = || Morph::new("OldReading");
+    decoder.morph(morph().rename("rack", "sensor").default("limit", 1.0));
+    decoder.morph(morph().rename("name", "sensor"));
+    decoder.morph(morph().default("limit", 2.0));
+    let bytes = body(&old);
+    let reading: Reading<'_> = decoder.decode(OldReading::format().id(), &bytes).expect("converts");
+    assert_eq!(reading, Reading { sensor: "outlet", count: 12, values: &[0.5], limit: 2.0 });
+}
+
+#[test]
 fn receivers_that_differ_only_in_their_defaults_get_their_own() {
     macro_rules! receiver {
         ($name:ident, $default:literal) => {
