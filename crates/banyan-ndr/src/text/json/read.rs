@@ -174,7 +174,7 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
             }
             next = self.end(map)?;
         }
-        Ok(self.reading.complete(record, values))
+        self.reading.complete(record, values).map_err(A::Error::custom)
     }
 
     fn variant<A: MapAccess<'de>>(

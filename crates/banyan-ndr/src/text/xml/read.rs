@@ -19,7 +19,7 @@ pub(super) fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: b
     // Positions are counted from behind a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root_type = format.root_type();
-    let mut state = Reading::new(format, skip_unknown);
+    let mut state = Reading::new(format, text, skip_unknown);
     let mut entries = Entries::default();
     let depth = Depth::root(limits);
     let root = Elements::new(&mut state, text, 0)
@@ -281,7 +281,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                 }
             }
         }
-        Ok(self.state.complete(record, values))
+        Ok(self.state.complete(record, values)?)
     }
 
     fn variant(
