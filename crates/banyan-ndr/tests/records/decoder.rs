@@ -214,6 +214,31 @@ fn a_value_is_decoded_into_again_and_again() {
 }
 
 #[test]
+fn a_projection_takes_the_paths_that_views_take() {
+    #[derive(Record)]
+    struct Inner {
+        #[record(rename = "odd.name")]
+        odd: u32,
+        plain: u32,
+    }
+    #[derive(Record)]
+    struct Outer {
+        #[record(rename = "a.b")]
+        inner: Vec<Inner>,
+        other: u8,
+    }
+    let bytes = body(&Outer { inner: vec![Inner { odd: 7, plain: 8 }], other: 9 });
+    let mut decoder = learnt(Outer::format());
+    let target = Outer::format().project(&[r#""a.b"."odd.name""#]).expect("a field of it");
+    let view = decoder.convert(Outer::format().id(), &bytes, &target).expect("converts");
+    assert_eq!(view.value::<u32>(r#""a.b"[0]."odd.name""#).expect("it is there"), 7);
+    assert!(view.get("other").is_err() && view.get(r#""a.b"[0].plain"#).is_err());
+    for path in ["", "a.b", "a..b", r#""a.b"#, r#""a.b"[0]"#] {
+        assert!(Outer::format().project(&[path]).is_err(), "{path}");
+    }
+}
+
+#[test]
 fn a_projection_reads_only_what_it_names() {
     let (format, bytes) = foreign(&READING, ByteOrder::Big, PointerWidth::Eight);
     let mut decoder = learnt(&format);
