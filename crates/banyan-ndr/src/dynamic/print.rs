@@ -27,12 +27,7 @@ impl fmt::Display for RecordView<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match DynRecord::from_body(self.format(), self.body(), &Limits::default()) {
             Ok(record) => record.fmt(f),
-            Err(error) => {
-                // Paths stand in it; it has quotes of its own.
-                let control = |character: char| if character.is_control() { '\u{fffd}' } else { character };
-                let error: String = error.to_string().chars().map(control).collect();
-                write!(f, "{} <{error}>", self.format().name().escape_debug())
-            }
+            Err(error) => write!(f, "{} <{error}>", self.format().name().escape_debug()),
         }
     }
 }

@@ -86,9 +86,13 @@ fn names_cannot_command_a_terminal() {
     body[..4].fill(1);
     let broken = RecordView::new(&little, &body).unwrap().to_string();
     let plan = Plan::new(&little, &big, &ConvertOptions::default()).unwrap();
-    for shown in [record.to_string(), whole, broken, little.to_string(), plan.to_string()] {
+    let other = RecordDef { name: "record".into(), size: 4, align: 4, fields: vec![Field::new("x", 0, int)] };
+    let other = Format::new(ByteOrder::Little, PointerWidth::Eight, vec![Definition::Record(other)]).unwrap();
+    let missing = Plan::new(&other, &little, &ConvertOptions::default()).unwrap_err().to_string();
+    let unknown = little.project(&[&bad("field of the record")]).unwrap_err().to_string();
+    for shown in [record.to_string(), whole, broken, little.to_string(), plan.to_string(), missing, unknown] {
         let control = |character: char| character.is_control() && character != '\n';
         assert!(shown.contains("record") && !shown.contains(control), "{shown:?}");
-        assert!(shown.lines().all(|line| !line.starts_with('\u{202e}')), "{shown:?}");
+        assert!(!shown.contains('\u{202e}') && !shown.contains("[2J\n"), "{shown:?}");
     }
 }
