@@ -1,5 +1,5 @@
-//! The text form of a format: a listing like a declaration, with offsets. Names come from anyone and go to terminals, so
-//! what is not printable in them is escaped.
+//! The text form of a format: a listing like a declaration, with offsets. Names come from anyone and go to terminals,
+//! so what is not printable in them is escaped.
 
 use std::fmt;
 

@@ -5,9 +5,9 @@ use std::collections::{HashMap, VecDeque};
 
 use super::TextError;
 use super::path::Path;
-use super::scalar::shown;
+use super::scalar::{parse_enum_number, shown};
 use crate::dynamic::contradiction;
-use crate::{Field, Format, RecordDef, Type, Value};
+use crate::{DefId, Field, Format, RecordDef, Type, Value};
 
 /// Names listed in one error; of more only the number is told, so that the error is no larger than the text.
 const MOST_NAMED: usize = 32;
@@ -118,6 +118,13 @@ impl<'f> Reading<'f> {
             "the text leaves out so much that the record would be hundreds of times as large; read it in parts",
         )?;
         Ok(())
+    }
+
+    /// A value of an enumeration by its number, which may be much shorter than its name.
+    pub(super) fn enum_number(&mut self, text: &str, id: DefId) -> Result<Value, String> {
+        let value = parse_enum_number(text, self.format.enumeration(id))?;
+        self.pay(bytes_behind(&value))?;
+        Ok(value)
     }
 
     /// A reference by number from a place of type `ty`.

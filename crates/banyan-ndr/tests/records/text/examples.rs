@@ -307,3 +307,21 @@ fn what_a_text_leaves_out_does_not_multiply_it() {
         }
     }
 }
+
+#[test]
+fn numbers_of_long_names_do_not_multiply_a_text() {
+    let names = vec![("x".repeat(4000), 1)];
+    let list = Field::new("l", 0, Type::List { item: Type::Enum(DefId(1)).into() });
+    let definitions = vec![
+        Definition::Record(RecordDef { name: "Kinds".into(), size: 0, align: 1, fields: vec![list] }),
+        Definition::Enumeration(EnumerationDef { name: "Kind".into(), width: 1, signed: false, names }),
+    ];
+    let format = Format::laid_out(ByteOrder::Little, PointerWidth::Eight, definitions).unwrap();
+    let json = |count: usize| format!(r#"{{"l":[{}]}}"#, vec!["1"; count].join(","));
+    let xml = |count: usize| format!("<Kinds><l>{}</l></Kinds>", "<item>#1</item>".repeat(count));
+    let limits = Limits::default();
+    assert!(from_json(&format, &json(100), &limits).is_ok() && from_xml(&format, &xml(100), &limits).is_ok());
+    for read in [from_json(&format, &json(20_000), &limits), from_xml(&format, &xml(20_000), &limits)] {
+        assert!(read.unwrap_err().to_string().contains("leaves out so much"));
+    }
+}
