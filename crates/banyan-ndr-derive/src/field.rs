@@ -221,7 +221,8 @@ impl FieldSet {
         let fields = self.all.iter().map(|field| {
             let member = &field.member;
             if field.attributes.skip.is_some() {
-                return quote_spanned!(field.span=> #member: ::core::default::Default::default());
+                let ty = &field.ty;
+                return quote_spanned!(field.span=> #member: _banyan_ndr::typed::derived::skipped::<#ty>());
             }
             sent += 1;
             let value = self.read_one(sent - 1, field);
@@ -253,7 +254,7 @@ impl FieldSet {
         let statements = self.all.iter().map(|field| {
             let Field { local, name, ty, .. } = field;
             if field.attributes.skip.is_some() {
-                return quote_spanned!(field.span=> *#local = ::core::default::Default::default(););
+                return quote_spanned!(field.span=> *#local = _banyan_ndr::typed::derived::skipped::<#ty>(););
             }
             sent += 1;
             let index = sent - 1;

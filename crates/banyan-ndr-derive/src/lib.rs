@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | `rename = "…"` | type, field, case | the name on the wire |
 //! | `default`, `default = value` | field | what a receiver takes when the sender has no such field |
-//! | `skip` | field | not sent; `Default::default()` when read |
+//! | `skip` | field | not sent; `Default::default()` when read; must not borrow (`'static`) |
 //! | `unit = "…"`, `description = "…"` | field | for people |
 //! | `counter`, `gauge` | field | how the values behave over time |
 //! | `length = field`, `length(rows, columns)` | list | its lengths stand in these integer fields |

@@ -7,12 +7,13 @@
 //! 2. it is not: a [`Plan`] converts the body into memory that the decoder owns and reuses, from where it is viewed or
 //!    read. Plans start out interpreted; machine code is generated when the bytes converted so far show that it pays;
 //! 3. a [`Morph`] has rules for what the sender lacks that a plan cannot express (computed or nested fields): the record
-//!    takes the way through [`DynRecord`](crate::DynRecord), after a plan where fields of the record itself are computed.
+//!    takes the way through [`DynRecord`](crate::DynRecord), after a plan where fields of the record itself are computed;
+//! 4. there is no way: the error is remembered, so that a sender nobody understands costs no more than others.
 
 use std::collections::HashMap;
 
 use crate::morph::Partial;
-use crate::typed::{Read, Record, read_native, read_native_into, view_native};
+use crate::typed::{Read, Record, read_native_into_to_depth, read_native_to_depth, view_native};
 use crate::ways::{Pair, Way, Ways};
 use crate::wire::{HEADER_BYTES, Header};
 use crate::{Buffer, ConvertOptions, DecodeError, Format, FormatId, Limits, Loss, Morph, Plan, RecordView};
@@ -24,7 +25,7 @@ const PAYS_AFTER: usize = 256 << 10;
 /// When machine code is generated for a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Generate {
-    /// When enough was converted for it to pay. No record waits for it before.
+    /// When enough was converted for it to pay: after the second record of a format at the earliest, however long.
     #[default]
     WhenItPays,
     /// With the first record.
@@ -87,6 +88,8 @@ enum Route {
     Compute(Box<Partial>),
     /// Rules for fields within others.
     Morph { source: Format, target: Format, morph: Morph },
+    /// None: why not.
+    Refuse(DecodeError),
 }
 
 impl Decoder {
@@ -114,9 +117,15 @@ impl Decoder {
         self.learn(&Format::decode(encoded, &self.options.limits)?)
     }
 
-    /// Registers rules for records whose format has the name of `morph`. Conversions decided before are decided anew.
+    /// Registers rules for records whose format has the name of `morph`, beside those that were registered for it
+    /// before; of two rules for the same field the later counts. Conversions decided before are decided anew.
     pub fn morph(&mut self, morph: Morph) {
-        self.morphs.insert(morph.from().to_owned(), morph);
+        match self.morphs.get_mut(morph.from()) {
+            Some(before) => before.add(morph),
+            None => {
+                self.morphs.insert(morph.from().to_owned(), morph);
+            }
+        }
         self.ways = Ways::default();
         self.last = None;
         self.routes.clear();
@@ -128,19 +137,22 @@ impl Decoder {
     }
 
     /// Decodes a body into a value, which may borrow from the body or from this decoder.
+    ///
+    /// Values of a recursive type are at most [`Limits::depth`] deep, because Rust drops them by recursion: raise it for
+    /// a type whose `Drop` works iteratively.
     #[inline]
     pub fn decode<'a, T: Record + Read<'a>>(&'a mut self, id: FormatId, body: &'a [u8]) -> Result<T, DecodeError> {
         if self.make_native(id, T::format(), body)? {
-            return read_native(&self.converted);
+            return read_native_to_depth(&self.converted, self.options.limits.depth);
         }
-        match read_native(body) {
+        match read_native_to_depth(body, self.options.limits.depth) {
             // What must be borrowed does not lie well where it is: give it a better place.
             Err(DecodeError::Misaligned { .. }) => {}
             result => return result,
         }
         self.converted.clear();
         self.converted.extend_from_slice(body);
-        read_native(&self.converted)
+        read_native_to_depth(&self.converted, self.options.limits.depth)
     }
 
     /// Decodes a body into a value that is already there, reusing its memory. The value borrows nothing from the
@@ -152,9 +164,9 @@ impl Decoder {
         value: &mut T,
     ) -> Result<(), DecodeError> {
         if self.make_native(id, T::format(), body)? {
-            return read_native_into(value, &self.converted);
+            return read_native_into_to_depth(value, &self.converted, self.options.limits.depth);
         }
-        read_native_into(value, body)
+        read_native_into_to_depth(value, body, self.options.limits.depth)
     }
 
     /// Views a body as a record that has no references: in place when the layouts agree, converted otherwise.
@@ -200,6 +212,7 @@ impl Decoder {
             Way::Through(route) => match &self.routes[route as usize] {
                 Route::Convert { plan, .. } => plan.compile(),
                 Route::Compute(_) | Route::Morph { .. } => false,
+                Route::Refuse(error) => return Err(error.clone()),
             },
         })
     }
@@ -246,14 +259,17 @@ impl Decoder {
         };
         match &mut self.routes[route as usize] {
             Route::Convert { plan, interpreted_bytes_left } => {
+                plan.convert(body, &mut self.converted)?;
                 if *interpreted_bytes_left > 0 {
-                    *interpreted_bytes_left = interpreted_bytes_left.saturating_sub(body.len().max(1));
+                    let is_first = *interpreted_bytes_left == PAYS_AFTER;
+                    let left = interpreted_bytes_left.saturating_sub(body.len().max(1));
+                    *interpreted_bytes_left = left.max(usize::from(is_first));
                     if *interpreted_bytes_left == 0 {
                         plan.compile();
                     }
                 }
-                plan.convert(body, &mut self.converted)?;
             }
+            Route::Refuse(error) => return Err(error.clone()),
             Route::Compute(partial) => partial.convert(body, &mut self.converted)?,
             Route::Morph { source, target, morph } => {
                 let record = morph.apply_with(RecordView::new(source, body)?, target, &self.options)?;
@@ -277,7 +293,13 @@ impl Decoder {
 
     #[cold]
     fn new_way(&mut self, pair: Pair, target: &Format) -> Result<Way, DecodeError> {
-        let way = match self.decide(pair.source, target)? {
+        let route = match self.decide(pair.source, target) {
+            // Its description may still come.
+            Err(error @ DecodeError::UnknownFormat(_)) => return Err(error),
+            Err(error) => Some(Route::Refuse(error)),
+            Ok(route) => route,
+        };
+        let way = match route {
             None => Way::Same,
             Some(route) => {
                 self.routes.push(route);
@@ -341,4 +363,53 @@ pub fn split_message(message: &[u8]) -> Result<(Header, &[u8]), DecodeError> {
         return Err(DecodeError::Size { found: body.len(), wanted });
     }
     Ok((header, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ByteOrder, CStruct};
+
+    fn format(order: ByteOrder, field: &str, count: u32) -> Format {
+        let format = CStruct::new("numbers", 8 * count, 8).order(order);
+        format.array(field, 0, CStruct::float_type(8), &[count]).build().expect("a format")
+    }
+
+    #[test]
+    fn what_cannot_be_converted_is_planned_once() {
+        let (source, target) = (format(ByteOrder::Big, "theirs", 1), format(ByteOrder::Little, "ours", 1));
+        let mut decoder = Decoder::new();
+        let unknown = decoder.convert(source.id(), &[0; 8], &target).map(|_| ());
+        assert!(matches!(unknown, Err(DecodeError::UnknownFormat(_))) && decoder.routes.is_empty());
+
+        decoder.learn(&source).expect("room");
+        let missing = |decoder: &mut Decoder| {
+            let result = decoder.convert(source.id(), &[0; 8], &target).map(|_| ());
+            matches!(result, Err(DecodeError::Missing { .. }))
+        };
+        assert!(missing(&mut decoder) && missing(&mut decoder));
+        decoder.last = None;
+        assert!(missing(&mut decoder) && decoder.routes.len() == 1);
+        assert!(matches!(decoder.compile(source.id(), &target), Err(DecodeError::Missing { .. })));
+
+        decoder.morph(Morph::new("numbers").rename("theirs", "ours"));
+        assert!(decoder.convert(source.id(), &[0; 8], &target).is_ok(), "rules are asked again");
+    }
+
+    #[test]
+    fn the_first_record_of_a_format_does_not_wait_for_machine_code_however_long_it_is() {
+        let long = (PAYS_AFTER / 8) as u32;
+        let (source, target) = (format(ByteOrder::Big, "x", long), format(ByteOrder::Little, "x", long));
+        let body = vec![0; source.size()];
+        let mut decoder = Decoder::new();
+        let id = decoder.learn(&source).expect("room");
+        let mut left = || {
+            decoder.convert(id, &body, &target).expect("it converts");
+            match decoder.routes[..] {
+                [Route::Convert { interpreted_bytes_left, .. }] => interpreted_bytes_left,
+                _ => panic!("one plan"),
+            }
+        };
+        assert_eq!([left(), left(), left()], [1, 0, 0]);
+    }
 }

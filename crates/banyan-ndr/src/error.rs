@@ -1,4 +1,7 @@
-//! What can go wrong with a record.
+//! What can go wrong with a record. Names come from anyone and messages go to terminals, so control characters in them
+//! are escaped.
+
+use std::borrow::Cow;
 
 use crate::wire::{BadReference, HeaderError};
 use crate::{FormatError, FormatId};
@@ -63,7 +66,7 @@ pub enum DecodeError {
         wanted: usize,
     },
     /// Something lies outside the body.
-    #[error("{path}: {count} bytes at {target} lie outside the body of {body} bytes")]
+    #[error("{}: {count} bytes at {target} lie outside the body of {body} bytes", visible(path))]
     OutOfBounds {
         /// The field.
         path: String,
@@ -75,7 +78,7 @@ pub enum DecodeError {
         body: usize,
     },
     /// Parts of the body are referred to so often that the record would be larger than what was sent.
-    #[error("{path}: references overlap; the record is larger than the {body} bytes it was sent in")]
+    #[error("{}: references overlap; the record is larger than the {body} bytes it was sent in", visible(path))]
     Overlap {
         /// The field at which that was noticed.
         path: String,
@@ -84,7 +87,8 @@ pub enum DecodeError {
     },
     /// The bytes must be borrowed, but do not lie at a multiple of the alignment.
     #[error(
-        "{path}: cannot be borrowed from bytes that are not aligned to {align}; receive into a Buffer, or decode to an owned type"
+        "{}: cannot be borrowed from bytes that are not aligned to {align}; receive into a Buffer, or decode to an owned type",
+        visible(path)
     )]
     Misaligned {
         /// The field.
@@ -93,7 +97,7 @@ pub enum DecodeError {
         align: usize,
     },
     /// Bytes that are no value of the type.
-    #[error("{path}: {found} is no {wanted}")]
+    #[error("{}: {} is no {wanted}", visible(path), visible(found))]
     Invalid {
         /// The field.
         path: String,
@@ -103,7 +107,7 @@ pub enum DecodeError {
         wanted: &'static str,
     },
     /// A number that the receiver's field cannot hold.
-    #[error("{path}: {value} does not fit {wanted}")]
+    #[error("{}: {} does not fit {}", visible(path), visible(value), visible(wanted))]
     OutOfRange {
         /// The field.
         path: String,
@@ -113,13 +117,13 @@ pub enum DecodeError {
         wanted: String,
     },
     /// A null pointer or absent value where the receiver must have one.
-    #[error("{path}: absent, but the receiver needs a value (declare a default to go on)")]
+    #[error("{}: absent, but the receiver needs a value (declare a default to go on)", visible(path))]
     Absent {
         /// The field.
         path: String,
     },
     /// The sender lacks fields that have no default.
-    #[error("{format}: the sender has no field {}; declare a default to go on without", .fields.join(", "))]
+    #[error("{}: the sender has no field {}; declare a default to go on without", visible(format), visible(&.fields.join(", ")))]
     Missing {
         /// The receiver's format.
         format: String,
@@ -127,7 +131,7 @@ pub enum DecodeError {
         fields: Vec<String>,
     },
     /// Fields of both formats cannot be converted into each other.
-    #[error("{format}: cannot convert {}", .fields.iter().map(|(field, why)| format!("{field} ({why})")).collect::<Vec<_>>().join(", "))]
+    #[error("{}: cannot convert {}", visible(format), visible(&.fields.iter().map(|(field, why)| format!("{field} ({why})")).collect::<Vec<_>>().join(", ")))]
     NotConvertible {
         /// The receiver's format.
         format: String,
@@ -135,7 +139,7 @@ pub enum DecodeError {
         fields: Vec<(String, String)>,
     },
     /// A limit is exceeded.
-    #[error("{path}: {found} is more than the limit of {limit} (Limits::{name})")]
+    #[error("{}: {found} is more than the limit of {limit} (raise Limits::{name} to allow it)", visible(path))]
     Limit {
         /// Where.
         path: String,
@@ -147,7 +151,7 @@ pub enum DecodeError {
         name: &'static str,
     },
     /// A path leads nowhere in this record.
-    #[error("{path}: {reason}")]
+    #[error("{}: {}", visible(path), visible(reason))]
     Path {
         /// The path, as far as it was followed or as it was given.
         path: String,
@@ -155,13 +159,30 @@ pub enum DecodeError {
         reason: String,
     },
     /// A rule for evolving old records failed.
-    #[error("{path}: {reason}")]
+    #[error("{}: {}", visible(path), visible(reason))]
     Rule {
         /// The field it computes.
         path: String,
         /// What went wrong.
         reason: String,
     },
+}
+
+/// A text with its control characters escaped, and those that turn the direction of writing. Quotes and the like stay:
+/// messages have their own.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_visible = |character: char| {
+        !character.is_control()
+            && !matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.chars().all(is_visible) {
+        return text.into();
+    }
+    let escaped = |character: char| match is_visible(character) {
+        true => character.to_string(),
+        false => character.escape_debug().to_string(),
+    };
+    text.chars().map(escaped).collect()
 }
 
 impl DecodeError {

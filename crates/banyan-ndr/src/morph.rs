@@ -121,6 +121,16 @@ impl Morph {
         mapper::map(self, source, target, options)
     }
 
+    /// Adds rules; they replace those for the same fields.
+    pub(crate) fn add(&mut self, later: Morph) {
+        self.renames.retain(|(old, new)| later.renames.iter().all(|(old2, new2)| old != old2 && new != new2));
+        self.defaults.retain(|(field, _)| later.defaults.iter().all(|(other, _)| field != other));
+        self.computed.retain(|(field, _)| later.computed.iter().all(|(other, _)| field != other));
+        self.renames.extend(later.renames);
+        self.defaults.extend(later.defaults);
+        self.computed.extend(later.computed);
+    }
+
     /// Those of the rules that can concern records of one format on their way to another.
     pub(crate) fn concerning(&self, source: &Format, target: &Format) -> Morph {
         let is_sent = |field: &str| {

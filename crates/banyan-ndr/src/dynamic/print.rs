@@ -1,4 +1,5 @@
-//! Records as text for people: on one line with `{}`, on many with `{:#}`.
+//! Records as text for people: on one line with `{}`, on many with `{:#}`. Names and texts come from anyone and go to
+//! terminals, so what is not printable in them is escaped.
 
 use std::collections::HashMap;
 use std::fmt::{self, Formatter, Write};
@@ -16,8 +17,7 @@ impl fmt::Display for DynRecord {
         let uses = Uses::of(self);
         let mut printer =
             Printer { record: self, uses, marks: HashMap::new(), many_lines: f.alternate(), indent: 0, out: f };
-        printer.out.write_str(self.format.name())?;
-        printer.out.write_char(' ')?;
+        write!(printer.out, "{} ", self.format.name().escape_debug())?;
         printer.value(&self.root, 0)
     }
 }
@@ -27,7 +27,7 @@ impl fmt::Display for RecordView<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match DynRecord::from_body(self.format(), self.body(), &Limits::default()) {
             Ok(record) => record.fmt(f),
-            Err(error) => write!(f, "{} <{error}>", self.format().name()),
+            Err(error) => write!(f, "{} <{error}>", self.format().name().escape_debug()),
         }
     }
 }

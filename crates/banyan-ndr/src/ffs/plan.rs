@@ -55,7 +55,7 @@ pub(super) enum Step {
 }
 
 /// A dimension of a counted array.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Length {
     Fixed(u32),
     /// An integer of the record.

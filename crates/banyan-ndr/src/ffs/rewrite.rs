@@ -5,7 +5,7 @@
 //! arrays share theirs. The walk follows references with a list of things to do, not by recursion, and stops when the
 //! body outgrows a fixed multiple of the record.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::description::FloatForm;
 use super::plan::{Block, Length, Plan, Step};
@@ -86,8 +86,13 @@ impl Rewriting<'_> {
         for index in 0..items.count {
             let (from, to) = (items.from + index * block.foreign_size, items.to + index * block.size);
             let parent = if block.is_record { from } else { items.parent };
+            let mut has_null = false;
             for step in &block.steps {
                 self.step(step, from, to, parent)?;
+                has_null |= matches!(step, Step::Counted { at, as_list: false, .. } if self.is_null(from + at));
+            }
+            if has_null {
+                self.empty_null_arrays(block, from, to)?;
             }
         }
         Ok(())
@@ -177,18 +182,46 @@ impl Rewriting<'_> {
             to = span;
             write_uint(&mut self.body[span + width..][..width], listed as u128, self.plan.slots.order);
         }
-        match target {
-            _ if items.count == 0 => {}
-            Some(target) => {
-                items.from = target;
-                items.to = self.place(&self.plan.blocks[items.item], target, items.count, path)?;
-                self.refer(to, items.to);
-                self.todo.push(items);
-            }
-            None if listed.is_some() => {}
-            None => return Err(self.invalid("a null pointer", "array of the length that its fields say", path)),
+        // A null array of the record itself gets a length of 0, once all lengths are written.
+        if let Some(target) = target
+            && items.count > 0
+        {
+            items.from = target;
+            items.to = self.place(&self.plan.blocks[items.item], target, items.count, path)?;
+            self.refer(to, items.to);
+            self.todo.push(items);
         }
         Ok(())
+    }
+
+    /// Gives null arrays of a record a length of 0, whatever their length fields say: the writer's program has no items
+    /// there. An error where a field says the length of others, too, that have items.
+    fn empty_null_arrays(&mut self, block: &Block, from: usize, to: usize) -> Result<(), DecodeError> {
+        let arrays = block.steps.iter().filter_map(|step| match step {
+            Step::Counted { at, lengths, as_list: false, path, .. } => Some((from + at, lengths, *path)),
+            _ => None,
+        });
+        let (null, others): (Vec<_>, Vec<_>) = arrays.partition(|(slot, ..)| self.is_null(*slot));
+        let needed: HashSet<Length> = others.iter().flat_map(|(_, lengths, _)| lengths.iter().copied()).collect();
+        for (_, lengths, path) in null {
+            if self.count(lengths, from, path)? == 0 {
+                continue;
+            }
+            let free = lengths.iter().find_map(|length| match *length {
+                Length::Field { at, width, .. } if !needed.contains(length) => Some((at, width)),
+                _ => None,
+            });
+            let Some((at, width)) = free else {
+                return Err(self.invalid("a null pointer", "array of the length that its fields say", path));
+            };
+            self.body[to + at..][..width].fill(0);
+        }
+        Ok(())
+    }
+
+    /// Whether a reference leads nowhere.
+    fn is_null(&self, from: usize) -> bool {
+        self.source[from..][..self.plan.slots.pointer.bytes()].iter().all(|byte| *byte == 0)
     }
 
     /// Reads a reference, which counts from the start of the record, 0 being null.

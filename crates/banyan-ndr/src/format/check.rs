@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::types::{self, DefId, Definition, Dim, EnumerationDef, PointerWidth, RecordDef, Type, VariantDef};
 use crate::Limits;
+use crate::error::visible;
 
 /// Deepest nesting of records inside each other's fixed parts.
 const INLINE_DEPTH: usize = 64;
@@ -37,7 +38,7 @@ pub enum FormatError {
     #[error("the format description is not in canonical form")]
     NotCanonical,
     /// A limit is exceeded.
-    #[error("{what}: {found} is more than the limit of {limit} (Limits::{name})")]
+    #[error("{}: {found} is more than the limit of {limit} (Limits::{name})", visible(what))]
     Limit {
         /// What is too large.
         what: String,
@@ -49,7 +50,7 @@ pub enum FormatError {
         name: &'static str,
     },
     /// A definition breaks a rule.
-    #[error("{definition}: {reason}")]
+    #[error("{}: {}", visible(definition), visible(reason))]
     Definition {
         /// Its name.
         definition: String,
@@ -57,7 +58,7 @@ pub enum FormatError {
         reason: String,
     },
     /// A field or case breaks a rule.
-    #[error("{definition}.{field}: {reason}")]
+    #[error("{}.{}: {}", visible(definition), visible(field), visible(reason))]
     Field {
         /// The name of the definition it belongs to.
         definition: String,

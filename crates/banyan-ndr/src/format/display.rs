@@ -1,4 +1,5 @@
-//! The text form of a format: a listing like a declaration, with offsets.
+//! The text form of a format: a listing like a declaration, with offsets. Names come from anyone and go to terminals,
+//! so what is not printable in them is escaped.
 
 use std::fmt;
 
@@ -7,7 +8,8 @@ use super::{ByteOrder, DefId, Definition, Dim, Field, Format, Meter, Order, Type
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = if self.order() == ByteOrder::Big { "big-endian" } else { "little-endian" };
-        writeln!(f, "format {} {}, {order}, {}-byte references", self.name(), self.id(), self.pointer().bytes())?;
+        let name = self.name().escape_debug();
+        writeln!(f, "format {name} {}, {order}, {}-byte references", self.id(), self.pointer().bytes())?;
         for definition in self.definitions() {
             self.fmt_definition(f, definition)?;
         }
@@ -17,7 +19,7 @@ impl fmt::Display for Format {
 
 impl Format {
     fn fmt_definition(&self, f: &mut fmt::Formatter<'_>, definition: &Definition) -> fmt::Result {
-        let (name, size, align) = (definition.name(), definition.size(), definition.align());
+        let (name, size, align) = (definition.name().escape_debug(), definition.size(), definition.align());
         match definition {
             Definition::Record(record) => {
                 writeln!(f, "record {name} ({size} bytes, aligned to {align}) {{")?;
@@ -26,7 +28,7 @@ impl Format {
                         f,
                         "  {:>5}  {}: {}",
                         field.offset,
-                        field.name,
+                        field.name.escape_debug(),
                         self.type_name_in(&field.ty, &record.fields)
                     )?;
                     fmt_remarks(f, field)?;
@@ -36,14 +38,14 @@ impl Format {
                 writeln!(f, "variant {name} ({size} bytes, aligned to {align}) {{")?;
                 for case in &variant.cases {
                     let payload = case.payload.as_ref().map_or(String::new(), |ty| format!(": {}", self.type_name(ty)));
-                    writeln!(f, "  {:>5}  {}{payload}", case.tag, case.name)?;
+                    writeln!(f, "  {:>5}  {}{payload}", case.tag, case.name.escape_debug())?;
                 }
             }
             Definition::Enumeration(enumeration) => {
                 let sign = if enumeration.signed { 'i' } else { 'u' };
                 writeln!(f, "enumeration {name}: {sign}{} {{", 8 * enumeration.width)?;
                 for (name, value) in &enumeration.names {
-                    writeln!(f, "  {value:>5}  {name}")?;
+                    writeln!(f, "  {value:>5}  {}", name.escape_debug())?;
                 }
             }
         }
@@ -56,7 +58,7 @@ impl Format {
     }
 
     fn type_name_in(&self, ty: &Type, fields: &[Field]) -> String {
-        let name_of = |id: &DefId| self.definition(*id).name().to_owned();
+        let name_of = |id: &DefId| self.definition(*id).name().escape_debug().to_string();
         match ty {
             Type::Int { width, signed } => format!("{}{}", if *signed { 'i' } else { 'u' }, 8 * u32::from(*width)),
             Type::Float { width } => format!("f{}", 8 * u32::from(*width)),
@@ -84,7 +86,7 @@ impl Format {
                     .map(|dim| match dim {
                         Dim::Fixed(length) => format!("[{length}]"),
                         Dim::Field(index) => match fields.get(usize::from(*index)) {
-                            Some(field) => format!("[{}]", field.name),
+                            Some(field) => format!("[{}]", field.name.escape_debug()),
                             None => format!("[field {index}]"),
                         },
                     })
@@ -101,7 +103,7 @@ fn fmt_order(order: Order) -> &'static str {
 
 fn fmt_remarks(f: &mut fmt::Formatter<'_>, field: &Field) -> fmt::Result {
     if let Some(unit) = &field.unit {
-        write!(f, " [{unit}]")?;
+        write!(f, " [{}]", unit.escape_debug())?;
     }
     match field.meter {
         Some(Meter::Counter) => write!(f, " counter")?,

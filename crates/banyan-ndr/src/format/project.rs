@@ -3,18 +3,34 @@
 use super::check::FormatError;
 use super::types::{ByteOrder, Definition, Dim, Field, PointerWidth, RecordDef, Type};
 use super::{Format, check};
+use crate::reflect::path::{self, Segment};
 
 impl Format {
     /// Some fields of this format, laid out for this machine: a target to convert to when the rest does not matter.
-    /// A path names a field, or a field within a nested record or within the records of a list (`"mesh.elems.temp"`).
+    /// A path names a field, or a field within a nested record or within the records of a list (`mesh.elems.temp`);
+    /// names with a dot or a bracket stand in double quotes, as everywhere in paths (`"odd.name".temp`).
     /// The fields that hold the lengths of an array come along with it.
     pub fn project(&self, paths: &[&str]) -> Result<Format, FormatError> {
         let mut definitions = self.definitions().to_vec();
-        let mut wanted: Vec<Vec<&str>> = paths.iter().map(|path| path.split('.').collect()).collect();
+        let mut wanted = paths.iter().map(|path| names(path)).collect::<Result<Vec<_>, _>>()?;
         wanted.sort_unstable();
         select(&mut definitions, 0, &wanted)?;
         Format::laid_out(ByteOrder::NATIVE, PointerWidth::NATIVE, definitions)
     }
+}
+
+/// The names in a path, which has no indices.
+fn names(path: &str) -> Result<Vec<&str>, FormatError> {
+    let wrong = |reason: String| check::definition_error(path, reason);
+    let segments = path::parse(path).map_err(|bad| wrong(bad.to_string()))?;
+    if segments.is_empty() {
+        return Err(wrong("an empty path names no field".into()));
+    }
+    let name = |segment| match segment {
+        Segment::Name(name) => Ok(name),
+        Segment::Index(_) => Err(wrong("has an index; fields are selected in all items".into())),
+    };
+    segments.into_iter().map(name).collect()
 }
 
 /// Leaves only the wanted fields in the record at `index`. Nested records of which only some fields are wanted become

@@ -9,7 +9,8 @@ use crate::kernel::program::Step;
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, target) = (self.source(), self.target());
-        writeln!(f, "plan {} {} -> {} {}", source.name(), source.id(), target.name(), target.id())?;
+        let [from, to] = [source, target].map(|format| format.name().escape_debug());
+        writeln!(f, "plan {from} {} -> {to} {}", source.id(), target.id())?;
         if self.is_identity() {
             writeln!(f, "  nothing to convert: records can be viewed as they are")?;
         }
@@ -19,7 +20,7 @@ impl fmt::Display for Plan {
 
 fn fmt_item(f: &mut fmt::Formatter<'_>, number: usize, item: &Item) -> fmt::Result {
     let program = item.program();
-    writeln!(f, "item {number}: {} ({} -> {} bytes)", item.name, program.src_size, program.dst_size)?;
+    writeln!(f, "item {number}: {} ({} -> {} bytes)", item.name.escape_debug(), program.src_size, program.dst_size)?;
     fmt_steps(f, &program.steps, &program.paths, 2)?;
     item.walks.iter().try_for_each(|walk| fmt_walk(f, walk, &program.paths))
 }
@@ -35,12 +36,19 @@ fn fmt_steps(f: &mut fmt::Formatter<'_>, steps: &[Step], paths: &[String], inden
             Step::Number { src, dst, count, from, to, path, .. } => writeln!(
                 f,
                 "number {count} x {:?} {} -> {:?} {}, {src} -> {dst} ({})",
-                from.kind, from.width, to.kind, to.width, paths[*path as usize]
+                from.kind,
+                from.width,
+                to.kind,
+                to.width,
+                paths[*path as usize].escape_debug()
             )?,
-            Step::Renumber { src, dst, count, table, path, .. } => {
-                writeln!(f, "renumber {count} by {} values, {src} -> {dst} ({})", table.len(), paths[*path as usize])?
-            }
-            Step::Require { src, path } => writeln!(f, "require {src} ({})", paths[*path as usize])?,
+            Step::Renumber { src, dst, count, table, path, .. } => writeln!(
+                f,
+                "renumber {count} by {} values, {src} -> {dst} ({})",
+                table.len(),
+                paths[*path as usize].escape_debug()
+            )?,
+            Step::Require { src, path } => writeln!(f, "require {src} ({})", paths[*path as usize].escape_debug())?,
             Step::IfPresent { src, dst, steps, .. } => {
                 writeln!(f, "if present {src} -> {dst}")?;
                 fmt_steps(f, steps, paths, indent + 2)?;
@@ -60,7 +68,7 @@ fn fmt_steps(f: &mut fmt::Formatter<'_>, steps: &[Step], paths: &[String], inden
 }
 
 fn fmt_walk(f: &mut fmt::Formatter<'_>, walk: &Walk, paths: &[String]) -> fmt::Result {
-    let path = &paths[walk.path as usize];
+    let path = paths[walk.path as usize].escape_debug();
     match &walk.action {
         Action::Text(text) => writeln!(f, "  {path}: {:?} {} -> {:?} {}", text.from, text.src, text.to, text.dst),
         Action::Value(value) => writeln!(f, "  {path}: {:?} -> {:?}, item {}", value.from, value.to, value.item),

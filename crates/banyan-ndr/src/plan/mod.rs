@@ -54,8 +54,9 @@ pub struct Plan {
     /// The first converts the root.
     items: Vec<steps::Item>,
     identity: bool,
-    /// Most bytes of a converted body.
+    /// Most bytes of a converted body, and of one for each byte of the sender's.
     most: usize,
+    growth: usize,
 }
 
 impl Plan {
@@ -68,6 +69,7 @@ impl Plan {
             items,
             identity: layout::Layouts::new(source, target, options).same_bodies(),
             most: options.limits.body_bytes,
+            growth: options.limits.growth,
         })
     }
 

@@ -17,6 +17,6 @@ pub struct ConvertOptions {
     /// Values of target fields that the sender lacks, by the name of the target definition, then of the field. They
     /// precede the [`default`](crate::Field::default) of the field itself.
     pub defaults: BTreeMap<String, BTreeMap<String, Value>>,
-    /// Bounds; [`Limits::body_bytes`] is that of the converted body.
+    /// Bounds; [`Limits::body_bytes`] and [`Limits::growth`] are those of the converted body.
     pub limits: Limits,
 }

@@ -17,6 +17,9 @@ use super::template::{self, Template};
 use crate::wire::{Slots, read_uint, write_uint};
 use crate::{Buffer, DecodeError};
 
+/// Bytes that a converted body may have besides its fixed part, however short the sender's is.
+const GROWTH_AT_LEAST: usize = 1 << 20;
+
 /// Items that lie one behind the other on both sides. Their kernel has run, their walks have not.
 #[derive(Clone, Copy)]
 struct Run {
@@ -60,8 +63,9 @@ pub(super) struct Walker<'a> {
     seen: Option<Seen>,
     /// Bytes that may still be led to.
     budget: usize,
-    /// Most bytes of the output.
+    /// Most bytes of the output, and the limit that says so.
     most: usize,
+    limit: &'static str,
     trail: Option<Vec<Origin>>,
 }
 
@@ -74,6 +78,9 @@ impl<'a> Walker<'a> {
     pub(super) fn new(plan: &'a Plan, body: &'a [u8], out: &'a mut Buffer, interpreted: bool, traced: bool) -> Self {
         let source = Slots { order: plan.source.order(), pointer: plan.source.pointer() };
         let target = Slots { order: plan.target.order(), pointer: plan.target.pointer() };
+        let most = plan.most.min(target.most());
+        let grown = plan.growth.saturating_mul(body.len()).saturating_add(out.len() + GROWTH_AT_LEAST);
+        let (most, limit) = if grown < most { (grown, "growth") } else { (most, "body_bytes") };
         Walker {
             plan,
             body,
@@ -84,7 +91,8 @@ impl<'a> Walker<'a> {
             open: Vec::new(),
             seen: None,
             budget: body.len(),
-            most: plan.most.min(target.most()),
+            most,
+            limit,
             trail: traced.then(Vec::new),
         }
     }

@@ -5,17 +5,24 @@ use std::collections::{HashMap, VecDeque};
 
 use super::TextError;
 use super::path::Path;
-use super::scalar::shown;
+use super::scalar::{parse_enum_number, shown};
 use crate::dynamic::contradiction;
-use crate::{Field, Format, RecordDef, Type, Value};
+use crate::{DefId, Field, Format, RecordDef, Type, Value};
 
 /// Names listed in one error; of more only the number is told, so that the error is no larger than the text.
 const MOST_NAMED: usize = 32;
+
+/// Bytes of memory that may be filled in for each byte of a text, and for a text however short. What a text leaves out
+/// takes as much memory as what it says, so that short objects could become many long records.
+const FILLED_BYTES_PER_BYTE: usize = 256;
+const FILLED_BYTES_AT_LEAST: usize = 16 << 20;
 
 /// The state of one reading.
 pub(super) struct Reading<'f> {
     pub(super) format: &'f Format,
     skip_unknown: bool,
+    /// Bytes that may still be filled in.
+    fillable: usize,
     pub(super) path: Path<'f>,
     missing: Names,
     unknown: Names,
@@ -44,10 +51,11 @@ impl Names {
 }
 
 impl<'f> Reading<'f> {
-    pub(super) fn new(format: &'f Format, skip_unknown: bool) -> Reading<'f> {
+    pub(super) fn new(format: &'f Format, text: &str, skip_unknown: bool) -> Reading<'f> {
         Reading {
             format,
             skip_unknown,
+            fillable: text.len().saturating_mul(FILLED_BYTES_PER_BYTE).max(FILLED_BYTES_AT_LEAST),
             path: Path::default(),
             missing: Names::default(),
             unknown: Names::default(),
@@ -67,10 +75,12 @@ impl<'f> Reading<'f> {
     }
 
     /// The fields of a record in its order, those that were not there filled in.
-    pub(super) fn complete(&mut self, record: &'f RecordDef, mut values: Vec<Option<Value>>) -> Value {
+    pub(super) fn complete(&mut self, record: &'f RecordDef, mut values: Vec<Option<Value>>) -> Result<Value, String> {
+        let absent = record.fields.iter().zip(&values).filter(|(_, value)| value.is_none());
+        self.pay(absent.map(|(field, _)| field.name.len() + size_of::<(String, Value)>()).sum())?;
         let mut fields = Vec::with_capacity(record.fields.len());
         for (field, value) in record.fields.iter().zip(values.iter_mut()) {
-            let value = value.take().unwrap_or_else(|| self.absent(field));
+            let value = value.take().map_or_else(|| self.absent(field), Ok)?;
             fields.push((field.name.clone(), value));
         }
         if self.contradiction.is_none()
@@ -80,12 +90,13 @@ impl<'f> Reading<'f> {
             self.contradiction = Some((self.path.to_string(), reason));
             self.path.leave();
         }
-        Value::Record(fields)
+        Ok(Value::Record(fields))
     }
 
-    fn absent(&mut self, field: &'f Field) -> Value {
+    fn absent(&mut self, field: &'f Field) -> Result<Value, String> {
         if let Some(default) = &field.default {
-            return default.clone();
+            self.pay(bytes_behind(default))?;
+            return Ok(default.clone());
         }
         // A record of which every field can be filled needs no default of its own.
         if let Type::Record(id) = &field.ty
@@ -99,7 +110,21 @@ impl<'f> Reading<'f> {
             self.missing.add(|| self.path.to_string());
             self.path.leave();
         }
-        Value::Null
+        Ok(Value::Null)
+    }
+
+    fn pay(&mut self, bytes: usize) -> Result<(), String> {
+        self.fillable = self.fillable.checked_sub(bytes).ok_or(
+            "the text leaves out so much that the record would be hundreds of times as large; read it in parts",
+        )?;
+        Ok(())
+    }
+
+    /// A value of an enumeration by its number, which may be much shorter than its name.
+    pub(super) fn enum_number(&mut self, text: &str, id: DefId) -> Result<Value, String> {
+        let value = parse_enum_number(text, self.format.enumeration(id))?;
+        self.pay(bytes_behind(&value))?;
+        Ok(value)
     }
 
     /// A reference by number from a place of type `ty`.
@@ -177,4 +202,21 @@ pub(super) fn behind(mut ty: &Type) -> &Type {
         ty = item;
     }
     ty
+}
+
+/// Bytes of memory that a value takes besides its own place.
+fn bytes_behind(value: &Value) -> usize {
+    match value {
+        Value::Enum(text) | Value::Str(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.iter().map(|item| size_of::<Value>() + bytes_behind(item)).sum(),
+        Value::Record(fields) => {
+            let field = |(name, value): &(String, Value)| name.len() + size_of_val(name) + bytes_behind(value);
+            fields.iter().map(|named| field(named) + size_of::<Value>()).sum()
+        }
+        Value::Case(name, payload) => {
+            name.len() + payload.as_ref().map_or(0, |payload| size_of::<Value>() + bytes_behind(payload))
+        }
+        _ => 0,
+    }
 }

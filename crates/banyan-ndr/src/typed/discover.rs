@@ -4,9 +4,13 @@
 //! own enters each target, notes the references it holds, and makes it when all of those are made. The values wait in
 //! the reader until their owners are read. Shared targets are made once; one that is met again while it is still being
 //! made is part of a cycle, which no `Rc` can be built for.
+//!
+//! What is made here costs no stack, but Rust drops it by recursion. So each value's height is counted, which is how
+//! many values lie behind one another below it, and what is higher than [`Limits::depth`](crate::Limits::depth) is not
+//! made. Heights, not depths: a shared value is dropped by whoever holds it last, wherever that was met.
 
 use std::any::TypeId;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::{Read, Reader, type_id};
 use crate::DecodeError;
@@ -15,8 +19,12 @@ use crate::DecodeError;
 pub struct Discoverer<'i, 'a> {
     pub(super) input: &'i Reader<'a>,
     stack: Vec<(Step, Job<'a>)>,
-    /// Shared targets that are being made.
-    open: HashSet<(usize, TypeId), foldhash::fast::RandomState>,
+    /// The heights of shared targets; none of those that are being made.
+    shared: HashMap<(usize, TypeId), Option<usize>, foldhash::fast::RandomState>,
+    /// For the root and every job that waits to be built, the height of the highest value made for it so far.
+    below: Vec<usize>,
+    /// The greatest height.
+    limit: usize,
 }
 
 /// What to do with a job.
@@ -43,13 +51,39 @@ pub(super) struct Job<'a> {
 
 impl<'i, 'a> Discoverer<'i, 'a> {
     /// Makes everything the value at `at` needs to be read.
-    pub(super) fn prepare<T: Read<'a>>(input: &'i Reader<'a>, at: usize) -> Result<(), DecodeError> {
-        let mut work = Discoverer { input, stack: Vec::new(), open: HashSet::default() };
+    pub(super) fn prepare<T: Read<'a>>(input: &'i Reader<'a>, at: usize, limit: usize) -> Result<(), DecodeError> {
+        let mut work = Discoverer { input, stack: Vec::new(), shared: HashMap::default(), below: vec![0], limit };
         T::discover(&mut work, at)?;
         while let Some((step, job)) = work.stack.pop() {
+            if step == Step::Build && work.height() > limit {
+                return Err(work.too_deep());
+            }
             (job.run)(&mut work, step, job)?;
+            if step == Step::Build {
+                let height = work.height();
+                work.below.pop();
+                work.lies_below(height);
+            }
         }
         Ok(())
+    }
+
+    /// The height of the value that is being made.
+    fn height(&self) -> usize {
+        self.below.last().map_or(0, |below| below + 1)
+    }
+
+    /// Notes that a value of this height belongs to the job that waits.
+    fn lies_below(&mut self, height: usize) {
+        if let Some(below) = self.below.last_mut() {
+            *below = height.max(*below);
+        }
+    }
+
+    #[cold]
+    fn too_deep(&self) -> DecodeError {
+        let path = "values that lie behind one another".into();
+        DecodeError::Limit { path, found: self.height() as u64, limit: self.limit as u64, name: "depth" }
     }
 
     /// The reader.
@@ -65,23 +99,31 @@ impl<'i, 'a> Discoverer<'i, 'a> {
     /// Notes that items can be made when all that is noted after this is.
     pub(super) fn build_later(&mut self, job: Job<'a>) {
         self.stack.push((Step::Build, job));
+        self.below.push(0);
     }
 
-    /// Notes that a shared target is being made.
-    pub(super) fn open<P>(&mut self, target: usize) -> Result<(), DecodeError> {
-        if self.open.insert((target, type_id::of::<P>())) {
-            return Ok(());
+    /// Notes that a shared target is being made; false if it is there already.
+    pub(super) fn open<P>(&mut self, target: usize) -> Result<bool, DecodeError> {
+        match self.shared.get(&(target, type_id::of::<P>())) {
+            None => {
+                self.shared.insert((target, type_id::of::<P>()), None);
+                Ok(true)
+            }
+            Some(Some(height)) => {
+                self.lies_below(*height);
+                Ok(false)
+            }
+            Some(None) => Err(DecodeError::Invalid {
+                path: String::new(),
+                found: "a pointer that leads back to the value it stands in".into(),
+                wanted: "shared value without cycles",
+            }),
         }
-        Err(DecodeError::Invalid {
-            path: String::new(),
-            found: "a pointer that leads back to the value it stands in".into(),
-            wanted: "shared value without cycles",
-        })
     }
 
     /// Notes that it is made.
     pub(super) fn close<P>(&mut self, target: usize) {
-        self.open.remove(&(target, type_id::of::<P>()));
+        self.shared.insert((target, type_id::of::<P>()), Some(self.height()));
     }
 }
 

@@ -46,7 +46,7 @@ pub use float16::F16;
 pub use list::{List, ReadList};
 pub use message::Message;
 pub use read::Reader;
-pub use view::{read_native, read_native_into, view_native};
+pub use view::{read_native, read_native_into, read_native_into_to_depth, read_native_to_depth, view_native};
 pub use write::{Place, Scratch, Writer};
 
 use crate::{DecodeError, Format, Type, Value};
@@ -58,6 +58,14 @@ pub mod derived {
     pub use super::sized::{Length, LengthOf, discover_sized, read_sized, sized_to_value, with_order, write_sized};
     pub use super::text::not_in_place;
     pub use super::write::{Deferred, Entry, POINTER};
+
+    /// What a skipped field holds in a record that was read. Such a field may hold a `Cell`, so it must not borrow: one
+    /// shared value can have owners with different lifetimes (see `Wire`), and through a `Cell` one of them could put
+    /// in what does not live long enough for another.
+    #[inline]
+    pub fn skipped<T: Default + 'static>() -> T {
+        T::default()
+    }
 
     /// A number that is no value of an enumeration or no tag of a variant.
     #[cold]
@@ -73,7 +81,8 @@ pub mod derived {
 ///   in memory where `describe` says, and any bytes that pass `check` are a valid `Self`, whatever lies in the padding.
 /// - If `PLAIN`, then also every one of the `SIZE` bytes is initialised in every value.
 /// - If `ANY_BITS`, then `check` never fails.
-/// - Nothing in a value can change behind a shared borrow (no `Cell` within).
+/// - Nothing in a value can change behind a shared borrow (no `Cell` within), but for parts that are not sent and are
+///   `'static`: what changes there has no lifetime.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a record",
     label = "no record type",

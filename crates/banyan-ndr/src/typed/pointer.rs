@@ -107,9 +107,10 @@ macro_rules! read_shared {
 
         fn $run<'a, T: Read<'a>>(work: &mut Discoverer<'_, 'a>, step: Step, job: Job<'a>) -> Result<(), DecodeError> {
             match step {
-                Step::Enter if work.input.shared::<$pointer<T>>(job.target).is_some() => Ok(()),
                 Step::Enter => {
-                    work.open::<$pointer<T>>(job.target)?;
+                    if !work.open::<$pointer<T>>(job.target)? {
+                        return Ok(());
+                    }
                     work.input.target(job.target, 1, T::SIZE)?;
                     work.build_later(job);
                     T::discover(work, job.target)

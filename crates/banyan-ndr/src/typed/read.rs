@@ -162,8 +162,9 @@ impl<'a> Reader<'a> {
     /// A shared value that was made before.
     pub(super) fn shared<P: Clone>(&self, target: usize) -> Option<P> {
         let built = self.built.borrow();
-        // SAFETY: as in `kept`; and values in records do not change behind shared borrows (see `Wire`), so that it
-        // does not matter if the owners use different lifetimes.
+        // SAFETY: as in `kept`; and nothing with a lifetime changes behind shared borrows of values in records (see
+        // `Wire`), so that it does not matter if the owners use different lifetimes: none can put anything in that
+        // lives shorter than another believes.
         built.as_ref()?.get(&(target, type_id::of::<P>())).map(|kept| unsafe { kept.get::<P>() }.clone())
     }
 }

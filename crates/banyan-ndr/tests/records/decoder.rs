@@ -125,6 +125,19 @@ fn fields_are_matched_by_name_widened_and_defaulted() {
 }
 
 #[test]
+fn rules_for_the_same_format_add_up_and_the_later_counts() {
+    let old = OldReading { rack: 7, name: "outlet".into(), count: 12, values: vec![0.5] };
+    let mut decoder = learnt(OldReading::format());
+    let morph = || Morph::new("OldReading");
+    decoder.morph(morph().rename("rack", "sensor").default("limit", 1.0));
+    decoder.morph(morph().rename("name", "sensor"));
+    decoder.morph(morph().default("limit", 2.0));
+    let bytes = body(&old);
+    let reading: Reading<'_> = decoder.decode(OldReading::format().id(), &bytes).expect("converts");
+    assert_eq!(reading, Reading { sensor: "outlet", count: 12, values: &[0.5], limit: 2.0 });
+}
+
+#[test]
 fn receivers_that_differ_only_in_their_defaults_get_their_own() {
     macro_rules! receiver {
         ($name:ident, $default:literal) => {
@@ -197,6 +210,31 @@ fn a_value_is_decoded_into_again_and_again() {
     for _ in 0..2 {
         decoder.decode_into(format.id(), &bytes, &mut owned).expect("converts");
         assert_eq!((owned.sensor.as_str(), &owned.values[..]), (READING.sensor, READING.values));
+    }
+}
+
+#[test]
+fn a_projection_takes_the_paths_that_views_take() {
+    #[derive(Record)]
+    struct Inner {
+        #[record(rename = "odd.name")]
+        odd: u32,
+        plain: u32,
+    }
+    #[derive(Record)]
+    struct Outer {
+        #[record(rename = "a.b")]
+        inner: Vec<Inner>,
+        other: u8,
+    }
+    let bytes = body(&Outer { inner: vec![Inner { odd: 7, plain: 8 }], other: 9 });
+    let mut decoder = learnt(Outer::format());
+    let target = Outer::format().project(&[r#""a.b"."odd.name""#]).expect("a field of it");
+    let view = decoder.convert(Outer::format().id(), &bytes, &target).expect("converts");
+    assert_eq!(view.value::<u32>(r#""a.b"[0]."odd.name""#).expect("it is there"), 7);
+    assert!(view.get("other").is_err() && view.get(r#""a.b"[0].plain"#).is_err());
+    for path in ["", "a.b", "a..b", r#""a.b"#, r#""a.b"[0]"#] {
+        assert!(Outer::format().project(&[path]).is_err(), "{path}");
     }
 }
 

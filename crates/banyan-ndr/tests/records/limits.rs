@@ -5,7 +5,7 @@ use banyan_ndr::file::{Reader, StreamReader, Writer, WriterOptions};
 use banyan_ndr::text::from_json;
 use banyan_ndr::{
     Buffer, CStruct, ConvertOptions, DecodeError, DecodeOptions, Decoder, DynRecord, Format, Limits, Plan,
-    PointerWidth, RecordView, Value,
+    PointerWidth, Record, RecordView, Type, Value,
 };
 
 fn node(width: u8) -> Format {
@@ -64,6 +64,58 @@ fn body_bytes_of_records_in_files() {
         let mut stream = StreamReader::with_limits(&file[..], limits).unwrap();
         assert_eq!(usize::from(stream.next().is_ok_and(|record| record.is_some())), records);
     }
+}
+
+#[test]
+fn growth_of_what_is_converted() {
+    const MIB: usize = 1 << 20;
+    let list = |item| {
+        let record = CStruct::new("numbers", 16, 8).pointer_width(PointerWidth::Eight);
+        record.field("list", 0, Type::List { item: Box::new(item) }).build().unwrap()
+    };
+    let (bytes, words) = (list(CStruct::int_type(1)), list(CStruct::int_type(8)));
+    let convert = |growth, count: usize| {
+        let mut record = DynRecord::new(&bytes);
+        record.set("list", Value::List(vec![Value::Int(1); count])).unwrap();
+        let options = ConvertOptions { limits: Limits { growth, ..Limits::default() }, ..ConvertOptions::default() };
+        Plan::new(&bytes, &words, &options).unwrap().convert(&record.to_body().unwrap(), &mut Buffer::new())
+    };
+    // Besides the fixed part of both.
+    let most = |growth| (MIB + growth * 16) / (8 - growth);
+    for growth in [0, 1] {
+        convert(growth, most(growth)).unwrap();
+        assert!(is_limit(convert(growth, most(growth) + 1), "growth"));
+    }
+    convert(Limits::default().growth, MIB).unwrap();
+}
+
+#[test]
+fn growth_by_what_the_sender_lacks() {
+    #[derive(Record)]
+    #[record(rename = "Item")]
+    struct Short {
+        number: u8,
+    }
+    #[derive(Record)]
+    #[record(rename = "Items")]
+    struct Sent {
+        items: Vec<Short>,
+    }
+    #[derive(Record)]
+    struct Item {
+        numbers: Option<[f64; 20]>,
+    }
+    #[derive(Record)]
+    struct Items {
+        items: Vec<Item>,
+    }
+    let mut body = Vec::new();
+    let items = (0..100_000).map(|_| Short { number: 1 }).collect();
+    banyan_ndr::typed::encode_body_into(&Sent { items }, &mut body).unwrap();
+    let mut decoder = Decoder::new();
+    let id = decoder.learn(Sent::format()).unwrap();
+    let decoded = decoder.decode::<Items>(id, &body).map(|items| items.items[0].numbers);
+    assert!(is_limit(decoded, "growth"));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Recursive records: as deep as the data wants, without stack.
+//! Recursive records: as deep as the data wants and the limit allows, without stack.
 
 use std::rc::Rc;
 
-use banyan_ndr::typed;
-use banyan_ndr::{Buffer, DecodeError, Record, read_native};
+use banyan_ndr::typed::{self, read_native_to_depth};
+use banyan_ndr::{Buffer, DecodeError, DecodeOptions, Decoder, Limits, Record, read_native};
 
 /// A million, which no stack holds. Miri is a hundred times slower.
 fn deep() -> u64 {
@@ -43,7 +43,7 @@ fn list(length: u64) -> Node {
 #[test]
 fn a_list_of_a_million_nodes_comes_back() {
     let body = body(&list(deep()));
-    let back: Node = read_native(&body).expect("it can be read");
+    let back: Node = read_native_to_depth(&body, usize::MAX).expect("it can be read");
     let mut node = &back;
     for value in 0..deep() {
         assert_eq!(node.value, value);
@@ -73,7 +73,7 @@ fn a_tree_that_is_all_depth_comes_back() {
     for _ in 0..deep() {
         tree = Tree { name: "n".into(), children: vec![tree] };
     }
-    let back: Tree = read_native(&body(&tree)).expect("it can be read");
+    let back: Tree = read_native_to_depth(&body(&tree), usize::MAX).expect("it can be read");
     let (mut depth, mut at) = (0, &back);
     while let Some(child) = at.children.first() {
         (depth, at) = (depth + 1, child);
@@ -176,5 +176,91 @@ fn a_deep_list_that_is_damaged_at_its_head_is_given_up_without_stack() {
     let mut body = body(&Headed { list: list(deep()), name: "name".into() });
     let name = offset::<Headed>("name");
     refer(&mut body, name, usize::MAX / 2);
-    assert!(matches!(read_native::<Headed>(&body), Err(DecodeError::OutOfBounds { .. })));
+    assert!(matches!(read_native_to_depth::<Headed>(&body, usize::MAX), Err(DecodeError::OutOfBounds { .. })));
+}
+
+/// A list that is dropped as Rust drops it.
+#[derive(Record, Debug)]
+struct Ordinary {
+    value: u32,
+    next: Option<Box<Ordinary>>,
+    children: Vec<Ordinary>,
+}
+
+fn is_too_deep<T>(result: Result<T, DecodeError>) -> bool {
+    matches!(result, Err(DecodeError::Limit { name: "depth", .. }))
+}
+
+/// `depth` values behind the first, through boxes and lists by turns.
+fn ordinary(depth: u32) -> Ordinary {
+    let mut head = Ordinary { value: 0, next: None, children: vec![] };
+    for value in 1..=depth {
+        head = match value % 2 {
+            0 => Ordinary { value, next: Some(Box::new(head)), children: vec![] },
+            _ => Ordinary { value, next: None, children: vec![head] },
+        };
+    }
+    head
+}
+
+#[test]
+fn depth_is_bounded_at_its_edge() {
+    let mut value = ordinary(0);
+    for (depth, fits) in [(7, true), (8, false)] {
+        let body = body(&ordinary(depth));
+        assert_eq!(!is_too_deep(read_native_to_depth::<Ordinary>(&body, 7)), fits);
+        assert_eq!(!is_too_deep(typed::read_native_into_to_depth(&mut value, &body, 7)), fits);
+
+        let limits = Limits { depth: 7, ..Limits::default() };
+        let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+        let id = decoder.learn(Ordinary::format()).expect("it knows no other");
+        assert_eq!(!is_too_deep(decoder.decode::<Ordinary>(id, &body)), fits);
+        assert_eq!(!is_too_deep(decoder.decode_into(id, &body, &mut value)), fits);
+    }
+    assert_eq!(value.value, 7);
+}
+
+#[test]
+fn a_list_too_deep_to_be_dropped_is_refused_by_default() {
+    let body = body(&list(deep().max(2000)));
+    // The same record for a type without a `Drop` of its own.
+    #[derive(Record, Debug)]
+    #[record(rename = "Node")]
+    struct Plain {
+        value: u64,
+        next: Option<Box<Plain>>,
+    }
+    let error = read_native::<Plain>(&body).map(|plain| (plain.value, plain.next.is_some())).expect_err("too deep");
+    assert!(error.to_string().contains("1001 is more than the limit of 1000 (raise Limits::depth"), "{error}");
+}
+
+#[derive(Record, Debug)]
+struct Shared {
+    next: Option<Rc<Shared>>,
+}
+
+/// Holds every node, so that all are met beside one another, and the list that they are.
+#[derive(Record, Debug)]
+struct Holder {
+    nodes: Vec<Rc<Shared>>,
+    first: Rc<Shared>,
+}
+
+#[test]
+fn a_list_of_shared_values_is_as_deep_as_it_is_however_they_are_met() {
+    for reverse in [false, true] {
+        for (depth, fits) in [(7, true), (8, false)] {
+            let mut nodes = vec![Rc::new(Shared { next: None })];
+            while nodes.len() < depth {
+                nodes.push(Rc::new(Shared { next: nodes.last().cloned() }));
+            }
+            let first = nodes[depth - 1].clone();
+            if reverse {
+                nodes.reverse();
+            }
+            let body = body(&Holder { nodes, first });
+            // The list that holds them is one more.
+            assert_eq!(!is_too_deep(read_native_to_depth::<Holder>(&body, 8)), fits, "{depth} nodes");
+        }
+    }
 }

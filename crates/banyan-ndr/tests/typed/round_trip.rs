@@ -1,6 +1,7 @@
 //! Records of every kind of field come back equal, as their formats describe them.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -296,6 +297,29 @@ fn sharing_is_kept() {
     assert!(!Rc::ptr_eq(&back.a, &back.other));
     assert_eq!((back.a.as_str(), back.other.as_str(), *back.c), ("shared", "shared", 5));
     assert_eq!((Rc::strong_count(&back.a), Arc::strong_count(&back.c)), (2, 3), "the reader keeps nothing");
+}
+
+#[test]
+fn one_shared_value_has_owners_with_different_lifetimes() {
+    #[derive(Record, Debug)]
+    struct Noted<'a> {
+        text: &'a str,
+        #[record(skip)]
+        reads: Cell<u32>,
+    }
+    #[derive(Record, Debug)]
+    struct Two<'x, 'y> {
+        a: Rc<Noted<'x>>,
+        b: Rc<Noted<'y>>,
+    }
+    let noted = Rc::new(Noted { text: "body", reads: Cell::new(7) });
+    let body = body(&Two { a: noted.clone(), b: noted });
+    let back: Two<'_, '_> = read_native(&body).expect("it can be read");
+    assert!(Rc::ptr_eq(&back.a, &back.b));
+    assert_eq!(back.a.reads.replace(5), 0, "what is skipped is not sent");
+    let kept = back.b.clone();
+    drop(back);
+    assert_eq!((kept.text, kept.reads.get(), Rc::strong_count(&kept)), ("body", 5, 1));
 }
 
 #[derive(Record, Debug, PartialEq, Clone)]

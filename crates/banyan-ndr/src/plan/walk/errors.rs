@@ -11,7 +11,7 @@ const SHOWN_PARTS: usize = 32;
 impl Walker<'_> {
     pub(super) fn too_long(&self, spot: Spot, found: u64) -> Box<DecodeError> {
         let limit = self.most as u64;
-        self.error(spot, DecodeError::Limit { path: String::new(), found, limit, name: "body_bytes" })
+        self.error(spot, DecodeError::Limit { path: String::new(), found, limit, name: self.limit })
     }
 
     pub(super) fn wrong_length(&self, spot: Spot, found: usize, wanted: usize) -> Box<DecodeError> {

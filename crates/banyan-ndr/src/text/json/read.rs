@@ -12,9 +12,7 @@ use serde_json::value::RawValue;
 use super::{BYTES, REFERENCE, SHARED, field_name};
 use crate::text::depth::Depth;
 use crate::text::reading::{Reading, behind, may_be_null};
-use crate::text::scalar::{
-    parse_bytes, parse_char, parse_enum_name, parse_enum_number, parse_float, parse_float_word, parse_int, shown,
-};
+use crate::text::scalar::{parse_bytes, parse_char, parse_enum_name, parse_float, parse_float_word, parse_int, shown};
 use crate::{RecordDef, Type, Value, VariantDef};
 
 /// A place of the format, into which the next JSON value is to be read.
@@ -174,7 +172,7 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
             }
             next = self.end(map)?;
         }
-        Ok(self.reading.complete(record, values))
+        self.reading.complete(record, values).map_err(A::Error::custom)
     }
 
     fn variant<A: MapAccess<'de>>(
@@ -217,7 +215,7 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
             Some(b'-' | b'0'..=b'9') => match behind(self.ty) {
                 Type::Int { width, signed } => parse_int(raw, *width, *signed),
                 Type::Float { width } => parse_float(raw, *width),
-                Type::Enum(id) => parse_enum_number(raw, self.reading.format.enumeration(*id)),
+                Type::Enum(id) => self.reading.enum_number(raw, *id),
                 _ => self.misfit(raw),
             },
             _ => self.misfit(raw),

@@ -10,16 +10,14 @@ use crate::text::TextError;
 use crate::text::depth::Depth;
 use crate::text::error::line_and_column;
 use crate::text::reading::{Reading, Table, behind, may_be_null};
-use crate::text::scalar::{
-    parse_bytes, parse_char, parse_enum_name, parse_enum_number, parse_float, parse_float_word, parse_int, shown,
-};
+use crate::text::scalar::{parse_bytes, parse_char, parse_enum_name, parse_float, parse_float_word, parse_int, shown};
 use crate::{DynRecord, Format, Limits, RecordDef, Type, Value, VariantDef};
 
 pub(super) fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Result<DynRecord, TextError> {
     // Positions are counted from behind a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root_type = format.root_type();
-    let mut state = Reading::new(format, skip_unknown);
+    let mut state = Reading::new(format, text, skip_unknown);
     let mut entries = Entries::default();
     let depth = Depth::root(limits);
     let root = Elements::new(&mut state, text, 0)
@@ -281,7 +279,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                 }
             }
         }
-        Ok(self.state.complete(record, values))
+        Ok(self.state.complete(record, values)?)
     }
 
     fn variant(
@@ -361,7 +359,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         })
     }
 
-    fn scalar(&self, ty: &Type, text: &str, base64: bool) -> Result<Value, String> {
+    fn scalar(&mut self, ty: &Type, text: &str, base64: bool) -> Result<Value, String> {
         let word = text.trim_ascii();
         match ty {
             Type::Int { width, signed } => parse_int(word, *width, *signed),
@@ -383,7 +381,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                 let enumeration = self.state.format.enumeration(*id);
                 match text.strip_prefix('#') {
                     Some(name) if name.starts_with('#') => parse_enum_name(name, enumeration),
-                    Some(number) => parse_enum_number(number, enumeration),
+                    Some(number) => self.state.enum_number(number, *id),
                     None => parse_enum_name(text, enumeration),
                 }
             }

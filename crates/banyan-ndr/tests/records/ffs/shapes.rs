@@ -298,16 +298,53 @@ fn long_doubles_that_reach_out_of_their_record_are_refused() {
 }
 
 #[test]
+fn a_null_array_is_empty_whatever_its_length_field_says() {
+    for machine in MACHINES {
+        let pointer = u32::from(machine.pointer);
+        let size = 16 + 3 * machine.pointer as usize;
+        // One length stands behind its array.
+        let fields = [
+            ("n", "integer", 4, 0),
+            ("a", "integer[n]", 4, 8),
+            ("b", "integer[n]", 4, 8 + pointer),
+            ("c", "integer[2][m]", 4, 8 + 2 * pointer),
+            ("m", "integer", 4, 8 + 3 * pointer),
+        ];
+        let record: Record<'_> = ("r", size as u32, &fields);
+        let contents = |a: usize, b: usize| {
+            bytes(&[
+                machine.number(4, 1),
+                vec![0; 4],
+                machine.reference(a),
+                machine.reference(b),
+                machine.reference(0),
+                machine.number(4, 5),
+                vec![0; 4],
+                machine.number(4, 7),
+            ])
+        };
+        let found = records(&machine.stream(&[record], &contents(0, 0)));
+        let value = value_of(&found[0]);
+        assert_eq!((get(&value, "a"), get(&value, "b"), get(&value, "n")), (&ints(&[]), &ints(&[]), &Value::Int(0)));
+        assert_eq!(*get(&value, "m"), Value::Int(0));
+        let found = records(&machine.stream(&[record], &contents(size, size)));
+        assert_eq!(*get(&value_of(&found[0]), "b"), ints(&[7]));
+        let error = error(&machine.stream(&[record], &contents(size, 0)));
+        assert!(matches!(error, ErrorKind::Record(DecodeError::Invalid { .. })), "the length of both: {error}");
+    }
+}
+
+#[test]
 fn damage_in_one_record_leaves_the_others_readable() {
     let fields = [("n", "integer", 8, 0), ("items", "integer[n]", 4, 8)];
     let record: Record<'_> = ("r", 16, &fields);
     let good = bytes(&[LITTLE.number(8, 1), LITTLE.reference(16), LITTLE.number(4, 7)]);
     let bad = bytes(&[LITTLE.number(8, 100), LITTLE.reference(16), LITTLE.number(4, 7)]);
-    let null = bytes(&[LITTLE.number(8, 1), LITTLE.reference(0)]);
+    let huge = bytes(&[LITTLE.number(8, i64::MIN), LITTLE.reference(16)]);
     let negative = bytes(&[LITTLE.number(8, -1), LITTLE.reference(16), LITTLE.number(4, 7)]);
     let mut stream = LITTLE.stream(&[record], &bad);
     let second = stream.len() as u64;
-    for contents in [&null, &negative, &good] {
+    for contents in [&huge, &negative, &good] {
         stream.extend(LITTLE.record(&[record], contents));
     }
     let found: Vec<_> = Reader::from_bytes(&stream).unwrap().collect();

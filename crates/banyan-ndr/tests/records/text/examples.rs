@@ -280,3 +280,48 @@ fn a_length_that_contradicts_its_array_is_refused_at_import() {
     let wrong = from_xml(&format, xml, &limits).unwrap_err().to_string();
     assert_eq!(wrong, "items: has 1 items where its length field says 3");
 }
+
+#[test]
+fn what_a_text_leaves_out_does_not_multiply_it() {
+    let optional = |number| {
+        let ty = Type::Optional { item: Type::Str.into(), value_at: 0, size: 0 };
+        Field::new(format!("an optional property {number}"), 0, ty)
+    };
+    let list = Field::new("l", 0, Type::List { item: Type::Record(DefId(1)).into() });
+    let weighty = Field { default: Some(Value::Str("x".repeat(4000))), ..Field::new("text", 0, Type::Str) };
+    for fields in [(0..200).map(optional).collect(), vec![weighty]] {
+        let root = RecordDef { name: "Lists".into(), size: 0, align: 1, fields: vec![list.clone()] };
+        let item = RecordDef { name: "Item".into(), size: 0, align: 1, fields };
+        let definitions = vec![Definition::Record(root), Definition::Record(item)];
+        let format = Format::laid_out(ByteOrder::Little, PointerWidth::Eight, definitions).unwrap();
+        let read = |count: usize| {
+            let json = format!(r#"{{"l":[{}]}}"#, vec!["{}"; count].join(","));
+            let xml = format!("<Lists><l>{}</l></Lists>", "<item/>".repeat(count));
+            let limits = Limits::default();
+            [from_json(&format, &json, &limits), from_xml(&format, &xml, &limits)]
+                .map(|read| read.map(|_| ()).map_err(|error| error.to_string()))
+        };
+        assert_eq!(read(100), [Ok(()), Ok(())]);
+        for error in read(20_000) {
+            assert!(error.unwrap_err().contains("leaves out so much"));
+        }
+    }
+}
+
+#[test]
+fn numbers_of_long_names_do_not_multiply_a_text() {
+    let names = vec![("x".repeat(4000), 1)];
+    let list = Field::new("l", 0, Type::List { item: Type::Enum(DefId(1)).into() });
+    let definitions = vec![
+        Definition::Record(RecordDef { name: "Kinds".into(), size: 0, align: 1, fields: vec![list] }),
+        Definition::Enumeration(EnumerationDef { name: "Kind".into(), width: 1, signed: false, names }),
+    ];
+    let format = Format::laid_out(ByteOrder::Little, PointerWidth::Eight, definitions).unwrap();
+    let json = |count: usize| format!(r#"{{"l":[{}]}}"#, vec!["1"; count].join(","));
+    let xml = |count: usize| format!("<Kinds><l>{}</l></Kinds>", "<item>#1</item>".repeat(count));
+    let limits = Limits::default();
+    assert!(from_json(&format, &json(100), &limits).is_ok() && from_xml(&format, &xml(100), &limits).is_ok());
+    for read in [from_json(&format, &json(20_000), &limits), from_xml(&format, &xml(20_000), &limits)] {
+        assert!(read.unwrap_err().to_string().contains("leaves out so much"));
+    }
+}
