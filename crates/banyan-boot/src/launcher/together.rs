@@ -139,6 +139,11 @@ impl RosterFile {
         (path != "-").then(|| RosterFile { path: path.to_owned(), directory: directory.map(Path::to_owned) })
     }
 
+    /// The file, and the directory that was made for it.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        std::iter::once(&self.path).chain(&self.directory).cloned().collect()
+    }
+
     fn write(session: SessionId, text: &str) -> Result<RosterFile, String> {
         let chosen = std::env::var_os(ROSTER_DIRECTORY).or_else(|| std::env::var_os("XDG_RUNTIME_DIR"));
         let (folder, directory) = match chosen.filter(|path| Path::new(path).is_absolute()) {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Instant;
 
 use banyan_link::{Interest, Link};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::child::{Stage, Upload};
 use super::desk::Progress;
@@ -32,6 +32,11 @@ impl Node {
     }
 
     fn start_agent(&mut self, index: usize) {
+        if matches!(self.assignment.way, Way::Ssh(_))
+            && let Err(error) = self.post_warden(&[])
+        {
+            return self.unreachable(index, &error.to_string());
+        }
         self.starting += 1;
         let agent = &mut self.agents[index];
         agent.deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
@@ -44,12 +49,21 @@ impl Node {
         match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options, place) {
             Err(error) => self.unreachable(index, &error),
             Ok(()) => {
+                if let Some(group) = self.group_of(index) {
+                    self.put_in_ward(group);
+                }
                 self.watch_starter(index);
                 if self.agents[index].wire.is_some() {
                     self.assign(index);
                 }
             }
         }
+    }
+
+    /// The process group of the command that starts an agent, if it still runs.
+    fn group_of(&self, index: usize) -> Option<Pid> {
+        let starter = self.agents[index].starter.as_ref().filter(|starter| starter.exited.is_none());
+        starter.map(|starter| starter.process.pid)
     }
 
     fn watch_starter(&mut self, index: usize) {
@@ -120,6 +134,9 @@ impl Node {
                     agent.was_linked = true;
                     agent.deadline = None;
                     self.starting -= 1;
+                    if let Some(group) = self.group_of(index as usize) {
+                        self.out_of_ward(group);
+                    }
                 }
             }
             _ => {}
@@ -226,6 +243,8 @@ impl Node {
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
         starter.take_complaint();
+        let group = starter.process.pid;
+        self.out_of_ward(group);
         self.take_greeting(index);
         match self.agents[index].stage {
             Stage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),

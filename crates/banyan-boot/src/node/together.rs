@@ -81,6 +81,11 @@ impl Together {
         self.starter.as_ref()
     }
 
+    /// Whether the roster lies in a file for agents that have not come.
+    pub(super) fn has_roster(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Whether the command has ended, or there is none.
     pub(super) fn is_reaped(&self) -> bool {
         self.starter.as_ref().is_none_or(|starter| starter.exited.is_some())
@@ -107,12 +112,15 @@ impl Node {
     pub(super) fn start_together(&mut self) {
         let Some(together) = &mut self.together else { return };
         let Some((starter, input)) = together.begin.take() else { return };
-        match StarterProcess::run(&mut self.spawner, starter, &self.null) {
+        let files = together.file.as_ref().map_or_else(Vec::new, RosterFile::paths);
+        let posted = self.post_warden(&files);
+        match posted.and_then(|()| StarterProcess::run(&mut self.spawner, starter, &self.null)) {
             Err(error) => {
                 let cause = error.to_string();
                 (0..self.agents.len()).for_each(|index| self.unreachable(index, &cause));
             }
             Ok((starter, _)) => {
+                self.put_in_ward(starter.process.pid);
                 let watched = [
                     (starter.input.as_ref(), Token::CommonInput, Interest::WRITE),
                     (starter.errors.as_ref(), Token::CommonComplaint, Interest::READ),
@@ -122,7 +130,9 @@ impl Node {
                     fd.map_or(Ok(()), |fd| self.poller.register(fd, token.number(), interest))
                 };
                 let watching = watched.into_iter().try_for_each(watch);
-                (together.starter, together.input) = (Some(starter), input);
+                if let Some(together) = &mut self.together {
+                    (together.starter, together.input) = (Some(starter), input);
+                }
                 if let Err(error) = watching {
                     self.give_up(&format!("descriptors cannot be watched: {error}"));
                 }
@@ -172,6 +182,8 @@ impl Node {
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
         starter.take_complaint();
+        let group = starter.process.pid;
+        self.out_of_ward(group);
         if state.is_success() {
             return;
         }
@@ -277,7 +289,11 @@ impl Node {
         let Some(together) = &mut self.together else { return };
         if came as usize >= self.assignment.agents.len() {
             together.file = None;
+            if let Some(group) = together.starter.as_ref().map(|starter| starter.process.pid) {
+                self.out_of_ward(group);
+            }
         }
+        let Some(together) = &mut self.together else { return };
         if self.ending.is_none() || !all_gone || together.is_reaped() {
             return;
         }

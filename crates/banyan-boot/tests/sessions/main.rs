@@ -12,6 +12,7 @@ mod extended_member;
 mod extensions;
 mod front_end;
 mod guards;
+mod launching;
 mod layouts;
 mod losses;
 mod member;
@@ -22,6 +23,7 @@ mod rogues;
 mod setup;
 mod starts;
 mod streams;
+mod uploads;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         ["member", ref rest @ ..] => member::run(rest),
         ["rogue", about] => rogues::run(about),
         ["front-end", ref rest @ ..] => front_end::run(rest),
+        ["launching-front-end", launcher] => launching::run(launcher),
+        ["ssh-front-end", script] => uploads::run(script),
         ["extended-front-end"] => front_end::run_extended(None),
         ["extended-front-end", note] => front_end::run_extended(Some(note)),
         _ => harness::run(TESTS, None),
@@ -76,6 +80,12 @@ const TESTS: &[harness::Test] = tests![
     starts::members_that_do_not_need_each_other_go_on_without_one_that_cannot_be_started,
     starts::hosts_without_members_are_no_obstacle,
     starts::host_names_that_look_like_options_are_refused,
+    launching::a_front_end_killed_while_it_launches_leaves_nothing,
+    launching::a_front_end_asked_to_end_while_it_launches_leaves_nothing,
+    launching::a_front_end_killed_before_any_agent_came_leaves_no_roster,
+    uploads::members_have_the_mask_of_the_login_whether_the_program_is_there_or_not,
+    uploads::a_program_that_was_damaged_in_its_cache_is_asked_for_anew,
+    uploads::no_program_is_started_from_a_directory_that_others_may_write_to,
     streams::output_arrives_whole_labelled_and_before_the_exit,
     streams::the_last_line_needs_no_end,
     streams::five_megabytes_of_one_member_arrive_whole,
