@@ -62,7 +62,7 @@ const TESTS: &[harness::Test] = tests![
     collectives::a_member_that_ends_before_a_barrier_fails_it_for_the_others,
     collectives::a_member_killed_while_others_wait_fails_the_barrier_for_them,
     collectives::a_broadcast_of_a_gibibyte_needs_little_memory_on_its_way,
-    collectives::user_data_of_ten_megabytes_goes_both_ways,
+    collectives::user_data_of_any_length_goes_both_ways,
     collectives::the_front_end_hears_that_the_master_ended,
     starts::members_that_exit_at_once_are_all_reported,
     starts::an_executable_that_is_missing_is_named_with_the_remedy,
