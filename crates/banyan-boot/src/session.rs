@@ -101,12 +101,26 @@ impl Launch {
             }
             return Ok(Some(session));
         }
+        let hosts = session.host_count;
         drop(session);
-        self.missing.extend(unreachable);
-        for distribution in &mut self.distributions {
-            distribution.hosts.retain(|at| !self.missing.iter().any(|problem| problem.host == at.host));
+        if self.leave_out(&unreachable) == 0 {
+            // Another attempt would end like this one.
+            return Err(LaunchError::Problems { problems: unreachable, hosts, least: options.min_hosts });
         }
+        self.missing.extend(unreachable);
         Ok(None)
+    }
+
+    /// Does without the hosts that have these problems; how many places that were.
+    fn leave_out(&mut self, unreachable: &[Problem]) -> usize {
+        let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
+        let mut left_out = 0;
+        for distribution in &mut self.distributions {
+            let before = distribution.hosts.len();
+            distribution.hosts.retain(|at| !lost.contains(at.host.as_str()));
+            left_out += before - distribution.hosts.len();
+        }
+        left_out
     }
 }
 
@@ -222,10 +236,12 @@ impl Session {
             }
             return self.members_up(problems, size, deadline).map(|()| Vec::new());
         }
+        // Without the front-end there is no session, on however few hosts.
+        let is_here = unreachable.iter().any(|problem| problem.kind == ProblemKind::FrontEnd);
         let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
         let left = self.host_count.saturating_sub(lost.len());
         match options.min_hosts {
-            Some(least) if left >= least => Ok(unreachable),
+            Some(least) if left >= least && !is_here => Ok(unreachable),
             _ => Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts }),
         }
     }
@@ -535,8 +551,9 @@ fn run_root(
         });
         if let Err(error) = ran {
             let cause = format!("the front-end cannot go on: {error}");
-            let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::Broken);
-            let problem = Problem { host, kind, cause, remedy: String::new(), members: String::new() };
+            let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::FrontEnd);
+            let remedy = "check the limits here (ulimit -n)".to_owned();
+            let problem = Problem { host, kind, cause, remedy, members: String::new() };
             desk.lay(|papers| papers.problems.push(problem));
         }
         desk.lay(|papers| papers.over = true);

@@ -107,7 +107,7 @@ pub(crate) fn enough_hosts_are_enough_for_a_command() {
 }
 
 pub(crate) fn a_command_that_fails_is_named_with_what_to_check() {
-    let parts = ["host h1: no agent came: the command that starts them", "check with: false h1,h2,h3,h4 hostname"];
+    let parts = ["hosts h[1-4]: no agent came: the command that starts them", "check with: false h1,h2,h3,h4 hostname"];
     assert_fails(front_end(["false {hosts} {agent}", "32", HOSTS, "meet"]), &parts);
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn a_host_whose_agent_never_comes_is_named() {
 pub(crate) fn hosts_that_only_miss_their_parents_are_not_blamed() {
     // A chain: the front-end, h1, h2, h3, h4.
     let template = "pdsh -R ssh -w h1,h4 {agent}";
-    let parts = ["2 of 4 hosts", "host h2: no agent answered", "host h3: no agent answered"];
+    let parts = ["2 of 4 hosts", "hosts h[2-3]: no agent answered"];
     assert_fails(front_end([template, "1", HOSTS, "impatient"]), &parts);
 }
 

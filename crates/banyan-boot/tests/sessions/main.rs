@@ -75,6 +75,7 @@ const TESTS: &[harness::Test] = tests![
     starts::an_agent_that_ignores_requests_to_end_is_killed,
     starts::an_agent_without_descriptors_says_so,
     starts::a_front_end_without_descriptors_says_so,
+    starts::a_front_end_that_cannot_work_is_no_host_to_do_without,
     starts::enough_hosts_are_enough,
     starts::nothing_runs_where_one_of_several_hosts_cannot_be_reached,
     starts::members_that_do_not_need_each_other_go_on_without_one_that_cannot_be_started,
