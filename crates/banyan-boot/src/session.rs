@@ -43,6 +43,9 @@ const PAUSE_SECONDS: u32 = 3 * 24 * 60 * 60;
 /// How long it may take to tell the agents of a pause.
 const PAUSE_DEADLINE: Duration = Duration::from_secs(1);
 
+/// How long it may take to hear who has not come when the time for a launch is over.
+const ROLL_CALL_DEADLINE: Duration = Duration::from_secs(1);
+
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
@@ -252,7 +255,8 @@ impl Session {
             let progress = papers.progress;
             (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
         });
-        problems.extend(up.ok_or_else(|| self.too_slow(size))?);
+        let Some(further) = up else { return Err(self.too_slow(size)) };
+        problems.extend(further);
         let is_borne = |problem: &Problem| self.independent && problem.kind == ProblemKind::NotStarted;
         if problems.iter().all(is_borne) {
             return Ok(());
@@ -260,10 +264,28 @@ impl Session {
         Err(LaunchError::Problems { problems, hosts: self.host_count, least: None })
     }
 
+    /// The time for the launch is over. Every agent that has not come is a problem of its host.
     fn too_slow(&self, size: u32) -> LaunchError {
-        let papers = self.desk.papers();
-        let progress = papers.progress.describe(self.agents as u32, size);
-        LaunchError::TooSlow { progress, problems: papers.problems.clone() }
+        let agents = self.agents as u32;
+        let before = self.desk.papers().progress;
+        self.desk.order(Order::TimeIsUp);
+        let deadline = Instant::now() + ROLL_CALL_DEADLINE;
+        // Who does not even say who is missing below is missing more than they are; what has been said is told.
+        let _ =
+            self.desk.wait(Some(deadline), |papers| (papers.over || papers.progress.agents >= agents).then_some(()));
+        let problems = std::mem::take(&mut self.desk.papers().problems);
+        let silent = problems.iter().filter(|problem| problem.kind == ProblemKind::Unreachable);
+        let silent: HashSet<&str> = silent.map(|problem| problem.host.as_str()).collect();
+        let progress = match silent.len() {
+            0 => before.describe(agents, size),
+            silent => {
+                format!(
+                    "{silent} of {} hosts did not answer, {} of {size} members started",
+                    self.host_count, before.started
+                )
+            }
+        };
+        LaunchError::TooSlow { progress, problems }
     }
 
     /// Number of members.

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use banyan_link::{Interest, Link};
+use banyan_link::{Frame, Interest, Link};
+use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
 use super::child::{Stage, Upload};
@@ -260,6 +261,19 @@ impl Node {
         // Before the child itself: with that the launch may count as failed.
         self.report_missing_below(index, &cause);
         self.unreachable(index, &cause);
+    }
+
+    /// The time for the launch is over: agents that have not come, here and below, are given up.
+    pub(super) fn time_is_up(&mut self) {
+        self.agents_to_start.clear();
+        let cause = "no agent answered before the time for the launch was over";
+        for index in 0..self.agents.len() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) {
+                self.report_missing_below(index, cause);
+                self.unreachable(index, cause);
+            }
+        }
+        self.to_agents(&Frame::new(message::TIME_IS_UP, 0, 0, Bytes::new()));
     }
 
     pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
