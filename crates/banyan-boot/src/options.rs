@@ -57,6 +57,9 @@ pub struct SessionOptions {
     ///
     /// The agent program must be one that calls [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
     pub extension: Option<Vec<u8>>,
+    /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
+    /// deadline counts. It is called by a thread of the session's.
+    pub notice: Option<fn(&str)>,
 }
 
 impl Default for SessionOptions {
@@ -80,6 +83,7 @@ impl Default for SessionOptions {
             attach_deadline: Duration::from_secs(60),
             cache: None,
             extension: None,
+            notice: None,
         }
     }
 }

@@ -202,7 +202,7 @@ impl Session {
         };
         let ticket = Ticket::of(&assignment);
         let muster = (assignment.way == Way::Together)
-            .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
+            .then(|| Muster::prepare(options, &assignment, &agent_program))
             .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
@@ -563,8 +563,9 @@ fn run_root(
             let host = LOCALHOST.to_owned();
             let (listener, together) = match muster {
                 None => (None, None),
-                Some(Muster { listener, secret, starter, input, file }) => {
-                    (Some(listener), Some(Together::by(secret, starter, input, file)))
+                Some(muster) => {
+                    let (listener, together) = Together::by(muster);
+                    (Some(listener), Some(together))
                 }
             };
             let (keeper, held, extension) = (None, false, None);

@@ -319,8 +319,12 @@ impl Node {
             _ => {}
         }
         self.take_complaint(index);
+        self.hear_command_out();
         let agent = &self.agents[index];
-        let words = agent.starter.as_ref().and_then(|starter| starter.last_words());
+        let words = match &agent.starter {
+            Some(starter) => starter.last_words(),
+            None => self.together.as_ref().and_then(|together| together.words_on(&agent.host)),
+        };
         let problem = Problem {
             host: agent.host.clone(),
             kind: ProblemKind::AgentLost,

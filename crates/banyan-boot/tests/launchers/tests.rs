@@ -1,8 +1,8 @@
 //! What holds for agents that are started together.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::cluster::{assert_clean, command, said, wait_for_processes};
 use crate::programs::AGENT;
@@ -130,25 +130,34 @@ pub(crate) fn a_node_that_slurm_does_not_know_is_named() {
 }
 
 /// A front-end whose members wait to be ended, at work.
-fn at_work(mut front_end: Command) -> std::process::Child {
+fn at_work(mut front_end: Command) -> (Child, BufReader<ChildStdout>) {
     let mut child = front_end.stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    output.read_line(&mut line).unwrap();
     assert_eq!(line, "16 members in order: true\n");
-    child
+    (child, output)
 }
 
-pub(crate) fn a_cancelled_allocation_leaves_nothing() {
-    let mut salloc = at_work(in_allocation(["auto", "2", HOSTS, "wait"]));
+pub(crate) fn a_cancelled_allocation_is_named_and_leaves_nothing() {
+    let (mut salloc, mut output) = at_work(in_allocation(["auto", "2", HOSTS, "wait"]));
     let jobs = command("squeue").args(["--noheader", "--states=R", "--nodelist=h1", "--format=%i"]).output().unwrap();
     let jobs = said(&jobs);
     assert!(command("scancel").args(jobs.split_whitespace()).status().unwrap().success(), "{jobs}");
+    let mut problems = String::new();
+    output.read_to_string(&mut problems).unwrap();
     salloc.wait().unwrap();
+    // The front-end's children are two of the four hosts.
+    for host in ["h1", "h3"] {
+        let start = format!("host {host}: its agent was lost");
+        let line = problems.lines().find(|line| line.starts_with(&start)).expect(&problems);
+        assert!(line.contains("CANCELLED AT") && line.contains("its members were ended; look into"), "{line}");
+    }
     assert_clean();
 }
 
 pub(crate) fn a_killed_front_end_leaves_nothing() {
-    let mut child = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
+    let (mut child, _output) = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
     child.kill().unwrap();
     child.wait().unwrap();
     assert_clean();

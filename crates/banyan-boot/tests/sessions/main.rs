@@ -5,6 +5,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod allocations;
 mod asked_member;
 mod collectives;
 mod endings;
@@ -82,6 +83,7 @@ const TESTS: &[harness::Test] = tests![
     starts::members_that_do_not_need_each_other_go_on_without_one_that_cannot_be_started,
     starts::hosts_without_members_are_no_obstacle,
     starts::host_names_that_look_like_options_are_refused,
+    allocations::who_waits_in_a_queue_is_told_and_a_cancelled_allocation_is_named,
     launching::a_front_end_killed_while_it_launches_leaves_nothing,
     launching::a_front_end_asked_to_end_while_it_launches_leaves_nothing,
     launching::a_launch_whose_time_is_over_names_who_did_not_answer,
