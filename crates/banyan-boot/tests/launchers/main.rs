@@ -35,6 +35,7 @@ const TESTS: &[harness::Test] = &[
     ("a_node_that_slurm_does_not_know_is_named", tests::a_node_that_slurm_does_not_know_is_named),
     ("a_cancelled_allocation_is_named_and_leaves_nothing", tests::a_cancelled_allocation_is_named_and_leaves_nothing),
     ("a_killed_front_end_leaves_nothing", tests::a_killed_front_end_leaves_nothing),
+    ("a_front_end_killed_while_it_queues_leaves_no_job", tests::a_front_end_killed_while_it_queues_leaves_no_job),
     (
         "a_roster_goes_with_a_front_end_that_is_killed_before_all_came",
         tests::a_roster_goes_with_a_front_end_that_is_killed_before_all_came,

@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::cluster::{assert_clean, command, said, wait_for_processes};
+use crate::cluster::{PATIENCE, assert_clean, command, said, wait_for_processes};
 use crate::programs::AGENT;
 
 const HOSTS: &str = "h[1-4]";
@@ -160,6 +161,51 @@ pub(crate) fn a_killed_front_end_leaves_nothing() {
     let (mut child, _output) = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
     child.kill().unwrap();
     child.wait().unwrap();
+    assert_clean();
+}
+
+/// A node that Slurm gives to nobody until this is dropped.
+struct Drained(&'static str);
+
+impl Drained {
+    fn new(node: &'static str) -> Drained {
+        assert!(Drained::update(node, &["state=drain", "reason=test"]));
+        Drained(node)
+    }
+
+    fn update(node: &str, how: &[&str]) -> bool {
+        let update = ["update".to_owned(), format!("nodename={node}")];
+        command("scontrol").args(update).args(how).status().unwrap().success()
+    }
+}
+
+impl Drop for Drained {
+    fn drop(&mut self) {
+        Drained::update(self.0, &["state=resume"]);
+    }
+}
+
+/// Waits until so many jobs are in Slurm's queue.
+fn wait_for_jobs(count: usize) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let jobs = said(&command("squeue").args(["--noheader", "--format=%i %t"]).output().unwrap());
+        if jobs.lines().count() == count {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{jobs}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+pub(crate) fn a_front_end_killed_while_it_queues_leaves_no_job() {
+    let _drained = Drained::new("h4");
+    wait_for_jobs(0);
+    let mut child = front_end(["slurm", "2", HOSTS, "wait"]).spawn().unwrap();
+    wait_for_jobs(1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for_jobs(0);
     assert_clean();
 }
 
