@@ -38,8 +38,7 @@ impl SshOptions {
 const LEFTOVER_MINUTES: u32 = 60;
 
 /// What is wrong with a directory in which somebody else could put a program, as with the cache of files.
-const UNSAFE: &str =
-    "belongs to someone else, or others may write to it; programs are not started from such a directory";
+const UNSAFE: &str = "belongs to someone else, or others may write to it; programs are not started from such a directory: chmod 700 it, or set XDG_CACHE_HOME";
 
 /// What the host's login shell is told to run. It has no single quote in it, so that every shell hands it on as it is.
 fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
@@ -48,15 +47,17 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
         return format!("exec {path} {words}");
     }
     let (hash, length) = (&agent.hash, agent.length);
-    // A damaged program may not even begin to run: its length comes first.
+    // A damaged program may not even begin to run: its length comes first. One look tells that, and of the directory.
+    let look = "-prune -type d -perm -020 -print -o -prune -type d -perm -002 -print";
     let check = format!("agent {CHECK} {hash} </dev/null");
     format!(
-        "exec sh -c 'd=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; u=$(umask); umask 077; \
-         mkdir -p \"$d\" || exit 70; \
-         [ -O \"$d\" ] && [ -z \"$(find -H \"$d\" -prune -perm -020 -print -o -prune -perm -002 -print)\" ] || \
-         {{ echo \"$d {UNSAFE}\" >&2; exit 73; }}; \
-         [ -x \"$p\" ] && [ \"$(wc -c <\"$p\")\" -eq {length} ] && \"$p\" {check} 2>/dev/null && umask $u && exec \"$p\" {words}; \
-         find \"$d\" -name \".*.??????\" -mmin +{LEFTOVER_MINUTES} -exec rm -f {{}} + ; \
+        "exec sh -c 'd=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; \
+         [ -d \"$d\" ] || (umask 077; mkdir -p \"$d\") || exit 70; \
+         s=$(find -H \"$d\" \"$p\" -type f -size {length}c -print -o {look} 2>/dev/null); \
+         if [ -O \"$d\" ]; then case \"$s\" in \"$p\"|\"\") ;; *) s=unsafe ;; esac; else s=unsafe; fi; \
+         if [ \"$s\" = unsafe ]; then echo \"$d {UNSAFE}\" >&2; exit 73; fi; \
+         [ -n \"$s\" ] && [ -x \"$p\" ] && \"$p\" {check} 2>/dev/null && exec \"$p\" {words}; \
+         u=$(umask); umask 077; find \"$d\" -name \".*.??????\" -mmin +{LEFTOVER_MINUTES} -exec rm -f {{}} + ; \
          t=$(mktemp \"$d/.{hash}.XXXXXX\") || exit 70; \
          trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 72\" HUP INT PIPE TERM; echo {NEED}; head -c {length} >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq {length} ] && \
          chmod 700 \"$t\" && \"$t\" {check} && mv -f \"$t\" \"$p\" && umask $u && exec \"$p\" {words}; \
