@@ -4,6 +4,7 @@
 //! which is a [node](crate::node) of the tree.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -84,11 +85,7 @@ fn channel(arguments: &[OsString]) -> Option<AgentChannel> {
     match arguments[..] {
         [INHERITED, beat] => Some(AgentChannel::Inherited { heartbeat: heartbeat(beat)? }),
         [PIPES, beat] => Some(AgentChannel::Pipes { heartbeat: heartbeat(beat)? }),
-        [PIPES, beat, "--check", hash] => {
-            let heartbeat = heartbeat(beat)?;
-            check(hash);
-            Some(AgentChannel::Pipes { heartbeat })
-        }
+        [CHECK, hash] => check(hash),
         [roster] => roster.strip_prefix("--roster=").map(|path| AgentChannel::Roster(path.into())),
         _ => None,
     }
@@ -98,6 +95,8 @@ fn channel(arguments: &[OsString]) -> Option<AgentChannel> {
 pub(crate) const INHERITED: &str = "--inherited";
 /// … and for standard input and output.
 pub(crate) const PIPES: &str = "--pipes";
+/// The argument that asks a program whether it is as its sender had it.
+pub(crate) const CHECK: &str = "--check";
 const HEARTBEAT: &str = "--heartbeat=";
 
 /// The argument that says how often an agent says that it lives. It is told before there is a link, since it announces
@@ -110,15 +109,13 @@ fn heartbeat(argument: &str) -> Option<Duration> {
     argument.strip_prefix(HEARTBEAT)?.parse().ok().map(Duration::from_millis)
 }
 
-/// Ends the process, and removes its program, if the program is not what its sender had.
-fn check(hash: &str) {
-    let content = std::env::current_exe().and_then(|path| Ok((std::fs::read(&path)?, path)));
-    match content {
-        Ok((content, _)) if blake3::hash(&content).to_hex().as_str() == hash => {}
-        Ok((_, path)) => {
-            let _ = std::fs::remove_file(&path);
-            fail("the agent program was damaged on its way; it was removed, try again");
-        }
+/// Ends the process; successfully if its program is what its sender had.
+fn check(hash: &str) -> ! {
+    let mut hasher = blake3::Hasher::new();
+    let read = std::env::current_exe().and_then(File::open).and_then(|program| hasher.update_reader(program).map(drop));
+    match read {
+        Ok(()) if hasher.finalize().to_hex().as_str() == hash => std::process::exit(0),
+        Ok(()) => fail("the agent program was damaged on its way; try again"),
         Err(error) => fail(&format!("the agent program cannot be checked: {error}")),
     }
 }

@@ -6,12 +6,10 @@ use std::fmt::Write as _;
 use crate::agent_layout::LayoutError;
 use crate::described::DescribedError;
 use crate::extension::NOTE_BYTES;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 use crate::room::Room;
-
-/// Problems that a message shows in full; more are counted.
-const SHOWN: usize = 10;
+use crate::trouble::Trouble;
 
 /// Why a session could not be launched. Everything that was started has been ended.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +59,7 @@ pub enum LaunchError {
         least: Option<usize>,
     },
     /// It took too long.
-    #[error("the launch did not end in time: {progress}{}", .problems.iter().map(|problem| format!("\n  {problem}")).collect::<String>())]
+    #[error("the launch did not end in time: {progress}{}", Trouble(.problems))]
     TooSlow {
         /// How far it had come.
         progress: String,
@@ -95,18 +93,18 @@ pub enum SessionError {
 }
 
 fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String {
-    let troubled: HashSet<&str> = problems.iter().map(|problem| problem.host.as_str()).collect();
-    let mut text = format!("{} of {hosts} hosts had problems", troubled.len());
+    let at_hosts = problems.iter().filter(|problem| problem.kind != ProblemKind::FrontEnd);
+    let troubled: HashSet<&str> = at_hosts.map(|problem| problem.host.as_str()).collect();
+    let mut text = if troubled.is_empty() && !problems.is_empty() {
+        "the front-end had problems".to_owned()
+    } else {
+        format!("{} of {hosts} hosts had problems", troubled.len())
+    };
     if let Some(least) = least {
         let needed = if least == 1 { "1 host is" } else { &format!("{least} hosts are") };
         let _ = write!(text, ", and at least {needed} needed");
     }
-    for problem in problems.iter().take(SHOWN) {
-        let _ = write!(text, "\n  {problem}");
-    }
-    if problems.len() > SHOWN {
-        let _ = write!(text, "\n  and {} more", problems.len() - SHOWN);
-    }
+    let _ = write!(text, "{}", Trouble(problems));
     text
 }
 

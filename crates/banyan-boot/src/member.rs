@@ -341,7 +341,11 @@ impl Member {
                 }
                 return Ok(message);
             }
-            self.receive("recv_user_data", deadline)?;
+            match self.receive("recv_user_data", deadline) {
+                // It is kept; and what is waited for may be as long as its sender likes.
+                Ok(()) | Err(MemberError::TooMuchUserData) => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 

@@ -31,7 +31,7 @@
 //! | [`STAGED`] | up | the transfer | 0: who has it, 1: who has got it | four numbers of 32 bits: agents that had it, need it, stored it, failed |
 //! | [`STAGE`] | down | the transfer | 0 | bytes |
 //! | [`STAGE_CANCEL`] | down | the transfer | 0 | |
-//! | [`RELEASE`], [`END`], [`DETACH`] | down | 0 | 0 | |
+//! | [`RELEASE`], [`TIME_IS_UP`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
 //! Short parts of a scatter, a gather or an `all_gather` travel together, several in one frame with [`TOGETHER`].
@@ -96,6 +96,8 @@ pub(crate) const SIGNAL: Kind = Kind::control(144);
 pub(crate) const PAUSE: Kind = Kind::control(151);
 /// Control: members that were held back may start.
 pub(crate) const RELEASE: Kind = Kind::control(142);
+/// Control: the time for the launch is over; who has not come is given up.
+pub(crate) const TIME_IS_UP: Kind = Kind::control(152);
 /// Control: the session ends; end all members and go.
 pub(crate) const END: Kind = Kind::control(145);
 /// Control: the front-end goes and its members stay.

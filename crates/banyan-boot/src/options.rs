@@ -46,7 +46,8 @@ pub struct SessionOptions {
     /// The program to use as agent; `None`: this program, if it called
     /// [`become_agent_if_asked`](crate::become_agent_if_asked), or `banyan` in `PATH`.
     pub agent: Option<PathBuf>,
-    /// A path at which every host has the agent program; `None`: hosts that lack it get it.
+    /// A path at which every host has the agent program; `None`: with ssh, hosts that lack it get it; with Slurm and other
+    /// commands all have it at its path here.
     pub installed_agent: Option<String>,
     /// How long members that [attach](crate::ProcessDistribution::attached) may take to come.
     pub attach_deadline: Duration,
@@ -57,6 +58,9 @@ pub struct SessionOptions {
     ///
     /// The agent program must be one that calls [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
     pub extension: Option<Vec<u8>>,
+    /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
+    /// deadline counts. It is called by a thread of the session's.
+    pub notice: Option<fn(&str)>,
 }
 
 impl Default for SessionOptions {
@@ -80,6 +84,7 @@ impl Default for SessionOptions {
             attach_deadline: Duration::from_secs(60),
             cache: None,
             extension: None,
+            notice: None,
         }
     }
 }

@@ -23,6 +23,18 @@ pub struct Problem {
 const TEXT_LIMIT: usize = 4096;
 
 impl Problem {
+    /// Everything but where.
+    pub(crate) fn what(&self) -> String {
+        let mut what = self.cause.clone();
+        if !self.members.is_empty() {
+            what += &format!(" (members {})", self.members);
+        }
+        if !self.remedy.is_empty() {
+            what += &format!("; {}", self.remedy);
+        }
+        what
+    }
+
     /// The same with texts that are not too long: what another process says need not end.
     pub(crate) fn shortened(mut self) -> Problem {
         for text in [&mut self.host, &mut self.cause, &mut self.remedy, &mut self.members] {
@@ -54,18 +66,16 @@ pub enum ProblemKind {
     NotPermitted,
     /// A peer broke the protocol and was cut off.
     Broken,
+    /// The front-end itself cannot go on; no host is to blame.
+    FrontEnd,
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "host {}: {}", self.host, self.cause)?;
-        if !self.members.is_empty() {
-            write!(f, " (members {})", self.members)?;
+        if self.kind != ProblemKind::FrontEnd {
+            write!(f, "host {}: ", self.host)?;
         }
-        if !self.remedy.is_empty() {
-            write!(f, "; {}", self.remedy)?;
-        }
-        Ok(())
+        f.write_str(&self.what())
     }
 }
 

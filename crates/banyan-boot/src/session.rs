@@ -43,6 +43,9 @@ const PAUSE_SECONDS: u32 = 3 * 24 * 60 * 60;
 /// How long it may take to tell the agents of a pause.
 const PAUSE_DEADLINE: Duration = Duration::from_secs(1);
 
+/// How long it may take to hear who has not come when the time for a launch is over.
+const ROLL_CALL_DEADLINE: Duration = Duration::from_secs(1);
+
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
@@ -101,12 +104,26 @@ impl Launch {
             }
             return Ok(Some(session));
         }
+        let hosts = session.host_count;
         drop(session);
-        self.missing.extend(unreachable);
-        for distribution in &mut self.distributions {
-            distribution.hosts.retain(|at| !self.missing.iter().any(|problem| problem.host == at.host));
+        if self.leave_out(&unreachable) == 0 {
+            // Another attempt would end like this one.
+            return Err(LaunchError::Problems { problems: unreachable, hosts, least: options.min_hosts });
         }
+        self.missing.extend(unreachable);
         Ok(None)
+    }
+
+    /// Does without the hosts that have these problems; how many places that were.
+    fn leave_out(&mut self, unreachable: &[Problem]) -> usize {
+        let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
+        let mut left_out = 0;
+        for distribution in &mut self.distributions {
+            let before = distribution.hosts.len();
+            distribution.hosts.retain(|at| !lost.contains(at.host.as_str()));
+            left_out += before - distribution.hosts.len();
+        }
+        left_out
     }
 }
 
@@ -185,7 +202,7 @@ impl Session {
         };
         let ticket = Ticket::of(&assignment);
         let muster = (assignment.way == Way::Together)
-            .then(|| Muster::prepare(&options.launcher, &assignment, &agent_program))
+            .then(|| Muster::prepare(options, &assignment, &agent_program))
             .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
@@ -222,10 +239,12 @@ impl Session {
             }
             return self.members_up(problems, size, deadline).map(|()| Vec::new());
         }
+        // Without the front-end there is no session, on however few hosts.
+        let is_here = unreachable.iter().any(|problem| problem.kind == ProblemKind::FrontEnd);
         let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
         let left = self.host_count.saturating_sub(lost.len());
         match options.min_hosts {
-            Some(least) if left >= least => Ok(unreachable),
+            Some(least) if left >= least && !is_here => Ok(unreachable),
             _ => Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts }),
         }
     }
@@ -236,7 +255,8 @@ impl Session {
             let progress = papers.progress;
             (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
         });
-        problems.extend(up.ok_or_else(|| self.too_slow(size))?);
+        let Some(further) = up else { return Err(self.too_slow(size)) };
+        problems.extend(further);
         let is_borne = |problem: &Problem| self.independent && problem.kind == ProblemKind::NotStarted;
         if problems.iter().all(is_borne) {
             return Ok(());
@@ -244,10 +264,28 @@ impl Session {
         Err(LaunchError::Problems { problems, hosts: self.host_count, least: None })
     }
 
+    /// The time for the launch is over. Every agent that has not come is a problem of its host.
     fn too_slow(&self, size: u32) -> LaunchError {
-        let papers = self.desk.papers();
-        let progress = papers.progress.describe(self.agents as u32, size);
-        LaunchError::TooSlow { progress, problems: papers.problems.clone() }
+        let agents = self.agents as u32;
+        let before = self.desk.papers().progress;
+        self.desk.order(Order::TimeIsUp);
+        let deadline = Instant::now() + ROLL_CALL_DEADLINE;
+        // Who does not even say who is missing below is missing more than they are; what has been said is told.
+        let _ =
+            self.desk.wait(Some(deadline), |papers| (papers.over || papers.progress.agents >= agents).then_some(()));
+        let problems = std::mem::take(&mut self.desk.papers().problems);
+        let silent = problems.iter().filter(|problem| problem.kind == ProblemKind::Unreachable);
+        let silent: HashSet<&str> = silent.map(|problem| problem.host.as_str()).collect();
+        let progress = match silent.len() {
+            0 => before.describe(agents, size),
+            silent => {
+                format!(
+                    "{silent} of {} hosts did not answer, {} of {size} members started",
+                    self.host_count, before.started
+                )
+            }
+        };
+        LaunchError::TooSlow { progress, problems }
     }
 
     /// Number of members.
@@ -525,8 +563,9 @@ fn run_root(
             let host = LOCALHOST.to_owned();
             let (listener, together) = match muster {
                 None => (None, None),
-                Some(Muster { listener, secret, starter, input, file }) => {
-                    (Some(listener), Some(Together::by(secret, starter, input, file)))
+                Some(muster) => {
+                    let (listener, together) = Together::by(muster);
+                    (Some(listener), Some(together))
                 }
             };
             let (keeper, held, extension) = (None, false, None);
@@ -535,8 +574,9 @@ fn run_root(
         });
         if let Err(error) = ran {
             let cause = format!("the front-end cannot go on: {error}");
-            let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::Broken);
-            let problem = Problem { host, kind, cause, remedy: String::new(), members: String::new() };
+            let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::FrontEnd);
+            let remedy = "check the limits here (ulimit -n)".to_owned();
+            let problem = Problem { host, kind, cause, remedy, members: String::new() };
             desk.lay(|papers| papers.problems.push(problem));
         }
         desk.lay(|papers| papers.over = true);

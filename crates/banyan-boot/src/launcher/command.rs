@@ -1,7 +1,9 @@
 //! `command`: any starter that runs one process per host, from a template.
 //!
 //! In the template `{hosts}` stands for the hosts separated by commas, `{count}` for their number, and `{agent}` for the
-//! agent's command line (at the end, if it is not named): `pdsh -w {hosts} {agent}`, `mpiexec -hosts {hosts} {agent}`.
+//! agent's command line (at the end, if it is not named), as a word of its own: `pdsh -w {hosts} {agent}`,
+//! `mpiexec.hydra -launcher ssh -hosts {hosts} -ppn 1 -n {count} {agent}`. The hosts have the agent program at the path that
+//! it has here, or at the installed one: this launcher brings none along.
 //! The agents get the roster, which holds the secret, from a file that only its owner can read; the file is removed
 //! when all agents have come. So this launcher needs a directory that the hosts share: the one that `BANYAN_ROSTER_DIR`
 //! names, otherwise `XDG_RUNTIME_DIR` or the temporary directory, which are good for one machine.
@@ -12,11 +14,19 @@ use std::path::Path;
 use super::program::AgentProgram;
 use super::{Channel, Starter};
 
+/// What stands for the agent's command line.
+const AGENT: &str = "{agent}";
+
 /// The filled-in template, or why it cannot be.
 pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &AgentProgram) -> Result<Starter, String> {
     let words: Vec<&str> = template.split_whitespace().collect();
     if words.is_empty() {
         return Err("the launcher's template is empty; write for example: pdsh -w {hosts} {agent}".into());
+    }
+    if let Some(word) = words.iter().find(|word| word.contains(AGENT) && **word != AGENT) {
+        return Err(format!(
+            "{word} in the launcher's template: {AGENT} is several words, and no part of another; write for example: pdsh -w {{hosts}} {AGENT}"
+        ));
     }
     let mut flag = OsString::from("--roster=");
     flag.push(roster);
@@ -26,7 +36,7 @@ pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &Agent
     let mut command: Vec<OsString> = Vec::new();
     let mut named = false;
     for word in words {
-        if word == "{agent}" {
+        if word == AGENT {
             command.extend(program.iter().cloned());
             named = true;
         } else {
@@ -36,7 +46,7 @@ pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &Agent
     if !named {
         command.extend(program);
     }
-    let check = template.replace("{hosts}", &joined).replace("{count}", &count).replace("{agent}", "hostname");
+    let check = template.replace("{hosts}", &joined).replace("{count}", &count).replace(AGENT, "hostname");
     Ok(Starter { command, env: Vec::new(), channel: Channel::Broadcast, check })
 }
 
@@ -57,6 +67,14 @@ mod tests {
     fn placeholders_are_filled_in() {
         assert_eq!(words("pdsh -w {hosts} {agent}"), ["pdsh", "-w", "a,b", "/x/banyan", "agent", "--roster=/r"]);
         assert_eq!(words("run -n {count}"), ["run", "-n", "2", "/x/banyan", "agent", "--roster=/r"]);
+    }
+
+    #[test]
+    fn the_agent_is_no_part_of_a_word() {
+        for template in ["sh -c '{agent}'", "run --command={agent} {hosts}"] {
+            let error = all(template, &["a".into()], Path::new("/r"), &agent()).unwrap_err();
+            assert!(error.contains("no part of another") && error.contains("pdsh -w {hosts} {agent}"), "{error}");
+        }
     }
 
     #[test]

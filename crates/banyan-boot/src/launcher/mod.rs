@@ -43,7 +43,7 @@ pub enum Launcher {
     /// Any command that runs one process per host. The agents read their roster from a file that only its owner can read,
     /// so the hosts must share the directory it is in (`BANYAN_ROSTER_DIR`, or the temporary directory).
     Command {
-        /// The command line with `{hosts}`, `{count}` and `{agent}` in it.
+        /// The command line with `{hosts}`, `{count}` and, as a word of its own, `{agent}` in it.
         template: String,
     },
 }

@@ -19,6 +19,7 @@ use crate::error::LaunchError;
 use crate::hostset::{HostSet, tasks_per_node};
 use crate::layout::AgentPlan;
 use crate::machine;
+use crate::options::SessionOptions;
 use crate::roster::{Place, Roster};
 
 /// The variable that names a directory for rosters which all hosts see.
@@ -33,15 +34,18 @@ pub(crate) struct Muster {
     pub(crate) input: Vec<u8>,
     /// Removed when it is dropped.
     pub(crate) file: Option<RosterFile>,
+    /// Is told what the command waits for.
+    pub(crate) notice: Option<fn(&str)>,
 }
 
 impl Muster {
     /// Prepares everything, and starts nothing.
     pub(crate) fn prepare(
-        launcher: &Launcher,
+        options: &SessionOptions,
         assignment: &Assignment,
         agent: &AgentProgram,
     ) -> Result<Muster, LaunchError> {
+        let launcher = &options.launcher;
         let hosts: Vec<String> = assignment.agents.iter().map(|agent| agent.host.clone()).collect();
         let secret = Secret::random().map_err(LaunchError::System)?;
         let places = match launcher {
@@ -68,7 +72,7 @@ impl Muster {
                 (starter, text.into_bytes(), None)
             }
         };
-        Ok(Muster { listener, secret, starter, input, file })
+        Ok(Muster { listener, secret, starter, input, file, notice: options.notice })
     }
 }
 
@@ -137,6 +141,11 @@ impl RosterFile {
         let path = Path::new(path);
         let directory = path.parent().filter(|parent| parent.ends_with(own_directory(session)));
         (path != "-").then(|| RosterFile { path: path.to_owned(), directory: directory.map(Path::to_owned) })
+    }
+
+    /// The file, and the directory that was made for it.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        std::iter::once(&self.path).chain(&self.directory).cloned().collect()
     }
 
     fn write(session: SessionId, text: &str) -> Result<RosterFile, String> {

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use banyan_link::{Interest, Link};
-use rustix::process::Signal;
+use banyan_link::{Frame, Interest, Link};
+use bytes::Bytes;
+use rustix::process::{Pid, Signal};
 
 use super::child::{Stage, Upload};
 use super::desk::Progress;
@@ -32,6 +33,11 @@ impl Node {
     }
 
     fn start_agent(&mut self, index: usize) {
+        if matches!(self.assignment.way, Way::Ssh(_))
+            && let Err(error) = self.post_warden(&[])
+        {
+            return self.unreachable(index, &error.to_string());
+        }
         self.starting += 1;
         let agent = &mut self.agents[index];
         agent.deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
@@ -44,12 +50,21 @@ impl Node {
         match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options, place) {
             Err(error) => self.unreachable(index, &error),
             Ok(()) => {
+                if let Some(group) = self.group_of(index) {
+                    self.put_in_ward(group);
+                }
                 self.watch_starter(index);
                 if self.agents[index].wire.is_some() {
                     self.assign(index);
                 }
             }
         }
+    }
+
+    /// The process group of the command that starts an agent, if it still runs.
+    fn group_of(&self, index: usize) -> Option<Pid> {
+        let starter = self.agents[index].starter.as_ref().filter(|starter| starter.exited.is_none());
+        starter.map(|starter| starter.process.pid)
     }
 
     fn watch_starter(&mut self, index: usize) {
@@ -120,6 +135,9 @@ impl Node {
                     agent.was_linked = true;
                     agent.deadline = None;
                     self.starting -= 1;
+                    if let Some(group) = self.group_of(index as usize) {
+                        self.out_of_ward(group);
+                    }
                 }
             }
             _ => {}
@@ -226,6 +244,8 @@ impl Node {
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
         starter.take_complaint();
+        let group = starter.process.pid;
+        self.out_of_ward(group);
         self.take_greeting(index);
         match self.agents[index].stage {
             Stage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
@@ -241,6 +261,19 @@ impl Node {
         // Before the child itself: with that the launch may count as failed.
         self.report_missing_below(index, &cause);
         self.unreachable(index, &cause);
+    }
+
+    /// The time for the launch is over: agents that have not come, here and below, are given up.
+    pub(super) fn time_is_up(&mut self) {
+        self.agents_to_start.clear();
+        let cause = "no agent answered before the time for the launch was over";
+        for index in 0..self.agents.len() {
+            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) {
+                self.report_missing_below(index, cause);
+                self.unreachable(index, cause);
+            }
+        }
+        self.to_agents(&Frame::new(message::TIME_IS_UP, 0, 0, Bytes::new()));
     }
 
     pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
@@ -286,8 +319,12 @@ impl Node {
             _ => {}
         }
         self.take_complaint(index);
+        self.hear_command_out();
         let agent = &self.agents[index];
-        let words = agent.starter.as_ref().and_then(|starter| starter.last_words());
+        let words = match &agent.starter {
+            Some(starter) => starter.last_words(),
+            None => self.together.as_ref().and_then(|together| together.words_on(&agent.host)),
+        };
         let problem = Problem {
             host: agent.host.clone(),
             kind: ProblemKind::AgentLost,

@@ -139,6 +139,7 @@ impl StarterProcess {
             environment: std::env::vars_os().chain(starter.env).collect(),
             directory: None,
             limits: Limits::default(),
+            // See `warden`: its agent says when it ends.
             outlives_parent: true,
         };
         let command = command.prepare()?;

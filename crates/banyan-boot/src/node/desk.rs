@@ -61,6 +61,8 @@ pub(crate) enum Order {
     Pause { seconds: u32 },
     /// Members that were held back may start.
     Release,
+    /// The time for the launch is over: give up who has not come, and say so.
+    TimeIsUp,
     /// End everything.
     End,
     /// Leave the members running.

@@ -33,6 +33,7 @@ impl Node {
             message::STAGE_CANCEL => self.stage_cancel(frame.stream),
             message::PAUSE => self.parent_pauses(frame.stream),
             message::RELEASE => self.release_members(),
+            message::TIME_IS_UP => self.time_is_up(),
             message::END => self.end(),
             message::DETACH => self.detach(),
             _ => self.give_up("the parent sent a frame that does not go down"),
@@ -53,6 +54,7 @@ impl Node {
                 Order::StageCancel(number) => self.stage_cancel(number),
                 Order::Pause { seconds } => self.announce_pause(seconds),
                 Order::Release => self.release_members(),
+                Order::TimeIsUp => self.time_is_up(),
                 Order::End => self.end(),
                 Order::Detach => self.detach(),
             }

@@ -41,10 +41,14 @@ impl Node {
     /// This node cannot go on: says why, and ends everything below.
     pub(super) fn give_up(&mut self, cause: &str) {
         if self.ending.is_none() {
+            let (kind, who) = match self.up {
+                Up::Desk(_) => (ProblemKind::FrontEnd, "the front-end"),
+                Up::Parent(_) | Up::Nobody => (ProblemKind::AgentLost, "its agent"),
+            };
             self.problem(Problem {
                 host: self.host.to_string(),
-                kind: ProblemKind::AgentLost,
-                cause: format!("its agent cannot go on: {cause}"),
+                kind,
+                cause: format!("{who} cannot go on: {cause}"),
                 remedy: "check the limits there (ulimit -n), and that all programs are of one release".into(),
                 members: ranks_of(&self.assignment.agents).to_string(),
             });

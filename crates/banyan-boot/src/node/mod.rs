@@ -26,6 +26,7 @@ mod streams;
 pub(crate) mod together;
 pub(crate) mod token;
 mod up;
+mod warden;
 pub(crate) mod wire;
 
 use std::collections::VecDeque;
@@ -62,6 +63,7 @@ use shared::{Next, SHARED_FRAMES, Shared};
 use staging::Staging;
 use together::Together;
 use token::Token;
+use warden::Warden;
 use wire::Wire;
 
 /// Members started before the node looks at its descriptors again: long enough to start fast, short enough to answer.
@@ -118,6 +120,8 @@ pub(crate) struct Node {
     listener: Option<Listener>,
     /// Agents that are started together.
     together: Option<Together>,
+    /// Ends what starts agents if this process, a front-end, is killed meanwhile.
+    warden: Option<Warden>,
     keeper: Option<OwnedFd>,
     extension: Option<Extension>,
     /// What it says to those below.
@@ -228,6 +232,7 @@ impl Node {
             agent_options,
             listener: setting.listener,
             together: setting.together,
+            warden: None,
             keeper: setting.keeper,
             extension: None,
             note: assignment.note.clone().unwrap_or_default(),

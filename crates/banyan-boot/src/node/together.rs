@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Interest, Link, PeerId, Secret, SessionId};
+use banyan_link::{Interest, Link, Listener, PeerId, Secret, SessionId};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
 use super::child::{ChildAgent, Stage, StarterProcess};
@@ -20,7 +21,7 @@ use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
 use crate::launcher::Starter;
-use crate::launcher::together::RosterFile;
+use crate::launcher::together::{Muster, RosterFile};
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
 use crate::shape;
@@ -31,9 +32,18 @@ const ENDS_BY_ITSELF: Duration = Duration::from_secs(1);
 /// How long it may take when it was asked.
 const ENDS_WHEN_ASKED: Duration = Duration::from_secs(2);
 
+/// How long it has to say why agents are lost, …
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// … which are lost together if less than this is between them.
+const LOST_TOGETHER: Duration = Duration::from_secs(1);
+
 /// What Slurm's `srun` says when it has to wait for nodes, and when it has them.
 const QUEUED: &str = "queued and waiting for resources";
 const GRANTED: &str = "has been allocated resources";
+
+/// What Slurm says when it ends a job or a step, behind who has ended it and before when and why.
+const CANCELLED: &str = " CANCELLED AT ";
 
 /// What a node knows of agents that were started together.
 pub(crate) struct Together {
@@ -53,6 +63,12 @@ pub(crate) struct Together {
     /// Agents from below children that have not come, by their place in the assignment. Their links stay as they are,
     /// not opened, until they find their parents.
     orphans: BTreeMap<usize, Link>,
+    /// Is told what the command waits for.
+    notice: Option<fn(&str)>,
+    /// When the command was last given time to say why agents are lost.
+    heard_out: Option<Instant>,
+    /// The line by which the command said that its agents were ended: what it says of each of them afterwards is no cause.
+    cancelled: Option<String>,
 }
 
 impl Together {
@@ -68,17 +84,31 @@ impl Together {
             end_at: None,
             asked: false,
             orphans: BTreeMap::new(),
+            notice: None,
+            heard_out: None,
+            cancelled: None,
         }
     }
 
-    /// At the root: this command starts all agents.
-    pub(crate) fn by(secret: Secret, starter: Starter, input: Vec<u8>, file: Option<RosterFile>) -> Together {
-        Together { begin: Some((starter, input)), file, ..Together::below(secret) }
+    /// At the root: a command starts all agents, and they come by this door.
+    pub(crate) fn by(muster: Muster) -> (Listener, Together) {
+        let Muster { listener, secret, starter, input, file, notice } = muster;
+        (listener, Together { begin: Some((starter, input)), file, notice, ..Together::below(secret) })
     }
 
     /// The command, if this is the root.
     pub(super) fn starter(&self) -> Option<&StarterProcess> {
         self.starter.as_ref()
+    }
+
+    /// What the command says of an agent that is lost.
+    pub(super) fn words_on(&self, host: &str) -> Option<String> {
+        self.cancelled.clone().or_else(|| self.starter.as_ref()?.last_words_on(host))
+    }
+
+    /// Whether the roster lies in a file for agents that have not come.
+    pub(super) fn has_roster(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Whether the command has ended, or there is none.
@@ -107,12 +137,15 @@ impl Node {
     pub(super) fn start_together(&mut self) {
         let Some(together) = &mut self.together else { return };
         let Some((starter, input)) = together.begin.take() else { return };
-        match StarterProcess::run(&mut self.spawner, starter, &self.null) {
+        let files = together.file.as_ref().map_or_else(Vec::new, RosterFile::paths);
+        let posted = self.post_warden(&files);
+        match posted.and_then(|()| StarterProcess::run(&mut self.spawner, starter, &self.null)) {
             Err(error) => {
                 let cause = error.to_string();
                 (0..self.agents.len()).for_each(|index| self.unreachable(index, &cause));
             }
             Ok((starter, _)) => {
+                self.put_in_ward(starter.process.pid);
                 let watched = [
                     (starter.input.as_ref(), Token::CommonInput, Interest::WRITE),
                     (starter.errors.as_ref(), Token::CommonComplaint, Interest::READ),
@@ -122,7 +155,9 @@ impl Node {
                     fd.map_or(Ok(()), |fd| self.poller.register(fd, token.number(), interest))
                 };
                 let watching = watched.into_iter().try_for_each(watch);
-                (together.starter, together.input) = (Some(starter), input);
+                if let Some(together) = &mut self.together {
+                    (together.starter, together.input) = (Some(starter), input);
+                }
                 if let Err(error) = watching {
                     self.give_up(&format!("descriptors cannot be watched: {error}"));
                 }
@@ -156,12 +191,39 @@ impl Node {
         if !goes_on && let Some(errors) = starter.errors.take() {
             let _ = self.poller.remove(&errors);
         }
+        if together.cancelled.is_none() {
+            together.cancelled = said.lines().find(|line| line.contains(CANCELLED)).map(|line| line.trim().to_owned());
+        }
         let queued = said.rfind(QUEUED) > said.rfind(GRANTED);
         if queued != together.queued {
             together.queued = queued;
+            let line = said.lines().rev().find(|line| line.contains(if queued { QUEUED } else { GRANTED }));
+            if let (Some(notice), Some(line)) = (together.notice, line) {
+                notice(line.trim());
+            }
             let deadline = (!queued).then(|| Instant::now() + self.assignment.terms.host_deadline());
             let awaited = self.agents.iter_mut().filter(|agent| agent.stage == Stage::Starting);
             awaited.for_each(|agent| agent.deadline = deadline);
+        }
+    }
+
+    /// Agents are lost. What they are lost by, such as the end of an allocation, the command often says a moment later: it is
+    /// given that time, once for those that are lost together.
+    pub(super) fn hear_command_out(&mut self) {
+        let now = Instant::now();
+        let Some(together) = &mut self.together else { return };
+        if together.is_reaped() || together.heard_out.is_some_and(|at| now < at + LOST_TOGETHER) {
+            return;
+        }
+        together.heard_out = Some(now);
+        let until = now + LAST_WORDS;
+        while let Some(errors) = self.together.as_ref().and_then(|together| together.starter()?.errors.as_ref()) {
+            let Ok(left) = Timespec::try_from(until.saturating_duration_since(Instant::now())) else { return };
+            match rustix::event::poll(&mut [PollFd::new(errors, PollFlags::IN)], Some(&left)) {
+                Ok(0) => return,
+                Ok(_) | Err(rustix::io::Errno::INTR) => self.take_common_complaint(),
+                Err(_) => return,
+            }
         }
     }
 
@@ -172,6 +234,8 @@ impl Node {
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
         starter.take_complaint();
+        let group = starter.process.pid;
+        self.out_of_ward(group);
         if state.is_success() {
             return;
         }
@@ -277,7 +341,11 @@ impl Node {
         let Some(together) = &mut self.together else { return };
         if came as usize >= self.assignment.agents.len() {
             together.file = None;
+            if let Some(group) = together.starter.as_ref().map(|starter| starter.process.pid) {
+                self.out_of_ward(group);
+            }
         }
+        let Some(together) = &mut self.together else { return };
         if self.ending.is_none() || !all_gone || together.is_reaped() {
             return;
         }

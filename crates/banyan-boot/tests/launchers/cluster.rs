@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// How long what a session left may take to go.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 fn name() -> String {
     std::env::var("BANYAN_TEST_CLUSTER").expect("BANYAN_TEST_CLUSTER names a cluster of cargo xtask hosts up 8 --slurm")

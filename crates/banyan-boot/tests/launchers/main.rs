@@ -33,8 +33,9 @@ const TESTS: &[harness::Test] = &[
     ("a_host_whose_agent_never_comes_is_named", tests::a_host_whose_agent_never_comes_is_named),
     ("hosts_that_only_miss_their_parents_are_not_blamed", tests::hosts_that_only_miss_their_parents_are_not_blamed),
     ("a_node_that_slurm_does_not_know_is_named", tests::a_node_that_slurm_does_not_know_is_named),
-    ("a_cancelled_allocation_leaves_nothing", tests::a_cancelled_allocation_leaves_nothing),
+    ("a_cancelled_allocation_is_named_and_leaves_nothing", tests::a_cancelled_allocation_is_named_and_leaves_nothing),
     ("a_killed_front_end_leaves_nothing", tests::a_killed_front_end_leaves_nothing),
+    ("a_front_end_killed_while_it_queues_leaves_no_job", tests::a_front_end_killed_while_it_queues_leaves_no_job),
     (
         "a_roster_goes_with_a_front_end_that_is_killed_before_all_came",
         tests::a_roster_goes_with_a_front_end_that_is_killed_before_all_came,

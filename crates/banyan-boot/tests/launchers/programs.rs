@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_boot::{HostSet, Launcher, Member, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{Event, HostSet, Launcher, Member, ProcessDistribution, Session, SessionOptions};
 use bytes::Bytes;
 
 /// Members on each host.
@@ -40,6 +40,11 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         Ok(session) => {
             session.missing().iter().for_each(|problem| println!("left out: {problem}"));
             println!("{}", String::from_utf8_lossy(&session.recv_user_data(None).unwrap()));
+            while let Some(event) = session.next_event(None) {
+                if let Event::Problem(problem) = event {
+                    println!("{problem}");
+                }
+            }
             let outcome = session.wait(None).unwrap();
             ExitCode::from(outcome.exit_status())
         }

@@ -1,10 +1,11 @@
 //! What holds for agents that are started together.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::cluster::{assert_clean, command, said, wait_for_processes};
+use crate::cluster::{PATIENCE, assert_clean, command, said, wait_for_processes};
 use crate::programs::AGENT;
 
 const HOSTS: &str = "h[1-4]";
@@ -107,7 +108,7 @@ pub(crate) fn enough_hosts_are_enough_for_a_command() {
 }
 
 pub(crate) fn a_command_that_fails_is_named_with_what_to_check() {
-    let parts = ["host h1: no agent came: the command that starts them", "check with: false h1,h2,h3,h4 hostname"];
+    let parts = ["hosts h[1-4]: no agent came: the command that starts them", "check with: false h1,h2,h3,h4 hostname"];
     assert_fails(front_end(["false {hosts} {agent}", "32", HOSTS, "meet"]), &parts);
 }
 
@@ -121,7 +122,7 @@ pub(crate) fn a_host_whose_agent_never_comes_is_named() {
 pub(crate) fn hosts_that_only_miss_their_parents_are_not_blamed() {
     // A chain: the front-end, h1, h2, h3, h4.
     let template = "pdsh -R ssh -w h1,h4 {agent}";
-    let parts = ["2 of 4 hosts", "host h2: no agent answered", "host h3: no agent answered"];
+    let parts = ["2 of 4 hosts", "hosts h[2-3]: no agent answered"];
     assert_fails(front_end([template, "1", HOSTS, "impatient"]), &parts);
 }
 
@@ -130,27 +131,81 @@ pub(crate) fn a_node_that_slurm_does_not_know_is_named() {
 }
 
 /// A front-end whose members wait to be ended, at work.
-fn at_work(mut front_end: Command) -> std::process::Child {
+fn at_work(mut front_end: Command) -> (Child, BufReader<ChildStdout>) {
     let mut child = front_end.stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    output.read_line(&mut line).unwrap();
     assert_eq!(line, "16 members in order: true\n");
-    child
+    (child, output)
 }
 
-pub(crate) fn a_cancelled_allocation_leaves_nothing() {
-    let mut salloc = at_work(in_allocation(["auto", "2", HOSTS, "wait"]));
+pub(crate) fn a_cancelled_allocation_is_named_and_leaves_nothing() {
+    let (mut salloc, mut output) = at_work(in_allocation(["auto", "2", HOSTS, "wait"]));
     let jobs = command("squeue").args(["--noheader", "--states=R", "--nodelist=h1", "--format=%i"]).output().unwrap();
     let jobs = said(&jobs);
     assert!(command("scancel").args(jobs.split_whitespace()).status().unwrap().success(), "{jobs}");
+    let mut problems = String::new();
+    output.read_to_string(&mut problems).unwrap();
     salloc.wait().unwrap();
+    // The front-end's children are two of the four hosts.
+    for host in ["h1", "h3"] {
+        let start = format!("host {host}: its agent was lost");
+        let line = problems.lines().find(|line| line.starts_with(&start)).expect(&problems);
+        assert!(line.contains("CANCELLED AT") && line.contains("its members were ended; look into"), "{line}");
+    }
     assert_clean();
 }
 
 pub(crate) fn a_killed_front_end_leaves_nothing() {
-    let mut child = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
+    let (mut child, _output) = at_work(front_end(["slurm", "2", HOSTS, "wait"]));
     child.kill().unwrap();
     child.wait().unwrap();
+    assert_clean();
+}
+
+/// A node that Slurm gives to nobody until this is dropped.
+struct Drained(&'static str);
+
+impl Drained {
+    fn new(node: &'static str) -> Drained {
+        assert!(Drained::update(node, &["state=drain", "reason=test"]));
+        Drained(node)
+    }
+
+    fn update(node: &str, how: &[&str]) -> bool {
+        let update = ["update".to_owned(), format!("nodename={node}")];
+        command("scontrol").args(update).args(how).status().unwrap().success()
+    }
+}
+
+impl Drop for Drained {
+    fn drop(&mut self) {
+        Drained::update(self.0, &["state=resume"]);
+    }
+}
+
+/// Waits until so many jobs are in Slurm's queue.
+fn wait_for_jobs(count: usize) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let jobs = said(&command("squeue").args(["--noheader", "--format=%i %t"]).output().unwrap());
+        if jobs.lines().count() == count {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{jobs}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+pub(crate) fn a_front_end_killed_while_it_queues_leaves_no_job() {
+    let _drained = Drained::new("h4");
+    wait_for_jobs(0);
+    let mut child = front_end(["slurm", "2", HOSTS, "wait"]).spawn().unwrap();
+    wait_for_jobs(1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for_jobs(0);
     assert_clean();
 }
 

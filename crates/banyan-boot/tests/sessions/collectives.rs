@@ -93,9 +93,9 @@ pub(crate) fn a_broadcast_of_a_gibibyte_needs_little_memory_on_its_way() {
     all_succeed(session);
 }
 
-pub(crate) fn user_data_of_ten_megabytes_goes_both_ways() {
+pub(crate) fn user_data_of_any_length_goes_both_ways() {
     let session = launch(members(&["echo"]), 2);
-    for length in [1, 128 * 1024, 128 * 1024 + 1, 10_000_000] {
+    for length in [1, 128 * 1024, 128 * 1024 + 1, 65 << 20] {
         let message: Vec<u8> = (0..length).map(|at: usize| (at % 251) as u8).collect();
         session.send_user_data(&message);
         let answer = session.recv_user_data(deadline()).unwrap();

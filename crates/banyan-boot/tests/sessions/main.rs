@@ -5,6 +5,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod allocations;
 mod asked_member;
 mod collectives;
 mod endings;
@@ -12,6 +13,7 @@ mod extended_member;
 mod extensions;
 mod front_end;
 mod guards;
+mod launching;
 mod layouts;
 mod losses;
 mod member;
@@ -22,6 +24,7 @@ mod rogues;
 mod setup;
 mod starts;
 mod streams;
+mod uploads;
 
 use std::process::ExitCode;
 
@@ -39,6 +42,9 @@ fn main() -> ExitCode {
         ["member", ref rest @ ..] => member::run(rest),
         ["rogue", about] => rogues::run(about),
         ["front-end", ref rest @ ..] => front_end::run(rest),
+        ["launching-front-end", launcher] => launching::run(launcher),
+        ["hurried-front-end"] => launching::run_hurried(),
+        ["ssh-front-end", script] => uploads::run(script),
         ["extended-front-end"] => front_end::run_extended(None),
         ["extended-front-end", note] => front_end::run_extended(Some(note)),
         _ => harness::run(TESTS, None),
@@ -58,7 +64,7 @@ const TESTS: &[harness::Test] = tests![
     collectives::a_member_that_ends_before_a_barrier_fails_it_for_the_others,
     collectives::a_member_killed_while_others_wait_fails_the_barrier_for_them,
     collectives::a_broadcast_of_a_gibibyte_needs_little_memory_on_its_way,
-    collectives::user_data_of_ten_megabytes_goes_both_ways,
+    collectives::user_data_of_any_length_goes_both_ways,
     collectives::the_front_end_hears_that_the_master_ended,
     starts::members_that_exit_at_once_are_all_reported,
     starts::an_executable_that_is_missing_is_named_with_the_remedy,
@@ -71,11 +77,20 @@ const TESTS: &[harness::Test] = tests![
     starts::an_agent_that_ignores_requests_to_end_is_killed,
     starts::an_agent_without_descriptors_says_so,
     starts::a_front_end_without_descriptors_says_so,
+    starts::a_front_end_that_cannot_work_is_no_host_to_do_without,
     starts::enough_hosts_are_enough,
     starts::nothing_runs_where_one_of_several_hosts_cannot_be_reached,
     starts::members_that_do_not_need_each_other_go_on_without_one_that_cannot_be_started,
     starts::hosts_without_members_are_no_obstacle,
     starts::host_names_that_look_like_options_are_refused,
+    allocations::who_waits_in_a_queue_is_told_and_a_cancelled_allocation_is_named,
+    launching::a_front_end_killed_while_it_launches_leaves_nothing,
+    launching::a_front_end_asked_to_end_while_it_launches_leaves_nothing,
+    launching::a_launch_whose_time_is_over_names_who_did_not_answer,
+    launching::a_front_end_killed_before_any_agent_came_leaves_no_roster,
+    uploads::members_have_the_mask_of_the_login_whether_the_program_is_there_or_not,
+    uploads::a_program_that_was_damaged_in_its_cache_is_asked_for_anew,
+    uploads::no_program_is_started_from_a_directory_that_others_may_write_to,
     streams::output_arrives_whole_labelled_and_before_the_exit,
     streams::the_last_line_needs_no_end,
     streams::five_megabytes_of_one_member_arrive_whole,

@@ -26,11 +26,11 @@ pub(crate) fn an_executable_that_is_missing_is_named_with_the_remedy() {
     let error = launch_error(&[program("/nowhere/program")], &options());
     assert_says(
         &error,
-        &["host1", "host2", "members 0-1", "members 2", "/nowhere/program does not exist", "install it"],
+        &["2 of 2 hosts", "hosts host[1-2]: ", "(members 0-2)", "/nowhere/program does not exist", "install it"],
     );
     assert_alone(Duration::from_secs(1));
     let error = launch_error(&[program("no-such-program-anywhere")], &options());
-    assert_says(&error, &["host1", "no-such-program-anywhere", "PATH"]);
+    assert_says(&error, &["host[1-2]", "no-such-program-anywhere", "PATH"]);
 }
 
 pub(crate) fn a_file_that_may_not_be_executed_is_named_with_the_remedy() {
@@ -39,7 +39,7 @@ pub(crate) fn a_file_that_may_not_be_executed_is_named_with_the_remedy() {
     fs::write(&file, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let error = launch_error(&[program(&file)], &options());
-    assert_says(&error, &["host1", &file.display().to_string(), "may not be executed", "chmod +x"]);
+    assert_says(&error, &["host[1-2]", &file.display().to_string(), "may not be executed", "chmod +x"]);
 }
 
 pub(crate) fn a_working_directory_that_is_missing_is_named() {
@@ -135,6 +135,15 @@ pub(crate) fn a_front_end_without_descriptors_says_so() {
     let error = launch_error(&[distribution], &options());
     assert_says(&error, &["too many open descriptors", "ulimit -n"]);
     assert_alone(Duration::from_secs(1));
+}
+
+pub(crate) fn a_front_end_that_cannot_work_is_no_host_to_do_without() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(8), ..limit }).unwrap();
+    let enough = SessionOptions { min_hosts: Some(1), ..options() };
+    let error = launch_error(&[shell("true").on("host1", 1).on("host2", 1)], &enough);
+    assert_says(&error, &["the front-end had problems", "the front-end cannot go on: ", "ulimit -n"]);
+    assert!(!error.contains("localhost"), "{error}");
 }
 
 pub(crate) fn enough_hosts_are_enough() {

@@ -13,7 +13,7 @@ use banyan_boot::{HostSet, LaunchError, Launcher, ProblemKind, SessionOptions, S
 use clap::Args;
 
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::status;
 pub(crate) use groups::check as check_groups;
 pub(crate) use named::NamedHosts;
@@ -81,6 +81,7 @@ impl HostChoice {
             deadline: self.timeout()?,
             min_hosts: self.min_hosts.or(configured.min_hosts),
             encrypt: !self.no_encrypt,
+            notice: Some(|text| warn(text)),
             ..defaults
         })
     }

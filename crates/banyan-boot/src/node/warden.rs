@@ -1,0 +1,122 @@
+//! The warden: a process that ends the commands which start agents if the front-end ends before their agents have come.
+//!
+//! Such a command outlives the front-end. It may have to, when the front-end detaches: with `srun` its step would end. One
+//! whose agent has come ends with the agent, and that with its link. But one that still waits, for a host that says
+//! nothing or in a queue, would wait for ever, with the roster beside it. An agent has its keeper for that; in a front-end,
+//! which is a program like any other, nobody can fork. So a shell waits at the other end of a socket, and acts when the
+//! socket ends: it asks the groups of the commands it was told of to end, makes them, and removes the roster.
+//!
+//! The kernel's signal at the death of a parent is no way: it reaches one process and not its group, a child whose agent
+//! has come cannot be rid of it, and a thread that ends would send it, too.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+use super::together::Together;
+use super::{Node, Up};
+use crate::process::{Child, ChildDescriptors, Command, Executable, Limits, SpawnError, Spawner};
+
+/// What the shell runs, with the files to remove and their directories as arguments. It asks and makes as a node does
+/// that [ends](super::together).
+const SCRIPT: &str = r#"trap "" HUP INT QUIT TERM
+p=" "
+while read -r what group; do
+    case $what in
+    +) p="$p$group " ;;
+    -) p="${p%% "$group" *} ${p#* "$group" }" ;;
+    esac
+done
+for group in $p; do kill -s TERM -- "-$group"; done 2>/dev/null
+for file; do rm -f -- "$file" || rmdir -- "$file"; done 2>/dev/null
+case $p in *[0-9]*) sleep 2 ;; esac
+for group in $p; do kill -s KILL -- "-$group"; done 2>/dev/null"#;
+
+/// A warden; it is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Warden {
+    process: Child,
+    socket: OwnedFd,
+    /// The groups it knows of.
+    wards: Vec<Pid>,
+}
+
+impl Warden {
+    /// Starts one that also removes these, files before their directories.
+    fn start(spawner: &mut Spawner, null: &OwnedFd, files: Vec<OsString>) -> Result<Warden, SpawnError> {
+        let words = ["-c", SCRIPT, "banyan-warden"].map(OsString::from);
+        let command = Command {
+            executable: Executable::File("/bin/sh".into()),
+            arguments: words.into_iter().chain(files).collect(),
+            environment: std::env::vars_os().collect(),
+            directory: None,
+            limits: Limits::default(),
+            outlives_parent: true,
+        };
+        let command = command.prepare()?;
+        let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|error| SpawnError::descriptors(&command, error.into()))?;
+        let (stdin, stdout, stderr) = (theirs.as_fd(), null.as_fd(), null.as_fd());
+        let given = ChildDescriptors { stdin, stdout, stderr, control: None, shared: None, extension: None };
+        Ok(Warden { process: spawner.spawn(&command, given)?, socket, wards: Vec::new() })
+    }
+
+    fn take(&mut self, group: Pid) {
+        self.tell('+', group);
+        self.wards.push(group);
+    }
+
+    fn release(&mut self, group: Pid) {
+        if let Some(at) = self.wards.iter().position(|ward| *ward == group) {
+            self.wards.swap_remove(at);
+            self.tell('-', group);
+        }
+    }
+
+    fn tell(&self, what: char, group: Pid) {
+        // If somebody has killed it there is no warden, as if it had never been there.
+        let line = format!("{what} {}\n", group.as_raw_pid());
+        let _ = rustix::io::retry_on_intr(|| send(&self.socket, line.as_bytes(), SendFlags::NOSIGNAL));
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        // It may have been killed by others; in any case it is this process's to take note of.
+        let _ = rustix::process::pidfd_send_signal(&self.process.pidfd, Signal::KILL);
+        let ended = WaitId::PidFd(self.process.pidfd.as_fd());
+        let _ = rustix::io::retry_on_intr(|| rustix::process::waitid(ended.clone(), WaitIdOptions::EXITED));
+    }
+}
+
+impl Node {
+    /// Sees to it that there is a warden if this is a front-end. It removes this roster, too, and its directory.
+    pub(super) fn post_warden(&mut self, roster: &[PathBuf]) -> Result<(), SpawnError> {
+        if self.warden.is_none() && matches!(self.up, Up::Desk(_)) {
+            let files = roster.iter().map(Into::into).collect();
+            self.warden = Some(Warden::start(&mut self.spawner, &self.null, files)?);
+        }
+        Ok(())
+    }
+
+    /// A command was started, in a group of its own.
+    pub(super) fn put_in_ward(&mut self, group: Pid) {
+        if let Some(warden) = &mut self.warden {
+            warden.take(group);
+        }
+    }
+
+    /// A command has ended, or all its agents have come. With the last of them the warden goes.
+    pub(super) fn out_of_ward(&mut self, group: Pid) {
+        if let Some(warden) = &mut self.warden {
+            warden.release(group);
+            let has_roster = self.together.as_ref().is_some_and(Together::has_roster);
+            if warden.wards.is_empty() && self.agents_to_start.is_empty() && !has_roster {
+                self.warden = None;
+            }
+        }
+    }
+}
