@@ -73,7 +73,8 @@ use crate::transformation::Transformations;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NodeOptions {
-    /// Children that a node takes, unless there is nobody else.
+    /// Children that a node takes, unless there is nobody else. A network takes twice as many as the widest node of its layout
+    /// starts with, if that is more.
     pub capacity: usize,
     /// Waves that a member may be ahead of the front-end.
     pub window_waves: u64,

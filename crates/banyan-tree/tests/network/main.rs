@@ -86,6 +86,7 @@ const TESTS: &[harness::Test] = tests![
     back_pressure::a_member_with_a_full_window_ends_in_time,
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
+    launches::members_hang_under_the_agent_of_their_host_however_many_they_are,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,
