@@ -51,6 +51,7 @@ impl Node {
     pub fn contribute_at(&mut self, stream: StreamId, wave: Wave, body: Bodies) -> Result<(), SendError> {
         self.pass_over(stream, wave)?;
         if self.next_wave(stream) != Some(wave) {
+            self.streams.get_mut(&stream).into_iter().for_each(|stream| stream.overdue += 1);
             return Err(SendError::Over(wave));
         }
         self.contribute_run(stream, body, true).map(|_| ())

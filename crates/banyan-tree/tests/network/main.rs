@@ -65,6 +65,7 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::times_of_day_have_intervals_from_a_start_on,
     synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
+    synchronisations::intervals_that_a_member_passes_over_do_not_wait_for_it,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
     losses::agents_are_told_to_join_and_to_be_lost,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,
@@ -90,4 +91,6 @@ const TESTS: &[harness::Test] = tests![
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,
+    back_pressure::a_member_that_leaves_loses_nothing_that_it_has_sent,
+    back_pressure::a_member_that_cannot_leave_in_time_is_told,
 ];
