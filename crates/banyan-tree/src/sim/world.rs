@@ -379,7 +379,7 @@ impl<'p, 't> World<'p, 't> {
                 let is_wrong = is_wrong && self.plan.faults.only_deaths;
                 self.model.state_lost(stream, lost, is_wrong)?;
             }
-            Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
+            Report::Violation { child, cause, .. } => return Err(Broken::Stuck(format!("{child} {cause}"))),
             Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
             // Its program ends.
             Report::Succeeded => self.leave(node),

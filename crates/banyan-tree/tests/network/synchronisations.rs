@@ -1,13 +1,15 @@
 //! Whom waves wait for.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_boot::Event;
 use banyan_ndr::{Limits, Record, RecordView};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, Stream, StreamOptions, Synchronisation};
+use banyan_tree::{Network, RecordCounters, Stream, StreamOptions, Synchronisation};
+use rustix::process::{Signal, kill_process};
 
+use crate::relatives::agents;
 use crate::setup::{SUMS, Sums, deadline, network, order, value};
 
 pub(crate) fn a_slow_member_is_missing_in_waves_that_do_not_wait_for_it() {
@@ -100,8 +102,6 @@ pub(crate) fn intervals_in_which_a_member_has_nothing_do_not_wait_for_it() {
     assert_eq!(found, expected);
 }
 
-/// Opens a stream of intervals on which members send at times of day.
-fn at_times_of_day(intervals: &str) -> (Network, Stream) {
 pub(crate) fn intervals_that_a_member_passes_over_do_not_wait_for_it() {
     let network = network("2x2", "passes");
     let options = StreamOptions::reduce("count(), sum(ones)").synchronised("interval time 10".parse().unwrap());
@@ -147,6 +147,8 @@ pub(crate) fn records_that_are_lost_with_an_agent_are_counted_by_every_node() {
     assert!(with_the_agent <= sent / 2, "{with_the_agent} of members that were not below it");
 }
 
+/// Opens a stream of intervals on which members send at times of day.
+fn at_times_of_day(intervals: &str) -> (Network, Stream) {
     let network = network("1x1", "unix");
     let options = StreamOptions::reduce("count(), sum(ones)").synchronised(intervals.parse().unwrap());
     let stream = network.open(&network.everyone(), options).unwrap();
