@@ -61,6 +61,8 @@ pub struct Plan {
     pub restarts: bool,
     /// Whether another process takes the place of each member that is given up, which may live and come back.
     pub successors: bool,
+    /// How long a member may hold a wave up, if there is a limit.
+    pub unanswered: Option<Duration>,
     /// What goes wrong.
     pub faults: FaultPlan,
     /// Waves that a member may be ahead of the front-end.
@@ -91,6 +93,7 @@ impl Default for Plan {
             joining: 0,
             restarts: false,
             successors: false,
+            unanswered: None,
             faults: FaultPlan::NONE,
             window_waves: 64,
             window_bytes: WINDOW_BYTES,
@@ -104,7 +107,8 @@ impl Plan {
     /// The command that runs this again.
     pub fn command(&self) -> String {
         let shape = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
-        let FaultPlan { count, within, hits_members, only_deaths } = self.faults;
+        let FaultPlan { count, within, hits_members, only_deaths, slows } = self.faults;
+        let unanswered = self.unanswered.unwrap_or_default().as_millis();
         let within = within.as_millis();
         let Plan { seed, waves, packets, streams, window_waves, .. } = self;
         let synchronisations = self.synchronisations.iter().map(|kind| format!(" --synchronisation '{kind}'"));
@@ -112,6 +116,8 @@ impl Plan {
         let flags = [
             (hits_members, " --members-fail".into()),
             (only_deaths, " --only-deaths".into()),
+            (slows, " --slow".into()),
+            (unanswered > 0, format!(" --unanswered {unanswered}")),
             (self.has_failing_filter, " --failing-filter".into()),
             (self.reopens, " --reopen".into()),
             (self.restarts, " --restart".into()),
