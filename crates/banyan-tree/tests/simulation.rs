@@ -316,6 +316,8 @@ fn varied(plan: Plan, chance: &mut Chance) -> Plan {
     let unanswered = chance.one_in(3).then(|| Duration::from_millis(500 + chance.below(5_000) as u64));
     let synchronisations = (0..plan.streams).map(|_| kinds[chance.below(kinds.len())].clone()).collect();
     Plan {
+        // More happens to each of them.
+        waves: 40,
         synchronisations,
         has_failing_filter: chance.one_in(4),
         reopens: chance.one_in(4),
