@@ -56,6 +56,12 @@ pub(crate) struct Sim {
     /// Nodes only die; otherwise they are also stopped, cut off one way or both ways, and their clocks jump
     #[arg(long)]
     only_deaths: bool,
+    /// Nodes and links are also slow for a while, unless nodes only die
+    #[arg(long, conflicts_with = "only_deaths")]
+    slow: bool,
+    /// A member that holds a wave up for so many milliseconds is given up
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    unanswered: Option<u64>,
     /// Waves of each stream
     #[arg(long, value_name = "N", default_value_t = 50)]
     waves: u64,
@@ -114,7 +120,7 @@ pub(crate) struct Sim {
 }
 
 /// The options that say what is run, which has nothing to do with figures.
-const OF_RUNS: [&str; 14] = [
+const OF_RUNS: [&str; 16] = [
     "nodes",
     "fanout",
     "shape",
@@ -123,6 +129,8 @@ const OF_RUNS: [&str; 14] = [
     "faults",
     "members_fail",
     "only_deaths",
+    "slow",
+    "unanswered",
     "waves",
     "packets",
     "within",
@@ -170,6 +178,7 @@ impl Sim {
             within: Duration::from_millis(self.within),
             hits_members: self.members_fail,
             only_deaths: self.only_deaths,
+            slows: self.slow,
         };
         Plan {
             shape: shape.to_vec(),
@@ -188,6 +197,7 @@ impl Sim {
             front_end_pause: Duration::from_millis(self.pause),
             scatters: self.scatter,
             joining: self.joining,
+            unanswered: self.unanswered.map(Duration::from_millis),
             faults,
             ..Plan::default()
         }

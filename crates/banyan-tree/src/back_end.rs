@@ -59,6 +59,8 @@ pub struct BackEnd {
     is_over: bool,
     /// Whether that is because another process is this member now.
     is_succeeded: bool,
+    /// Whether nothing is left to send, or nobody waits for that any more.
+    has_left: bool,
     /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
     _attached: Option<Member>,
 }
@@ -200,6 +202,7 @@ impl BackEnd {
             events: Reports::default(),
             is_over: false,
             is_succeeded: false,
+            has_left: false,
             _attached: attached,
         })
     }
@@ -312,6 +315,33 @@ impl BackEnd {
         self.finish_interval_until(stream, None)
     }
 
+    /// This member has no records of a stream before this time: intervals that are over by then do not wait for it. What it has
+    /// sent of them goes, and later records belong to later intervals. For streams of intervals
+    /// ([`Synchronisation::Interval`](crate::Synchronisation)) on which nothing is sent for a while.
+    ///
+    /// # Errors
+    /// When waves of the stream are no intervals, the time lies before the first or far ahead, the records cannot be put
+    /// together, or the network has ended.
+    pub fn pass_until(&mut self, stream: StreamId, time: f64) -> Result<(), TreeError> {
+        self.ensure_member()?;
+        let (_, next) = (self.aligns(stream)?, self.driver.node().next_wave(stream).unwrap_or_default());
+        let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoIntervals(stream)) };
+        alignment.reach(next);
+        let (complete, until) = alignment.pass(time)?;
+        if let Some(complete) = complete {
+            self.contribute_interval(stream, complete, None)?;
+        }
+        while let Err(error) = self.driver.node_mut().pass_over(stream, until) {
+            match error {
+                SendError::Full => self.wait(None)?,
+                SendError::Succeeded => return Err(TreeError::Succeeded { rank: self.rank() }),
+                _ => return Err(TreeError::NoStream(stream)),
+            }
+        }
+        self.set_going()?;
+        if self.is_over { Err(self.end()) } else { Ok(()) }
+    }
+
     fn finish_interval_until(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.ensure_member()?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
@@ -365,7 +395,7 @@ impl BackEnd {
                     return Err(TreeError::NoStream(stream));
                 }
                 Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
-                // A wave that is over waits for nobody.
+                // A wave that is over waits for nobody; the node has counted it.
                 Ok(()) | Err(_) => return Ok(()),
             }
         }
@@ -389,6 +419,28 @@ impl BackEnd {
         self.hand_over(None)?;
         while self.driver.has_unsent() {
             self.wait(None)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the network when the system has taken everything that was sent, intervals that have begun included, for which the
+    /// front-end may have to make room first.
+    ///
+    /// A member that is only dropped waits for a second for that, and what is left then is lost: whoever has something to lose
+    /// leaves by this, with as much time as that is worth.
+    ///
+    /// # Errors
+    /// When the deadline passes, the records of an interval cannot be put together, or the network has ended: what is left is
+    /// lost then.
+    pub fn leave(mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        self.has_left = true;
+        let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
+        for stream in intervals {
+            self.finish_interval_until(stream, deadline)?;
+        }
+        self.hand_over(deadline)?;
+        while self.driver.has_unsent() {
+            self.wait(deadline)?;
         }
         Ok(())
     }
@@ -514,8 +566,12 @@ impl fmt::Debug for BackEnd {
     }
 }
 
+/// The last resort: [`leave`](BackEnd::leave) says what went wrong.
 impl Drop for BackEnd {
     fn drop(&mut self) {
+        if self.has_left {
+            return;
+        }
         let deadline = Instant::now() + LAST_RECORDS;
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
         for stream in intervals {

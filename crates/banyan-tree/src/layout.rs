@@ -1,6 +1,6 @@
 //! A topology as agents with members: what a session needs to start it.
 
-use banyan_boot::{AgentLayout, HostSet, ProcessDistribution};
+use banyan_boot::{AgentLayout, HostSet, ProcessDistribution, SessionOptions};
 
 use crate::error::TreeError;
 use crate::network::Shape;
@@ -53,6 +53,30 @@ fn over_hosts(back_ends: &ProcessDistribution, spec: &Spec) -> Result<Topology, 
         )));
     }
     Ok(topology)
+}
+
+/// Children that a node has at most as these processes start: by their layout, or by the bounds within which the session makes
+/// one.
+pub(crate) fn widest(distribution: &ProcessDistribution, options: &SessionOptions) -> usize {
+    let Some(agents) = &options.layout else {
+        // Where no hosts are named others name them, with whatever processes.
+        let largest = distribution.hosts.iter().map(|at| at.processes).max().unwrap_or(u32::MAX);
+        return options.fanout as usize + largest.min(options.members_per_agent) as usize;
+    };
+    // Whoever gave the layout may have counted wrongly; the session says so.
+    let below = |at: usize| &agents[at + 1..agents.len().min(at + 1 + agents[at].below as usize)];
+    let inner = (0..agents.len()).map(|at| agents[at].members as usize + direct(below(at)));
+    inner.chain([direct(agents)]).max().unwrap_or_default()
+}
+
+/// How many of these agents are not below another of them.
+pub(crate) fn direct(agents: &[AgentLayout]) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some(agent) = agents.get(at) {
+        count += 1;
+        at += 1 + agent.below as usize;
+    }
+    count
 }
 
 /// Whether everything runs on this machine.
@@ -131,6 +155,20 @@ mod tests {
     #[test]
     fn members_below_the_front_end_share_an_agent() {
         assert_eq!(agents("flat:5"), [(5, 0)]);
+    }
+
+    #[test]
+    fn the_widest_node_is_the_front_end_an_agent_or_whatever_the_session_may_make() {
+        let wide = |spec: &str| {
+            let program = ProcessDistribution::new("true", ["-"]);
+            let (distribution, layout) = of(&program, Some(&spec.parse().unwrap())).unwrap();
+            widest(&distribution, &SessionOptions { layout, ..SessionOptions::default() })
+        };
+        assert_eq!([wide("1x150"), wide("200x1"), wide("2x30x4"), wide("2x3x40")], [150, 200, 30, 40]);
+        let options = SessionOptions { fanout: 7, members_per_agent: 50, ..SessionOptions::default() };
+        let program = ProcessDistribution::new("true", ["-"]);
+        assert_eq!(widest(&program.clone().on("a", 3).on("b", 20), &options), 27);
+        assert_eq!(widest(&program.on("a", 300), &options), 57);
     }
 
     /// Hosts, members and agents below, of all agents.

@@ -107,6 +107,35 @@ pub enum Message {
         /// Its answer.
         figures: Box<Figures>,
     },
+    /// Upwards: at this agent a stream's contributions could not be combined.
+    Uncombined {
+        /// The agent.
+        node: NodeId,
+        /// The stream.
+        stream: StreamId,
+        /// The first wave.
+        wave: Wave,
+        /// Why.
+        cause: Arc<str>,
+    },
+    /// Upwards: this agent has closed the link of a child that broke the rules.
+    Violated {
+        /// The agent.
+        node: NodeId,
+        /// The child.
+        child: NodeId,
+        /// What it did.
+        cause: Arc<str>,
+    },
+    /// Downwards: those of these members who have not contributed to this wave, which others have, are not waited for any more.
+    Overdue {
+        /// The stream.
+        stream: StreamId,
+        /// The wave.
+        wave: Wave,
+        /// Who is missing at the front-end: some of them may have contributed, and wait below for the others.
+        members: Arc<RankSet>,
+    },
     /// Upwards: send me the packets from this one on.
     Resend {
         /// The stream.
@@ -184,7 +213,7 @@ pub struct Gone {
     pub node: NodeId,
     /// The epoch in which it was there.
     pub epoch: Epoch,
-    /// Whether it is known to have ended, so that nobody needs to wait for it to come back.
+    /// Whether it is known to have ended, or was given up, so that nobody needs to wait for it to come back.
     pub is_certain: bool,
     /// How far those below it had got at least.
     pub resumes: Vec<Resume>,

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
-use banyan_tree::reduce::Place;
+use banyan_tree::reduce::Place as FilterPlace;
 use banyan_tree::{
     Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Epoch, Level, LinkFigures, LinkId, Message, Node, NodeId,
-    NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Synchronisation, Time,
-    Transformation, TransformationError, Transformations,
+    NodeOptions, Opening, Packet, Place, Report, Resume, Run, SendError, StreamId, StreamOptions, Synchronisation,
+    Time, Transformation, TransformationError, Transformations, WaveNumber,
 };
 use bytes::Bytes;
 
@@ -25,7 +25,7 @@ impl Transformations for FirstOf {
 }
 
 impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: FilterPlace) -> Result<Bodies, TransformationError> {
         Ok(parts[0].bodies.clone())
     }
 }
@@ -42,6 +42,8 @@ struct Tree {
     options: NodeOptions,
     /// Who has said so of itself.
     succeeded: BTreeSet<usize>,
+    /// What the front-end has said.
+    told: Vec<Report>,
 }
 
 const AGENTS: [usize; 2] = [1, 2];
@@ -55,7 +57,8 @@ impl Tree {
         let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
         let succeeded = BTreeSet::new();
-        let mut tree = Tree { nodes: vec![front_end], ends, under_way, cut, now: Time(0), options, succeeded };
+        let (nodes, now, told) = (vec![front_end], Time(0), Vec::new());
+        let mut tree = Tree { nodes, ends, under_way, cut, now, options, succeeded, told };
         for agent in AGENTS {
             tree.add(None, Level(1), &[0]);
             assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
@@ -134,6 +137,7 @@ impl Tree {
             Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
             Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
+            Action::Report(report) if at == 0 => self.told.push(report),
             Action::Report(_) => {}
         }
     }
@@ -384,7 +388,7 @@ impl FrontEnd {
 
     fn place(node: u32, parent: u32, rank: Option<u32>) -> banyan_tree::Place {
         let level = Level(if rank.is_some() { 2 } else { 1 });
-        banyan_tree::Place { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(1), level, rank }
+        Place { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(1), level, rank }
     }
 
     fn send(&mut self) {
@@ -743,7 +747,7 @@ fn a_newcomer_begins_where_it_came_on_every_one_of_many_streams() {
 fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
     let place = |node: u32, parent: u32, rank| {
         let (node, parent) = (NodeId(node), NodeId(parent));
-        banyan_tree::Place { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
+        Place { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
     };
     let (member, other) = (place(1, 0, Some(0)), place(2, 1, Some(1)));
     let attach = |below| {
@@ -761,4 +765,110 @@ fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
         assert!(is_cut && actions.iter().any(is_told), "{actions:?}");
         assert!(!front_end.members().contains(1));
     }
+}
+
+/// Two members below the first agent and one below the second, of which one has not contributed to a wave.
+fn waiting_for_one() -> (Tree, StreamId, [usize; 3]) {
+    let mut options = NodeOptions::default();
+    options.unanswered = Some(Duration::from_secs(8));
+    let mut tree = Tree::with(options);
+    let members = [tree.member(0, &[1]), tree.member(1, &[1]), tree.member(2, &[2])];
+    let stream = tree.open(0..=2);
+    tree.pass(Duration::ZERO);
+    tree.contribute(members[0], stream);
+    tree.contribute(members[2], stream);
+    assert_eq!(tree.wave(stream), None);
+    (tree, stream, members)
+}
+
+#[test]
+fn a_member_that_holds_a_wave_up_for_too_long_is_given_up_alone_and_comes_back() {
+    let (mut tree, stream, [first, silent, third]) = waiting_for_one();
+    // It is there, and hears nothing.
+    (0..3).for_each(|above| _ = tree.cut.insert((above, silent)));
+    for _ in 0..4 {
+        tree.pass(Duration::from_secs(2));
+        assert_eq!(tree.wave(stream), None);
+    }
+    tree.pass(Duration::from_secs(2));
+    assert_eq!(tree.wave(stream), Some(ranks([0, 2])));
+    assert!(tree.told.contains(&Report::Lost(ranks([1]))), "{:?}", tree.told);
+    assert_eq!(tree.nodes[0].members(), ranks([0, 2]));
+    [first, third].iter().for_each(|member| tree.contribute(*member, stream));
+    assert_eq!(tree.wave(stream), Some(ranks([0, 2])), "later waves do not wait for it");
+    // It finds its link closed, and a parent.
+    (0..3).for_each(|above| _ = tree.cut.remove(&(above, silent)));
+    tree.pass(Duration::from_secs(20));
+    assert_eq!(tree.nodes[0].members(), ranks([0, 1, 2]));
+    tree.send(stream, 0);
+    [first, silent, third].iter().for_each(|member| tree.contribute(*member, stream));
+    assert_eq!(tree.wave(stream), Some(ranks([0, 1, 2])));
+}
+
+#[test]
+fn members_that_wait_for_a_front_end_which_takes_nothing_are_not_given_up() {
+    let mut options = NodeOptions::default();
+    options.unanswered = Some(Duration::from_secs(1));
+    // A member whose records are larger gets less far.
+    options.window_bytes = 64;
+    let mut tree = Tree::with(options);
+    let (large, small) = (tree.member(0, &[1]), tree.member(1, &[1]));
+    let stream = tree.open(0..=1);
+    for (member, bytes) in [(large, &[1; 32][..]), (small, &[1; 8])] {
+        let body = Bodies::one(FORMAT, Bytes::from_static(bytes));
+        while tree.nodes[member].contribute(stream, body.clone()).is_ok() {
+            tree.settle();
+        }
+    }
+    for _ in 0..20 {
+        tree.pass(Duration::from_secs(1));
+    }
+    assert_eq!(tree.nodes[0].members(), ranks([0, 1]));
+}
+
+#[test]
+fn figures_have_what_every_node_has_dropped_of_streams_without_waves() {
+    let mut tree = Tree::new();
+    let member = tree.member(0, &[1]);
+    let stream = tree.open_records(0);
+    tree.contribute(member, stream);
+    // Its agent dies, and nobody else answers.
+    (0..3).for_each(|above| _ = tree.cut.insert((above, member)));
+    tree.kill(1);
+    tree.contribute(member, stream);
+    tree.contribute(member, stream);
+    tree.cut.retain(|(from, to)| *from == 1 || *to == 1);
+    tree.pass(Duration::from_secs(20));
+    tree.contribute(member, stream);
+    tree.nodes[0].ask_figures();
+    tree.settle();
+    let figures = tree.nodes[0].figures().unwrap();
+    let own = figures[&tree.nodes[member].id()].records;
+    assert_eq!((own.sent, own.without_parent), (4, 2));
+    let front_end = figures[&NodeId::ROOT].records;
+    assert_eq!((front_end.seen, front_end.delivered), (4, 2));
+}
+
+#[test]
+fn what_a_child_of_an_agent_does_wrong_is_told_to_the_front_end() {
+    let mut tree = Tree::new();
+    let member = tree.member(0, &[1]);
+    let (_, link) = tree.ends.iter().find(|((at, _), _)| *at == member).map(|(_, end)| *end).unwrap();
+    let places = vec![Place { node: NodeId(9), parent: NodeId(3), epoch: Epoch(1), level: Level(3), rank: Some(4) }];
+    let placed = Message::Placed { places, resumes: Vec::new(), is_new: true };
+    tree.nodes[1].message(link, placed, tree.now);
+    tree.settle();
+    let is_told = |report: &Report| matches!(report, Report::Violation { node: NodeId(1), child: NodeId(3), cause } if cause.contains("told of nodes"));
+    assert!(tree.told.iter().any(is_told), "{:?}", tree.told);
+}
+
+#[test]
+fn what_a_member_has_for_a_wave_that_is_over_is_counted() {
+    let mut tree = Tree::new();
+    let member = tree.member(0, &[1]);
+    let stream = tree.open(0..=0);
+    let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
+    assert_eq!(tree.nodes[member].contribute_at(stream, WaveNumber(2), body.clone()), Ok(()));
+    assert_eq!(tree.nodes[member].contribute_at(stream, WaveNumber(1), body), Err(SendError::Over(WaveNumber(1))));
+    assert_eq!(tree.nodes[member].stream_counters(stream).unwrap().overdue, 1);
 }

@@ -14,7 +14,7 @@ fn holds(plan: &Plan) -> Outcome {
 }
 
 fn deaths(count: usize) -> FaultPlan {
-    FaultPlan { count, within: Duration::from_millis(40), hits_members: false, only_deaths: true }
+    FaultPlan { count, within: Duration::from_millis(40), hits_members: false, only_deaths: true, slows: false }
 }
 
 #[test]
@@ -88,6 +88,7 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
             within: Duration::from_millis(60),
             hits_members: chance.one_in(2),
             only_deaths: chance.one_in(3),
+            slows: seed % 2 == 1,
         };
         let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
         let synchronisations = kinds(seed);
@@ -118,6 +119,7 @@ fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everythin
             within: Duration::from_millis(60),
             hits_members: chance.one_in(3),
             only_deaths: chance.one_in(2),
+            slows: seed % 2 == 1,
         };
         let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
         let plan = Plan {
@@ -148,6 +150,7 @@ fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_los
             within: Duration::from_millis(60),
             hits_members: chance.one_in(2),
             only_deaths: false,
+            slows: false,
         };
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         // Long enough that those who were given up come back while there are waves.
@@ -179,6 +182,7 @@ fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_me
             within: Duration::from_millis(60),
             hits_members: chance.one_in(2),
             only_deaths: false,
+            slows: false,
         };
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         let outcome = holds(&Plan {
@@ -205,12 +209,36 @@ fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_me
     assert!(dropped > 0, "nothing was lost");
 }
 
+#[test]
+fn members_that_hold_waves_up_are_given_up_and_no_wave_is_lost() {
+    let mut lost = [0; 2];
+    for seed in 0..60 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: 2 + chance.below(6),
+            within: Duration::from_millis(60),
+            hits_members: true,
+            only_deaths: false,
+            slows: true,
+        };
+        let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
+        let successors = chance.one_in(2);
+        let limits = [None, Some(Duration::from_millis(200 + chance.below(2_000) as u64))];
+        for (lost, unanswered) in lost.iter_mut().zip(limits) {
+            let plan =
+                Plan { shape: shape.clone(), seed, waves: 300, packets: 30, successors, unanswered, ..Plan::default() };
+            *lost += holds(&Plan { faults, window_waves: 16, streams: 2, ..plan }).lost;
+        }
+    }
+    assert!(lost[1] > lost[0], "{lost:?} without and with a limit");
+}
+
 /// Seeds that found something.
 #[test]
 fn what_failed_once_holds() {
     let timeouts = |timeout: &str| vec!["all".parse().unwrap(), timeout.parse().unwrap()];
-    let faults =
-        |count, hits_members| FaultPlan { count, within: Duration::from_millis(60), hits_members, only_deaths: false };
+    let within = Duration::from_millis(60);
+    let faults = |count, hits_members| FaultPlan { count, within, hits_members, only_deaths: false, slows: false };
     let plan = Plan { waves: 60, packets: 30, streams: 2, window_waves: 16, ..Plan::default() };
     // A stream that was opened while some of its members were adrift did not keep its packets for them.
     holds(&Plan {
@@ -262,7 +290,8 @@ fn what_failed_once_holds() {
     });
 }
 
-/// A fixed set of seeds, trees of about 200 nodes, every kind of fault.
+/// A fixed set of seeds, trees of about 200 nodes, every kind of fault. In every other of them members join, nodes start again
+/// and others take their places, streams are of all kinds, and links and nodes are slow.
 fn thousand(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut chance = Chance::new(seed);
@@ -272,12 +301,35 @@ fn thousand(seeds: std::ops::Range<u64>) {
             within: Duration::from_millis(60),
             hits_members: chance.one_in(2),
             only_deaths: chance.one_in(3),
+            slows: seed % 2 == 1,
         };
         let shape = shapes[chance.below(shapes.len())].to_vec();
         let streams = 1 + chance.below(2);
         let reduces = chance.one_in(4);
         let plan = Plan { shape, seed, waves: 60, packets: 30, streams, reduces, faults, ..Plan::default() };
-        holds(&Plan { window_waves: 16, ..plan });
+        let plan = Plan { window_waves: 16, ..plan };
+        holds(&if seed % 2 == 1 { varied(plan, &mut chance) } else { plan });
+    }
+}
+
+/// The same with everything else that may happen in a network, some of it each time.
+fn varied(plan: Plan, chance: &mut Chance) -> Plan {
+    let kinds = kinds(plan.seed);
+    let unanswered = chance.one_in(3).then(|| Duration::from_millis(500 + chance.below(5_000) as u64));
+    let synchronisations = (0..plan.streams).map(|_| kinds[chance.below(kinds.len())].clone()).collect();
+    Plan {
+        // More happens to each of them.
+        waves: 40,
+        synchronisations,
+        has_failing_filter: chance.one_in(4),
+        reopens: chance.one_in(4),
+        scatters: chance.one_in(4),
+        joining: chance.below(8),
+        restarts: chance.one_in(2),
+        successors: chance.one_in(3),
+        // Where nodes only die nobody who lives may be given up.
+        unanswered: unanswered.filter(|_| !plan.faults.only_deaths),
+        ..plan
     }
 }
 

@@ -63,6 +63,9 @@ use crate::stream_options::StreamOptions;
 /// How long the end of a network may take to reach everyone, before the session ends what is left.
 const END_PATIENCE: Duration = Duration::from_millis(500);
 
+/// A node takes so many times the children that the widest one starts with: its own, and those of another that has died.
+const SPARE_TIMES: usize = 2;
+
 /// A tree of processes and this program at its root. Dropping it ends everything that it started.
 pub struct Network {
     shared: Arc<Shared>,
@@ -98,22 +101,24 @@ impl Network {
     /// # Errors
     /// When processes cannot be started, or members do not join in time. Everything that was started is ended then.
     pub fn launch(back_ends: &ProcessDistribution, options: &NetworkOptions) -> Result<Network, TreeError> {
-        let options = &options.within_bounds();
+        let mut options = options.within_bounds();
         let (distribution, shape) = layout::of(back_ends, options.topology.as_ref())?;
         let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { outside_addresses() };
         let mut start = options.session.clone();
         start.layout = shape.or(start.layout);
+        let widest = layout::widest(&distribution, &start);
+        options.node.capacity = options.node.capacity.max(widest.saturating_mul(SPARE_TIMES));
         let mut launch = Launch::new(std::slice::from_ref(&distribution), &start)?;
         // Agents of an attempt that failed know another network: what they still say is not heard.
         let (Root { mut driver, note }, session) = loop {
-            let mut root = Root::new(options, &beyond)?;
+            let mut root = Root::new(&options, &beyond)?;
             start.extension = Some(root.note.to_text().into_bytes());
             if let Some(session) = root.attempt(&mut launch, &start)? {
                 break (root, session);
             }
         };
         driver.set_first_member(first_member(&session));
-        driver.share(children(&session));
+        driver.share(layout::direct(session.layout()) as u32);
         let mut core = Core::new(driver);
         if distribution.exe.is_some() {
             core.gather(&session, options.join_deadline)?;
@@ -250,17 +255,6 @@ impl Network {
     pub fn counters(&self) -> NodeCounters {
         self.shared.core().driver.node().counters()
     }
-}
-
-/// How many agents are directly below the front-end.
-fn children(session: &Session) -> u32 {
-    let mut agents = session.layout().iter();
-    let mut children = 0;
-    while let Some(child) = agents.next() {
-        children += 1;
-        agents.by_ref().take(child.below as usize).for_each(drop);
-    }
-    children
 }
 
 /// The node that is member 0: those before it are the front-end and the agents.

@@ -56,7 +56,8 @@ impl NetworkOptions {
         for time in [&mut options.join_deadline, &mut options.node.adrift, &mut options.node.orphan] {
             *time = (*time).min(LONGEST);
         }
-        for time in [&mut options.heartbeat, &mut options.silence] {
+        let unanswered = options.node.unanswered.iter_mut();
+        for time in [&mut options.heartbeat, &mut options.silence].into_iter().chain(unanswered) {
             *time = (*time).clamp(SHORTEST, LONGEST);
         }
         options

@@ -43,7 +43,8 @@ impl Stream {
     }
 
     /// What the front-end has sent, delivered and still holds of it; for streams without waves also what has come and what
-    /// was lost here. [`Network::figures`](crate::Network::figures) has the rest, of every node.
+    /// was lost here. [`Network::figures`](crate::Network::figures) has the rest: what every node has dropped, of all streams that
+    /// are open.
     pub fn counters(&self) -> StreamCounters {
         self.shared.core().driver.node().stream_counters(self.id).unwrap_or_default()
     }
@@ -53,13 +54,21 @@ impl Stream {
     /// # Errors
     /// When the record cannot be encoded, the front-end's filter can make nothing of it, or the network has ended.
     pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
+        self.send_until(tag, record, None)
+    }
+
+    /// As [`send`](Self::send), but waits until this time at most: nothing is sent then.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`TreeError::TimedOut`] when a member is too far behind until then.
+    pub fn send_until<R: Record>(&self, tag: u32, record: &R, deadline: Option<Instant>) -> Result<(), TreeError> {
         let format = R::format();
         let mut scratch = Scratch::new();
         let body = encode_body(record, &mut scratch)?;
         check_length(body.len())?;
         let slabs = self.shared.core().driver.slabs().clone();
         let body = slabs.join(body.len(), body.slices());
-        self.shared.wait(None, |core| {
+        self.shared.wait(deadline, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }
@@ -78,6 +87,19 @@ impl Stream {
     /// # Errors
     /// When there are not as many records as members, one cannot be encoded, or the network has ended.
     pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
+        self.scatter_until(tag, records, None)
+    }
+
+    /// As [`scatter`](Self::scatter), but waits until this time at most: nothing is sent then.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter), and [`TreeError::TimedOut`] when a member is too far behind until then.
+    pub fn scatter_until<R: Record>(
+        &self,
+        tag: u32,
+        records: &[R],
+        deadline: Option<Instant>,
+    ) -> Result<(), TreeError> {
         let (members, parts) = (self.members.len(), records.len() as u32);
         let format = R::format();
         let mut pending = Pending::new(format.id(), self.shared.core().driver.slabs().clone());
@@ -85,7 +107,7 @@ impl Stream {
             pending.add(record)?;
         }
         let Some(bodies) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
-        self.shared.wait(None, |core| {
+        self.shared.wait(deadline, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }

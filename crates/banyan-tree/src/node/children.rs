@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use banyan_boot::RankSet;
 
 use super::log::Log;
-use super::{Action, EARLY_STREAMS_OF_CHILD, Node, Report};
+use super::{Action, EARLY_STREAMS_OF_CHILD, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, Place, Resume};
 use crate::run::Run;
@@ -52,6 +52,7 @@ impl Node {
             // Of others only their own way up speaks.
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
+            Message::Uncombined { node, .. } | Message::Violated { node, .. } => self.trouble_of(link, node, message),
             // A child says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
         }
@@ -67,7 +68,7 @@ impl Node {
     }
 
     fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
-        self.report(Report::Violation { child, cause });
+        self.violated(child, cause);
         self.actions.push_back(Action::Close(link));
         self.child_closed(link, false, now);
     }

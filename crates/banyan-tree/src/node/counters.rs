@@ -46,6 +46,8 @@ pub struct StreamCounters {
     pub log_bytes: usize,
     /// What the program has not taken: at a member packets, at the front-end runs of waves or of records.
     pub queued: usize,
+    /// At a member, on a stream of intervals: intervals that were over when it had its records of them together. These are lost.
+    pub overdue: u64,
     /// If the stream has no waves.
     pub records: RecordCounters,
 }
@@ -90,6 +92,7 @@ impl Node {
             gathered_bytes: stream.gathering.bytes() + records.map_or(0, Records::bytes),
             log_bytes: stream.log.bytes(),
             queued: stream.inbox.len() + waiting,
+            overdue: stream.overdue,
             records: records.map(|records| records.counters).unwrap_or_default(),
         })
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::records::RecordCounters;
 use super::{Action, Node};
 use crate::ids::{LinkId, NodeId};
 use crate::message::{Message, Place};
@@ -28,6 +29,8 @@ pub struct Figures {
     pub program_stalls: u64,
     /// Nanoseconds in filters.
     pub filter_nanoseconds: u64,
+    /// Of streams without waves that are open: what was sent here, and dropped for which reason; at the front-end what came.
+    pub records: RecordCounters,
     /// Of its links: see [`LinkFigures`].
     pub links: LinkFigures,
 }
@@ -54,13 +57,14 @@ pub struct LinkFigures {
 
 impl Figures {
     /// How many numbers they are.
-    pub(crate) const NUMBERS: usize = 15;
+    pub(crate) const NUMBERS: usize = 21;
 
     /// As numbers, in the order of the fields.
     pub(crate) fn to_numbers(self) -> [u64; Figures::NUMBERS] {
         let Figures { children, waves_up, bytes_up, packets_down, bytes_down, held_bytes, .. } = self;
         let LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued, refused } =
             self.links;
+        let RecordCounters { sent, seen, delivered, without_parent, without_room, without_stream } = self.records;
         [
             children,
             waves_up,
@@ -70,6 +74,12 @@ impl Figures {
             held_bytes,
             self.program_stalls,
             self.filter_nanoseconds,
+            sent,
+            seen,
+            delivered,
+            without_parent,
+            without_room,
+            without_stream,
             frames_sent,
             frames_received,
             bytes_sent,
@@ -83,7 +93,9 @@ impl Figures {
     /// The figures of such numbers.
     pub(crate) fn from_numbers(numbers: [u64; Figures::NUMBERS]) -> Figures {
         let [children, waves_up, bytes_up, packets_down, bytes_down, held_bytes, program_stalls, rest @ ..] = numbers;
-        let [filter_nanoseconds, frames_sent, frames_received, bytes_sent, bytes_received, rest @ ..] = rest;
+        let [filter_nanoseconds, sent, seen, delivered, without_parent, without_room, without_stream, rest @ ..] = rest;
+        let records = RecordCounters { sent, seen, delivered, without_parent, without_room, without_stream };
+        let [frames_sent, frames_received, bytes_sent, bytes_received, rest @ ..] = rest;
         let [credit_stalls, queued, refused] = rest;
         let links =
             LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued, refused };
@@ -96,6 +108,7 @@ impl Figures {
             held_bytes,
             program_stalls,
             filter_nanoseconds,
+            records,
             links,
         }
     }
@@ -164,6 +177,7 @@ impl Node {
             children: counters.children as u64,
             held_bytes: held as u64,
             filter_nanoseconds: self.transformations.time().as_nanos().try_into().unwrap_or(u64::MAX),
+            records: counters.records,
             links,
             ..Figures::default()
         };

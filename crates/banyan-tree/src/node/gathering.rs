@@ -62,6 +62,16 @@ impl Gathering {
         slowest.map(|(link, _)| *link)
     }
 
+    /// Whether something waits for others.
+    pub(super) fn has_begun(&self) -> bool {
+        self.fronts().next().is_some()
+    }
+
+    /// Whether this child, which is waited for, has sent this wave.
+    pub(super) fn has_from(&self, link: LinkId, wave: Wave) -> bool {
+        self.sources.get(&link).is_some_and(|source| source.next > wave)
+    }
+
     /// Bytes that wait for others.
     pub(super) fn bytes(&self) -> usize {
         self.sources.values().flat_map(|source| &source.runs).map(|run| run.bodies.size()).sum()

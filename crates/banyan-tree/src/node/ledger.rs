@@ -114,6 +114,11 @@ impl Ledger {
         self.next == Wave(0) && self.pages.is_empty()
     }
 
+    /// Whether someone has contributed to a wave that is not whole.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.pages.is_empty()
+    }
+
     /// Whether someone is there who was sent nothing since it came.
     pub(super) fn has_newcomers(&self) -> bool {
         !self.newcomers.is_empty()

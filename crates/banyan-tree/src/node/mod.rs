@@ -42,6 +42,8 @@ mod root;
 mod scatter;
 mod stream;
 mod succession;
+mod troubles;
+mod unanswered;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -55,6 +57,8 @@ use below::Below;
 use log::Log;
 use root::Root;
 use stream::Stream;
+use troubles::Troubles;
+use unanswered::Watch;
 
 pub use chance::Chance;
 pub use counters::{NodeCounters, StreamCounters, Traffic};
@@ -73,7 +77,8 @@ use crate::transformation::Transformations;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NodeOptions {
-    /// Children that a node takes, unless there is nobody else.
+    /// Children that a node takes, unless there is nobody else. A network takes twice as many as the widest node of its layout
+    /// starts with, if that is more.
     pub capacity: usize,
     /// Waves that a member may be ahead of the front-end.
     pub window_waves: u64,
@@ -85,6 +90,10 @@ pub struct NodeOptions {
     pub ahead_bytes: usize,
     /// How long the front-end waits for a node that has lost its parent.
     pub adrift: Duration,
+    /// How long the front-end waits for a member that is there and has not contributed to the next wave of a stream, to which
+    /// others have contributed. Without a limit for as long as it takes: nobody can tell a member that computes from one that is
+    /// stopped, so this has to be longer than any member computes between two of its records.
+    pub unanswered: Option<Duration>,
     /// How long a node without a parent keeps its children waiting.
     pub orphan: Duration,
     /// What pauses and the order of equals follow from, together with the node's id.
@@ -100,6 +109,7 @@ impl Default for NodeOptions {
             ahead_packets: 4096,
             ahead_bytes: 4 << 20,
             adrift: Duration::from_secs(10),
+            unanswered: None,
             orphan: Duration::from_secs(4),
             seed: 0,
         }
@@ -162,8 +172,10 @@ pub enum Report {
         /// How many.
         packets: u64,
     },
-    /// A child broke the rules; its link was closed.
+    /// A child broke the rules; its link was closed. Of children of agents the front-end hears, too.
     Violation {
+        /// Whose child it was.
+        node: NodeId,
         /// The child.
         child: NodeId,
         /// What it did.
@@ -187,8 +199,11 @@ pub enum Report {
     Over,
     /// At a member: it was given up, and another process has taken its place. This one has no part in the network any more.
     Succeeded,
-    /// Contributions could not be combined here; they go on one by one.
+    /// A filter of a stream is not known, or failed: contributions could not be combined there, and go on one by one. Of each
+    /// agent the front-end hears it once for each stream.
     Uncombined {
+        /// Where.
+        node: NodeId,
         /// The stream.
         stream: StreamId,
         /// The first wave.
@@ -231,6 +246,9 @@ pub struct Node {
     /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
     successions: BTreeMap<NodeId, Arc<Succession>>,
     root: Option<Root>,
+    /// At the front-end, if members are not waited for whatever they do.
+    watch: Option<Watch>,
+    troubles: Troubles,
     links: u64,
     actions: VecDeque<Action>,
 }
@@ -262,8 +280,10 @@ const NAMED: usize = 8;
 impl Node {
     /// The front-end.
     pub fn front_end(options: NodeOptions, transformations: Arc<dyn Transformations + Sync>) -> Node {
+        let watch = options.unanswered.map(Watch::new);
         let mut node = Node::new(NodeId::ROOT, None, options, transformations, Ascent::root());
         node.root = Some(Root::default());
+        node.watch = watch;
         node
     }
 
@@ -316,6 +336,8 @@ impl Node {
             early_resumes: SortedMap::new(),
             successions: BTreeMap::new(),
             root: None,
+            watch: None,
+            troubles: Troubles::default(),
             links: 0,
             actions: VecDeque::new(),
         }
@@ -354,7 +376,7 @@ impl Node {
         let release = self.release_at();
         let root = self.root.as_ref().and_then(Root::deadline);
         let waves = self.streams.values().filter_map(|stream| stream.patience.as_ref()?.deadline()).min();
-        [self.ascent.deadline(), release, root, waves].into_iter().flatten().min()
+        [self.ascent.deadline(), release, root, waves, self.look_at()].into_iter().flatten().min()
     }
 
     /// Time has passed.
@@ -365,6 +387,7 @@ impl Node {
         }
         self.give_up_lost(now);
         self.give_up_late(now);
+        self.look_for_unanswered(now);
     }
 
     /// Someone has linked to this node: the link's name from now on.

@@ -328,7 +328,7 @@ impl Node {
     /// A filter of this node; in place of one that it does not know, one that fails.
     fn make_filter(&mut self, stream: StreamId, text: &str) -> Box<dyn Transformation> {
         self.transformations.make(text).unwrap_or_else(|error| {
-            self.report(Report::Uncombined { stream, wave: Wave(0), cause: error.to_string() });
+            self.uncombined(stream, Wave(0), &error.to_string());
             Box::new(super::waves::Uncombinable(error))
         })
     }

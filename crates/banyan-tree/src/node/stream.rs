@@ -88,6 +88,8 @@ pub(super) struct Stream {
     pub(super) is_older: bool,
     /// At a member: whether a process before it may have contributed to the waves it contributes to.
     pub(super) caution: Caution,
+    /// At a member: what it had for waves that were over.
+    pub(super) overdue: u64,
     /// At a member: the set of itself alone.
     pub(super) own: Option<Arc<RankSet>>,
 }
@@ -122,6 +124,7 @@ impl Stream {
             is_beginner: false,
             is_older: false,
             caution: Caution::None,
+            overdue: 0,
             own: None,
         }
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
+use super::Node;
 use super::gathering::Violation;
 use super::ledger::Whole;
 use super::packets::SendError;
 use super::stream::{Caution, Stream};
-use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
@@ -51,6 +51,7 @@ impl Node {
     pub fn contribute_at(&mut self, stream: StreamId, wave: Wave, body: Bodies) -> Result<(), SendError> {
         self.pass_over(stream, wave)?;
         if self.next_wave(stream) != Some(wave) {
+            self.streams.get_mut(&stream).into_iter().for_each(|stream| stream.overdue += 1);
             return Err(SendError::Over(wave));
         }
         self.contribute_run(stream, body, true).map(|_| ())
@@ -278,7 +279,7 @@ impl Node {
     /// Sends the parts of one wave on as they are.
     fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, next: Wave, error: &TransformationError) {
         let wave = parts.first().map_or(Wave(0), |part| part.first);
-        self.report(Report::Uncombined { stream: id, wave, cause: error.to_string() });
+        self.uncombined(id, wave, &error.to_string());
         for part in parts {
             self.emit(Run { is_fresh: false, ..part });
         }

@@ -141,6 +141,19 @@ impl Alignment {
         Ok(complete)
     }
 
+    /// There are no records before this time. What is complete by that, and the interval that the time lies in.
+    ///
+    /// # Errors
+    /// If the time lies before the first interval, or far ahead. If the filter fails, the records of the interval are gone.
+    pub fn pass(&mut self, time: f64) -> Result<(Option<Aligned>, Wave), AlignmentError> {
+        let outside = || AlignmentError::Outside { field: self.path.to_string(), value: time.to_string() };
+        let interval = self.interval.of_float(time).ok_or_else(outside)?;
+        self.check_near(interval, time)?;
+        let complete = if interval > self.current.0 { self.finish()? } else { None };
+        self.current = self.current.max(Wave(interval));
+        Ok((complete, Wave(interval)))
+    }
+
     /// The interval that has begun is over: what there is of it.
     ///
     /// # Errors

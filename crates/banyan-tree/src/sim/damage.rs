@@ -1,12 +1,14 @@
 //! What goes wrong in the world of a simulation: who dies, is stopped or cut off, and starts again.
 
+use std::time::Duration;
+
 use banyan_boot::RankSet;
 
 use super::faults::Fault;
 use super::happening::Happening;
 use super::model::Broken;
 use super::network::{End, SILENCE, WireId};
-use super::world::{Cut, Inhabitant, JOINS_WITHIN, World, options};
+use super::world::{Cut, Delay, Inhabitant, JOINS_WITHIN, World, options};
 use crate::ids::{NodeId, Time};
 use crate::node::Node;
 use crate::synchronisation::Synchronisation;
@@ -31,6 +33,10 @@ impl World<'_, '_> {
                 self.cuts.push(Cut { from: Some(node), to: None, until: now.after(long) });
                 self.cuts.push(Cut { from: None, to: Some(node), until: now.after(long) });
                 self.watch_silence(node);
+            }
+            Fault::Slow(node, factor, long) => self.nodes[node].slow = (factor, now.after(long)),
+            Fault::Delay(from, to, longer, long) => {
+                self.delays.push(Delay { from, to, longer, until: now.after(long) })
             }
             Fault::ClockJump(node, long) => {
                 self.nodes[node].clock += long;
@@ -171,6 +177,20 @@ impl World<'_, '_> {
             let at = self.now.after(SILENCE + self.chance.up_to(SILENCE));
             self.agenda.add(at, Happening::Silence(wire, end));
         }
+    }
+
+    /// By how many times a node takes longer.
+    pub(super) fn slowness(&self, node: usize) -> u32 {
+        let (factor, until) = self.nodes[node].slow;
+        if until > self.now { factor } else { 1 }
+    }
+
+    /// How much longer a message from one node to another takes, beside what it takes in any case.
+    pub(super) fn delay(&mut self, from: usize, to: usize) -> Duration {
+        let now = self.now;
+        self.delays.retain(|delay| delay.until > now);
+        let concerned = self.delays.iter().filter(|delay| delay.from == from && delay.to == to);
+        concerned.map(|delay| delay.longer).sum()
     }
 
     /// Until when nothing passes from one node to another.

@@ -20,6 +20,10 @@ pub enum Fault {
     Isolate(usize, Duration),
     /// A node's clock jumps forward: all its waits seem over.
     ClockJump(usize, Duration),
+    /// A node takes so many times as long for everything, for some time.
+    Slow(usize, u32, Duration),
+    /// What one node sends to another takes so much longer, for some time.
+    Delay(usize, usize, Duration, Duration),
 }
 
 /// How much goes wrong.
@@ -33,11 +37,21 @@ pub struct FaultPlan {
     pub hits_members: bool,
     /// Whether nodes only die, or are also stopped, cut off and so on.
     pub only_deaths: bool,
+    /// Whether nodes and links are also slow, unless nodes only die.
+    pub slows: bool,
 }
+
+/// A slow node takes at most so many times as long: for a message a twentieth of a second, and its program rests for up to half
+/// a minute.
+const SLOWEST: usize = 100;
+
+/// A slow link takes at most so much longer: less than the silence after which it is given up.
+const LONGEST_DELAY: Duration = Duration::from_secs(2);
 
 impl FaultPlan {
     /// Nothing goes wrong.
-    pub const NONE: FaultPlan = FaultPlan { count: 0, within: Duration::ZERO, hits_members: false, only_deaths: true };
+    pub const NONE: FaultPlan =
+        FaultPlan { count: 0, within: Duration::ZERO, hits_members: false, only_deaths: true, slows: false };
 
     /// The faults of a seed, in the order of time. Node 0 is the front-end, which does not fail; inner nodes come next.
     pub(super) fn draw(&self, inner: usize, nodes: usize, chance: &mut Chance) -> Vec<(Time, Fault)> {
@@ -64,13 +78,16 @@ impl FaultPlan {
         // Mostly shorter than the front-end waits for someone, but not always.
         let longest = if chance.one_in(4) { 25 } else { 6 };
         let long = chance.up_to(Duration::from_secs(longest));
-        match chance.below(if self.only_deaths { 2 } else { 7 }) {
+        let kinds = if self.slows { 11 } else { 7 };
+        match chance.below(if self.only_deaths { 2 } else { kinds }) {
             0 => Fault::Kill(victim),
             1 => Fault::PowerOff(victim),
             2 | 3 => Fault::Stop(victim, long),
             4 => Fault::CutOneWay(victim, chance.below(nodes + 1), long),
             5 => Fault::Isolate(victim, long),
-            _ => Fault::ClockJump(victim, long),
+            6 => Fault::ClockJump(victim, long),
+            7 | 8 => Fault::Slow(victim, 2 + chance.below(SLOWEST) as u32, long),
+            _ => Fault::Delay(victim, chance.below(nodes + 1), chance.up_to(LONGEST_DELAY), long),
         }
     }
 }

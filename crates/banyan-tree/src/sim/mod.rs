@@ -64,6 +64,8 @@ pub struct Plan {
     pub restarts: bool,
     /// Whether another process takes the place of each member that is given up, which may live and come back.
     pub successors: bool,
+    /// How long a member may hold a wave up, if there is a limit.
+    pub unanswered: Option<Duration>,
     /// What goes wrong.
     pub faults: FaultPlan,
     /// Waves that a member may be ahead of the front-end.
@@ -95,6 +97,7 @@ impl Default for Plan {
             joining: 0,
             restarts: false,
             successors: false,
+            unanswered: None,
             faults: FaultPlan::NONE,
             window_waves: 64,
             window_bytes: WINDOW_BYTES,
@@ -108,7 +111,8 @@ impl Plan {
     /// The command that runs this again.
     pub fn command(&self) -> String {
         let shape = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
-        let FaultPlan { count, within, hits_members, only_deaths } = self.faults;
+        let FaultPlan { count, within, hits_members, only_deaths, slows } = self.faults;
+        let unanswered = self.unanswered.unwrap_or_default().as_millis();
         let within = within.as_millis();
         let Plan { seed, waves, packets, streams, window_waves, .. } = self;
         let synchronisations = self.synchronisations.iter().map(|kind| format!(" --synchronisation '{kind}'"));
@@ -117,6 +121,8 @@ impl Plan {
             (hits_members, " --members-fail".into()),
             (only_deaths, " --only-deaths".into()),
             (self.reduces, " --reduce".into()),
+            (slows, " --slow".into()),
+            (unanswered > 0, format!(" --unanswered {unanswered}")),
             (self.has_failing_filter, " --failing-filter".into()),
             (self.reopens, " --reopen".into()),
             (self.restarts, " --restart".into()),

@@ -29,7 +29,8 @@ impl World<'_, '_> {
     pub(super) fn program(&mut self, node: usize) -> Result<(), Broken> {
         let did_something = if node == 0 { self.front_end()? } else { self.member(node)? };
         let pause = if node == 0 { self.plan.front_end_pause } else { Duration::ZERO };
-        let rest = pause + self.chance.up_to(if did_something { REST } else { LONG_REST });
+        let rest = self.chance.up_to(if did_something { REST } else { LONG_REST });
+        let rest = pause + rest * self.slowness(node);
         self.agenda.add(self.now.after(rest), Happening::Program(node));
         self.act(node)
     }

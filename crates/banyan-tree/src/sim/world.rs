@@ -34,7 +34,9 @@ const NUMBER: usize = 8;
 const EXACT: usize = 512;
 /// A run counts for 64 bytes beside its numbers, which are at most a third of the whole.
 const RUN_SHARE: usize = 3;
-/// Bytes of packets that a node may keep for a stream: the few that the front-end may be ahead.
+/// Packets that the front-end may be ahead.
+const AHEAD: usize = 16;
+/// Bytes of these that a node may keep for a stream, beside those of parts for each member.
 const LOGS: usize = 8 * 1024;
 /// Children that are told of as candidates, as nodes do it themselves.
 const NAMED: usize = 8;
@@ -47,6 +49,8 @@ pub(super) struct Inhabitant {
     /// Whether its host lost power, so that nobody is told of its end.
     pub(super) is_off: bool,
     pub(super) stopped_until: Time,
+    /// By how many times it is slower than others, and until when.
+    pub(super) slow: (u32, Time),
     /// How far its clock is ahead.
     pub(super) clock: Duration,
     /// Wires it has an end of, by its own names for them.
@@ -68,6 +72,7 @@ impl Inhabitant {
             is_alive: true,
             is_off: false,
             stopped_until: Time(0),
+            slow: (1, Time(0)),
             clock: Duration::ZERO,
             wires: BTreeMap::new(),
             wake_at: None,
@@ -92,6 +97,14 @@ pub(super) struct Cut {
     pub(super) until: Time,
 }
 
+/// What one node sends to another takes longer.
+pub(super) struct Delay {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) longer: Duration,
+    pub(super) until: Time,
+}
+
 pub(super) struct World<'p, 't> {
     pub(super) plan: &'p Plan,
     pub(super) chance: Chance,
@@ -100,6 +113,7 @@ pub(super) struct World<'p, 't> {
     pub(super) nodes: Vec<Inhabitant>,
     pub(super) wires: Vec<Wire>,
     pub(super) cuts: Vec<Cut>,
+    pub(super) delays: Vec<Delay>,
     pub(super) model: Model,
     /// What nodes can do with waves.
     pub(super) transformations: Arc<Sums>,
@@ -151,6 +165,7 @@ impl<'p, 't> World<'p, 't> {
             nodes: grow(plan, &transformations),
             wires: Vec::new(),
             cuts: Vec::new(),
+            delays: Vec::new(),
             model,
             transformations,
             streams: Vec::new(),
@@ -394,7 +409,7 @@ impl<'p, 't> World<'p, 't> {
                 let is_wrong = is_wrong && self.plan.faults.only_deaths;
                 self.model.state_lost(stream, lost, is_wrong)?;
             }
-            Report::Violation { child, cause } => return Err(Broken::Stuck(format!("{child} {cause}"))),
+            Report::Violation { child, cause, .. } => return Err(Broken::Stuck(format!("{child} {cause}"))),
             Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
             // Its program ends.
             Report::Succeeded => self.leave(node),
@@ -415,7 +430,7 @@ impl<'p, 't> World<'p, 't> {
         (self.trace)(&|| format!("{now} {from} dials {to}"));
         let is_cut = self.cut_until(from, to).or(self.cut_until(to, from)).is_some();
         let (is_off, is_dead) = (self.nodes[to].is_off, !self.nodes[to].is_alive);
-        let latency = self.latency();
+        let latency = self.way(from, to);
         let (after, happening) = match (is_cut || is_off, is_dead) {
             (true, _) => (DIAL, Happening::Refused(wire)),
             (false, true) => (latency, Happening::Refused(wire)),
@@ -452,7 +467,7 @@ impl<'p, 't> World<'p, 't> {
         let Some((wire, end)) = wire else { return self.note_lost(std::iter::once(&arrival)) };
         let other = 1 - end;
         let is_close = matches!(arrival, Arrival::Closed);
-        let at = self.now.after(self.latency());
+        let at = self.now.after(self.way(node, self.wires[wire].nodes[other]));
         let at = self.wires[wire].put(other, at, arrival);
         self.agenda.add(at, Happening::Arrival(wire, other));
         if is_close {
@@ -584,6 +599,12 @@ impl<'p, 't> World<'p, 't> {
         LATENCY + self.chance.up_to(JITTER)
     }
 
+    /// How long a message takes from one node to another now.
+    fn way(&mut self, from: usize, to: usize) -> Duration {
+        let slowness = self.slowness(from).max(self.slowness(to));
+        self.latency() * slowness + self.delay(from, to)
+    }
+
     fn time_of(&self, node: usize) -> Time {
         self.now.after(self.nodes[node].clock)
     }
@@ -602,10 +623,11 @@ impl<'p, 't> World<'p, 't> {
         let window = *window_waves as usize * body * (streams - without_waves);
         let (_, members) = self.plan.size();
         let records = self.nodes[node].record_bytes();
+        let parts = if self.plan.scatters { AHEAD * members * NUMBER } else { 0 };
         let callers = if node == 0 { self.callers.len() } else { 0 };
         let bounds = [
             (records, (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers * without_waves),
-            (bytes - records, window * (1 + members + 2 * counters.children) + LOGS * streams),
+            (bytes - records, window * (1 + members + 2 * counters.children) + (LOGS + parts) * streams),
         ];
         match bounds.into_iter().find(|(bytes, allowed)| bytes > allowed) {
             Some((bytes, allowed)) => Err(Broken::Memory { node, bytes, allowed }),
@@ -702,7 +724,8 @@ pub(super) fn options(plan: &Plan) -> NodeOptions {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
         window_bytes: plan.window_bytes,
-        ahead_packets: 16,
+        ahead_packets: AHEAD,
+        unanswered: plan.unanswered,
         seed: plan.seed,
         ..NodeOptions::default()
     }

@@ -21,9 +21,9 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
-    FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED,
-    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME,
-    WITHDRAW,
+    FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
+    PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED,
+    URGENT, VIOLATED, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -132,6 +132,21 @@ impl Decoder {
                 node: NodeId(frame.stream),
                 figures: Box::new(figures(&mut reader)?),
             },
+            UNCOMBINED => Message::Uncombined {
+                node: NodeId(frame.sequence),
+                stream,
+                wave: Wave(reader.number("the wave")?),
+                cause: text(&mut reader, "why")?,
+            },
+            VIOLATED => Message::Violated {
+                node: NodeId(frame.stream),
+                child: NodeId(frame.sequence),
+                cause: text(&mut reader, "what it did")?,
+            },
+            OVERDUE => {
+                let wave = Wave(reader.number("the wave")?);
+                Message::Overdue { stream, wave, members: self.set(frame, &reader)? }
+            }
             TAKEN => Message::Taken { stream, bytes: numbered(frame, &mut reader)? },
             kind => return Err(WireError::Kind(kind.number())),
         };
@@ -191,11 +206,7 @@ impl Decoder {
                 Packet::Open(Arc::new(Opening { stream, members, options }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
-            FAILED => {
-                let at = reader.at();
-                let cause = std::str::from_utf8(reader.rest()).map_err(|_| reader.malformed("why", at))?;
-                Packet::Failed { tag: frame.sequence, cause: cause.into() }
-            }
+            FAILED => Packet::Failed { tag: frame.sequence, cause: text(reader, "why")? },
             SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             _ => {
                 let format = format(frame, reader)?;
@@ -258,6 +269,12 @@ fn bodies(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Bytes
         reader.rest();
         bytes
     })
+}
+
+/// The rest, as text.
+fn text(reader: &mut Reader<'_>, what: &'static str) -> Result<Arc<str>, WireError> {
+    let at = reader.at();
+    std::str::from_utf8(reader.rest()).map(Arc::from).map_err(|_| reader.malformed(what, at))
 }
 
 fn figures(reader: &mut Reader<'_>) -> Result<Figures, WireError> {

@@ -15,9 +15,9 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES,
-    COUNT, COUNTED, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED,
-    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN,
-    URGENT, WELCOME, WITHDRAW, addresses, opening, pieces, structure,
+    COUNT, COUNTED, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
+    PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED,
+    TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -93,6 +93,17 @@ impl Encoder {
             Message::Counted { question, node, figures } => {
                 let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
                 self.push(frame(COUNTED, node.0, *question), payload, out);
+            }
+            Message::Uncombined { node, stream, wave, cause } => {
+                let payload = [&wave.0.to_le_bytes()[..], cause.as_bytes()].concat();
+                self.push(frame(UNCOMBINED, stream.0, node.0), payload, out);
+            }
+            Message::Violated { node, child, cause } => {
+                self.push(frame(VIOLATED, node.0, child.0), cause.as_bytes().to_vec(), out);
+            }
+            Message::Overdue { stream, wave, members } => {
+                let set = self.set(members, out);
+                self.push(frame(OVERDUE, stream.0, set), wave.0.to_le_bytes().to_vec(), out);
             }
             Message::Taken { stream, bytes } => out.push(numbered(TAKEN, *stream, *bytes)),
         }

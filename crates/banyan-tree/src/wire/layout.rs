@@ -5,8 +5,9 @@ use banyan_link::{Frame, Kind};
 use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
-    FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE,
-    RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, URGENT, WELCOME, WITHDRAW,
+    FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED,
+    RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME,
+    WITHDRAW,
 };
 
 /// The header of one kind.
@@ -55,6 +56,9 @@ impl Layout {
             OVER => Layout::numbered("the end of the network"),
             COUNT => Layout { sequence: true, ..Layout::new("a question for figures") },
             COUNTED => Layout::numbered("the figures of a node"),
+            UNCOMBINED => Layout::numbered("a report of a filter that failed"),
+            VIOLATED => Layout::numbered("a report of a broken rule"),
+            OVERDUE => Layout::numbered("an end of patience"),
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
             SKIPPED => Layout::numbered("a notice of lost packets"),

@@ -28,6 +28,9 @@
 //! | [`LISTED`] | the stream | number of the member set | | the synchronisation, then filters |
 //! | [`COUNT`] | | the question | | |
 //! | [`COUNTED`] | the node | the question | | its figures (64 bits each) |
+//! | [`UNCOMBINED`] | stream | the node | | the wave (64 bits), why |
+//! | [`VIOLATED`] | the node | the child | | what it did |
+//! | [`OVERDUE`] | stream | number of the member set | | the wave (64 bits) |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
 //! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`TAKEN`] | stream | of the bytes taken, the low 32 bits | | the high 32 bits, if they are not 0 |
@@ -113,6 +116,10 @@ const FAILED: Kind = Kind::data(58);
 const SUCCEEDED: Kind = Kind::data(59);
 const BEGIN: Kind = Kind::data(60);
 const LISTED: Kind = Kind::data(61);
+const UNCOMBINED: Kind = Kind::data(62);
+// 63 is the invitation of a member, which comes before all of these.
+const VIOLATED: Kind = Kind::data(64);
+const OVERDUE: Kind = Kind::data(65);
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.
 pub(crate) fn contributes(frame: &Frame, before: bool) -> bool {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::ProcessDistribution;
 use banyan_tree::{Network, Stream};
 
-use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, options, this_program};
+use crate::setup::{END, Order, SEND, SUMS, compute, deadline, expect_wave, options, this_program};
 
 /// Far longer than a member needs to answer.
 const LONG: Duration = Duration::from_secs(10);
@@ -22,10 +22,10 @@ struct Setting {
 
 impl Setting {
     /// A network of one member with a window of one record.
-    fn new() -> Setting {
+    fn new(behaviour: &str) -> Setting {
         let mut options = options("1x1");
         options.node.window_bytes = 1;
-        let program = ProcessDistribution::new(this_program(), ["member", "fill-window"]);
+        let program = ProcessDistribution::new(this_program(), ["member", behaviour]);
         let network = Network::launch(&program, &options).unwrap();
         let everyone = network.everyone();
         let [full, other] = [SUMS; 2].map(|sums| network.open(&everyone, sums).unwrap());
@@ -49,16 +49,37 @@ impl Setting {
 }
 
 pub(crate) fn a_member_with_a_full_window_receives_in_time_and_loses_nothing() {
-    let setting = Setting::new();
+    let setting = Setting::new("fill-window");
     let first = setting.fill();
     (first..first + 2).for_each(|number| _ = expect_wave(&setting.full, number));
 }
 
 pub(crate) fn a_member_with_a_full_window_ends_in_time() {
-    let setting = Setting::new();
+    let setting = Setting::new("fill-window");
     setting.fill();
     setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
     setting.network.flush().unwrap();
     let outcome = setting.network.session().wait(Some(Instant::now() + LONG)).expect("the member ends");
     assert_eq!(outcome.exit_status(), 0);
+}
+
+pub(crate) fn a_member_that_leaves_loses_nothing_that_it_has_sent() {
+    let setting = Setting::new("leave");
+    let first = setting.fill();
+    setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    setting.network.flush().unwrap();
+    // Longer than one waits that is only dropped.
+    compute(Duration::from_millis(1_500));
+    (first..first + 2).for_each(|number| _ = expect_wave(&setting.full, number));
+    let outcome = setting.network.session().wait(deadline()).expect("the member ends");
+    assert_eq!(outcome.exit_status(), 0);
+}
+
+pub(crate) fn a_member_that_cannot_leave_in_time_is_told() {
+    let setting = Setting::new("leave-at-once");
+    setting.fill();
+    setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    setting.network.flush().unwrap();
+    let outcome = setting.network.session().wait(deadline()).expect("the member ends");
+    assert_ne!(outcome.exit_status(), 0);
 }

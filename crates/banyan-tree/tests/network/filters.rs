@@ -1,6 +1,8 @@
 //! Filters of one's own: upwards and downwards, others at each level.
 
-use banyan_tree::{PASS, StreamOptions, TreeError, Where};
+use std::time::Instant;
+
+use banyan_tree::{NodeId, PASS, Report, StreamOptions, TreeError, WaveNumber, Where};
 
 use crate::setup::{ECHO, Text, deadline, network, order};
 
@@ -48,6 +50,23 @@ pub(crate) fn members_put_records_of_intervals_together_by_their_own_filters() {
     order(&stream, 0, 5, 0);
     assert_eq!(next(&stream), "up(up(own(0@0,0@5),own(1@0,1@5)))");
     assert_eq!(next(&stream), "up(up(own(0@10,0@15),own(1@10,1@15)))");
+}
+
+pub(crate) fn a_filter_that_fails_at_an_agent_is_told_to_the_front_end() {
+    let network = network("2x1", "echo");
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Agents, "trace", "strict");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    let parts = ["good", "bad"].map(|text| Text { text: text.into() });
+    // Twice, and it is told once.
+    for _ in 0..2 {
+        stream.scatter(ECHO, &parts).unwrap();
+        assert_eq!(next(&stream), "up(strict(0:good),1:bad)");
+    }
+    let told: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
+    let told: Vec<&Report> = told.iter().filter(|report| matches!(report, Report::Uncombined { .. })).collect();
+    let [Report::Uncombined { node, stream: of, wave, cause }] = told[..] else { panic!("{told:?}") };
+    assert_eq!((*node, *of, *wave), (NodeId(2), stream.id(), WaveNumber(0)));
+    assert!(cause.contains("1:bad is bad"), "{cause}");
 }
 
 pub(crate) fn a_filter_that_fails_on_the_way_down_is_an_error_in_place_of_the_record() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use banyan_boot::ProcessDistribution;
 use banyan_tree::topology::Topology;
-use banyan_tree::{Network, NetworkOptions};
+use banyan_tree::{Network, NetworkOptions, NodeId, Place};
 
 use crate::setup::{SUMS, expect_wave, options, order, this_program};
 
@@ -42,6 +42,16 @@ pub(crate) fn hosts_that_are_left_out_leave_a_network_of_the_others() {
     for number in 0..20 {
         assert_eq!(expect_wave(&stream, number).members().to_string(), "0-1");
     }
+}
+
+pub(crate) fn members_hang_under_the_agent_of_their_host_however_many_they_are() {
+    let mut options = options("2x9");
+    options.node.capacity = 3;
+    let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap();
+    let (agents, members): (Vec<Place>, Vec<Place>) = network.places().iter().partition(|place| place.rank.is_none());
+    assert!(agents.iter().all(|agent| agent.parent == NodeId::ROOT), "{agents:?}");
+    let parents: Vec<u32> = members.iter().map(|member| member.parent.0).collect();
+    assert_eq!(parents, [[1; 9], [2; 9]].concat());
 }
 
 /// Launches what a file says; the hosts of the agents and of the members, and the parent of each node.

@@ -19,6 +19,7 @@ mod setup;
 mod strangers;
 mod streams;
 mod synchronisations;
+mod unanswered;
 
 use std::process::ExitCode;
 
@@ -56,12 +57,15 @@ const TESTS: &[harness::Test] = tests![
     filters::what_goes_down_passes_a_filter_at_every_level,
     filters::every_level_may_have_its_own_filters,
     filters::members_put_records_of_intervals_together_by_their_own_filters,
+    filters::a_filter_that_fails_at_an_agent_is_told_to_the_front_end,
     filters::a_filter_that_fails_on_the_way_down_is_an_error_in_place_of_the_record,
     synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
     synchronisations::records_that_wait_for_nobody_all_come,
+    synchronisations::records_that_are_lost_with_an_agent_are_counted_by_every_node,
     synchronisations::records_are_put_together_by_intervals_of_a_field,
     synchronisations::all_records_of_a_wave_can_be_collected,
     synchronisations::intervals_in_which_a_member_has_nothing_do_not_wait_for_it,
+    synchronisations::intervals_that_a_member_passes_over_do_not_wait_for_it,
     synchronisations::times_of_day_have_intervals_from_a_start_on,
     synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
@@ -74,6 +78,8 @@ const TESTS: &[harness::Test] = tests![
     losses::members_that_leave_a_stopped_agent_are_not_taken_for_dead,
     losses::agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none,
     losses::a_killed_member_is_missing_in_later_waves,
+    unanswered::stopped_members_are_missing_in_later_waves_where_that_has_a_limit_and_come_back,
+    unanswered::a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadline,
     losses::a_background_thread_goes_on_while_the_front_end_computes,
     losses::a_member_that_is_started_again_has_its_old_rank,
     losses::a_member_that_comes_back_when_another_has_its_place_is_sent_away,
@@ -81,10 +87,13 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_front_end_leaves_nothing,
     losses::a_network_that_ends_after_losses_leaves_nothing,
     launches::hosts_that_are_left_out_leave_a_network_of_the_others,
+    launches::members_hang_under_the_agent_of_their_host_however_many_they_are,
     launches::a_network_has_the_shape_that_a_file_says,
     launches::a_network_has_the_shape_that_a_file_of_mrnet_says,
     back_pressure::a_member_with_a_full_window_receives_in_time_and_loses_nothing,
     back_pressure::a_member_with_a_full_window_ends_in_time,
+    back_pressure::a_member_that_leaves_loses_nothing_that_it_has_sent,
+    back_pressure::a_member_that_cannot_leave_in_time_is_told,
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,

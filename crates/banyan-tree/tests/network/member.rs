@@ -63,7 +63,7 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
     if behaviour == "never" {
         compute(Duration::from_secs(600));
     }
-    if behaviour == "leave" {
+    if behaviour == "end-early" {
         let said = std::io::stderr().write_all(b"one word\nand the last\n");
         return ExitCode::from(if said.is_ok() { 7 } else { 1 });
     }
@@ -101,8 +101,12 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 let text = format!("{}:{text}{}", back_end.rank(), missed.unwrap_or_default());
                 back_end.send(incoming.stream, &Text { text })?;
             }
+            END if behaviour == "leave" => return back_end.leave(None),
+            END if behaviour == "leave-at-once" => return back_end.leave(Some(Instant::now())),
             END => return Ok(()),
-            SEND if behaviour == "fill-window" => fill_window(&mut back_end, &incoming)?,
+            SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
+                fill_window(&mut back_end, &incoming)?
+            }
             SEND => {
                 if behaviour == "scribble" && back_end.rank() == 2 {
                     let order: Order = back_end.read(&incoming)?;
@@ -146,6 +150,8 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
             }
             "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}
             "gaps" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
+            "passes" if rank % 2 == 1 && wave > 0 => back_end.pass_until(incoming.stream, wave as f64 * 10.0)?,
+            "passes" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 10.0, ones: 1 })?,
             "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
             "unix" => back_end.send(incoming.stream, &Timed { time: NOW + wave as f64, ones: 1 })?,
             "ticks" => {

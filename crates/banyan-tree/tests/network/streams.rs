@@ -178,7 +178,8 @@ pub(crate) fn a_member_that_never_joins_is_named() {
 pub(crate) fn a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_words() {
     // Nobody waits for so long.
     let options = NetworkOptions { join_deadline: PATIENCE * 100, ..options("1x2") };
-    let error = Network::launch(&ProcessDistribution::new(this_program(), ["member", "leave"]), &options).unwrap_err();
+    let error =
+        Network::launch(&ProcessDistribution::new(this_program(), ["member", "end-early"]), &options).unwrap_err();
     assert!(matches!(&error, TreeError::EndedEarly { words, .. } if words == "and the last"), "{error}");
     assert!(error.to_string().contains("exited with status 7 before it joined"), "{error}");
 }

@@ -1,13 +1,15 @@
 //! Whom waves wait for.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_boot::Event;
 use banyan_ndr::{Limits, Record, RecordView};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, Stream, StreamOptions, Synchronisation};
+use banyan_tree::{Network, NodeId, RecordCounters, Stream, StreamOptions, Synchronisation};
+use rustix::process::{Signal, kill_process};
 
+use crate::relatives::agents;
 use crate::setup::{SUMS, Sums, deadline, network, order, value};
 
 pub(crate) fn a_slow_member_is_missing_in_waves_that_do_not_wait_for_it() {
@@ -98,6 +100,53 @@ pub(crate) fn intervals_in_which_a_member_has_nothing_do_not_wait_for_it() {
     }
     let expected: Vec<(u64, u64)> = (0..7).map(|at| (at * 5, if at % 2 == 0 { 4 } else { 2 })).collect();
     assert_eq!(found, expected);
+}
+
+pub(crate) fn intervals_that_a_member_passes_over_do_not_wait_for_it() {
+    let network = network("2x2", "passes");
+    let options = StreamOptions::reduce("count(), sum(ones)").synchronised("interval time 10".parse().unwrap());
+    let stream = network.open(&network.everyone(), options).unwrap();
+    // A record at 0, 10, …, 50, of the odd members only at 0. The last interval is not over.
+    order(&stream, 0, 6, 0);
+    for number in 0..5 {
+        let wave = stream.recv(deadline()).unwrap();
+        let count = wave.read::<InInterval>().unwrap().count;
+        assert_eq!((wave.number(), count), (number, if number == 0 { 4 } else { 2 }));
+    }
+}
+
+pub(crate) fn records_that_are_lost_with_an_agent_are_counted_by_every_node() {
+    let network = network("2x2", "serve");
+    let options = StreamOptions::reduce(SUMS).synchronised(Synchronisation::None);
+    let stream = network.open(&network.everyone(), options).unwrap();
+    let waves = 1_000;
+    order(&stream, 0, waves, 1);
+    stream.recv(deadline()).unwrap();
+    let (_, agent) = agents()[0];
+    kill_process(agent, Signal::KILL).unwrap();
+    // Until members have sent everything and nothing is on its way.
+    let mut taken = 1;
+    let figures = loop {
+        while stream.try_recv().unwrap().is_some() {
+            taken += 1;
+        }
+        let figures = network.figures(Instant::now() + Duration::from_secs(1)).unwrap();
+        let sent: u64 = figures.values().map(|figures| figures.records.sent).sum();
+        if sent == 4 * waves && figures.len() > network.places().len() {
+            break figures;
+        }
+    };
+    // What was sent has come before the answers; but for the front-end's own, which is as old as the question.
+    taken += std::iter::from_fn(|| stream.try_recv().unwrap()).count() as u64;
+    let front_end = stream.counters().records;
+    let below = figures.iter().filter(|(node, _)| **node != NodeId::ROOT).map(|(_, figures)| figures.records);
+    let lost = |records: RecordCounters| records.without_parent + records.without_room + records.without_stream;
+    let (sent, delivered) = (4 * waves, front_end.delivered);
+    assert_eq!(delivered, taken);
+    assert!((delivered..=sent).contains(&front_end.seen), "{front_end:?}");
+    let dropped: u64 = below.chain([front_end]).map(lost).sum();
+    let with_the_agent = sent - delivered - dropped;
+    assert!(with_the_agent <= sent / 2, "{with_the_agent} of members that were not below it");
 }
 
 /// Opens a stream of intervals on which members send at times of day.

@@ -48,7 +48,7 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..12).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..14).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -64,6 +64,11 @@ fn about_stream() -> impl Strategy<Value = Message> {
             let figures = Box::new(Figures::from_numbers(numbers));
             Message::Counted { question: 7, node: NodeId(stream.0), figures }
         }
+        11 => {
+            let cause = format!("{number} is \u{17}é").into();
+            Message::Uncombined { node: NodeId(number as u32), stream, wave: Wave(number), cause }
+        }
+        12 => Message::Violated { node: NodeId(stream.0), child: NodeId(number as u32), cause: "says so".into() },
         _ => Message::Skipped { stream, until: number },
     })
 }
@@ -87,12 +92,17 @@ fn any_packet() -> impl Strategy<Value = Message> {
     let listed = (any::<u32>(), any_set(), stream_options()).prop_map(|(stream, members, options)| {
         Message::Listed(Arc::new(Opening { stream: StreamId(stream), members, options }))
     });
+    let overdue = (any::<u32>(), number(), any_set()).prop_map(|(stream, wave, members)| Message::Overdue {
+        stream: StreamId(stream),
+        wave: Wave(wave),
+        members,
+    });
     let packet = (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
         stream: StreamId(stream),
         sequence,
         packet,
     });
-    prop_oneof![9 => packet, 1 => listed]
+    prop_oneof![9 => packet, 1 => listed, 1 => overdue]
 }
 
 fn records() -> impl Strategy<Value = Bodies> {

@@ -1,0 +1,119 @@
+//! Members that are there and do not contribute: where there is a limit to that, the front-end gives them up.
+//!
+//! The front-end looks at its streams now and then. If a wave to which someone has contributed stays the next one from look to
+//! look, it names those who are missing in it, and the nodes right above these, which know who has contributed and who has not,
+//! close the links of those who have not. The rest is as when a member has ended, and one that has only computed for too long
+//! comes back as any other that was given up. Looks count, not time: a front-end that was elsewhere has not looked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use banyan_boot::RankSet;
+
+use super::stream::Stream;
+use super::{Action, Node};
+use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
+use crate::message::Message;
+
+/// Looks in the time that a member may take: that time is kept to a quarter.
+const LOOKS: u32 = 4;
+
+/// At the front-end: the waves that waited when it last looked, and how often they have waited.
+#[derive(Debug)]
+pub(super) struct Watch {
+    every: Duration,
+    next: Time,
+    waiting: BTreeMap<StreamId, (Wave, u32)>,
+}
+
+impl Watch {
+    pub(super) fn new(patience: Duration) -> Watch {
+        Watch { every: patience / LOOKS, next: Time(0), waiting: BTreeMap::new() }
+    }
+
+    /// These waves wait; those that have done so for too long.
+    fn look(&mut self, waiting: impl Iterator<Item = (StreamId, Wave)>, now: Time) -> Vec<(StreamId, Wave)> {
+        self.next = now.after(self.every);
+        let before = std::mem::take(&mut self.waiting);
+        let mut overdue = Vec::new();
+        for (stream, wave) in waiting {
+            let looks = before.get(&stream).filter(|(before, _)| *before == wave).map_or(0, |(_, looks)| looks + 1);
+            if looks > 0 && looks.is_multiple_of(LOOKS) {
+                overdue.push((stream, wave));
+            }
+            self.waiting.insert(stream, (wave, looks));
+        }
+        overdue
+    }
+}
+
+impl Node {
+    /// When to look again whether members answer.
+    pub(super) fn look_at(&self) -> Option<Time> {
+        self.watch.as_ref().filter(|_| !self.streams.is_empty()).map(|watch| watch.next)
+    }
+
+    /// At the front-end: goes on without those who have not contributed for too long.
+    pub(super) fn look_for_unanswered(&mut self, now: Time) {
+        if self.look_at().is_none_or(|at| at > now) {
+            return;
+        }
+        let Some(watch) = &mut self.watch else { return };
+        let waiting = self.streams.iter().filter_map(|(id, stream)| Some((*id, stream.stands_still_at()?)));
+        for (stream, wave) in watch.look(waiting, now) {
+            let members = Arc::new(self.missing(stream));
+            self.overdue(stream, wave, &members, now);
+        }
+    }
+
+    /// Those of these members who have not contributed to this wave are not waited for any more.
+    pub(super) fn overdue(&mut self, id: StreamId, wave: Wave, members: &Arc<RankSet>, now: Time) {
+        let children: Vec<(NodeId, LinkId)> = self.below.links().collect();
+        for (child, link) in children {
+            let Some(stream) = self.streams.get(&id) else { return };
+            let has_contributed = stream.gathering.has_from(link, wave);
+            let is_concerned = !self.below.members(link).is_disjoint(members);
+            match self.below.get(child).and_then(|place| place.rank) {
+                _ if !is_concerned => {}
+                Some(_) if has_contributed => {}
+                Some(_) => {
+                    self.actions.push_back(Action::Close(link));
+                    self.child_closed(link, true, now);
+                }
+                None => self.send(link, Message::Overdue { stream: id, wave, members: Arc::clone(members) }),
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// At the front-end: the wave that is next, if it waits for members that others do not wait for. As long as the program has
+    /// not taken the waves before, members may wait for it.
+    fn stands_still_at(&self) -> Option<Wave> {
+        let ledger = self.ledger.as_ref().filter(|ledger| self.patience.is_none() && ledger.waiting() == 0)?;
+        (ledger.has_begun() || self.gathering.has_begun()).then(|| ledger.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wave_is_overdue_when_it_has_waited_for_as_many_looks_as_there_are_in_the_time() {
+        let mut watch = Watch::new(Duration::from_nanos(40));
+        let stream = StreamId(1);
+        let mut look = |wave: Option<u64>, now| {
+            let overdue = watch.look(wave.into_iter().map(|wave| (stream, Wave(wave))), Time(now));
+            assert_eq!(watch.next, Time(now + 10));
+            overdue.len()
+        };
+        // The front-end was away before the second look, which is one look all the same.
+        let found: Vec<usize> = [0, 100, 110, 120, 130].map(|now| look(Some(3), now)).to_vec();
+        assert_eq!(found, [0, 0, 0, 0, 1]);
+        assert_eq!([140, 150, 160].map(|now| look(Some(4), now)), [0; 3], "another wave has all the time");
+        assert_eq!(look(None, 170), 0);
+        assert_eq!([180, 190, 200, 210, 220].map(|now| look(Some(4), now)), [0, 0, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Members that are there and do nothing.
+
+use std::time::{Duration, Instant};
+
+use banyan_boot::{ProcessDistribution, RankSet};
+use banyan_tree::{Network, NetworkOptions, Report, Stream, TreeError};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::processes::words;
+use crate::relatives::{others, parent};
+use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, options, order, take_wave, this_program};
+
+/// So long that a busy machine hardly ever makes a member that is not stopped take longer.
+const LIMIT: Duration = Duration::from_secs(3);
+
+fn members() -> Vec<Pid> {
+    others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).collect()
+}
+
+fn launch(options: &NetworkOptions) -> (Network, Stream) {
+    let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), options).unwrap();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    (network, stream)
+}
+
+pub(crate) fn stopped_members_are_missing_in_later_waves_where_that_has_a_limit_and_come_back() {
+    let mut options = options("2x2");
+    options.node.unanswered = Some(LIMIT);
+    let (network, stream) = launch(&options);
+    // All members of one agent, which has nothing to say of the next wave then.
+    let agent = members().into_iter().find_map(parent).unwrap();
+    let stopped: Vec<Pid> = members().into_iter().filter(|member| parent(*member) == Some(agent)).collect();
+    stopped.iter().for_each(|pid| kill_process(*pid, Signal::STOP).unwrap());
+    order(&stream, 1, 5, 0);
+    let waves: Vec<RankSet> = (1..6).map(|number| expect_wave(&stream, number).members().clone()).collect();
+    let mut lost = RankSet::new();
+    while lost.len() < 2 {
+        if let Report::Lost(members) = network.next_event(deadline()).expect("the loss is told") {
+            lost = lost.union(&members);
+        }
+    }
+    assert!(waves.iter().all(|members| members.len() == 2 && members.is_disjoint(&lost)), "{waves:?} without {lost}");
+    stopped.iter().for_each(|pid| kill_process(*pid, Signal::CONT).unwrap());
+    let mut joined = RankSet::new();
+    while joined != lost {
+        if let Report::Joined(members) = network.next_event(deadline()).expect("they come back") {
+            joined = joined.union(&members).intersection(&lost);
+        }
+    }
+    // In the wave after the next record that they are sent, at the latest.
+    for number in 6.. {
+        order(&stream, number, 1, 0);
+        if take_wave(&stream, number).0.members().len() == 4 {
+            break;
+        }
+    }
+}
+
+pub(crate) fn a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadline() {
+    let mut options = options("1x2");
+    options.node.ahead_packets = 4;
+    let (network, stream) = launch(&options);
+    let stopped = members()[0];
+    kill_process(stopped, Signal::STOP).unwrap();
+    let record = Order { first: 1, waves: 1, pause: 0 };
+    let send = || stream.send_until(SEND, &record, Some(Instant::now() + Duration::from_millis(50)));
+    let refused = (0..8).find_map(|_| send().err());
+    assert!(matches!(refused, Some(TreeError::TimedOut)), "{refused:?}");
+    let scattered = stream.scatter_until(SEND, &[record; 2], Some(Instant::now()));
+    assert!(matches!(scattered, Err(TreeError::TimedOut)), "{scattered:?}");
+    kill_process(stopped, Signal::CONT).unwrap();
+    stream.send(END, &record).unwrap();
+    network.session().wait(deadline()).unwrap();
+}
