@@ -537,7 +537,7 @@ impl<'p, 't> World<'p, 't> {
     /// is within one.
     fn is_known_to_have_ended(&self, wire: WireId, end: End) -> bool {
         let process = &self.nodes[self.wires[wire].nodes[end]];
-        wire % 2 == 0 && !process.is_alive && !process.is_off
+        wire.is_multiple_of(2) && !process.is_alive && !process.is_off
     }
 
     /// An end looks whether it still hears the other.
