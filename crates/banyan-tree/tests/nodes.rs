@@ -767,6 +767,29 @@ fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
     }
 }
 
+#[test]
+fn a_member_that_sends_more_than_its_window_is_cut_off_and_an_honest_one_is_not() {
+    for (window, is_honest) in [(64, true), (1 << 20, false)] {
+        let mut options = NodeOptions::default();
+        options.window_bytes = 64;
+        let mut tree = Tree::with(options);
+        // The members' own idea of it.
+        tree.options.window_bytes = window;
+        let [greedy, _slow] = [0, 1].map(|rank| tree.member(rank, &[1]));
+        let stream = tree.open(0..=1);
+        tree.pass(Duration::ZERO);
+        for _ in 0..100 {
+            match tree.nodes[greedy].contribute(stream, Bodies::one(FORMAT, Bytes::from_static(&[1; 8]))) {
+                Ok(_) => tree.settle(),
+                Err(error) => assert!(is_honest, "{error}"),
+            }
+        }
+        let is_told =
+            |report: &Report| matches!(report, Report::Violation { child, .. } if *child == tree.nodes[greedy].id());
+        assert_eq!(tree.told.iter().any(is_told), !is_honest, "{:?}", tree.told);
+    }
+}
+
 /// Two members below the first agent and one below the second, of which one has not contributed to a wave.
 fn waiting_for_one() -> (Tree, StreamId, [usize; 3]) {
     let mut options = NodeOptions::default();

@@ -32,13 +32,15 @@ impl Node {
                 self.complete(&mut gone.resumes, &known, &members);
                 self.gone(gone, now);
             }
-            Message::Run(run) if !self.is_of(child, &run) => {
-                self.violation(link, child, format!("sent a contribution of members {}", run.members), now);
-            }
             Message::Run(run) => {
-                if let Err(cause) = self.run(link, run, now) {
-                    self.violation(link, child, cause, now);
-                }
+                let taken = match self.rank_of(child) {
+                    // A member speaks for itself alone.
+                    Some(rank) if run.members.len() != 1 || !run.members.contains(rank) => {
+                        Err(format!("sent a contribution of members {}", run.members))
+                    }
+                    rank => self.run(link, run, rank.is_some(), now),
+                };
+                taken.unwrap_or_else(|cause| self.violation(link, child, cause, now));
             }
             Message::Participate { stream, next } => {
                 if let Err(cause) = self.participate(link, stream, next) {
@@ -56,11 +58,6 @@ impl Node {
             // A child says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}
         }
-    }
-
-    /// A member speaks for itself alone.
-    fn is_of(&self, child: NodeId, run: &Run) -> bool {
-        self.rank_of(child).is_none_or(|rank| run.members.len() == 1 && run.members.contains(rank))
     }
 
     fn rank_of(&self, child: NodeId) -> Option<u32> {

@@ -19,6 +19,8 @@ pub(super) enum Violation {
     OutOfOrder { first: Wave, expected: Wave },
     #[error("went on to {until}, which is {ahead} waves ahead of what was acknowledged; {allowed} are allowed")]
     TooFarAhead { until: Wave, ahead: u64, allowed: u64 },
+    #[error("sent more, while {bytes} bytes of it wait for others; {allowed} are allowed")]
+    TooMuch { bytes: usize, allowed: usize },
     #[error("sent a contribution of nobody, or of members that are not of the stream")]
     Strangers,
 }
@@ -42,6 +44,8 @@ struct Source {
     next: Wave,
     is_waited_for: bool,
     runs: VecDeque<Run>,
+    /// Of these.
+    bytes: usize,
 }
 
 impl Gathering {
@@ -74,7 +78,7 @@ impl Gathering {
 
     /// Bytes that wait for others.
     pub(super) fn bytes(&self) -> usize {
-        self.sources.values().flat_map(|source| &source.runs).map(|run| run.bodies.size()).sum()
+        self.sources.values().map(|source| source.bytes).sum()
     }
 
     /// From now on this child is waited for, from this wave on.
@@ -83,7 +87,7 @@ impl Gathering {
             // Nobody will send the waves before.
             self.out = self.out.max(next);
         }
-        let new = Source { next, is_waited_for: true, runs: VecDeque::new() };
+        let new = Source { next, is_waited_for: true, runs: VecDeque::new(), bytes: 0 };
         let source = self.sources.get_or_insert_with(link, || new);
         source.next = source.next.max(next);
         source.is_waited_for = true;
@@ -99,8 +103,9 @@ impl Gathering {
         self.find_horizon();
     }
 
-    /// Takes what a child sent. What comes too late to be combined is given back.
-    pub(super) fn push(&mut self, link: LinkId, run: Run) -> Result<Option<Run>, Violation> {
+    /// Takes what a child sent, unless more than so many bytes of it wait for others: the last of them may be of any length.
+    /// What comes too late to be combined is given back.
+    pub(super) fn push(&mut self, link: LinkId, run: Run, allowed: usize) -> Result<Option<Run>, Violation> {
         let Some(source) = self.sources.get_mut(&link) else {
             // It has withdrawn, or was never asked: whatever it sends goes on by itself.
             return Ok(Some(run));
@@ -108,10 +113,14 @@ impl Gathering {
         if run.first != source.next {
             return Err(Violation::OutOfOrder { first: run.first, expected: source.next });
         }
+        if source.bytes > allowed {
+            return Err(Violation::TooMuch { bytes: source.bytes, allowed });
+        }
         let was_missing = source.is_waited_for && Some(source.next) == self.horizon;
         source.next = run.end();
         let late = run.within(Wave(0)..self.out);
         if let Some(in_time) = run.within(self.out..run.end()) {
+            source.bytes += in_time.bodies.size();
             source.runs.push_back(in_time);
         }
         if was_missing {
@@ -138,8 +147,11 @@ impl Gathering {
         let mut parts = Vec::with_capacity(self.sources.len());
         for source in self.sources.values_mut() {
             let Some(front) = source.runs.front_mut() else { continue };
+            let before = front.bodies.size();
             parts.extend(front.within(first..end));
-            match front.within(end..front.end()) {
+            let rest = front.within(end..front.end());
+            source.bytes -= before - rest.as_ref().map_or(0, |rest| rest.bodies.size());
+            match rest {
                 Some(rest) => *front = rest,
                 None => drop(source.runs.pop_front()),
             }

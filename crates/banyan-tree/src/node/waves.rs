@@ -181,9 +181,11 @@ impl Node {
         fewest.map_or(1, |missing| missing as u32)
     }
 
-    /// A child's contributions.
-    pub(super) fn run(&mut self, link: LinkId, run: Run, now: Time) -> Result<(), String> {
+    /// A child's contributions. Those of a member are within its window of bytes, of which some may have been acknowledged that
+    /// this node has not heard of; what agents make of them may be larger.
+    pub(super) fn run(&mut self, link: LinkId, run: Run, is_members: bool, now: Time) -> Result<(), String> {
         let window = self.options.window_waves;
+        let allowed = if is_members { self.options.window_bytes.saturating_mul(2) } else { usize::MAX };
         let Some(stream) = self.streams.get_mut(&run.stream) else {
             self.drop_early(link, &run);
             return Ok(());
@@ -196,8 +198,11 @@ impl Node {
         if let Some(patience) = &mut stream.patience {
             patience.begin(run.end(), now);
         }
-        let alone =
-            if run.is_fresh { stream.gathering.push(link, run).map_err(|cause| cause.to_string())? } else { Some(run) };
+        let alone = if run.is_fresh {
+            stream.gathering.push(link, run, allowed).map_err(|cause| cause.to_string())?
+        } else {
+            Some(run)
+        };
         if let Some(run) = alone {
             for run in stream.kept.unknown(run) {
                 self.emit(Run { is_fresh: false, ..run });
