@@ -230,7 +230,7 @@ impl Session {
         let up = self.desk.wait(deadline, |papers| {
             (papers.over || papers.progress.agents >= agents).then(|| std::mem::take(&mut papers.problems))
         });
-        let Some(problems) = up else { return Err(self.too_slow(size)) };
+        let Some(problems) = up else { return Err(self.too_slow(Vec::new(), size)) };
         let unreachable: Vec<Problem> =
             problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
         if unreachable.is_empty() {
@@ -255,7 +255,7 @@ impl Session {
             let progress = papers.progress;
             (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
         });
-        let Some(further) = up else { return Err(self.too_slow(size)) };
+        let Some(further) = up else { return Err(self.too_slow(problems, size)) };
         problems.extend(further);
         let is_borne = |problem: &Problem| self.independent && problem.kind == ProblemKind::NotStarted;
         if problems.iter().all(is_borne) {
@@ -264,8 +264,8 @@ impl Session {
         Err(LaunchError::Problems { problems, hosts: self.host_count, least: None })
     }
 
-    /// The time for the launch is over. Every agent that has not come is a problem of its host.
-    fn too_slow(&self, size: u32) -> LaunchError {
+    /// The time for the launch is over. Every agent that has not come is a problem of its host, beside those there were.
+    fn too_slow(&self, mut problems: Vec<Problem>, size: u32) -> LaunchError {
         let agents = self.agents as u32;
         let before = self.desk.papers().progress;
         self.desk.order(Order::TimeIsUp);
@@ -273,7 +273,7 @@ impl Session {
         // Who does not even say who is missing below is missing more than they are; what has been said is told.
         let _ =
             self.desk.wait(Some(deadline), |papers| (papers.over || papers.progress.agents >= agents).then_some(()));
-        let problems = std::mem::take(&mut self.desk.papers().problems);
+        problems.extend(std::mem::take(&mut self.desk.papers().problems));
         let silent = problems.iter().filter(|problem| problem.kind == ProblemKind::Unreachable);
         let silent: HashSet<&str> = silent.map(|problem| problem.host.as_str()).collect();
         let progress = match silent.len() {

@@ -120,7 +120,8 @@ pub(crate) struct Sim {
 }
 
 /// The options that say what is run, which has nothing to do with figures.
-const OF_RUNS: [&str; 16] = [
+const OF_RUNS: [&str; 17] = [
+    "reduce",
     "nodes",
     "fanout",
     "shape",

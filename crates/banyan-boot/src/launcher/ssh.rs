@@ -69,6 +69,7 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
 mod tests {
     use std::fs::File;
     use std::io::{Read, Write};
+    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
     use std::time::SystemTime;
@@ -129,6 +130,8 @@ mod tests {
         let home = tempfile::TempDir::new().unwrap();
         let agents = home.path().join(".cache/banyan/agents");
         std::fs::create_dir_all(&agents).unwrap();
+        // Whatever mask this runs with.
+        std::fs::set_permissions(&agents, std::fs::Permissions::from_mode(0o700)).unwrap();
         let hour = Duration::from_secs(60 * 60);
         for (name, age) in [(".abab.111111", 2 * hour), (".abab.222222", hour / 2), ("abab", 2 * hour)] {
             let file = File::create(agents.join(name)).unwrap();

@@ -131,6 +131,7 @@ impl Node {
     fn detach(&mut self) {
         self.to_agents(&Frame::new(message::DETACH, 0, 0, Bytes::new()));
         self.detached = true;
+        self.dismiss_warden();
         if let Up::Desk(_) = self.up {
             for index in 0..self.agents.len() {
                 if let Some(wire) = &mut self.agents[index].wire {

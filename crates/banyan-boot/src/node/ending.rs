@@ -41,15 +41,15 @@ impl Node {
     /// This node cannot go on: says why, and ends everything below.
     pub(super) fn give_up(&mut self, cause: &str) {
         if self.ending.is_none() {
-            let (kind, who) = match self.up {
-                Up::Desk(_) => (ProblemKind::FrontEnd, "the front-end"),
-                Up::Parent(_) | Up::Nobody => (ProblemKind::AgentLost, "its agent"),
+            let (kind, who, place) = match self.up {
+                Up::Desk(_) => (ProblemKind::FrontEnd, "the front-end", "here"),
+                Up::Parent(_) | Up::Nobody => (ProblemKind::AgentLost, "its agent", "there"),
             };
             self.problem(Problem {
                 host: self.host.to_string(),
                 kind,
                 cause: format!("{who} cannot go on: {cause}"),
-                remedy: "check the limits there (ulimit -n), and that all programs are of one release".into(),
+                remedy: format!("check the limits {place} (ulimit -n), and that all programs are of one release"),
                 members: ranks_of(&self.assignment.agents).to_string(),
             });
         }

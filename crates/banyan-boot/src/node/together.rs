@@ -33,10 +33,10 @@ const ENDS_BY_ITSELF: Duration = Duration::from_secs(1);
 const ENDS_WHEN_ASKED: Duration = Duration::from_secs(2);
 
 /// How long it has to say why agents are lost, …
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// … which are lost together if less than this is between them.
-const LOST_TOGETHER: Duration = Duration::from_secs(1);
+const LOST_TOGETHER: Duration = Duration::from_secs(5);
 
 /// What Slurm's `srun` says when it has to wait for nodes, and when it has them.
 const QUEUED: &str = "queued and waiting for resources";
@@ -217,7 +217,11 @@ impl Node {
         }
         together.heard_out = Some(now);
         let until = now + LAST_WORDS;
-        while let Some(errors) = self.together.as_ref().and_then(|together| together.starter()?.errors.as_ref()) {
+        let is_silent = |together: &&Together| together.cancelled.is_none();
+        while Instant::now() < until
+            && let Some(together) = self.together.as_ref().filter(is_silent)
+            && let Some(errors) = together.starter().and_then(|starter| starter.errors.as_ref())
+        {
             let Ok(left) = Timespec::try_from(until.saturating_duration_since(Instant::now())) else { return };
             match rustix::event::poll(&mut [PollFd::new(errors, PollFlags::IN)], Some(&left)) {
                 Ok(0) => return,
@@ -341,7 +345,10 @@ impl Node {
         let Some(together) = &mut self.together else { return };
         if came as usize >= self.assignment.agents.len() {
             together.file = None;
-            if let Some(group) = together.starter.as_ref().map(|starter| starter.process.pid) {
+            // Those that were given up may still be waited for by the command.
+            let have_come = self.agents.iter().all(|agent| agent.was_linked);
+            if let Some(starter) = together.starter.as_ref().filter(|_| have_come) {
+                let group = starter.process.pid;
                 self.out_of_ward(group);
             }
         }

@@ -35,7 +35,7 @@ for file; do rm -f -- "$file" || rmdir -- "$file"; done 2>/dev/null
 case $p in *[0-9]*) sleep 2 ;; esac
 for group in $p; do kill -s KILL -- "-$group"; done 2>/dev/null"#;
 
-/// A warden; it is gone when this is dropped.
+/// A warden. When this is dropped it is gone, or does its work if commands are left.
 #[derive(Debug)]
 pub(crate) struct Warden {
     process: Child,
@@ -79,12 +79,17 @@ impl Warden {
     fn tell(&self, what: char, group: Pid) {
         // If somebody has killed it there is no warden, as if it had never been there.
         let line = format!("{what} {}\n", group.as_raw_pid());
-        let _ = rustix::io::retry_on_intr(|| send(&self.socket, line.as_bytes(), SendFlags::NOSIGNAL));
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let _ = rustix::io::retry_on_intr(|| send(&self.socket, line.as_bytes(), flags));
     }
 }
 
 impl Drop for Warden {
     fn drop(&mut self) {
+        if !self.wards.is_empty() {
+            // The socket closes with this.
+            return;
+        }
         // It may have been killed by others; in any case it is this process's to take note of.
         let _ = rustix::process::pidfd_send_signal(&self.process.pidfd, Signal::KILL);
         let ended = WaitId::PidFd(self.process.pidfd.as_fd());
@@ -107,6 +112,14 @@ impl Node {
         if let Some(warden) = &mut self.warden {
             warden.take(group);
         }
+    }
+
+    /// Commands that still run do so by themselves from now on.
+    pub(super) fn dismiss_warden(&mut self) {
+        if let Some(warden) = &mut self.warden {
+            warden.wards.clear();
+        }
+        self.warden = None;
     }
 
     /// A command has ended, or all its agents have come. With the last of them the warden goes.

@@ -30,6 +30,7 @@ impl Detail {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -37,7 +38,9 @@ mod tests {
     fn a_rank_and_a_command_line_are_those_that_the_process_was_started_with() {
         let mut child = Command::new("sleep").arg("1000").env("OMPI_COMM_WORLD_RANK", "37").spawn().expect("sleep");
         // It has been started, but may not be that program yet.
+        let end = Instant::now() + Duration::from_secs(60);
         while !Detail::read(child.id()).command.starts_with("sleep") {
+            assert!(Instant::now() < end, "it was never that program");
             std::thread::yield_now();
         }
         let detail = Detail::read(child.id());

@@ -43,7 +43,7 @@ pub(super) struct Names {
 /// The thread that asks.
 #[derive(Debug)]
 struct Directory {
-    keys: Sender<String>,
+    keys: Sender<Vec<String>>,
     /// How many keys were answered, and what was found.
     answers: Receiver<(usize, Found)>,
     /// Keys that were not answered yet.
@@ -106,7 +106,7 @@ impl Directory {
     fn ask(&mut self, keys: Vec<String>, until: Instant) -> Found {
         self.open += keys.len();
         // A thread that has ended answers nothing.
-        keys.into_iter().for_each(|key| drop(self.keys.send(key)));
+        keys.chunks(MOST_AT_ONCE).for_each(|keys| drop(self.keys.send(keys.to_vec())));
         let mut all = Found::new();
         while self.open > 0
             && let Ok((answered, found)) = self.answers.recv_timeout(until.saturating_duration_since(Instant::now()))
@@ -119,9 +119,8 @@ impl Directory {
 }
 
 /// Asks for whatever is wanted, until nobody is there who would want to know.
-fn serve(program: &PathBuf, asked: &Receiver<String>, found: &Sender<(usize, Found)>) {
-    while let Ok(first) = asked.recv() {
-        let keys: Vec<String> = std::iter::once(first).chain(asked.try_iter().take(MOST_AT_ONCE - 1)).collect();
+fn serve(program: &PathBuf, asked: &Receiver<Vec<String>>, found: &Sender<(usize, Found)>) {
+    while let Ok(keys) = asked.recv() {
         // It fails if it does not know one of them, and tells the others all the same.
         let said = answer(Command::new(program).arg("passwd").args(&keys), LIMIT);
         let text = said.map(|(_, out, _)| out).unwrap_or_default();

@@ -246,13 +246,13 @@ fn the_time_limit_holds_for_this_machine_and_is_a_finding() {
     fs::create_dir_all(shop.path("bin")).expect("room");
     // It would take minutes.
     program(&shop, "ssh", "exec sleep 300");
-    let (findings, status) = told(&shop, "", "-w n[1-2] --launcher ssh --timeout 1s");
+    let (findings, status) = told(&shop, "", "-w n[1-2] --launcher ssh --timeout 5s");
     assert_eq!(status, 4, "{findings:#?}");
     assert!(find(&findings, "localhost", "open files").is_some(), "what was found is told: {findings:#?}");
     let client = find(&findings, "localhost", "ssh client").expect("a finding");
     assert!(client["cause"].as_str().is_some_and(|cause| cause.starts_with("no answer in ")), "{client}");
     let limit = find(&findings, "localhost", "time limit").expect("a finding");
-    assert_eq!((&limit["level"], &limit["state"]), (&"problem".into(), &"1 s have passed".into()));
+    assert_eq!((&limit["level"], &limit["state"]), (&"problem".into(), &"5 s have passed".into()));
     let n2 = find(&findings, "n2", "reached").expect("a finding");
     assert_eq!((&n2["state"], &n2["cause"]), (&"without an answer".into(), &"the time of --timeout has passed".into()));
 }

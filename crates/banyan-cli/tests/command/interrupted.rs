@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A conversion whose input does not end, once it has begun to write.
 fn conversion(shop: &Workshop) -> (Child, ChildStdin) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    // Signals that are ignored here, as under `nohup`, would be there, too.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_banyan")]);
     command.args(["records", "convert", "-", "out.bny", "--from", "jsonl", "--schema", "reading.json"]);
     let mut child = command.current_dir(shop.path("")).stdin(Stdio::piped()).spawn().expect("the command was built");
     let mut input = child.stdin.take().expect("a pipe");
@@ -28,6 +30,18 @@ fn conversion(shop: &Workshop) -> (Child, ChildStdin) {
     (child, input)
 }
 
+/// How it ended, in time.
+fn ended(child: &mut Child) -> ExitStatus {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match child.try_wait().expect("it is ours") {
+            Some(status) => return status,
+            None if Instant::now() < end => thread::park_timeout(Duration::from_millis(2)),
+            None => panic!("it goes on: {:?}", child.kill()),
+        }
+    }
+}
+
 #[test]
 fn a_signal_leaves_no_unfinished_file_and_ends_the_command() {
     let shop = Workshop::with_readings(100);
@@ -36,7 +50,7 @@ fn a_signal_leaves_no_unfinished_file_and_ends_the_command() {
         let (mut child, _input) = conversion(&shop);
         let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "it runs");
-        assert_eq!(child.wait().expect("it ends").signal(), Some(number));
+        assert_eq!(ended(&mut child).signal(), Some(number));
         assert_eq!(shop.files(), files, "nothing was left behind");
     }
 }

@@ -101,13 +101,19 @@ fn a_fold_on_a_terminal_has_its_titles_and_the_summary_below() {
 #[test]
 fn how_far_it_is_stays_on_one_line_gives_way_to_messages_and_is_not_for_those_who_want_quiet() {
     let shop = Workshop::new();
-    let words = ["run", "-b", "-n", "2", "--input", "none", "--", "sh", "-c", "while :; do echo on; sleep 0.1; done"];
+    let program = format!("echo up >>{}; while :; do echo on; sleep 0.1; done", shop.path("up").display());
+    let words = ["run", "-b", "-n", "2", "--input", "none", "--", "sh", "-c", &program];
     let start = |options: &[&str]| {
         PseudoTerminal::start(&mut banyan(&shop, &[&words[..1], options, &words[1..]].concat()), 20, 10)
     };
     // It is the older one: when the other says how far it is, it would have, too.
     let (mut quiet, mut loud) = (start(&["-q"]), start(&[]));
     loud.wait_for("0 of 2 members have");
+    let end = Instant::now() + PATIENCE;
+    while std::fs::read_to_string(shop.path("up")).unwrap_or_default().lines().count() < 4 {
+        assert!(Instant::now() < end, "not all members of both run");
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
     loud.signal("INT");
     quiet.signal("INT");
     let ended = |terminal: &mut PseudoTerminal| {
