@@ -267,7 +267,8 @@ impl BackEnd {
         self.driver.node().stream_counters(stream)
     }
 
-    /// The value in a record.
+    /// The value in a record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
+    /// allow, decode [`Incoming::body`] with a decoder of your own.
     ///
     /// # Errors
     /// When it is not such a record.
@@ -435,14 +436,20 @@ impl BackEnd {
     pub fn leave(mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.has_left = true;
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
+        let mut finished = Ok(());
         for stream in intervals {
-            self.finish_interval_until(stream, deadline)?;
+            match self.finish_interval_until(stream, deadline) {
+                // Nobody waits for what belongs to a stream that was closed.
+                Ok(()) | Err(TreeError::NoStream(_)) => {}
+                Err(error) => finished = finished.and(Err(error)),
+            }
         }
         self.hand_over(deadline)?;
-        while self.driver.has_unsent() {
+        // Without a parent, what the last one had goes to the next.
+        while self.driver.has_unsent() || self.driver.adrift() > Duration::ZERO {
             self.wait(deadline)?;
         }
-        Ok(())
+        finished
     }
 
     /// Gives everything that was held back to the links; waits until the front-end has room for it.

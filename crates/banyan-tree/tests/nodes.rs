@@ -829,6 +829,33 @@ fn a_member_that_holds_a_wave_up_for_too_long_is_given_up_alone_and_comes_back()
 }
 
 #[test]
+fn a_member_that_holds_a_wave_up_is_given_up_where_the_front_end_has_heard_nothing_of_the_wave() {
+    let mut options = NodeOptions::default();
+    options.unanswered = Some(Duration::from_secs(8));
+    let mut tree = Tree::with(options);
+    let [first, silent, third] = [0, 1, 2].map(|rank| tree.member(rank, &[1]));
+    let stream = tree.open(0..=2);
+    tree.pass(Duration::ZERO);
+    (0..3).for_each(|above| _ = tree.cut.insert((above, silent)));
+    [first, third].iter().for_each(|member| tree.contribute(*member, stream));
+    // Half of the time at the agent, all of it at the front-end, and a look each.
+    let mut looks = 0;
+    let wave = loop {
+        if let Some(wave) = tree.wave(stream) {
+            break wave;
+        }
+        looks += 1;
+        assert!(looks <= 15, "it waits for ever");
+        tree.pass(Duration::from_secs(1));
+    };
+    assert!(looks > 8, "it has the time that it may take");
+    assert_eq!(wave, ranks([0, 2]));
+    assert!(tree.told.contains(&Report::Lost(ranks([1]))), "{:?}", tree.told);
+    [first, third].iter().for_each(|member| tree.contribute(*member, stream));
+    assert_eq!(tree.wave(stream), Some(ranks([0, 2])), "later waves do not wait for it");
+}
+
+#[test]
 fn members_that_wait_for_a_front_end_which_takes_nothing_are_not_given_up() {
     let mut options = NodeOptions::default();
     options.unanswered = Some(Duration::from_secs(1));

@@ -420,7 +420,10 @@ impl Driver {
                 self.open_door(door, now);
             }
         }
-        self.part(now);
+        let is_told = ready.iter().any(|ready| ready.token == PROCESS);
+        if is_told || self.partings.deadline().is_some_and(|at| at <= now) {
+            self.part(now);
+        }
         self.tick(now);
         if self.node_at.is_some_and(|at| at <= now) {
             self.node.wake(self.time(now));

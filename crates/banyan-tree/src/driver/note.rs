@@ -115,14 +115,25 @@ impl Note {
     /// As text.
     pub(crate) fn to_text(&self) -> String {
         let NodeOptions {
-            capacity, window_waves, window_bytes, ahead_packets, ahead_bytes, adrift, orphan, seed, ..
+            capacity,
+            window_waves,
+            window_bytes,
+            ahead_packets,
+            ahead_bytes,
+            adrift,
+            orphan,
+            unanswered,
+            seed,
+            ..
         } = &self.options;
         let mut text = format!("{HEAD} {}\nnetwork {}\nsecret ", build(), self.network);
         self.secret.expose().iter().for_each(|byte| push(&mut text, format_args!("{byte:02x}")));
         push(&mut text, format_args!("\nwindow {window_waves} {window_bytes} {ahead_packets} {ahead_bytes}\n"));
-        let [adrift, orphan, heartbeat, silence] =
-            [*adrift, *orphan, self.heartbeat, self.silence].map(|time| time.as_millis());
-        push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence}\n"));
+        // None is no time at all.
+        let unanswered = unanswered.unwrap_or_default();
+        let [adrift, orphan, heartbeat, silence, unanswered] =
+            [*adrift, *orphan, self.heartbeat, self.silence, unanswered].map(|time| time.as_millis());
+        push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence} {unanswered}\n"));
         let encrypts = u8::from(self.encryption != Encryption::Never);
         push(&mut text, format_args!("tree {capacity} {seed} {encrypts}\n"));
         for Above { node, level, addresses } in &self.above {
@@ -191,8 +202,10 @@ impl FromStr for Note {
                     options.ahead_packets = packets as usize;
                     options.ahead_bytes = ahead as usize;
                 }),
-                "patience" => numbers(&words).map(|times: [u64; 4]| {
-                    [options.adrift, options.orphan, heartbeat, silence] = times.map(Duration::from_millis);
+                "patience" => numbers(&words).map(|times: [u64; 5]| {
+                    let unanswered;
+                    [options.adrift, options.orphan, heartbeat, silence, unanswered] = times.map(Duration::from_millis);
+                    options.unanswered = Some(unanswered).filter(|time| !time.is_zero());
                 }),
                 "tree" => numbers(&words).map(|[capacity, seed, encrypts]: [u64; 3]| {
                     options.capacity = capacity as usize;

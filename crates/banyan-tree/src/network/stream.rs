@@ -178,7 +178,8 @@ impl Wave {
         self.shared.core().driver.formats().get(self.whole.format)
     }
 
-    /// The value in the record.
+    /// The value in the record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
+    /// allow, decode [`body`](Self::body) with a decoder of your own.
     ///
     /// # Errors
     /// When it is no such record.

@@ -234,7 +234,7 @@ pub struct Node {
     is_greeted: bool,
     /// Whether the network has ended: whoever comes has to hear of that.
     is_over: bool,
-    streams: SortedMap<StreamId, Stream>,
+    streams: SortedMap<StreamId, Box<Stream>>,
     /// The last stream that was opened here.
     last_opened: StreamId,
     /// Streams that the parent spoke of before this node heard that they are open.
@@ -298,7 +298,9 @@ impl Node {
     ) -> Node {
         let chance = Chance::new(options.seed.rotate_left(32) ^ u64::from(id.0));
         let ascent = Ascent::seeking(level, ancestry, chance);
-        Node::new(id, rank, options, transformations, ascent)
+        let watch = options.unanswered.filter(|_| rank.is_none()).map(|patience| Watch::new(patience / 2));
+        let node = Node::new(id, rank, options, transformations, ascent);
+        Node { watch, ..node }
     }
 
     /// The same member, as its process of this number: 0 is the first. Whatever its predecessors have sent counts for it.

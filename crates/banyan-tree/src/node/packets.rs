@@ -292,7 +292,7 @@ impl Node {
             } else if stream.records.is_none() {
                 stream.gathering.participate(link, Wave(0));
             }
-            let told = self.early_resumes.remove(&(link, id));
+            let told = self.early_resumes.get(&(link, id)).copied();
             let (next, received) = told.map_or((skipped, skipped), |told| (told.next, told.received));
             stream.log.add_child(link, next, received);
         }
@@ -306,7 +306,7 @@ impl Node {
             stream.log.start_at(early.unwrap_or(skipped));
             stream.is_beginner = self.rank.is_some() && early.is_none();
         }
-        self.streams.insert(id, stream);
+        self.streams.insert(id, Box::new(stream));
         if acknowledged > Wave(0) {
             self.acknowledge(id, acknowledged);
         }

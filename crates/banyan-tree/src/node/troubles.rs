@@ -56,13 +56,19 @@ impl Node {
         if !is_agents || self.below.link_towards(node) != Some(link) {
             return;
         }
+        // An agent that does not cut what it says is nobody's reason to keep more.
         match message {
-            message if self.root.is_none() => self.send_up(message),
+            Message::Uncombined { node, stream, wave, cause } if self.root.is_none() => {
+                self.send_up(Message::Uncombined { node, stream, wave, cause: short(&cause) });
+            }
+            Message::Violated { node, child, cause } if self.root.is_none() => {
+                self.send_up(Message::Violated { node, child, cause: short(&cause) });
+            }
             Message::Uncombined { node, stream, wave, cause } => {
-                self.report(Report::Uncombined { node, stream, wave, cause: cause.to_string() });
+                self.report(Report::Uncombined { node, stream, wave, cause: short(&cause).to_string() });
             }
             Message::Violated { node, child, cause } => {
-                self.report(Report::Violation { node, child, cause: cause.to_string() });
+                self.report(Report::Violation { node, child, cause: short(&cause).to_string() });
             }
             _ => {}
         }

@@ -4,6 +4,9 @@
 //! look, it names those who are missing in it, and the nodes right above these, which know who has contributed and who has not,
 //! close the links of those who have not. The rest is as when a member has ended, and one that has only computed for too long
 //! comes back as any other that was given up. Looks count, not time: a front-end that was elsewhere has not looked.
+//!
+//! An agent keeps what its children have sent for a wave until all of them have, so the front-end may know of nothing that
+//! waits. So agents look, too, twice as often, and send on what they have of a wave that waits; who comes later goes on alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use crate::message::Message;
 /// Looks in the time that a member may take: that time is kept to a quarter.
 const LOOKS: u32 = 4;
 
-/// At the front-end: the waves that waited when it last looked, and how often they have waited.
+/// The waves that waited when a node last looked, and how often they have waited.
 #[derive(Debug)]
 pub(super) struct Watch {
     every: Duration,
@@ -54,7 +57,7 @@ impl Node {
         self.watch.as_ref().filter(|_| !self.streams.is_empty()).map(|watch| watch.next)
     }
 
-    /// At the front-end: goes on without those who have not contributed for too long.
+    /// Goes on without those who have not contributed for too long: the front-end gives them up.
     pub(super) fn look_for_unanswered(&mut self, now: Time) {
         if self.look_at().is_none_or(|at| at > now) {
             return;
@@ -62,8 +65,20 @@ impl Node {
         let Some(watch) = &mut self.watch else { return };
         let waiting = self.streams.iter().filter_map(|(id, stream)| Some((*id, stream.stands_still_at()?)));
         for (stream, wave) in watch.look(waiting, now) {
-            let members = Arc::new(self.missing(stream));
-            self.overdue(stream, wave, &members, now);
+            if self.root.is_some() {
+                let members = Arc::new(self.missing(stream));
+                self.overdue(stream, wave, &members, now);
+            } else {
+                self.go_on_without(stream, wave);
+            }
+        }
+    }
+
+    /// What has come of this wave goes on.
+    fn go_on_without(&mut self, id: StreamId, wave: Wave) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.gathering.force(wave.after(1));
+            self.pump_up(id);
         }
     }
 
@@ -88,11 +103,17 @@ impl Node {
 }
 
 impl Stream {
-    /// At the front-end: the wave that is next, if it waits for members that others do not wait for. As long as the program has
-    /// not taken the waves before, members may wait for it.
+    /// The wave that is next, if something of it is there and waits for others. At the front-end members may wait for the
+    /// program, as long as that has not taken the waves before.
     fn stands_still_at(&self) -> Option<Wave> {
-        let ledger = self.ledger.as_ref().filter(|ledger| self.patience.is_none() && ledger.waiting() == 0)?;
-        (ledger.has_begun() || self.gathering.has_begun()).then(|| ledger.next())
+        if self.patience.is_some() {
+            return None;
+        }
+        match &self.ledger {
+            Some(ledger) if ledger.waiting() > 0 => None,
+            Some(ledger) => (ledger.has_begun() || self.gathering.has_begun()).then(|| ledger.next()),
+            None => self.gathering.has_begun().then(|| self.gathering.out()),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use banyan_tree::{Network, NodeId, RecordCounters, Stream, StreamOptions, Synchr
 use rustix::process::{Signal, kill_process};
 
 use crate::relatives::agents;
-use crate::setup::{SUMS, Sums, deadline, network, order, value};
+use crate::setup::{PATIENCE, SUMS, Sums, deadline, network, order, value};
 
 pub(crate) fn a_slow_member_is_missing_in_waves_that_do_not_wait_for_it() {
     let network = network("2x3", "slow");
@@ -125,11 +125,12 @@ pub(crate) fn records_that_are_lost_with_an_agent_are_counted_by_every_node() {
     let (_, agent) = agents()[0];
     kill_process(agent, Signal::KILL).unwrap();
     // Until members have sent everything and nothing is on its way.
-    let mut taken = 1;
+    let (mut taken, end) = (1, Instant::now() + PATIENCE);
     let figures = loop {
         while stream.try_recv().unwrap().is_some() {
             taken += 1;
         }
+        assert!(Instant::now() < end, "members have not sent everything");
         let figures = network.figures(Instant::now() + Duration::from_secs(1)).unwrap();
         let sent: u64 = figures.values().map(|figures| figures.records.sent).sum();
         if sent == 4 * waves && figures.len() > network.places().len() {
