@@ -104,7 +104,7 @@ impl Default for NodeOptions {
     fn default() -> NodeOptions {
         NodeOptions {
             capacity: 128,
-            window_waves: 2048,
+            window_waves: 1280,
             window_bytes: 4 << 20,
             ahead_packets: 4096,
             ahead_bytes: 4 << 20,
