@@ -3,10 +3,13 @@
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 #[path = "simd_neon.rs"]
 mod vectors;
-#[cfg(any(miri, not(any(target_arch = "aarch64", target_arch = "x86", target_arch = "x86_64"))))]
+#[cfg(any(
+    all(miri, target_arch = "aarch64"),
+    not(any(target_arch = "aarch64", target_arch = "x86", target_arch = "x86_64"))
+))]
 #[path = "simd_none.rs"]
 mod vectors;
-#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), not(miri)))]
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[path = "simd_x86.rs"]
 mod vectors;
 mod wide;

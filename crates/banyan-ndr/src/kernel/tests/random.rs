@@ -165,8 +165,11 @@ fn source(program: &Program, pattern: &[u8], count: usize) -> Vec<u8> {
     pattern.iter().copied().cycle().take(program.src_size * count).collect()
 }
 
+/// Cases in an interpreter that is a hundred times slower than the machine.
+const CASES_OF_MIRI: u32 = 4;
+
 fn config(share: u32) -> ProptestConfig {
-    let cases = ProptestConfig::default().cases / if cfg!(miri) { 64 } else { share };
+    let cases = if cfg!(miri) { CASES_OF_MIRI } else { ProptestConfig::default().cases / share };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
