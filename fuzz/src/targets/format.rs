@@ -15,5 +15,7 @@ pub(crate) fn target(bytes: &[u8]) {
             }
         }
     }
-    assert!(format.to_string().contains(format.name()));
+    let text = format.to_string();
+    assert!(!text.chars().any(|char| char.is_control() && char != '\n'), "names command no terminal: {text:?}");
+    assert!(text.contains(format.name()) || format.name().escape_debug().to_string() != format.name());
 }
