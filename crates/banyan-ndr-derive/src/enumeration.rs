@@ -87,7 +87,7 @@ impl Enumeration<'_> {
                 fn write<'banyan_record>(
                     &'banyan_record self,
                     place: _banyan_ndr::typed::Place,
-                    out: &mut _banyan_ndr::typed::Writer<'banyan_record>,
+                    out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
                 ) {
                     #write
                 }

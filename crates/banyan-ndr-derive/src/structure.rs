@@ -68,7 +68,7 @@ fn wire(input: &DeriveInput, fields: &FieldSet, name: &str, packed: bool) -> Tok
             fn write<'banyan_record>(
                 &'banyan_record self,
                 place: _banyan_ndr::typed::Place,
-                out: &mut _banyan_ndr::typed::Writer<'banyan_record>,
+                out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
             ) {
                 if <Self as _banyan_ndr::typed::Wire>::PLAIN {
                     return out.put_plain(place, self);

@@ -209,7 +209,7 @@ impl VariantEnum<'_> {
                 fn write<'banyan_record>(
                     &'banyan_record self,
                     place: _banyan_ndr::typed::Place,
-                    out: &mut _banyan_ndr::typed::Writer<'banyan_record>,
+                    out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
                 ) {
                     let payload_at = const { #payload_at };
                     match self { #(#writes)* }

@@ -1,6 +1,6 @@
 //! Fixed arrays. Arrays of arrays are one array of several dimensions.
 
-use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer};
+use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire};
 use crate::{DecodeError, Order, Type, Value};
 
 // SAFETY: an array is its items one behind the other, without padding of its own, so all promises follow from theirs.
@@ -27,7 +27,7 @@ unsafe impl<T: Wire, const N: usize> Wire for [T; N] {
     }
 
     #[inline]
-    fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+    fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
         if T::PLAIN {
             return out.put_plain(place, self);
         }

@@ -1,8 +1,8 @@
 //! Bytes that are no numbers: a picture, a file. A `Vec<u8>` is a list of small numbers, a [`ByteBuf`] is one thing.
 
+use super::sink::POINTER;
 use super::text::{not_in_place, reference_constants};
-use super::write::POINTER;
-use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer};
+use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire};
 use crate::{DecodeError, Type, Value};
 
 /// Bytes, owned.
@@ -24,7 +24,7 @@ macro_rules! bytes {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
                 out.bytes(place, &self.0);
             }
 

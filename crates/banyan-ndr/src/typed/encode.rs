@@ -3,8 +3,9 @@
 //! Each way comes with a header before the body, for records that nothing else frames, and without, for links and
 //! files that have headers of their own.
 
-use super::message::Message;
-use super::write::{Scratch, Segment, Writer};
+use super::message::{EncodedBody, Message};
+use super::passed::Passed;
+use super::write::{Scratch, write};
 use super::{Record, memory};
 use crate::EncodeError;
 use crate::wire::{HEADER_BYTES, Header};
@@ -25,55 +26,31 @@ use crate::wire::{HEADER_BYTES, Header};
 /// ```
 #[inline]
 pub fn encode<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Result<Message<'r>, EncodeError> {
-    let Pieces { owned, segments, body_len } = pieces(record, scratch)?;
-    Ok(Message { header: header::<T>(body_len), owned, segments, body_len })
-}
-
-/// The body of a record, in pieces.
-#[derive(Debug, Clone)]
-pub struct EncodedBody<'r> {
-    message: Message<'r>,
-}
-
-impl<'r> EncodedBody<'r> {
-    /// Bytes in all.
-    #[expect(clippy::len_without_is_empty, reason = "a body is never empty")]
-    pub fn len(&self) -> usize {
-        self.message.body_len
-    }
-
-    /// The pieces, in order.
-    pub fn slices(&self) -> impl Iterator<Item = &'r [u8]> + '_ {
-        self.message.body_slices()
-    }
+    let body = encode_body(record, scratch)?;
+    Ok(Message { header: header::<T>(body.len()), body })
 }
 
 /// [`encode`] without a header.
 #[inline]
 pub fn encode_body<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Result<EncodedBody<'r>, EncodeError> {
-    let Pieces { owned, segments, body_len } = pieces(record, scratch)?;
-    Ok(EncodedBody { message: Message { header: [0; HEADER_BYTES], owned, segments, body_len } })
-}
-
-/// What a message is made of, but for the header.
-struct Pieces<'r> {
-    owned: &'r [u8],
-    segments: Vec<Segment<'r>>,
-    body_len: usize,
-}
-
-#[inline]
-fn pieces<'r, T: Record>(record: &'r T, scratch: &'r mut Scratch) -> Result<Pieces<'r>, EncodeError> {
     if T::PLAIN {
-        return Ok(Pieces { owned: memory::bytes_of(record), segments: Vec::new(), body_len: T::SIZE });
+        return Ok(EncodedBody::new(memory::bytes_of(record), None));
     }
+    match write_alone(record, scratch) {
+        Ok(passed) => Ok(EncodedBody::new(&scratch.owned, passed)),
+        Err(error) => Err(*error),
+    }
+}
+
+/// Writes a record and nothing else into the scratch. Never inlined: what calls it then is, and the message is made
+/// where its user wants it instead of being moved there, which costs more than to make it.
+#[inline(never)]
+fn write_alone<'r, T: Record>(
+    record: &'r T,
+    scratch: &mut Scratch,
+) -> Result<Option<Box<Passed<'r>>>, Box<EncodeError>> {
     scratch.owned.clear();
-    let written = Writer::run(record, std::mem::take(&mut scratch.owned), scratch.threshold);
-    scratch.owned = written.owned;
-    match written.error {
-        None => Ok(Pieces { owned: &scratch.owned, segments: written.segments, body_len: written.body_len }),
-        Some(error) => Err(*error),
-    }
+    write(record, &mut scratch.owned, scratch.threshold)
 }
 
 /// Appends header and body to a buffer. After an error the buffer is as before.
@@ -96,9 +73,7 @@ pub fn encode_body_into<T: Record>(record: &T, out: &mut Vec<u8>) -> Result<(), 
         return Ok(());
     }
     let start = out.len();
-    let written = Writer::run(record, std::mem::take(out), usize::MAX);
-    *out = written.owned;
-    if let Some(error) = written.error {
+    if let Err(error) = write(record, out, usize::MAX) {
         out.truncate(start);
         return Err(*error);
     }
@@ -110,7 +85,11 @@ pub fn encode_body_into<T: Record>(record: &T, out: &mut Vec<u8>) -> Result<(), 
 pub fn encode_to_slice<T: Record>(record: &T, out: &mut [u8]) -> Result<usize, EncodeError> {
     let mut scratch = Scratch::new();
     let message = encode(record, &mut scratch)?;
-    copy_pieces(std::iter::once(&message.header[..]).chain(message.body_slices()), HEADER_BYTES + message.body_len, out)
+    copy_pieces(
+        std::iter::once(&message.header[..]).chain(message.body_slices()),
+        HEADER_BYTES + message.body_len(),
+        out,
+    )
 }
 
 /// [`encode_to_slice`] without a header.

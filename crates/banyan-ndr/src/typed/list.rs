@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::discover::{Job, Step};
+use super::sink::{Deferred, Entry, POINTER};
 use super::text::not_in_place;
-use super::write::{Deferred, Entry, POINTER};
-use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer, memory};
+use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire, Writer, memory};
 use crate::{DecodeError, Type, Value};
 
 /// A type that holds a slice of items.
@@ -61,7 +61,7 @@ macro_rules! lists {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
                 out.list(place, Entry::Span, self.items(), self);
             }
 

@@ -78,84 +78,92 @@ pub(super) fn value<T: Wire>(bytes: &[u8]) -> Result<T, DecodeError> {
     Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
-/// Alignments up to this cost no call to pad for.
+/// Alignments up to this are padded by one store.
 const SHORT_PADDING: usize = 16;
 
-/// Appends `count` zeros. Without a call where the count is known to the compiler, and small.
-#[inline]
-pub(super) fn append_zeros(out: &mut Vec<u8>, count: usize) {
-    out.reserve(count);
-    // SAFETY: `reserve` has made room for as many bytes, and all of them are written.
-    unsafe {
-        out.as_mut_ptr().add(out.len()).write_bytes(0, count);
-        out.set_len(out.len() + count);
-    }
-}
-
-/// Appends `padding` zeros, fewer than `align`, which is a power of two known to the compiler.
-#[inline]
-pub(super) fn append_padding(out: &mut Vec<u8>, padding: usize, align: usize) {
-    if align == 1 || padding == 0 {
-        return;
-    }
-    assert!(padding < align, "more padding than alignment needs");
-    if align > SHORT_PADDING {
-        return append_zeros(out, padding);
-    }
-    out.reserve(SHORT_PADDING);
-    // SAFETY: `reserve` has made room for as many bytes; those that become part of the list are among them, because
-    // there are fewer than `align`, which is no more.
-    unsafe {
-        out.as_mut_ptr().add(out.len()).write_bytes(0, SHORT_PADDING);
-        out.set_len(out.len() + padding);
-    }
-}
-
-/// Bytes that are appended without a call when there is room: most names and small lists.
+/// Bytes that are copied without a call: most names and small lists.
 const SHORT: usize = 64;
 
-/// Appends `padding` zeros, fewer than `align`, and up to [`SHORT`] bytes, if that takes no more memory than there is
-/// and no call. Otherwise nothing happens. `align` is a power of two known to the compiler.
+/// Makes room for the most padding that [`append_within`] wants room for behind what it appends.
+pub(super) fn make_room_for_padding(out: &mut Vec<u8>) {
+    out.reserve(SHORT_PADDING);
+}
+
+/// Appends `count` zeros.
+pub(super) fn append_zeros(out: &mut Vec<u8>, count: usize) {
+    out.resize(out.len() + count, 0);
+}
+
+/// Appends `padding` zeros, fewer than `align`, and bytes, if there is memory for the bytes and the most padding.
+/// Otherwise nothing happens. `align` is a power of two known to the compiler.
 #[inline]
-pub(super) fn append_short(out: &mut Vec<u8>, padding: usize, align: usize, bytes: &[u8]) -> bool {
-    let room = out.capacity() - out.len();
-    if align > SHORT_PADDING || padding >= align || bytes.len() > SHORT || room < SHORT_PADDING + SHORT {
-        return false;
+pub(super) fn append_within(out: &mut Vec<u8>, padding: usize, align: usize, bytes: &[u8]) -> bool {
+    let Some(end) = pad_within(out, padding, align, bytes.len()) else { return false };
+    // SAFETY: `pad_within` found room for the bytes at `end`. They cannot overlap what is borrowed exclusively.
+    unsafe { copy(bytes, end) };
+    // SAFETY: `pad_within` has written the padding, and the bytes follow it.
+    unsafe { lengthen(out, padding, bytes.len()) };
+    true
+}
+
+/// [`append_within`] for zeros. Without a call where `count` is known to the compiler, and small.
+#[inline]
+pub(super) fn append_zeros_within(out: &mut Vec<u8>, padding: usize, align: usize, count: usize) -> bool {
+    let Some(end) = pad_within(out, padding, align, count) else { return false };
+    // SAFETY: `pad_within` found room for as many bytes at `end`.
+    unsafe { end.write_bytes(0, count) };
+    // SAFETY: `pad_within` has written the padding, and the zeros follow it.
+    unsafe { lengthen(out, padding, count) };
+    true
+}
+
+/// Writes `padding` zeros behind the end, if there is memory for the most padding and for `count` bytes. Returns where
+/// those go.
+#[inline]
+fn pad_within(out: &mut Vec<u8>, padding: usize, align: usize, count: usize) -> Option<*mut u8> {
+    let needed = count.checked_add(SHORT_PADDING)?;
+    if align > SHORT_PADDING || padding >= align || out.capacity() - out.len() < needed {
+        return None;
     }
-    // SAFETY: there is room for the longest padding and, behind it, for the most bytes. What becomes part of the list
-    // is written: the padding is among the zeros, and the bytes follow it. They cannot overlap what is borrowed
-    // exclusively.
+    // SAFETY: there is room for the longest padding, and behind any padding for `count` bytes.
     unsafe {
         let end = out.as_mut_ptr().add(out.len());
         if align > 1 {
             end.write_bytes(0, SHORT_PADDING);
         }
-        copy_short(bytes, end.add(padding));
-        out.set_len(out.len() + padding + bytes.len());
+        Some(end.add(padding))
     }
-    true
 }
 
-/// Appends any number of bytes, and makes room for more: those of the next record are then short ones.
-pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len().saturating_add(SHORT_PADDING + SHORT));
-    out.extend_from_slice(bytes);
-}
-
-/// Copies up to [`SHORT`] bytes.
+/// Makes the list longer by padding and what is behind it.
 ///
 /// # Safety
 ///
-/// There must be no more, and as much memory to write to at `to`, that does not overlap them.
+/// Both are written, within the capacity.
+#[inline]
+unsafe fn lengthen(out: &mut Vec<u8>, padding: usize, count: usize) {
+    // SAFETY: by this function's contract; no capacity is so large that the sum overflows.
+    unsafe { out.set_len(out.len().unchecked_add(padding).unchecked_add(count)) };
+}
+
+/// Copies bytes, up to [`SHORT`] of them without a call.
+///
+/// # Safety
+///
+/// There must be as much memory to write to at `to`, that does not overlap them.
 #[inline(always)]
-unsafe fn copy_short(bytes: &[u8], to: *mut u8) {
+unsafe fn copy(bytes: &[u8], to: *mut u8) {
     let len = bytes.len();
     // SAFETY: by this function's contract; each class has at least as many bytes as one end, and at most both.
     unsafe {
-        if len > 32 {
-            copy_ends::<32>(bytes, to);
-        } else if len >= 16 {
-            copy_ends::<16>(bytes, to);
+        if len >= 16 {
+            if len <= 32 {
+                copy_ends::<16>(bytes, to);
+            } else if len <= SHORT {
+                copy_ends::<32>(bytes, to);
+            } else {
+                to.copy_from_nonoverlapping(bytes.as_ptr(), len);
+            }
         } else if len >= 8 {
             copy_ends::<8>(bytes, to);
         } else if len >= 4 {
@@ -204,21 +212,21 @@ pub(super) fn extend<T: Wire>(values: &mut Vec<T>, bytes: &[u8]) -> Result<(), D
 mod tests {
     use std::array;
 
-    use super::{SHORT, SHORT_PADDING, append_padding, append_short, append_zeros};
+    use super::{SHORT_PADDING, append_within, append_zeros_within};
 
     #[test]
-    fn short_bytes_are_appended_behind_their_padding_where_there_is_room() {
-        let bytes: Vec<u8> = (1..=65).collect();
+    fn bytes_are_appended_behind_their_padding_where_there_is_room() {
+        let bytes: Vec<u8> = (1..=100).collect();
         // Miri would take minutes for all of them.
         let lengths: &[usize] =
-            if cfg!(miri) { &[0, 1, 8, 17, 64, 65] } else { &array::from_fn::<_, 66, _>(|length| length) };
+            if cfg!(miri) { &[0, 1, 8, 17, 64, 65] } else { &array::from_fn::<_, 101, _>(|length| length) };
         for align in [1, 2, 4, 8, 16, 32] {
             for (padding, &length) in (0..align).flat_map(|padding| lengths.iter().map(move |length| (padding, length)))
             {
                 let mut out = vec![0xff; 200];
                 out.truncate(3);
-                let done = append_short(&mut out, padding, align, &bytes[..length]);
-                assert_eq!(done, align <= SHORT_PADDING && length <= SHORT, "{length} bytes to {align}");
+                let done = append_within(&mut out, padding, align, &bytes[..length]);
+                assert_eq!(done, align <= SHORT_PADDING, "{length} bytes to {align}");
                 let appended = if done { [&vec![0; padding], &bytes[..length]].concat() } else { Vec::new() };
                 assert_eq!(out, [vec![0xff; 3], appended].concat());
             }
@@ -226,24 +234,38 @@ mod tests {
     }
 
     #[test]
-    fn short_bytes_are_left_alone_where_there_is_no_room() {
-        let mut out = Vec::with_capacity(SHORT_PADDING + SHORT);
-        out.resize(out.capacity() - SHORT_PADDING - SHORT + 1, 0xff);
-        let before = out.clone();
-        assert!(!append_short(&mut out, 0, 1, &[1]));
-        assert_eq!(out, before);
+    fn bytes_are_left_alone_where_there_is_no_room() {
+        for length in [0, 1, 17, 64, 65, 1000] {
+            let bytes = vec![1; length];
+            let mut out = Vec::with_capacity(SHORT_PADDING + length);
+            out.resize(out.capacity() - SHORT_PADDING - length + 1, 0xff);
+            let before = out.clone();
+            assert!(!append_within(&mut out, 0, 1, &bytes), "{length} bytes");
+            assert_eq!(out, before);
+        }
     }
 
     #[test]
     fn padding_and_zeros_are_zero_in_memory_that_held_something_else() {
-        for align in [1, 2, 4, 8, 16, 32, 64] {
+        for align in [1, 2, 4, 8, 16, 32] {
             for padding in 0..align {
                 let mut out = vec![0xff; 200];
                 out.truncate(3);
-                append_padding(&mut out, padding, align);
-                append_zeros(&mut out, 5);
-                assert_eq!(out, [vec![0xff; 3], vec![0; padding + 5]].concat());
+                let done = append_zeros_within(&mut out, padding, align, 5);
+                assert_eq!(done, align <= SHORT_PADDING);
+                let appended = if done { padding + 5 } else { 0 };
+                assert_eq!(out, [vec![0xff; 3], vec![0; appended]].concat());
             }
         }
+    }
+
+    #[test]
+    fn zeros_are_left_away_where_there_is_no_room() {
+        let mut out = Vec::with_capacity(64);
+        let room = out.capacity();
+        assert!(!append_zeros_within(&mut out, 0, 1, usize::MAX));
+        assert!(!append_zeros_within(&mut out, 0, 1, room - SHORT_PADDING + 1));
+        assert!(out.is_empty());
+        assert!(append_zeros_within(&mut out, 0, 1, room - SHORT_PADDING));
     }
 }

@@ -28,8 +28,11 @@ mod memory;
 mod message;
 mod number;
 mod optional;
+mod passed;
 mod pointer;
+mod quick;
 mod read;
+mod sink;
 mod sized;
 mod text;
 mod type_id;
@@ -39,15 +42,14 @@ mod write;
 pub use bytes::{ByteBuf, Bytes};
 pub use describe::{Describer, FormatCache};
 pub use discover::Discoverer;
-pub use encode::{
-    EncodedBody, encode, encode_body, encode_body_into, encode_body_to_slice, encode_into, encode_to_slice,
-};
+pub use encode::{encode, encode_body, encode_body_into, encode_body_to_slice, encode_into, encode_to_slice};
 pub use float16::F16;
 pub use list::{List, ReadList};
-pub use message::Message;
+pub use message::{EncodedBody, Message};
 pub use read::Reader;
+pub use sink::{Place, Sink};
 pub use view::{read_native, read_native_into, read_native_into_to_depth, read_native_to_depth, view_native};
-pub use write::{Place, Scratch, Writer};
+pub use write::{Scratch, Writer};
 
 use crate::{DecodeError, Format, Type, Value};
 
@@ -55,9 +57,9 @@ use crate::{DecodeError, Format, Type, Value};
 #[doc(hidden)]
 pub mod derived {
     pub use super::layout::{Layout, align_up, fold_max, in_order, narrow};
+    pub use super::sink::{Deferred, Entry, POINTER};
     pub use super::sized::{Length, LengthOf, discover_sized, read_sized, sized_to_value, with_order, write_sized};
     pub use super::text::not_in_place;
-    pub use super::write::{Deferred, Entry, POINTER};
 
     /// What a skipped field holds in a record that was read. Such a field may hold a `Cell`, so it must not borrow: one
     /// shared value can have owners with different lifetimes (see `Wire`), and through a `Cell` one of them could put
@@ -108,7 +110,7 @@ pub unsafe trait Wire {
     fn describe(describer: &mut Describer) -> Type;
 
     /// Writes the fixed part at a place of `SIZE` zeroed bytes, and appends what it refers to.
-    fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>);
+    fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>);
 
     /// Whether `SIZE` bytes in the native layout are a value. Asked only of `IN_PLACE` types.
     fn check(bytes: &[u8]) -> Result<(), DecodeError>;

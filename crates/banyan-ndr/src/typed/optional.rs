@@ -2,7 +2,7 @@
 
 use super::layout::align_up;
 use super::text::not_in_place;
-use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer};
+use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire};
 use crate::{DecodeError, Type, Value};
 
 /// Where the value of an optional begins.
@@ -33,7 +33,7 @@ unsafe impl<T: Wire> Wire for Option<T> {
     }
 
     #[inline]
-    fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+    fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
         match self {
             None => {}
             Some(value) if T::REFERENCE => value.write(place, out),

@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::discover::{Job, Step};
+use super::sink::{Deferred, Entry, POINTER};
 use super::text::not_in_place;
-use super::write::{Deferred, Entry, POINTER};
-use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer};
+use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire, Writer};
 use crate::{DecodeError, Type, Value};
 
 macro_rules! wire {
@@ -27,7 +27,7 @@ macro_rules! wire {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
                 out.target::<T>(place, self);
             }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 
 use super::erased::Erased;
-use super::write::POINTER;
+use super::sink::POINTER;
 use super::{Wire, memory, type_id};
 use crate::DecodeError;
 use crate::wire::ORIGIN;

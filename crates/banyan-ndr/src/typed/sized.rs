@@ -1,8 +1,8 @@
 //! Lists whose lengths stand in other fields of the same record: `#[record(length = …)]`. And the order of arrays.
 
 use super::list::{List, ReadList, discover_list, read_list};
-use super::write::Entry;
-use super::{Describer, Discoverer, Place, Reader, Wire, Writer};
+use super::sink::Entry;
+use super::{Describer, Discoverer, Place, Reader, Sink, Wire};
 use crate::{DecodeError, EncodeError, Order, Type, Value};
 
 /// An integer field that can hold a length.
@@ -45,7 +45,7 @@ pub fn write_sized<'r, L: List + Wire>(
     field: &'static str,
     lengths: &[Option<u128>],
     place: Place,
-    out: &mut Writer<'r>,
+    out: &mut impl Sink<'r>,
 ) {
     let items = list.items();
     let declared = product(lengths);

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 
-use super::write::POINTER;
-use super::{Describer, Discoverer, Place, Read, Reader, Wire, Writer};
+use super::sink::POINTER;
+use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire};
 use crate::{DecodeError, Type, Value};
 
 macro_rules! reference_constants {
@@ -35,7 +35,7 @@ macro_rules! strings {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
                 out.bytes(place, self.as_bytes());
             }
 
@@ -138,7 +138,7 @@ macro_rules! c_strings {
                 Type::CStr
             }
 
-            fn write<'r>(&'r self, place: Place, out: &mut Writer<'r>) {
+            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
                 let target = out.append(self.to_bytes_with_nul(), 1);
                 out.refer(place, target);
             }

@@ -25,15 +25,18 @@ fn body<T: Record>(record: &T) -> Buffer {
 fn round_trip<T: Record + for<'a> Read<'a> + PartialEq + Debug>(record: &T) {
     let mut whole = Vec::new();
     encode_into(record, &mut whole).expect("it can be encoded");
-    let mut scratch = Scratch::new();
     for threshold in [1, 16, 4096] {
+        let mut scratch = Scratch::new();
         scratch.set_threshold(threshold);
-        let message = encode(record, &mut scratch).expect("it can be encoded");
-        assert_eq!(message.to_vec(), whole, "with a threshold of {threshold}");
-        assert_eq!(&*message.to_buffer(), &whole[..]);
-        let mut written = Dribble(Vec::new());
-        message.write_to(&mut written).expect("a Vec takes everything");
-        assert_eq!(written.0, whole);
+        // Without memory at first, then with.
+        for _ in 0..2 {
+            let message = encode(record, &mut scratch).expect("it can be encoded");
+            assert_eq!(message.to_vec(), whole, "with a threshold of {threshold}");
+            assert_eq!(&*message.to_buffer(), &whole[..]);
+            let mut written = Dribble(Vec::new());
+            message.write_to(&mut written).expect("a Vec takes everything");
+            assert_eq!(written.0, whole);
+        }
     }
     let mut fixed = vec![0; whole.len()];
     assert_eq!(encode_to_slice(record, &mut fixed), Ok(whole.len()));
