@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::time::Instant;
 
+use super::counters::{Bytes, disk_of_process};
 use super::process::Stat;
 
 /// Ticks of a second in `/proc`, the same on every Linux that people use.
@@ -35,6 +36,10 @@ pub(super) struct Seen {
     pub(super) stat: Stat,
     /// The share of a core that it had used since it was read before, in percent.
     pub(super) cpu: f64,
+    /// Bytes a second that it had read and written on disks since then, if that is known.
+    pub(super) disk: Option<[f64; 2]>,
+    /// What it had read and written on disks in all, if that was asked for and may be known.
+    io: Option<Bytes>,
     at: Instant,
     /// Readings in a row before which it had used nothing.
     quiet: u32,
@@ -42,32 +47,38 @@ pub(super) struct Seen {
 
 impl Seen {
     /// A process of which nothing is known yet has used nothing.
-    fn new(stat: Stat, at: Instant, before: Option<&Seen>) -> Seen {
+    fn new((stat, io): (Stat, Option<Bytes>), at: Instant, before: Option<&Seen>) -> Seen {
         let Some(before) = before.filter(|before| before.stat.started == stat.started) else {
-            return Seen { stat, cpu: 0.0, at, quiet: 0 };
+            return Seen { stat, cpu: 0.0, disk: None, io, at, quiet: 0 };
         };
         let ticks = stat.ticks.saturating_sub(before.stat.ticks);
         let seconds = at.duration_since(before.at).as_secs_f64();
         let cpu = if seconds > 0.0 { 100.0 * ticks as f64 / TICKS_A_SECOND / seconds } else { 0.0 };
+        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+        let disk = io.zip(before.io).filter(|_| seconds > 0.0);
+        let disk = disk.map(|(now, then)| [rate(now.taken, then.taken), rate(now.given, then.given)]);
         let quiet = if ticks == 0 { before.quiet.saturating_add(1) } else { 0 };
-        Seen { stat, cpu, at, quiet }
+        Seen { stat, cpu, disk, io, at, quiet }
     }
 }
 
 impl Sight {
-    /// Looks again.
-    pub(super) fn look(&mut self) {
+    /// Looks again; at disks, too, if that is asked for: it costs as much as all the rest.
+    pub(super) fn look(&mut self, at_disks: bool) {
         let entries = fs::read_dir("/proc").into_iter().flatten();
         let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         // One call reads it all.
         let mut text = [0; MAX_STAT];
         self.look_at(ids, |id| {
             let length = File::open(format!("/proc/{id}/stat")).and_then(|mut file| file.read(&mut text)).ok()?;
-            Stat::read(&String::from_utf8_lossy(&text[..length]))
+            let stat = Stat::read(&String::from_utf8_lossy(&text[..length]))?;
+            // That of others only root may read.
+            let io = at_disks.then(|| fs::read_to_string(format!("/proc/{id}/io")).ok()).flatten();
+            Some((stat, io.as_deref().and_then(disk_of_process)))
         });
     }
 
-    fn look_at(&mut self, ids: impl Iterator<Item = u32>, mut read: impl FnMut(u32) -> Option<Stat>) {
+    fn look_at(&mut self, ids: impl Iterator<Item = u32>, mut read: impl FnMut(u32) -> Option<(Stat, Option<Bytes>)>) {
         let now = Instant::now();
         self.looks = self.looks.wrapping_add(1);
         let mut before = std::mem::take(&mut self.seen);
@@ -98,8 +109,22 @@ impl Sight {
 mod tests {
     use super::*;
 
-    fn stat(ticks: u64, started: u64) -> Option<Stat> {
-        Some(Stat { name: "solver".into(), state: 'S', parent: 1, session: 1, ticks, started, pages: 1 })
+    fn stat(ticks: u64, started: u64) -> Option<(Stat, Option<Bytes>)> {
+        Some((Stat { name: "solver".into(), state: 'S', parent: 1, session: 1, ticks, started, pages: 1 }, None))
+    }
+
+    #[test]
+    fn what_is_read_and_written_is_known_from_the_second_look_on_where_it_may_be() {
+        let mut sight = Sight::default();
+        let mut look = |io: Option<Bytes>| {
+            sight.look_at([100].into_iter(), |_| Some((stat(0, 7)?.0, io)));
+            sight.processes().next().and_then(|(_, seen)| seen.disk)
+        };
+        let bytes = |taken, given| Some(Bytes { taken, given });
+        assert_eq!(look(bytes(10, 1000)), None);
+        let [read, written] = look(bytes(10, 3000)).expect("it was known before");
+        assert!(read == 0.0 && written > 0.0, "{written}");
+        assert_eq!((look(None), look(bytes(10, 3000))), (None, None));
     }
 
     #[test]

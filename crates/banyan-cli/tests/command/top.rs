@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::look::{HOSTS, assert_page, host, settled};
+use crate::look::{HOSTS, assert_page, host, settled, summary};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::shape::assert_shape;
 use crate::shown::assert_shown;
@@ -207,23 +207,15 @@ fn top_of_size(arguments: &[&str], columns: u16, rows: u16) -> PseudoTerminal {
 }
 
 /// The screen of a usual terminal, sorted by a column that is shown for that reason alone.
-const USUAL: &str = "\
+fn usual() -> String {
+    let summary = summary(8, 8);
+    format!(
+        "\
 banyan top  2 hosts  by host  every 0.2 s
 cost: # % of a core and # a host at most; here # % and #/s
 wait:mem  ▒▒
 
-               min  median     p99     max  on      stand out
-CPU              #       #       #       #  HOST
-memory           #       #       #       #  HOST
-runnable         #       #       #       #  HOST
-wait:cpu         #       #       #       #  HOST
-wait:mem         #       #       #       #  HOST
-wait:io          #       #       #       #  HOST
-net in           #       #       #       #  HOST
-net out          #       #       #       #  HOST
-disk rd          #       #       #       #  HOST
-disk wr          #       #       #       #  HOST
-
+{summary}
 host           CPU  memory wait:mem▼  wait:io  net in  net out  disk rd  disk wr
 local            #       #         #        #       #        #        #        #
 local            #       #         #        #       #        #        #        #
@@ -232,7 +224,9 @@ local            #       #         #        #       #        #        #        #
 
 
 q quit  ↑↓ choose  enter look into  esc back  ←→ sort  / filter  b by  p pause
-";
+"
+    )
+}
 
 #[test]
 fn all_that_is_shown_fits_into_the_usual_terminal() {
@@ -243,7 +237,7 @@ fn all_that_is_shown_fits_into_the_usual_terminal() {
     });
     // Either may be the first.
     let screen = settled(&(screen.join("\n") + "\n")).replace("local1", "local ").replace("local2", "local ");
-    assert_shown(&screen, USUAL);
+    assert_shown(&screen, &usual());
     terminal.press("q");
     has_ended(terminal);
 }
@@ -262,8 +256,12 @@ fn one_look_in_a_terminal_is_as_wide_as_that() {
 
 /// It ended well, and left the terminal as it was: the page of before, a cursor, and settings.
 fn has_ended(terminal: PseudoTerminal) {
+    has_ended_with(terminal, 0);
+}
+
+fn has_ended_with(terminal: PseudoTerminal, expected: i32) {
     let (status, restored, bytes) = terminal.end();
-    assert!(status.success() && restored, "{status}, settings restored: {restored}");
+    assert!(status.code() == Some(expected) && restored, "{status}, settings restored: {restored}");
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.ends_with("\x1b[0m\x1b[?25h\x1b[?1049l"), "{:?}", &text[text.len().saturating_sub(200)..]);
 }
@@ -347,7 +345,7 @@ fn a_signal_ends_the_live_view_as_well_as_a_key() {
     let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
     terminal.wait_for("median");
     terminal.signal("TERM");
-    has_ended(terminal);
+    has_ended_with(terminal, 143);
 }
 
 #[test]
