@@ -1,7 +1,8 @@
 //! The `banyan` command.
 //!
 //! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
-//! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it.
+//! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it; 128 and its
+//! number for a signal that ends it.
 
 #![forbid(unsafe_code)]
 
