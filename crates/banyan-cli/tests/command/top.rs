@@ -1,5 +1,6 @@
 //! `top`: what real members tell of this machine, as a page, as objects and in a terminal.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -240,6 +241,19 @@ fn all_that_is_shown_fits_into_the_usual_terminal() {
     assert_shown(&screen, &usual());
     terminal.press("q");
     has_ended(terminal);
+}
+
+#[test]
+fn the_member_is_listed_under_the_name_of_its_program() {
+    let shop = Workshop::new();
+    // One of its own, so that other tests have no such processes.
+    let name = format!("top-{}", std::process::id());
+    fs::copy(env!("CARGO_BIN_EXE_banyan"), shop.path(&name)).expect("room");
+    let words = "top --once --json --interval 200ms --by process";
+    let ran = shop.shell(&format!("./{name} {words} --filter {name}"));
+    let rows = &json_lines(&ran.out)[0]["rows"];
+    let is_member = |row: &Value| row["command"].as_str().is_some_and(|command| command.ends_with(" top-member"));
+    assert!(rows.as_array().expect("rows").iter().any(is_member), "{rows} {}", ran.err);
 }
 
 #[test]
