@@ -49,6 +49,9 @@ use failure::{Failure, Outcome};
     version,
     max_term_width = 100,
     after_help = "\
+Exit status: 0 all well; 1 some member failed, or the work did; 2 wrong usage; 3 some host could not be reached or was \
+lost; 4 time limit; 5 not permitted; 128 and its number for a signal that ends it, which is 130 after ^C.
+
 Examples:
   banyan demo                            a tree of processes that loses nothing, in seconds
   banyan run -w node[1-8] -- uptime      a command on many hosts

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
 use crate::shape::assert_shape;
 use crate::workshop::Workshop;
 
@@ -307,6 +308,24 @@ fn an_object_names_hosts_that_were_left_out() {
         (&"dead1".into(), &"Unreachable".into())
     );
     assert_eq!(report["count"], 1, "{report}");
+}
+
+#[test]
+fn threads_are_counted_in_objects_that_came_from_a_host_too() {
+    let shop = Workshop::new();
+    let job = Job::start_threads(&compiled(&shop), 2, 3);
+    for host in [&[][..], &["--launcher", "local", "-w", "n1"]] {
+        let words = ["stack", "--pid", &job.pids(), "--threads", "--json"];
+        let report = &shop.run(&[&words[..], host].concat()).json()[0];
+        assert_documented("command-stack.md", report);
+        let tree = report["tree"].as_array().expect("a list");
+        let of = |name: &str| tree.iter().find(|step| step["function"] == name).expect("it is there");
+        assert_eq!((&of("main")["count"], &of("main")["threads"]), (&2.into(), &2.into()));
+        assert_eq!((&of("wait_for_work")["count"], &of("wait_for_work")["threads"]), (&2.into(), &6.into()));
+        let here: Vec<Value> = (1..4).map(|thread| json!({ "thread": thread, "ranks": "0-1" })).collect();
+        assert_eq!(of("pause")["threads_here"], json!(here));
+        assert_eq!(of("wait_for_work")["threads_here"], json!([]));
+    }
 }
 
 #[test]
