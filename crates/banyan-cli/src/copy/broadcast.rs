@@ -185,7 +185,8 @@ impl Source {
             _ => format!("{} delivered, {} were there", size(delivered), size(had)),
         };
         // Whoever names no whole path should not have to look for it.
-        let place = if place.is_relative() { format!(", as ~/{}", place.display()) } else { String::new() };
+        let at: PathBuf = Path::new("~").join(place).components().collect();
+        let place = if place.is_relative() { format!(", at {}", at.display()) } else { String::new() };
         let what = format!("{}: {}, {}", self.path.display(), files(self.files), size(self.bytes));
         tell.line(&format!("{what}, on {whom}{place}: {how}"))
     }

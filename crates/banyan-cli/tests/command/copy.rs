@@ -311,10 +311,12 @@ fn a_copy_under_a_new_name_that_was_cut_goes_on_there() {
 #[test]
 fn where_a_relative_destination_is_does_not_have_to_be_guessed() {
     let shop = with_data();
-    let ran = shop.shell("HOME=$PWD/home banyan copy --launcher local -w n1 data there");
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
-    assert_eq!(ran.out, "data: 4 files, 26 B, on 1 host, as ~/there: 26 B delivered\n");
-    assert!(shop.path("home/there/numbers").exists());
+    for (dest, at) in [("there", "~/there"), ("./a/", "~/a/data"), (".", "~")] {
+        let ran = shop.shell(&format!("HOME=$PWD/home banyan copy --launcher local -w n1 data {dest}"));
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+        assert_eq!(ran.out, format!("data: 4 files, 26 B, on 1 host, at {at}: 26 B delivered\n"));
+    }
+    assert!(["there", "a/data", "data"].iter().all(|name| shop.path("home").join(name).join("numbers").exists()));
 }
 
 #[test]
