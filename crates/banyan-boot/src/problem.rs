@@ -27,7 +27,9 @@ impl Problem {
     pub(crate) fn what(&self) -> String {
         let mut what = self.cause.clone();
         if !self.members.is_empty() {
-            what += &format!(" (members {})", self.members);
+            // One is not a number of members.
+            let is_one = self.members.bytes().all(|byte| byte.is_ascii_digit());
+            what += &format!(" ({} {})", if is_one { "member" } else { "members" }, self.members);
         }
         if !self.remedy.is_empty() {
             what += &format!("; {}", self.remedy);

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Outcome};
 /// other hosts through ssh, srun or a command of your choice; there is no reason to start one by hand.
 #[derive(Args)]
 #[command(after_help = "\
-The session secret never stands in the arguments or the environment of an agent: it comes over the channel.
+The session secret never stands in the arguments or the environment of an agent: it comes over the channel. \
 To see what a host lacks, try:
   ssh -o BatchMode=yes HOST true
   banyan run -w HOST -- true")]

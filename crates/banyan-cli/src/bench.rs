@@ -82,7 +82,7 @@ Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not 
 Examples:
   banyan bench tree --quick
   banyan bench tree --shape 4x16 --op round_trip --op waves
-  banyan bench tree --svg plots
+  banyan bench tree --plot plots
   banyan bench tree --json | jq -r '.rows[] | [.op, .shape, .system, .value, .unit] | @tsv'")]
     Tree(tree::TreeBench),
     /// Where the performance goes: from a memory copy to a value that a program can use, layer by layer

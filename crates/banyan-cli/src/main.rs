@@ -1,7 +1,8 @@
 //! The `banyan` command.
 //!
 //! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
-//! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it.
+//! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it; 128 and its
+//! number for a signal that ends it.
 
 #![forbid(unsafe_code)]
 
@@ -48,6 +49,9 @@ use failure::{Failure, Outcome};
     version,
     max_term_width = 100,
     after_help = "\
+Exit status: 0 all well; 1 some member failed, or the work did; 2 wrong usage; 3 some host could not be reached or was \
+lost; 4 time limit; 5 not permitted; 128 and its number for a signal that ends it, which is 130 after ^C.
+
 Examples:
   banyan demo                            a tree of processes that loses nothing, in seconds
   banyan run -w node[1-8] -- uptime      a command on many hosts

@@ -30,7 +30,7 @@ Examples:
   banyan sim --nodes 100000 --seed 7                a hundred thousand members in one process
   banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs; the first that fails is told
   banyan sim --shape 2x2 --faults 1 --trace         everything that happens
-  banyan sim --figures --svg plots                  what a million members would do, by a model")]
+  banyan sim --figures --plot plots                 what a million members would do, by a model")]
 pub(crate) struct Sim {
     /// About so many members, in a tree as deep as the fan-out asks for
     #[arg(long, value_name = "N", conflicts_with = "shape", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]

@@ -78,7 +78,7 @@ fn look(children: &[Child]) -> Duration {
     let time = begin.elapsed();
     let mut stops: Vec<Duration> = report.processes.values().map(|process| process.stopped).collect();
     stops.sort_unstable();
-    let depth = report.tree.stacks().iter().map(|(stack, _)| stack.len()).max().unwrap_or(0);
+    let depth = report.tree.stacks().iter().map(|(stack, ..)| stack.len()).max().unwrap_or(0);
     println!(
         "  {:.1} ms: {} read, {} classes, {depth} frames; stopped for {:.3} ms in the median, {:.3} ms at most",
         millis(time),

@@ -183,6 +183,8 @@ fn parse(threads: &Value, options: &SamplerOptions) -> Vec<Vec<Frame>> {
         let main = threads.iter().position(|thread| thread["thread_name"] == "MainThread").unwrap_or(stacks.len() - 1);
         stacks = stacks.into_iter().nth(main).into_iter().collect();
     }
+    // The oldest first, as they are numbered.
+    stacks.reverse();
     stacks
 }
 

@@ -1,5 +1,6 @@
 //! Takes the stacks of processes, and takes them again.
 
+use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use crate::frame::Frame;
 use crate::python::PySpy;
 use crate::report::{Process, Report, Unread};
 use crate::trace;
-use crate::tree::StackTree;
+use crate::tree::{StackTree, Threads};
 use crate::unwind::{PatientUnwinder, Unwound};
 
 /// A process whose stacks are wanted.
@@ -88,6 +89,7 @@ pub fn take_while(targets: &[Target], options: &SamplerOptions, goes_on: impl Fn
         unwinder: PatientUnwinder::new(options.lines),
         py_spy: PySpy::default(),
         left: Allowance::new(options),
+        seen: HashMap::new(),
     };
     let mut report = Report::default();
     for target in targets {
@@ -121,9 +123,33 @@ struct Tools {
     unwinder: PatientUnwinder,
     py_spy: PySpy,
     left: Allowance,
+    /// The threads of each process in the order in which they were seen, by which they are numbered: one has the same number in
+    /// all samples.
+    seen: HashMap<u32, Vec<u32>>,
+}
+
+/// A stack that was found.
+struct Stack {
+    frames: Vec<Frame>,
+    rank: u32,
+    /// The number of its thread.
+    thread: u32,
 }
 
 impl Tools {
+    /// The numbers of these threads of a process.
+    fn numbers(&mut self, process: u32, threads: &[trace::Copy]) -> Vec<u32> {
+        let seen = self.seen.entry(process).or_default();
+        let mut number = |thread: u32| {
+            let at = seen.iter().position(|other| *other == thread).unwrap_or(seen.len());
+            if at == seen.len() {
+                seen.push(thread);
+            }
+            at as u32
+        };
+        threads.iter().map(|copy| number(copy.thread)).collect()
+    }
+
     /// Does something that takes time, with what is left of it.
     fn spend<T>(&mut self, work: impl FnOnce(&mut Tools, Allowance) -> T) -> T {
         let begin = Instant::now();
@@ -141,13 +167,17 @@ fn sample(targets: &[Target], options: &SamplerOptions, tools: &mut Tools, repor
         pids.iter().map(|_| Ok(None)).collect()
     };
     let copies = trace::copy_all(&pids, options.threads)?;
-    let mut stacks: Vec<(u32, Vec<Frame>)> = Vec::new();
+    let mut stacks: Vec<Stack> = Vec::new();
     for ((target, copied), python) in targets.iter().zip(copies).zip(python) {
         let Some(process) = report.processes.get_mut(&(String::new(), target.pid)) else { continue };
         if let Err(why) = &python {
             process.note = Some(why.clone());
         }
         process.stopped = process.stopped.max(copied.as_ref().map_or(Duration::ZERO, longest_stop));
+        let mut numbers = copied.as_ref().map_or(Vec::new(), |copied| tools.numbers(target.pid, &copied.threads));
+        if matches!(python, Ok(Some(_))) {
+            numbers.clear();
+        }
         let found = match (python, copied) {
             (Ok(Some(stacks)), _) => Ok(Unwound { stacks, note: None }),
             (_, Ok(copied)) => tools.spend(|tools, left| tools.unwinder.stacks(target.pid, copied, left))?,
@@ -157,7 +187,12 @@ fn sample(targets: &[Target], options: &SamplerOptions, tools: &mut Tools, repor
             Ok(Unwound { stacks: found, note }) => {
                 process.stacks += found.len() as u64;
                 process.note = process.note.take().or(note);
-                stacks.extend(found.into_iter().map(|stack| (target.rank, stack)));
+                let numbers = numbers.into_iter().chain(0..);
+                stacks.extend(found.into_iter().zip(numbers).map(|(frames, thread)| Stack {
+                    frames,
+                    rank: target.rank,
+                    thread,
+                }));
             }
             Err(why) => {
                 process.unread = Some(Unread::of(target.pid, &why));
@@ -165,7 +200,7 @@ fn sample(targets: &[Target], options: &SamplerOptions, tools: &mut Tools, repor
             }
         }
     }
-    report.tree.merge(gather(stacks));
+    report.tree.merge(gather(stacks, options.threads));
     Ok(())
 }
 
@@ -173,15 +208,23 @@ fn longest_stop(copied: &trace::Copied) -> Duration {
     copied.threads.iter().map(|thread| thread.stopped).max().unwrap_or_default()
 }
 
-/// One tree of all stacks; equal stacks are put together before they are put into the tree.
-pub(crate) fn gather(mut stacks: Vec<(u32, Vec<Frame>)>) -> StackTree {
-    stacks.sort_by(|(rank, stack), (other_rank, other)| stack.cmp(other).then(rank.cmp(other_rank)));
+/// One tree of all stacks, with their threads or without; equal stacks are put together before they are put into the tree.
+fn gather(mut stacks: Vec<Stack>, threads: bool) -> StackTree {
+    stacks.sort_by(|one, other| {
+        one.frames.cmp(&other.frames).then((one.thread, one.rank).cmp(&(other.thread, other.rank)))
+    });
     let mut tree = StackTree::new();
-    for same in stacks.chunk_by(|(_, stack), (_, other)| stack == other) {
-        let ranks: RankSet = same.iter().map(|(rank, _)| *rank).collect();
-        if let Some((_, stack)) = same.first() {
-            tree.add(&ranks, stack);
+    for same in stacks.chunk_by(|one, other| one.frames == other.frames) {
+        let Some(Stack { frames, .. }) = same.first() else { continue };
+        if !threads {
+            tree.add(&same.iter().map(|stack| stack.rank).collect(), frames);
+            continue;
         }
+        let mut all = Threads::default();
+        for of_one in same.chunk_by(|one, other| one.thread == other.thread) {
+            all.add(of_one[0].thread, &of_one.iter().map(|stack| stack.rank).collect());
+        }
+        tree.add_threads(&all, frames);
     }
     tree
 }

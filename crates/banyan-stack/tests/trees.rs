@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use banyan_stack::{Frame, Process, RankSet, Report, StackTree};
+use banyan_stack::{Frame, Process, RankSet, Report, StackTree, TextOptions, Threads, dot, folded, svg, text};
 use proptest::prelude::*;
 
 type Stacks = Vec<(u32, Vec<u8>)>;
@@ -22,6 +22,21 @@ fn tree(stacks: &[(u32, Vec<u8>)]) -> StackTree {
         tree.add(&RankSet::from_iter([*rank]), &stack.iter().map(frame).collect::<Vec<_>>());
     }
     tree
+}
+
+/// The same with threads: of each rank those with these numbers.
+fn threaded(stacks: &[(u32, u32, Vec<u8>)]) -> StackTree {
+    let mut tree = StackTree::new();
+    for (rank, thread, stack) in stacks {
+        let mut threads = Threads::default();
+        threads.add(*thread, &RankSet::from_iter([*rank]));
+        tree.add_threads(&threads, &stack.iter().map(frame).collect::<Vec<_>>());
+    }
+    tree
+}
+
+fn stacks_of_threads() -> impl Strategy<Value = Vec<(u32, u32, Vec<u8>)>> {
+    proptest::collection::vec((0_u32..6, 0_u32..4, proptest::collection::vec(0_u8..3, 1..6)), 0..24)
 }
 
 fn merged(mut one: StackTree, other: StackTree) -> StackTree {
@@ -85,6 +100,21 @@ proptest! {
     }
 
     #[test]
+    fn every_step_counts_the_threads_that_come_through_and_merging_them_is_a_union(all in stacks_of_threads(), parts in 1_usize..7) {
+        let tree = threaded(&all);
+        for step in tree.steps().iter().filter(|step| step.depth == 0) {
+            let first = |stack: &[u8]| &frame(&stack[0]) == step.frame;
+            let through = all.iter().filter(|(_, _, stack)| first(stack)).map(|(rank, thread, _)| (rank, thread));
+            prop_assert_eq!(step.threads.count() as usize, through.collect::<BTreeSet<_>>().len());
+            prop_assert_eq!(step.threads.ranks(), (*step.ranks).clone());
+        }
+        prop_assert_eq!(&StackTree::merged(all.chunks(parts).rev().map(threaded)), &tree);
+        prop_assert_eq!(&merged(tree.clone(), tree.clone()), &tree);
+        let report = Report { tree, ..Report::default() };
+        prop_assert_eq!(&Report::from_json(report.to_short_json().to_string().as_bytes()), &Ok(report));
+    }
+
+    #[test]
     fn damaged_reports_are_refused_or_read_but_never_harm(all in stacks(), at in any::<usize>(), byte in any::<u8>()) {
         let mut text = Report { tree: tree(&all), ..Report::default() }.to_json().to_string().into_bytes();
         let at = at % text.len();
@@ -100,4 +130,62 @@ fn a_report_that_names_too_many_ranks_is_refused() {
     let text =
         r#"{"ranks": "", "tree": [{"parent": 0, "function": "f", "module": "m", "here": "1"}], "processes": []}"#;
     assert!(Report::from_json(text.as_bytes()).is_err(), "a node that is its own parent");
+}
+
+/// Three ranks of three threads, but for rank 1, which has two: one of each solves, the others wait for work.
+fn threads_of_a_job() -> Report {
+    let function = |name: &str| Frame { function: name.into(), module: "job".into(), line: None };
+    let [start, solve, wait] = ["start", "solve", "wait"].map(function);
+    let mut report = Report::default();
+    let mut solving = Threads::default();
+    solving.add(0, &RankSet::from_iter(0..3));
+    report.tree.add_threads(&solving, &[start.clone(), solve]);
+    let mut waiting = Threads::default();
+    waiting.add(1, &RankSet::from_iter(0..3));
+    waiting.add(2, &RankSet::from_iter([0, 2]));
+    report.tree.add_threads(&waiting, &[start, wait]);
+    for rank in 0..3 {
+        let process =
+            Process { rank, command: "job".into(), stacks: if rank == 1 { 2 } else { 3 }, ..Process::default() };
+        report.processes.insert((String::new(), 100 + rank), process);
+    }
+    report
+}
+
+#[test]
+fn threads_are_counted_at_every_step_in_every_format() {
+    let report = threads_of_a_job();
+    let shown = "\
+3 processes, 8 threads, 1 class
+
+  3(8)  0-2  2 stacks: solve, wait
+
+  3(8)  0-2  start
+  3(3)  0-2  ├─ solve
+  3(5)  0-2  └─ wait
+";
+    assert_eq!(text(&report, TextOptions::default()), shown);
+    assert_eq!(folded(&report), "start;solve 3\nstart;wait 5\n");
+    let nodes = &report.to_json()["tree"];
+    let counts: Vec<_> = (0..3).map(|at| (&nodes[at]["count"], &nodes[at]["threads"])).collect();
+    assert_eq!(counts, [(&3.into(), &8.into()), (&3.into(), &3.into()), (&3.into(), &5.into())]);
+    let here = serde_json::json!([{ "thread": 1, "ranks": "0-2" }, { "thread": 2, "ranks": "0,2" }]);
+    assert_eq!(nodes[2]["threads_here"], here);
+    let graph = dot(&report);
+    for label in ["\"3 ranks\\n8 threads\"", "\"3(8): 0-2\"", "\"3(3): 0-2\"", "\"3(5): 0-2\""] {
+        assert!(graph.contains(&format!("[label={label}")), "{label} in {graph}");
+    }
+    let picture = svg(&report);
+    for shown in [">3 processes, 8 threads, 1 class<", ">3(8)<", ">3(3)<", ">3(5)<"] {
+        assert!(picture.contains(shown), "{shown} in {picture}");
+    }
+}
+
+#[test]
+fn without_threads_nothing_is_said_of_them() {
+    let stacks = [(0, vec![0, 1]), (1, vec![0, 2])];
+    let report = Report { tree: tree(&stacks), ..Report::default() };
+    let json = report.to_json().to_string();
+    let all = [text(&report, TextOptions::default()), dot(&report), svg(&report), folded(&report), json];
+    assert!(all.iter().all(|shown| !shown.contains("thread") && !shown.contains("2(")), "{all:?}");
 }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::cause::cause;
+
 use super::command::Prepared;
 
 /// What the spawner was doing when it failed, in the order in which it does these things.
@@ -148,11 +150,11 @@ fn explain(step: Step, source: &io::Error, subject: &Subject<'_>) -> Explanation
         ),
         (Step::Directory, _) => {
             let directory = subject.directory.unwrap_or(Path::new("")).display();
-            let cause = format!("working directory {directory}: {source}");
+            let cause = format!("working directory {directory}: {}", cause(source));
             Explanation::new(cause, "create it on this host or choose another")
         }
         (Step::Execute, Some(errno)) => explain_execute(errno, source, subject),
-        _ => Explanation::new(format!("{} failed: {source}", name(step)), ""),
+        _ => Explanation::new(format!("{} failed: {}", name(step), cause(source)), ""),
     }
 }
 
@@ -185,7 +187,7 @@ fn explain_execute(errno: Errno, source: &io::Error, subject: &Subject<'_>) -> E
         Errno::AGAIN => {
             Explanation::new("the user has more processes than nproc allows", "raise it, or start fewer members here")
         }
-        _ => Explanation::new(format!("{shown} could not be executed: {source}"), ""),
+        _ => Explanation::new(format!("{shown} could not be executed: {}", cause(source)), ""),
     }
 }
 

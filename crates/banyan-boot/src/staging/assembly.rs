@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::made::MadeDirectories;
 use super::partial::{Partial, partial_name, remove_expired};
 use super::store::{Store, StoreError};
 use super::{Large, Offer};
@@ -35,6 +36,8 @@ pub(super) struct Assembled {
     /// Bytes from the beginning that were checked.
     checked: u64,
     pub(super) partial: Partial,
+    /// The directories it is in; behind it, for they can go only after it.
+    pub(super) made: MadeDirectories,
 }
 
 /// Where a part finds its file.
@@ -60,7 +63,7 @@ impl Assembly {
     }
 
     /// The host lacks the file that was asked for: slices may come. The store knows where they go.
-    pub(super) fn open(&self, store: &Store, large: &Large, inside: &Path, host: &str) -> Result<(), StoreError> {
+    pub(super) fn open(&self, store: &mut Store, large: &Large, inside: &Path, host: &str) -> Result<(), StoreError> {
         // Whatever was there before lets go of its file, which may be the one that is wanted.
         *self.state() = State::Nothing;
         remove_expired(store.directory());
@@ -71,8 +74,9 @@ impl Assembly {
         if partial.length() > large.total {
             partial.cut(large.total).map_err(|error| store.failed(error))?;
         }
-        let (file, target) = (large.file.clone(), store.target().to_owned());
-        *self.state() = State::Open(Box::new(Assembled { file, target, total: large.total, checked: 0, partial }));
+        let (file, target, made) = (large.file.clone(), store.target().to_owned(), store.give_directories());
+        *self.state() =
+            State::Open(Box::new(Assembled { file, target, total: large.total, checked: 0, partial, made }));
         Ok(())
     }
 

@@ -89,12 +89,12 @@ impl Intake {
 
 /// Whether this host has a large file; if not, it is made ready for its slices.
 fn ask(offer: &Offer, large: &Large, host: &str, assembly: &Assembly) -> Result<Begun, StoreError> {
-    let Some(store) = Store::begin(offer, None, host)? else {
+    let Some(mut store) = Store::begin(offer, None, host)? else {
         assembly.had(large);
         return Ok(Begun::Had);
     };
     let names = offer.names.as_deref().and_then(parcel::names_of).unwrap_or_default();
     let inside = names.last().map_or(Path::new(""), PathBuf::as_path);
-    assembly.open(&store, large, inside, host)?;
+    assembly.open(&mut store, large, inside, host)?;
     Ok(Begun::Lacks)
 }

@@ -19,6 +19,7 @@ use super::Offer;
 use super::assembly::Assembled;
 use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
 use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
+use super::made::MadeDirectories;
 use super::merge::{Obstacle, merge};
 use super::special::Special;
 use super::{parcel, place};
@@ -108,6 +109,8 @@ pub(crate) struct Store {
     /// What the one file of the stream is, if its content came in slices before.
     assembled: Option<Box<Assembled>>,
     finished: bool,
+    /// The directories it is in; last, for they can go only after what is in them.
+    made: MadeDirectories,
 }
 
 /// What a parcel was said to hold: exactly that must come.
@@ -145,7 +148,7 @@ impl Store {
         offer: &Offer,
         cache: Option<&[u8]>,
         host: &str,
-        assembled: Option<Box<Assembled>>,
+        mut assembled: Option<Box<Assembled>>,
     ) -> Result<Option<Store>, StoreError> {
         let target = target(offer, cache, host).map_err(StoreError::NoPlace)?;
         let in_cache = offer.path.is_none();
@@ -159,7 +162,8 @@ impl Store {
             None => None,
         };
         let beside = if parcel.is_some() { workplace(&target) } else { target.clone() };
-        let parent = open_parent(&beside, in_cache)?;
+        let (parent, made) = open_parent(&beside, in_cache)?;
+        let made = assembled.as_mut().map_or(made, |assembled| std::mem::take(&mut assembled.made));
         let store = Store {
             parent,
             in_cache,
@@ -175,6 +179,7 @@ impl Store {
             parcel,
             assembled,
             finished: false,
+            made,
             beside,
             target,
         };
@@ -208,6 +213,11 @@ impl Store {
     /// The directory in which it is put together.
     pub(super) fn parent(&self) -> io::Result<OwnedFd> {
         self.parent.try_clone()
+    }
+
+    /// The directories that were made for it, which someone else is to keep in mind.
+    pub(super) fn give_directories(&mut self) -> MadeDirectories {
+        std::mem::take(&mut self.made)
     }
 
     /// The path of that directory.
@@ -569,15 +579,20 @@ pub fn remove_leftovers_of(target: &Path) {
 }
 
 /// Opens the directory that the target goes into, and makes it if it is missing. Links on the way there are the user's
-/// own.
-fn open_parent(target: &Path, in_cache: bool) -> Result<OwnedFd, StoreError> {
+/// own. A cache stays, whatever becomes of what is to go there: others use it at the same time.
+fn open_parent(target: &Path, in_cache: bool) -> Result<(OwnedFd, MadeDirectories), StoreError> {
     let parent = target.parent().unwrap_or(Path::new("/"));
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => StoreError::NoDirectory(parent.to_owned()),
         _ => StoreError::Write { path: parent.to_owned(), source },
     };
-    let mode = if in_cache { 0o700 } else { 0o777 };
-    DirBuilder::new().recursive(true).mode(mode).create(parent).map_err(failed)?;
+    let made = if in_cache {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent).map(|()| MadeDirectories::default())
+    } else {
+        MadeDirectories::make(parent)
+    };
+    let made = made.map_err(failed)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(parent, flags, Mode::empty()).map_err(|error| failed(error.into()))
+    let opened = rustix::fs::open(parent, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+    Ok((opened, made))
 }

@@ -71,6 +71,21 @@ fn partial_of(to: &Path) -> PathBuf {
 }
 
 #[test]
+fn directories_that_were_made_for_what_did_not_come_go_and_others_stay() {
+    let (place, large) = with_large_file();
+    fs::create_dir(place.path().join("there")).unwrap();
+    for most in [0, 1, bytes_of(&[0]) + 1] {
+        send(&large_parcel(&large), &place.path().join("there/new/deeper/file"), false, most).unwrap();
+        assert_eq!(names(&place.path().join("there")), Vec::<String>::new());
+    }
+    let kept = place.path().join("there/new/file");
+    send(&large_parcel(&large), &kept, true, 1).unwrap();
+    assert_eq!(names(kept.parent().unwrap()).len(), 1, "where something is kept, it has its directory");
+    send(&large_parcel(&large), &place.path().join("there/whole/file"), false, u64::MAX).unwrap();
+    assert_eq!(names(&place.path().join("there/whole")), ["file"]);
+}
+
+#[test]
 fn a_large_file_arrives_alone_and_within_a_directory_and_is_lacking_no_more() {
     let (place, large) = with_large_file();
     fs::set_permissions(large.parent().unwrap(), fs::Permissions::from_mode(0o555)).unwrap();

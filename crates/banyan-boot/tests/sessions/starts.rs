@@ -94,7 +94,7 @@ pub(crate) fn programs_that_are_no_agents_are_an_error_that_says_so() {
     let garbage = script(directory.path(), "echo 'what is an agent?' >&2; head -c 100000 /dev/urandom >&3");
     for agent in [Path::new("/bin/true"), Path::new("/bin/cat"), &garbage] {
         let error = launch_error(&[shell("true").on("host1", 1)], &with_agent(agent));
-        assert_says(&error, &["1 of 1 hosts", "host host1", "agent", "members 0", "check with: "]);
+        assert_says(&error, &["1 of 1 hosts", "host host1", "agent", "(member 0)", "check with: "]);
         if agent == garbage {
             assert_says(&error, &["what is an agent?"]);
         }

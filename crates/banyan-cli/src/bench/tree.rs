@@ -30,15 +30,15 @@ pub(crate) struct TreeBench {
     #[arg(long)]
     json: bool,
     /// Draw the figures into this directory, one SVG for each operation; `none` for nowhere, as if not given
-    #[arg(long, visible_alias = "plot", value_name = "DIRECTORY")]
-    svg: Option<PathBuf>,
+    #[arg(long, alias = "svg", value_name = "DIRECTORY")]
+    plot: Option<PathBuf>,
 }
 
 impl TreeBench {
     pub(super) fn run(self) -> Outcome {
         let plan = self.plan();
         // Before minutes are spent on measuring.
-        let plots = self.svg.as_deref().filter(|directory| *directory != Path::new(NOWHERE));
+        let plots = self.plot.as_deref().filter(|directory| *directory != Path::new(NOWHERE));
         plots.map_or(Ok(()), make_directory)?;
         let mut environment = Environment::observe();
         let mut progress = Progress::new();
@@ -74,7 +74,7 @@ impl TreeBench {
 /// Makes the directory for plots, or says why there can be none.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), Failure> {
     let made = fs::create_dir_all(directory);
-    made.map_err(|error| Failure::system(format_args!("--svg {}", directory.display()), &error))
+    made.map_err(|error| Failure::system(format_args!("--plot {}", directory.display()), &error))
 }
 
 /// Writes plots by their names, and tells people where they are.

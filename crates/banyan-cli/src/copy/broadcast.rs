@@ -155,11 +155,11 @@ impl Source {
                 }
             }
         }
-        self.report(&course, tell)?;
+        self.report(&course, &place.path, tell)?;
         Ok(course.failed() < tell.hosts())
     }
 
-    fn report(&self, course: &Course, tell: &mut Tell) -> Result<(), Failure> {
+    fn report(&self, course: &Course, place: &Path, tell: &mut Tell) -> Result<(), Failure> {
         tell.add(course.amount);
         let Amount { delivered, had } = course.amount;
         let failed = course.failed();
@@ -184,7 +184,11 @@ impl Source {
             (_, 0) => format!("{} delivered", size(delivered)),
             _ => format!("{} delivered, {} were there", size(delivered), size(had)),
         };
-        tell.line(&format!("{}: {}, {}, on {whom}: {how}", self.path.display(), files(self.files), size(self.bytes)))
+        // Whoever names no whole path should not have to look for it.
+        let at: PathBuf = Path::new("~").join(place).components().collect();
+        let place = if place.is_relative() { format!(", at {}", at.display()) } else { String::new() };
+        let what = format!("{}: {}, {}", self.path.display(), files(self.files), size(self.bytes));
+        tell.line(&format!("{what}, on {whom}{place}: {how}"))
     }
 }
 

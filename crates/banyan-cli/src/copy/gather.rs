@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, ExitState, HostSet, Input, Lines, ParcelError, Problem, ProblemKind, ProcessDistribution, RankSet, Session,
-    Stdio, remove_leftovers, remove_leftovers_of,
+    Event, ExitState, HostSet, Input, Lines, MadeDirectories, ParcelError, Problem, ProblemKind, ProcessDistribution,
+    RankSet, Session, Stdio, remove_leftovers, remove_leftovers_of,
 };
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
     let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
     // Not before: hosts that cannot be reached leave no directory behind.
-    let dest = destination(&copy.dest)?;
+    let (dest, made) = destination(&copy.dest)?;
     let inbox = |host: &str| Ok((host.to_owned(), inbox(copy, &dest, host)?));
     let inboxes = session.hosts().map(inbox).collect::<Result<Vec<_>, Failure>>()?;
     let input = Arc::clone(&session);
@@ -53,6 +53,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     for (_, inbox) in &mut gathering.inboxes {
         inbox.close();
     }
+    drop(made);
     session.stop();
     followed?;
     gathering.report()?;
@@ -62,11 +63,11 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     Ok(ExitCode::from(tell.end()?))
 }
 
-/// The directory that everything goes into, made if it is not there.
-fn destination(dest: &Path) -> Result<PathBuf, Failure> {
+/// The directory that everything goes into, made if it is not there; it goes again if nothing has come.
+fn destination(dest: &Path) -> Result<(PathBuf, MadeDirectories), Failure> {
     let refused = |error| Failure::system(format_args!("{}: cannot be written", dest.display()), &error);
-    fs::create_dir_all(dest).map_err(refused)?;
-    fs::canonicalize(dest).map_err(refused)
+    let made = MadeDirectories::make(dest).map_err(refused)?;
+    Ok((fs::canonicalize(dest).map_err(refused)?, made))
 }
 
 /// Refuses, before anything is made here, options that make no sense, and files that would replace each other or lie

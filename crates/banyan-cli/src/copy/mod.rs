@@ -32,15 +32,15 @@ use tell::Tell;
 /// else a host has in them stays.
 #[derive(Args)]
 #[command(after_help = "\
-DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if
-there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host (other than a
-copy of FILE: of its last name, or with the same contents). {host} in it stands for the name of the host. Mode bits are kept, but for setuid and its like; symbolic links in directories are kept,
+DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if \
+there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host (other than a \
+copy of FILE: of its last name, or with the same contents). {host} in it stands for the name of the host. Mode bits are kept, but for setuid and its like; symbolic links in directories are kept, \
 and must not lead out of them.
 
-With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into
+With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into \
 DEST/HOST. {host} in FILEs stands for the name of the host, also in the name that a file gets here.
 
-Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit;
+Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit; \
 5 not permitted.
 
 Examples:

@@ -227,7 +227,7 @@ impl Stage {
 /// Whether everyone whose stack can be read has come to where it waits.
 fn has_settled(report: &Report) -> bool {
     let waits = |frame: &&Frame| WAITING.iter().any(|name| frame.function.contains(name));
-    report.tree.stacks().iter().all(|(stack, _)| stack.iter().any(waits))
+    report.tree.stacks().iter().all(|(stack, ..)| stack.iter().any(waits))
 }
 
 /// The smallest class, if the system permits to look at everyone.

@@ -31,7 +31,7 @@ use story::Story;
 /// nothing behind.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 something was lost, or failed; 2 wrong usage; 4 time limit; 5 stacks may not be
+Exit status: 0 all well; 1 something was lost, or failed; 2 wrong usage; 4 time limit; 5 stacks may not be \
 looked at here.
 
 Examples:

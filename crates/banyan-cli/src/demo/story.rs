@@ -163,7 +163,7 @@ impl Story {
 /// the user's. What is around its first function is inlined by some builds, and not by others.
 fn of_the_job(report: &Report) -> Report {
     let mut tree = StackTree::new();
-    for (stack, ranks) in report.tree.stacks() {
+    for (stack, ranks, _) in report.tree.stacks() {
         let functions = stack.into_iter().filter_map(short);
         tree.add(ranks, &functions.skip_while(|frame| *frame.function != *member::FIRST).collect::<Vec<Frame>>());
     }

@@ -45,7 +45,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "KIND")]
     from: Option<InputKind>,
     /// Kind of the output; by its name otherwise, JSON lines on standard output
-    #[arg(long, value_name = "KIND")]
+    #[arg(long = "as", alias = "to", value_name = "KIND")]
     to: Option<OutputKind>,
     /// Format of JSON lines and CSV: a JSON Schema, an XML Schema, or a file of records that has it
     #[arg(long, value_name = "FILE")]
@@ -107,7 +107,7 @@ impl Convert {
     /// Refuses what makes no sense before anything is read or written.
     fn check(&self, kind: OutputKind, text: Option<InputKind>) -> Result<(), Failure> {
         if self.time_field.is_some() && kind != OutputKind::Records {
-            return Err(Failure::usage("--time-field is for record files; write one with --to records"));
+            return Err(Failure::usage("--time-field is for record files; write one with --as records"));
         }
         match (text, &self.schema) {
             (Some(_), None) => Err(Failure::usage(format!(

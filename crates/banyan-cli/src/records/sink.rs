@@ -34,7 +34,7 @@ impl OutputKind {
             Some("bny" | "records") => OutputKind::Records,
             _ => {
                 return Err(Failure::usage(format!(
-                    "{path}: what kind of file is it? Give --to records|jsonl|csv|arrow, or a name that ends in \
+                    "{path}: what kind of file is it? Give --as records|jsonl|csv|arrow, or a name that ends in \
                      .bny, .jsonl, .csv or .arrow"
                 )));
             }
@@ -140,7 +140,7 @@ fn row_refused(error: ExportError) -> Failure {
     match error {
         ExportError::OtherFormat { .. } => Failure::new(
             "it has another format than the records before, but a table holds records of one: choose it with --format \
-             NAME, or write --to jsonl",
+             NAME, or write --as jsonl",
         ),
         other => Failure::new(other),
     }

@@ -1,8 +1,8 @@
-//! What ^C and its relatives do: the first is forwarded, the second ends the session. ^Z stops the members, too, until this
-//! command goes on.
+//! What ^C and its relatives do: the first is forwarded, the second ends the session, and the exit status tells of it. ^Z
+//! stops the members, too, until this command goes on.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use banyan_boot::Session;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP};
@@ -12,10 +12,13 @@ use signal_hook::low_level::raise;
 use super::Shared;
 use super::job::Job;
 use crate::failure::warn;
-use crate::signals::{end_launch, heeded};
+use crate::signals::{self, end_launch, heeded};
 
 /// It was to stop while it launched: agents that have no work yet cannot be told to wait.
 static IS_PAUSE_DUE: AtomicBool = AtomicBool::new(false);
+
+/// The first signal that was to end the members; 0 if none has come.
+static CAME: AtomicI32 = AtomicI32::new(0);
 
 /// Watches for signals in a thread of its own until this process ends.
 pub(super) fn watch(shared: Shared) -> io::Result<()> {
@@ -26,23 +29,31 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
     }
     let mut signals = Signals::new(heeded)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
-        let mut forwarded = false;
         for signal in signals.forever() {
             match &*shared.read() {
                 Some(session) if signal == SIGTSTP => pause(session),
                 None if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
                 session if signal == SIGCONT => session.iter().for_each(Session::resume),
                 None => end_launch(signal),
-                Some(session) if !forwarded && matches!(signal, SIGINT | SIGQUIT) => {
-                    warn("the members were interrupted; once more ends them");
-                    session.signal(signal, None);
-                    forwarded = true;
+                Some(session) => {
+                    let is_first = CAME.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Acquire).is_ok();
+                    if is_first && matches!(signal, SIGINT | SIGQUIT) {
+                        warn("the members were interrupted; once more ends them");
+                        session.signal(signal, None);
+                    } else {
+                        session.stop();
+                    }
                 }
-                Some(session) => session.stop(),
             }
         }
     })?;
     Ok(())
+}
+
+/// The exit status that it deserves, if some signal came.
+pub(super) fn status() -> Option<u8> {
+    let signal = CAME.load(Ordering::Acquire);
+    (signal != 0).then(|| signals::status(signal))
 }
 
 /// Stops the members, and then this process.

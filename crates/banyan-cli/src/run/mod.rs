@@ -42,8 +42,9 @@ use summary::Summary;
 /// everything it started has ended too.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 some member failed; 2 wrong usage; 3 some host could not be reached or was lost;
-4 time limit; 141 nobody reads the output any more. With --worst-status the worst status of the members instead of 1.
+Exit status: 0 all well; 1 some member failed; 2 wrong usage; 3 some host could not be reached or was lost; \
+4 time limit; 130 interrupted by ^C; 141 nobody reads the output any more. With --worst-status the worst status of the members \
+instead of 1.
 
 Examples:
   banyan run -n 4 -- sh -c 'echo I am $$'
@@ -150,7 +151,7 @@ impl Run {
         if let Some(Err(error)) = shared.replace(None).map(Session::kill) {
             warn(format!("the session could not be ended: {error}; its agents end it when this command is gone"));
         }
-        let status = summary.exit_status(self.worst_status);
+        let status = interrupt::status().unwrap_or_else(|| summary.exit_status(self.worst_status));
         if self.json {
             show.object(&summary.to_json(status))?;
         } else {

@@ -21,9 +21,9 @@ pub(crate) struct Figures {
     /// With --figures: the microseconds of a hop in your network, instead of those measured on this machine
     #[arg(long, value_name = "MICROSECONDS", requires = "figures", value_parser = microseconds)]
     hop: Option<f64>,
-    /// With --figures: draw them into this directory
-    #[arg(long, value_name = "DIRECTORY", requires = "figures")]
-    svg: Option<PathBuf>,
+    /// With --figures: draw them into this directory, one SVG for each
+    #[arg(long, alias = "svg", value_name = "DIRECTORY", requires = "figures")]
+    plot: Option<PathBuf>,
 }
 
 /// Longer than between any two hosts of this world.
@@ -41,7 +41,7 @@ impl Figures {
     }
 
     pub(super) fn run(&self, json: bool) -> Outcome {
-        if let Some(directory) = &self.svg {
+        if let Some(directory) = &self.plot {
             make_directory(directory)?;
         }
         let mut environment = Environment::observe();
@@ -50,7 +50,7 @@ impl Figures {
         costs.hop_us = self.hop.unwrap_or(costs.hop_us);
         let rows = predictions(&costs);
         self.tell(&costs, &rows, &environment, json)?;
-        if let Some(directory) = &self.svg {
+        if let Some(directory) = &self.plot {
             write_plots(directory, &figures_plots(&rows), json)?;
         }
         Ok(ExitCode::SUCCESS)

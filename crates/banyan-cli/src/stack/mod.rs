@@ -36,10 +36,10 @@ const SHOWING: Duration = Duration::from_secs(1);
 /// and nothing is started.
 #[derive(Args)]
 #[command(after_help = "\
-Ranks come from the environment of the processes (Open MPI, banyan run, PMIx, MPICH, Slurm, torchrun); where there are
+Ranks come from the environment of the processes (Open MPI, banyan run, PMIx, MPICH, Slurm, torchrun); where there are \
 none, or two are the same, processes are numbered in their order.
 
-Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some host could not be reached or was lost;
+Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some host could not be reached or was lost; \
 4 time limit; 5 the system does not permit to look at some process.
 
 Examples:
@@ -48,7 +48,7 @@ Examples:
   banyan stack --match './solver' --threads
   banyan stack --match train.py --python --samples 10 --every 100ms
   banyan stack -w node[1-8] --match ./solver --lines
-  banyan stack --slurm 4711 --format svg -o stacks.svg
+  banyan stack --slurm 4711 --as svg -o stacks.svg
   banyan stack --pid 4711,4712 --json | jq .classes")]
 pub(crate) struct Stack {
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct Stack {
     /// How often, such as 100ms or 1s; with --samples
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     every: Duration,
-    /// All threads of each process, not only the first
+    /// All threads of each process, not only the first; 4(16) are then 16 threads of 4 ranks
     #[arg(long)]
     threads: bool,
     /// The functions of Python instead of those of its interpreter; needs py-spy
@@ -68,11 +68,11 @@ pub(crate) struct Stack {
     /// The lines of the source, and functions that the compiler inlined; for programs compiled with -g
     #[arg(long)]
     lines: bool,
-    /// What to write
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Form,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
+    /// What to write it as
+    #[arg(long = "as", alias = "format", value_name = "FORM", default_value = "text")]
+    form: Form,
+    /// The same as --as json
+    #[arg(long, conflicts_with = "form")]
     json: bool,
     /// Where to write it; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -144,7 +144,7 @@ impl Stack {
     }
 
     fn show(&self, report: &Report, left_out: &[Problem]) -> Result<(), Failure> {
-        let form = if self.json { Form::Json } else { self.format };
+        let form = if self.json { Form::Json } else { self.form };
         let color = self.output == "-" && speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut output = Output::create(&self.output)?;
         output.write_all(form.written(report, left_out, color).as_bytes())?;

@@ -22,10 +22,12 @@ pub(super) enum Order {
     Cpu,
     Memory,
     Processes,
+    DiskRead,
+    DiskWrite,
 }
 
 impl Order {
-    pub(super) const ALL: [Order; 3] = [Order::Cpu, Order::Memory, Order::Processes];
+    pub(super) const ALL: [Order; 5] = [Order::Cpu, Order::Memory, Order::Processes, Order::DiskRead, Order::DiskWrite];
 }
 
 /// How usages are put together, by every node on their way.

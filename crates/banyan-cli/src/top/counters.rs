@@ -51,6 +51,14 @@ impl Bytes {
     }
 }
 
+/// What a process has had read from disks and written to them, from `/proc/ID/io`: not what it found in memory, and without
+/// what it wrote and threw away before it reached a disk.
+pub(super) fn disk_of_process(io: &str) -> Option<Bytes> {
+    let number = |name: &str| words(io, name).next()?.parse::<u64>().ok();
+    let (read, written) = (number("read_bytes:")?, number("write_bytes:")?);
+    Some(Bytes { taken: read, given: written.saturating_sub(number("cancelled_write_bytes:").unwrap_or(0)) })
+}
+
 /// What came in and went out over all devices but the loopback, from `/proc/net/dev`.
 pub(super) fn network(dev: &str) -> Bytes {
     let device = |line: &str| {
@@ -98,6 +106,9 @@ Inter-|   Receive                                                |  Transmit
  254       0 vda 100 0 2000 10 50 0 4000 20 0 30 30 0 0 0 0 0 0
  254       1 vda1 90 0 1999 10 50 0 4000 20 0 30 30 0 0 0 0 0 0\n";
 
+    const IO: &str =
+        "rchar: 9\nwchar: 9\nsyscr: 9\nsyscw: 9\nread_bytes: 1024\nwrite_bytes: 4096\ncancelled_write_bytes: 1024\n";
+
     #[test]
     fn the_texts_of_a_kernel_are_read() {
         assert_eq!(processor(STAT), Some(Processor { busy: 947, all: 1997, runnable: Some(3) }));
@@ -108,6 +119,7 @@ Inter-|   Receive                                                |  Transmit
         );
         assert_eq!(network(NET), Bytes { taken: 777_177, given: 4199 });
         assert_eq!(disk(DISKS, |name| name == "vda"), Bytes { taken: 2000 * 512, given: 4000 * 512 });
+        assert_eq!(disk_of_process(IO), Some(Bytes { taken: 1024, given: 3072 }));
     }
 
     #[test]
@@ -123,6 +135,7 @@ Inter-|   Receive                                                |  Transmit
         assert_eq!(processor(""), None);
         assert_eq!(memory("MemTotal: 0 kB\nMemAvailable: 5 kB\n"), None);
         assert_eq!(pressure("some avg10=nan total=5\n"), None);
+        assert_eq!((disk_of_process(""), disk_of_process("read_bytes: 1\nwrite_bytes: x\n")), (None, None));
         assert_eq!(network("eth0: 1 2 3\nno colon\n: \n"), Bytes::default());
         let largest = u64::MAX;
         assert_eq!(disk(&format!("1 1 a 1 1 {largest} 1 1 1 {largest}\n"), |_| true).taken, largest);
@@ -137,6 +150,7 @@ Inter-|   Receive                                                |  Transmit
             prop_assert!(pressure(&text).is_none_or(f64::is_finite));
             network(&text);
             disk(&text, |_| true);
+            disk_of_process(&text);
         }
     }
 }

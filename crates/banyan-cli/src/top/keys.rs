@@ -258,7 +258,7 @@ mod tests {
         for _ in 0..20 {
             press(&mut view, Key::Right, &[]);
         }
-        assert_eq!(view.sort, "memory");
+        assert_eq!(view.sort, "disk_write");
         for _ in 0..20 {
             press(&mut view, Key::Left, &[]);
         }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui_core::terminal::Terminal;
@@ -18,7 +18,7 @@ use super::terminal::{Painter, Taken};
 use super::view::{Model, View};
 use super::watch::{AllUsed, Wanted, Watch, Within};
 use crate::failure::Failure;
-use crate::signals::heeded;
+use crate::signals::{self, heeded};
 
 /// How long the rest of a key's sequence may take, over ssh too.
 const SEQUENCE: Duration = Duration::from_millis(60);
@@ -35,27 +35,29 @@ const LOOKS_OWED: u32 = 2;
 /// Signals that end the view, unless they were ignored when it began, or change the size of the terminal.
 struct Signals {
     bell: UnixStream,
-    ended: Arc<AtomicBool>,
+    /// The signal that ends it; 0 if none has come.
+    came: Arc<AtomicUsize>,
 }
 
 impl Signals {
     fn watch() -> io::Result<Signals> {
         let (bell, rings) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
-        let ended = Arc::new(AtomicBool::new(false));
+        let came = Arc::new(AtomicUsize::new(0));
         for signal in heeded([SIGHUP, SIGINT, SIGTERM]) {
-            signal_hook::flag::register(signal, Arc::clone(&ended))?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&came), signal.unsigned_abs() as usize)?;
             signal_hook::low_level::pipe::register(signal, rings.try_clone()?)?;
         }
         signal_hook::low_level::pipe::register(SIGWINCH, rings)?;
-        Ok(Signals { bell, ended })
+        Ok(Signals { bell, came })
     }
 
-    /// Takes the rings; whether the view is to end.
-    fn end(&mut self) -> bool {
+    /// Takes the rings; the exit status if the view is to end.
+    fn end(&mut self) -> Option<u8> {
         let mut rings = [0; 64];
         while matches!(self.bell.read(&mut rings), Ok(count) if count > 0) {}
-        self.ended.load(Ordering::Relaxed)
+        let signal = i32::try_from(self.came.load(Ordering::Relaxed)).ok();
+        signal.filter(|signal| *signal != 0).map(signals::status)
     }
 }
 
@@ -102,7 +104,10 @@ pub(super) fn show(
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(out_of_time());
         }
-        if signals.end() || live.hear(has_keys).map_err(refused)? == Next::Quit {
+        if let Some(status) = signals.end() {
+            return Ok(status);
+        }
+        if live.hear(has_keys).map_err(refused)? == Next::Quit {
             return Ok(live.watch.status(&live.model.silent));
         }
     }

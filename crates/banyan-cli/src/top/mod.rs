@@ -65,7 +65,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// all this costs stands on the second line.
 #[derive(Args)]
 #[command(after_help = "\
-Keys: q quits, arrows choose a row and the column to sort by, enter looks into a host, a job or a user, esc comes
+Keys: q quits, arrows choose a row and the column to sort by, enter looks into a host, a job or a user, esc comes \
 back, r reverses, / filters by name, b changes what a row is, p pauses.
 
 Exit status: 0 all well; 1 with --once: there is no such job or user; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.

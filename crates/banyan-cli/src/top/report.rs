@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(within(Within::User("ana".into()))["of"], json!({ "user": "ana" }));
         let solver = json!({
             "name": "solver", "user": "ana", "host": "n2", "pid": 17.0, "rank": 3.0, "state": "R", "cpu": 99.0,
-            "memory": 2.5e6, "command": "./solver --grid 8",
+            "memory": 2.5e6, "disk_read": null, "disk_write": 3e3, "command": "./solver --grid 8",
         });
         assert_eq!((&object["rows"][0], &object["rows"][1]["rank"]), (&solver, &Value::Null));
         let others = &to_json(&model(), &View::new(By::Job))["others"];

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::time::Instant;
 
+use super::counters::{Bytes, disk_of_process};
 use super::process::Stat;
 
 /// Ticks of a second in `/proc`, the same on every Linux that people use.
@@ -35,6 +36,10 @@ pub(super) struct Seen {
     pub(super) stat: Stat,
     /// The share of a core that it had used since it was read before, in percent.
     pub(super) cpu: f64,
+    /// Bytes a second that it had read and written on disks since then, if that is known.
+    pub(super) disk: Option<[f64; 2]>,
+    /// What it had read and written on disks in all, if that was asked for and may be known.
+    io: Option<Bytes>,
     at: Instant,
     /// Readings in a row before which it had used nothing.
     quiet: u32,
@@ -42,38 +47,52 @@ pub(super) struct Seen {
 
 impl Seen {
     /// A process of which nothing is known yet has used nothing.
-    fn new(stat: Stat, at: Instant, before: Option<&Seen>) -> Seen {
+    fn new(stat: Stat, io: impl FnOnce() -> Option<Bytes>, at: Instant, before: Option<&Seen>) -> Seen {
         let Some(before) = before.filter(|before| before.stat.started == stat.started) else {
-            return Seen { stat, cpu: 0.0, at, quiet: 0 };
+            return Seen { stat, cpu: 0.0, disk: None, io: io(), at, quiet: 0 };
         };
         let ticks = stat.ticks.saturating_sub(before.stat.ticks);
         let seconds = at.duration_since(before.at).as_secs_f64();
         let cpu = if seconds > 0.0 { 100.0 * ticks as f64 / TICKS_A_SECOND / seconds } else { 0.0 };
+        // Who sleeps neither reads nor writes.
+        let io = if ticks == 0 && before.quiet >= QUIET { before.io } else { io() };
+        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+        let disk = io.zip(before.io).filter(|_| seconds > 0.0);
+        let disk = disk.map(|(now, then)| [rate(now.taken, then.taken), rate(now.given, then.given)]);
         let quiet = if ticks == 0 { before.quiet.saturating_add(1) } else { 0 };
-        Seen { stat, cpu, at, quiet }
+        Seen { stat, cpu, disk, io, at, quiet }
     }
 }
 
 impl Sight {
-    /// Looks again.
-    pub(super) fn look(&mut self) {
+    /// Looks again; at disks, too, if that is asked for: of those who do not sleep it costs as much as all the rest.
+    pub(super) fn look(&mut self, at_disks: bool) {
         let entries = fs::read_dir("/proc").into_iter().flatten();
         let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         // One call reads it all.
         let mut text = [0; MAX_STAT];
-        self.look_at(ids, |id| {
+        let read = |id: u32| {
             let length = File::open(format!("/proc/{id}/stat")).and_then(|mut file| file.read(&mut text)).ok()?;
             Stat::read(&String::from_utf8_lossy(&text[..length]))
-        });
+        };
+        // That of others only root may read.
+        let io =
+            |id: u32| at_disks.then(|| disk_of_process(&fs::read_to_string(format!("/proc/{id}/io")).ok()?)).flatten();
+        self.look_at(ids, read, io);
     }
 
-    fn look_at(&mut self, ids: impl Iterator<Item = u32>, mut read: impl FnMut(u32) -> Option<Stat>) {
+    fn look_at(
+        &mut self,
+        ids: impl Iterator<Item = u32>,
+        mut read: impl FnMut(u32) -> Option<Stat>,
+        io: impl Fn(u32) -> Option<Bytes>,
+    ) {
         let now = Instant::now();
         self.looks = self.looks.wrapping_add(1);
         let mut before = std::mem::take(&mut self.seen);
         let seen = ids.filter_map(|id| match before.remove(&id) {
             Some(seen) if seen.quiet >= QUIET && !self.looks.wrapping_add(id).is_multiple_of(TURN) => Some((id, seen)),
-            seen => Some((id, Seen::new(read(id)?, now, seen.as_ref()))),
+            seen => Some((id, Seen::new(read(id)?, || io(id), now, seen.as_ref()))),
         });
         self.seen = seen.collect();
     }
@@ -96,6 +115,8 @@ impl Sight {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     fn stat(ticks: u64, started: u64) -> Option<Stat> {
@@ -103,21 +124,44 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_and_written_is_known_from_the_second_look_on_where_it_may_be() {
+        let mut sight = Sight::default();
+        let mut look = |io: Option<Bytes>| {
+            sight.look_at([100].into_iter(), |_| stat(0, 7), |_| io);
+            sight.processes().next().and_then(|(_, seen)| seen.disk)
+        };
+        let bytes = |taken, given| Some(Bytes { taken, given });
+        assert_eq!(look(bytes(10, 1000)), None);
+        let [read, written] = look(bytes(10, 3000)).expect("it was known before");
+        assert!(read == 0.0 && written > 0.0, "{written}");
+        assert_eq!((look(None), look(bytes(10, 3000))), (None, None));
+    }
+
+    #[test]
     fn who_sleeps_is_read_by_turns_and_who_works_at_every_look() {
-        let (mut sight, mut looks) = (Sight::default(), 0);
+        let (mut sight, mut looks, at_disks) = (Sight::default(), 0, RefCell::new(Vec::new()));
         // Processes from 100 on sleep, the first one works.
         let mut reads = || {
             let mut reads = Vec::new();
             looks += 1;
-            sight.look_at(std::iter::once(1).chain(100..108), |id| {
-                reads.push(id);
-                stat(if id == 1 { looks } else { 0 }, 7)
-            });
+            sight.look_at(
+                std::iter::once(1).chain(100..108),
+                |id| {
+                    reads.push(id);
+                    stat(if id == 1 { looks } else { 0 }, 7)
+                },
+                |id| {
+                    at_disks.borrow_mut().push(id);
+                    None
+                },
+            );
             reads
         };
         assert!((0..=QUIET).all(|_| reads().len() == 9));
+        at_disks.borrow_mut().clear();
         let turns: Vec<Vec<u32>> = (0..TURN).map(|_| reads()).collect();
         assert!(turns.iter().all(|read| read.len() == 3 && read[0] == 1), "{turns:?}");
+        assert_eq!(*at_disks.borrow(), [1; TURN as usize], "who sleeps writes nothing");
         let mut all: Vec<u32> = turns.into_iter().flat_map(|read| read[1..].to_vec()).collect();
         all.sort_unstable();
         assert_eq!(all, (100..108).collect::<Vec<u32>>());
@@ -128,10 +172,10 @@ mod tests {
     fn another_process_of_the_same_id_begins_with_nothing_and_who_is_gone_is_forgotten() {
         let mut sight = Sight::default();
         for (ticks, started) in [(5, 7), (90, 8)] {
-            sight.look_at([100].into_iter(), |_| stat(ticks, started));
+            sight.look_at([100].into_iter(), |_| stat(ticks, started), |_| None);
             assert!(sight.processes().all(|(_, seen)| seen.cpu == 0.0 && seen.stat.ticks == ticks));
         }
-        sight.look_at([100, 101].into_iter(), |_| None);
+        sight.look_at([100, 101].into_iter(), |_| None, |_| None);
         assert_eq!(sight.processes().count(), 0);
     }
 }

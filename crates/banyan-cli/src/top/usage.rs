@@ -32,6 +32,10 @@ pub(super) struct Usage {
     pub(super) cpu: f64,
     #[record(unit = "B", gauge, description = "in memory; what processes share counts for each")]
     pub(super) memory: f64,
+    #[record(unit = "B/s", gauge, description = "of a process: what it has read from disks")]
+    pub(super) disk_read: Option<f64>,
+    #[record(unit = "B/s", gauge, description = "of a process: what it has written to disks")]
+    pub(super) disk_write: Option<f64>,
     pub(super) processes: u64,
     /// The hosts, by rank, as text; empty where the host itself tells it.
     pub(super) on: String,
@@ -89,10 +93,13 @@ impl Rest {
 fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
     let cpu = || b.cpu.total_cmp(&a.cpu);
     let memory = || b.memory.total_cmp(&a.memory);
+    let disk = |a: Option<f64>, b: Option<f64>| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0));
     let first = match order {
         Order::Cpu => cpu(),
         Order::Memory => memory(),
         Order::Processes => b.processes.cmp(&a.processes),
+        Order::DiskRead => disk(a.disk_read, b.disk_read),
+        Order::DiskWrite => disk(a.disk_write, b.disk_write),
     };
     first.then_with(cpu).then_with(memory).then_with(|| (&a.name, a.id, &a.on).cmp(&(&b.name, b.id, &b.on)))
 }
@@ -111,7 +118,7 @@ pub(super) struct Processes {
 impl Processes {
     /// The usages since the last look that are asked for; at the first look nobody has used a core.
     pub(super) fn list(&mut self, question: &Question) -> Listing {
-        self.sight.look();
+        self.sight.look(question.ask.kind() == Kind::Process);
         if question.is_about_jobs() {
             self.jobs.look(self.sight.stats());
         }
@@ -141,12 +148,14 @@ impl Processes {
     }
 
     fn usage(&self, id: u32, seen: &Seen, kind: Kind) -> Usage {
-        let Seen { stat, cpu, .. } = seen;
+        let Seen { stat, cpu, disk, .. } = seen;
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
         let usage = Usage { cpu: *cpu, memory, processes: 1, ..Usage::default() };
         match kind {
             Kind::Process => {
-                Usage { name: short(&stat.name), id, user: self.user(id), state: stat.state.to_string(), ..usage }
+                let (name, user, state) = (short(&stat.name), self.user(id), stat.state.to_string());
+                let [disk_read, disk_write] = disk.map_or([None; 2], |rates| rates.map(Some));
+                Usage { name, id, user, state, disk_read, disk_write, ..usage }
             }
             Kind::User => Usage { name: self.user(id), ..usage },
             Kind::Job => Usage { name: self.job(id, stat), ..usage },
@@ -234,6 +243,28 @@ mod tests {
         assert_eq!(told(Order::Memory).others, Rest { rows: 1, processes: 1, cpu: 5.0, memory: 0.0 });
     }
 
+    #[test]
+    fn what_this_process_writes_to_a_disk_is_told_where_the_kernel_counts_it() {
+        let Ok(counted) = fs::read_to_string("/proc/self/io") else { return };
+        assert!(super::super::counters::disk_of_process(&counted).is_some(), "{counted}");
+        let ask = Ask::new(Kind::Process, Order::DiskWrite, u32::MAX);
+        let mut processes = Processes::new();
+        let mut own = || {
+            let listing = processes.list(&Question::new(ask));
+            listing.usages.into_iter().find(|usage| usage.id == std::process::id()).expect("it is there")
+        };
+        assert_eq!((own().disk_read, own().disk_write.is_some()), (None, true));
+    }
+
+    #[test]
+    fn those_who_write_most_are_told_if_rows_are_sorted_by_that() {
+        let writes = |name: &str, rate| Usage { disk_write: rate, ..usage(name, 0.0, 1.0) };
+        let usages = vec![usage("works", 99.0, 9.0), writes("writes", Some(1e6)), writes("writes little", Some(1.0))];
+        let told =
+            Listing::of(vec![Listing { usages, ..Listing::default() }], Ask::new(Kind::Process, Order::DiskWrite, 2));
+        assert_eq!(told.usages.iter().map(|usage| &*usage.name).collect::<Vec<_>>(), ["writes", "writes little"]);
+    }
+
     fn list(kind: Kind, most: u32) -> Listing {
         Processes::new().list(&Question::new(Ask::new(kind, Order::Cpu, most)))
     }
@@ -253,7 +284,7 @@ mod tests {
     fn only_processes_of_the_job_that_is_asked_for_are_told() {
         let own = std::process::id();
         let mut processes = Processes::new();
-        processes.sight.look();
+        processes.sight.look(false);
         processes.jobs.look(processes.sight.stats());
         let (_, stat) = processes.sight.stats().find(|(id, _)| *id == own).expect("it is there");
         let name = processes.job(own, stat);

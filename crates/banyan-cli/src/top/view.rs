@@ -108,6 +108,8 @@ impl View {
         let order = match self.sort.as_str() {
             "memory" => Order::Memory,
             "processes" => Order::Processes,
+            "disk_read" => Order::DiskRead,
+            "disk_write" => Order::DiskWrite,
             _ => Order::Cpu,
         };
         // What is being typed is looked for in what is there; hosts are asked when it is kept.
@@ -133,6 +135,8 @@ impl View {
                 Column::letter("state", "state", 7),
                 number("cpu", "CPU", 8, 1),
                 number("memory", "memory", RATE, 2),
+                number("disk_read", "disk rd", RATE, 9),
+                number("disk_write", "disk wr", RATE, 8),
             ],
             Some(Wanted { kind, .. }) => vec![
                 text("name", if kind == Kind::User { "user" } else { "job" }, (LEAST_PROCESS, 2 * NAME_WIDTH), 0),
@@ -206,7 +210,9 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
         Kind::Process => {
             let host = on.first().map_or("", |rank| model.name(*rank));
             let rank = usage.rank.map_or_else(|| missing("-"), |rank| whole(rank.into()));
-            vec![name, text(&usage.user), text(host), whole(usage.id.into()), rank, text(&usage.state), cpu, memory]
+            let disk = |rate: Option<f64>| rate.map_or_else(|| missing("-"), |rate| number(rate, bytes(rate)));
+            let (id, user, state) = (whole(usage.id.into()), text(&usage.user), text(&usage.state));
+            vec![name, user, text(host), id, rank, state, cpu, memory, disk(usage.disk_read), disk(usage.disk_write)]
         }
         Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
@@ -232,7 +238,10 @@ fn others_row(others: Rest, kind: Kind) -> Option<Row> {
     let nothing = || missing("");
     let name = text(&format!("{} others", others.rows));
     let cells = match kind {
-        Kind::Process => vec![name, nothing(), nothing(), nothing(), nothing(), nothing(), cpu, memory],
+        Kind::Process => {
+            let [user, host, id, rank, state, read, written] = std::array::from_fn(|_| nothing());
+            vec![name, user, host, id, rank, state, cpu, memory, read, written]
+        }
         Kind::User | Kind::Job => vec![name, missing(&others.processes.to_string()), nothing(), cpu, memory],
     };
     (others.rows > 0).then_some(Row { into: None, cells, command: None })
@@ -292,6 +301,8 @@ pub(super) mod tests {
                 user: "ana".into(),
                 cpu,
                 memory: 2.5e6,
+                disk_read: None,
+                disk_write: Some(3e3),
                 processes: 1,
                 on: "1".into(),
                 state: "R".into(),
@@ -345,7 +356,7 @@ pub(super) mod tests {
         assert_eq!(view.wanted(), Some(wanted));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(texts, ["solver", "ana", "n2", "17", "3", "R", "99.0%", "2.5 MB"]);
+        assert_eq!(texts, ["solver", "ana", "n2", "17", "3", "R", "99.0%", "2.5 MB", "-", "3.0 kB"]);
         assert_eq!(table.rows[0].command.as_deref(), Some("./solver --grid 8"));
         assert_eq!(table.rows[1].cells[0].text, "\\u{1b}[2J");
         assert_eq!(table.rows[1].command.as_deref(), Some("./\\u{1b}[2J --grid 8"));

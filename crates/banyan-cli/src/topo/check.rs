@@ -24,7 +24,7 @@ const REFUSED: u8 = 2;
 /// if a file cannot be read; the others are checked in any case.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit;
+Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
 5 not permitted.
 
 Examples:

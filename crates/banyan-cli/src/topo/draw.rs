@@ -18,7 +18,7 @@ use crate::output::Output;
 /// Siblings with the same below them are drawn as one, with their number; what there is no room for is told in numbers.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit;
+Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
 5 not permitted.
 
 Examples:

@@ -19,13 +19,13 @@ use crate::output::Output;
 /// its own agents.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit;
+Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
 5 not permitted.
 
 Examples:
   banyan topo gen 4x16
   banyan topo gen hosts:16:8 -w node[1-128] -o cluster.topo
-  banyan topo gen fanout:16:1000 -w node[1-20] --notation mrnet -o mrnet.top")]
+  banyan topo gen fanout:16:1000 -w node[1-20] --as mrnet -o mrnet.top")]
 pub(crate) struct Generate {
     /// The topology in a word, such as 4x16 or fanout:16:1000
     #[arg(value_name = "SPEC")]
@@ -33,7 +33,7 @@ pub(crate) struct Generate {
     #[command(flatten)]
     hosts: NamedHosts,
     /// The notation of the file
-    #[arg(long, value_name = "NOTATION", default_value = "banyan")]
+    #[arg(long = "as", alias = "notation", value_name = "NOTATION", default_value = "banyan")]
     notation: Notation,
     /// Where to write it; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]

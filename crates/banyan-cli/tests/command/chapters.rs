@@ -26,7 +26,7 @@ const COMPARED: &[(&str, &[&str])] = &[
     ("command-demo.md", &["Banyan grows"]),
     ("command-doctor.md", &["ok "]),
     ("command-run.md", &["banyan: 3 of 64"]),
-    ("command-stack.md", &["4 processes", "not read:\n"]),
+    ("command-stack.md", &["4 processes", "2 processes", "not read:\n"]),
     ("command-top.md", &["banyan top  4 hosts"]),
     ("performance.md", &["latency: ", "one exchange"]),
     ("tour.md", &["banyan top  1 host", "4 processes"]),
@@ -111,6 +111,27 @@ fn the_chapter_on_stacks_and_the_tour_show_a_job_that_hangs_as_it_is() {
         assert_shown(&golden(&printed), &pattern(&golden(&shown)));
         assert_shown(&heading(&printed), &pattern(&heading(&shown)));
     }
+}
+
+#[test]
+fn the_chapter_on_stacks_shows_threads_as_they_are() {
+    let shop = Workshop::new();
+    let job = Job::start_threads(&compiled(&shop), 2, 3);
+    let printed = shop.well(&["stack", "--pid", &job.pids(), "--threads"]);
+    let shown = block("command-stack.md", "text", "2 processes");
+    // What a system does before `main` and before the function of a thread is its own affair.
+    let ours = |text: &str| -> String {
+        let words =
+            ["_start", "__libc_start_main", "__libc_start_call_main", "clone3", "__clone3", "clone", "start_thread"];
+        let line = |line: &str| {
+            let system = words.iter().find(|word| line.ends_with(&format!(" {word}")));
+            system.map_or_else(|| line.to_owned(), |word| line.replace(word, "SYSTEM"))
+        };
+        let mut lines: Vec<String> = golden(text).lines().map(line).collect();
+        lines.dedup_by(|next, before| next.trim() == "SYSTEM" && before.ends_with("SYSTEM"));
+        lines.join("\n") + "\n"
+    };
+    assert_shown(&ours(&printed), &pattern(&ours(&shown)));
 }
 
 /// Starts a process that waits uninterruptibly.

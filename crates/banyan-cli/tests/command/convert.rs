@@ -121,7 +121,7 @@ fn the_count_is_told_in_json_beside_the_records() {
 #[test]
 fn records_go_through_pipes_in_both_directions() {
     let shop = Workshop::with_readings(100);
-    let line = "banyan records convert readings.bny - --to records --layout big32 | banyan records convert - back.bny";
+    let line = "banyan records convert readings.bny - --as records --layout big32 | banyan records convert - back.bny";
     let ran = shop.shell(line);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     shop.well(&["records", "diff", "readings.bny", "back.bny"]);
@@ -130,7 +130,7 @@ fn records_go_through_pipes_in_both_directions() {
 #[test]
 fn a_table_has_lists_as_json_and_nothing_for_what_is_not_there() {
     let file = golden("file_output.sun8");
-    let words = ["records", "convert", &file, "-", "--to", "csv", "--format", "string_array"];
+    let words = ["records", "convert", &file, "-", "--as", "csv", "--format", "string_array"];
     assert_shown(
         &Workshop::new().well(&words),
         r#"array_len,base_string,array
@@ -177,9 +177,9 @@ fn a_time_is_a_number() {
 fn a_reader_of_a_named_pipe_may_go_away_like_that_of_standard_output() {
     let shop = Workshop::with_readings(8_000);
     let first = "{\"time\":1000,\"sensor\":\"s0\",\"celsius\":0.5}\n";
-    let ran = shop.shell("{ banyan records convert readings.bny /dev/stdout --to jsonl; echo $? >status; } | head -1");
+    let ran = shop.shell("{ banyan records convert readings.bny /dev/stdout --as jsonl; echo $? >status; } | head -1");
     assert_eq!((ran.out.as_str(), ran.err.as_str(), &shop.read("status")[..]), (first, "", &b"0\n"[..]));
     let ran = shop
-        .shell("mkfifo pipe; head -1 pipe & banyan records convert readings.bny pipe --to jsonl; s=$?; wait; exit $s");
+        .shell("mkfifo pipe; head -1 pipe & banyan records convert readings.bny pipe --as jsonl; s=$?; wait; exit $s");
     assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), (first, "", 0));
 }

@@ -309,6 +309,17 @@ fn a_copy_under_a_new_name_that_was_cut_goes_on_there() {
 }
 
 #[test]
+fn where_a_relative_destination_is_does_not_have_to_be_guessed() {
+    let shop = with_data();
+    for (dest, at) in [("there", "~/there"), ("./a/", "~/a/data"), (".", "~")] {
+        let ran = shop.shell(&format!("HOME=$PWD/home banyan copy --launcher local -w n1 data {dest}"));
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+        assert_eq!(ran.out, format!("data: 4 files, 26 B, on 1 host, at {at}: 26 B delivered\n"));
+    }
+    assert!(["there", "a/data", "data"].iter().all(|name| shop.path("home").join(name).join("numbers").exists()));
+}
+
+#[test]
 fn a_directory_goes_into_another_one_and_again_to_the_same_place() {
     let shop = with_data();
     let there = |name: &str| shop.path("n1").join(name);
@@ -370,20 +381,22 @@ fn a_gathering_that_is_interrupted_leaves_no_half_file() {
     assert!(sent.expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(temporary_names(&shop.path("all")), Vec::<PathBuf>::new());
+    assert!(!shop.path("all").exists(), "neither a half file nor a directory for it");
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted; start it again"));
 }
 
 #[test]
-fn a_copy_that_is_interrupted_says_so_and_leaves_no_half_file() {
+fn a_copy_that_is_interrupted_says_so_and_leaves_neither_half_files_nor_directories_for_them() {
     let shop = Workshop::new();
     let long = fs::File::create(shop.path("long")).expect("room");
     long.set_len(300 << 20).expect("it takes no room");
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-    command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "long", &on_each(&shop, "")]);
+    fs::create_dir(shop.path("n1")).expect("room");
+    command.args(["copy", "--launcher", "local", "-w", "n[1-2]", "long", &on_each(&shop, "new/deeper/")]);
     command.current_dir(shop.path("")).stdout(Stdio::null()).stderr(Stdio::piped()).stdin(Stdio::null());
     let child = command.spawn().expect("the command was built");
-    wait_until("data comes", &|| ["n1", "n2"].iter().any(|host| !temporary_names(&shop.path(host)).is_empty()));
+    let comes = |host: &&str| !temporary_names(&shop.path(host).join("new/deeper")).is_empty();
+    wait_until("data comes", &|| ["n1", "n2"].iter().any(comes));
     let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
@@ -391,10 +404,9 @@ fn a_copy_that_is_interrupted_says_so_and_leaves_no_half_file() {
     let said = String::from_utf8_lossy(&output.stderr);
     let half = "half of a large file is kept with --partial only";
     assert_eq!(said, format!("banyan: interrupted; start it again: what is complete is skipped ({half})\n"));
-    for host in ["n1", "n2"] {
-        wait_until("half files are gone", &|| temporary_names(&shop.path(host)).is_empty());
-        assert!(!shop.path(host).join("long").exists());
-    }
+    wait_until("what was made on the one is gone", &|| !shop.path("n1/new").exists());
+    wait_until("all that was made on the other is gone", &|| !shop.path("n2").exists());
+    assert!(shop.path("n1").exists(), "it was there before");
 }
 
 #[test]

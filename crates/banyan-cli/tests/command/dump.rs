@@ -52,7 +52,7 @@ fn standard_input_shows_the_same_as_the_file() {
 fn a_reader_that_has_seen_enough_ends_it_quietly() {
     let shop = Workshop::with_readings(8_000);
     for command in
-        ["dump readings.bny", "dump --json readings.bny", "convert readings.bny", "convert readings.bny --to csv -"]
+        ["dump readings.bny", "dump --json readings.bny", "convert readings.bny", "convert readings.bny --as csv -"]
     {
         let ran = shop.shell(&format!("{{ banyan records {command}; echo $? >status; }} | head -1"));
         assert_eq!(ran.err, "", "{command}");

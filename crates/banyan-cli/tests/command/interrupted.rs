@@ -1,6 +1,6 @@
 //! Signals that end a command in the middle of what it writes, and what it says on the terminal meanwhile.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread;
@@ -52,6 +52,31 @@ fn a_signal_leaves_no_unfinished_file_and_ends_the_command() {
         assert!(sent.is_ok_and(|status| status.success()), "it runs");
         assert_eq!(ended(&mut child).signal(), Some(number));
         assert_eq!(shop.files(), files, "nothing was left behind");
+    }
+}
+
+#[test]
+fn what_prints_on_and_on_ends_by_a_signal_as_shells_expect() {
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        let mut command = Command::new("env");
+        command.args([
+            "--default-signal=INT,TERM",
+            env!("CARGO_BIN_EXE_banyan"),
+            "top",
+            "--json",
+            "--interval",
+            "100ms",
+        ]);
+        command.env("BANYAN_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the command was built");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        output.read_line(&mut line).expect("text");
+        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "it runs");
+        let status = ended(&mut child);
+        // A shell says the same of both.
+        assert!(status.code() == Some(128 + number) || status.signal() == Some(number), "{status}: {line}");
     }
 }
 

@@ -4,23 +4,20 @@ use crate::pseudo_terminal::PseudoTerminal;
 use crate::shown::assert_shown;
 
 /// What stands above the table on every page, but for the line that says what is looked at.
-const HEAD: &str = "\
-cost: # % of a core and # a host at most; here # % and #/s
-CPU       STRIP
+fn head(strip: &str) -> String {
+    format!("cost: # % of a core and # a host at most; here # % and #/s\nCPU       {strip}\n\n{}\n", summary(10, 20))
+}
 
-                 min    median       p99       max  on                  stand out
-CPU                #         #         #         #  HOST
-memory             #         #         #         #  HOST
-runnable           #         #         #         #  HOST
-wait:cpu           #         #         #         #  HOST
-wait:mem           #         #         #         #  HOST
-wait:io            #         #         #         #  HOST
-net in             #         #         #         #  HOST
-net out            #         #         #         #  HOST
-disk rd            #         #         #         #  HOST
-disk wr            #         #         #         #  HOST
-
-";
+/// The summary of all hosts, with so many letters for each number, and for the host that has the most.
+pub(crate) fn summary(number: usize, host: usize) -> String {
+    const METRICS: [&str; 10] =
+        ["CPU", "memory", "runnable", "wait:cpu", "wait:mem", "wait:io", "net in", "net out", "disk rd", "disk wr"];
+    let line =
+        |name: &str, cells: [&str; 4]| format!("{name:<10}{}", cells.map(|cell| format!("{cell:>number$}")).concat());
+    let heading = format!("{}  {:<host$}stand out\n", line("", ["min", "median", "p99", "max"]), "on");
+    let rows = METRICS.map(|metric| format!("{}  HOST\n", line(metric, ["#"; 4])));
+    heading + &rows.concat()
+}
 
 /// The heading of a table of hosts.
 pub(crate) const HOSTS: &str = "host▼                      CPU    memory  runnable  wait:cpu  wait:mem   wait:io    net in   net out   disk rd   disk wr";
@@ -33,18 +30,17 @@ pub(crate) fn host(name: &str) -> String {
 }
 
 /// The columns of processes, sorted by host.
-pub(crate) const PROCESSES: &str =
-    "process             user                host▼                       id      rank     state       CPU    memory";
+pub(crate) const PROCESSES: &str = "process             user                host▼                       id      rank     state       CPU    memory   disk rd   disk wr";
 
 /// The row of a process that sleeps.
 pub(crate) fn process(name: &str, user: &str, host: &str) -> String {
-    format!("{name:<20}{user:<20}{host:<20}         #         #         S         #         #\n")
+    format!("{name:<20}{user:<20}{host:<20}         #         #         S         #         #         #         #\n")
 }
 
 /// Asserts that a page has this first line and this table, in which `#` stands for a figure, and one cell in the strip for
 /// each of so many hosts.
 pub(crate) fn assert_page(page: &str, first: &str, hosts: usize, table: &str) {
-    let head = HEAD.replace("STRIP", &"▒".repeat(hosts));
+    let head = head(&"▒".repeat(hosts));
     assert_shown(&settled(page), &format!("{first}\n{head}{table}"));
 }
 

@@ -60,6 +60,48 @@ fn has_verbs_with_json(shop: &Workshop, verb: &str) -> bool {
     !below.is_empty() && below.iter().all(|below| shop.well(&[verb, below, "--help"]).contains("--json"))
 }
 
+/// The words of each verb for what is written, `--as`, and for where pictures go, `--plot`, with those they had once.
+const OLD_WORDS: [(&str, &str, &str); 5] = [
+    ("stack", "--format", "--as"),
+    ("topo gen", "--notation", "--as"),
+    ("records convert", "--to", "--as"),
+    ("bench tree", "--svg", "--plot"),
+    ("sim", "--svg", "--plot"),
+];
+
+#[test]
+fn verbs_have_one_word_for_one_thing() {
+    let shop = Workshop::new();
+    let bash = shop.well(&["completions", "bash"]);
+    assert!(
+        !bash.split([' ', '"', '\n', '|', ')']).any(|word| word == "--svg" || word == "--notation" || word == "--to")
+    );
+    for (verb, old, new) in OLD_WORDS {
+        let help = shop.well(&verb.split(' ').chain(["--help"]).collect::<Vec<_>>());
+        let has = |option: &str| help.lines().any(|line| line.trim_start().starts_with(&format!("{option} ")));
+        assert!(has(new) && !has(old), "{verb}: {help}");
+    }
+    for verb in [["topo", "draw"], ["records", "schema"]] {
+        assert!(shop.well(&[&verb[..], &["--help"]].concat()).contains("--as <"), "{verb:?}");
+    }
+    for bench in ["records", "launch", "collectives", "layers", "exchange"] {
+        assert!(shop.well(&["bench", bench, "--help"]).contains("--plot <"), "{bench}");
+    }
+}
+
+#[test]
+fn words_of_old_scripts_are_still_understood() {
+    let shop = Workshop::with_readings(2);
+    let pid = std::process::id().to_string();
+    assert!(shop.run(&["stack", "--pid", &pid, "--format", "dot"]).out.starts_with("digraph"));
+    let tree = |option: &str| shop.well(&["topo", "gen", "2x2", option, "mrnet"]);
+    assert_eq!(tree("--notation"), tree("--as"));
+    let table = |option: &str| shop.well(&["records", "convert", "readings.bny", "-", option, "csv"]);
+    assert_eq!(table("--to"), table("--as"));
+    shop.well(&["sim", "--figures", "--svg", "plots"]);
+    assert!(shop.files().contains(&"plots".to_owned()));
+}
+
 #[test]
 fn bash_takes_its_completions() {
     let ran =
@@ -79,6 +121,29 @@ fn the_help_of_whatever_does_something_tells_its_exit_statuses() {
     for verb in verbs.into_iter().chain(inner) {
         let help = shop.well(&[&verb[..], &["--help"]].concat());
         assert!(help.contains("Exit status: 0 "), "{verb:?}: {help}");
+    }
+}
+
+#[test]
+fn help_is_wrapped_where_lines_are_full_and_nowhere_else() {
+    let shop = Workshop::new();
+    let below = |verb: &String| {
+        verbs_in(&shop.well(&[verb, "--help"])).into_iter().map(|below| vec![verb.clone(), below]).collect()
+    };
+    let pages = verbs(&shop).into_iter().flat_map(|verb| {
+        let below: Vec<Vec<String>> = below(&verb);
+        below.into_iter().chain([vec![verb]])
+    });
+    for page in pages {
+        let words: Vec<&str> = page.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = shop.well(&words);
+        let lines: Vec<&str> = help.lines().collect();
+        let is_prose = |line: &&str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+        for pair in lines.windows(2).filter(|pair| pair.iter().all(is_prose)) {
+            let next = pair[1].split(' ').next().unwrap_or_default();
+            let is_full = pair[0].chars().count() + 1 + next.chars().count() > 100;
+            assert!(is_full, "{page:?}: {:?} goes on with {:?}", pair[0], pair[1]);
+        }
     }
 }
 

@@ -113,7 +113,7 @@ fn the_plots_of_trees_may_be_asked_for_as_those_of_other_benches() {
 #[test]
 fn the_bench_of_trees_gives_a_row_for_every_operation_and_a_plot_of_each() {
     let shop = Workshop::new();
-    let told = shop.well(&["bench", "tree", "--quick", "--shape", "2x3", "--json", "--svg", "plots"]);
+    let told = shop.well(&["bench", "tree", "--quick", "--shape", "2x3", "--json", "--plot", "plots"]);
     let object = &json_lines(&told)[0];
     assert_eq!(object["bench"], "tree");
     assert_bench_shape(

@@ -134,18 +134,16 @@ fn runs_have_who_failed_what_was_folded_and_why_nothing_was_launched() {
 
 /// What a row of `top` has, by what it is about.
 fn row_of_top(by: &str) -> Value {
+    let amount = "number|nothing";
     match by {
-        "host" => {
-            let amount = "number|nothing";
-            json!({
-                "host": "text", "cpu": amount, "memory": amount, "run_queue": amount, "pressure_cpu": amount,
-                "pressure_memory": amount, "pressure_io": amount, "network_in": amount, "network_out": amount,
-                "disk_read": amount, "disk_write": amount,
-            })
-        }
+        "host" => json!({
+            "host": "text", "cpu": amount, "memory": amount, "run_queue": amount, "pressure_cpu": amount,
+            "pressure_memory": amount, "pressure_io": amount, "network_in": amount, "network_out": amount,
+            "disk_read": amount, "disk_write": amount,
+        }),
         "process" => json!({
-            "name": "text", "pid": "number", "user": "text", "host": "text", "rank": "number|nothing", "state": "text",
-            "cpu": "number", "memory": "number", "command": "text",
+            "name": "text", "pid": "number", "user": "text", "host": "text", "rank": amount, "state": "text",
+            "cpu": "number", "memory": "number", "disk_read": amount, "disk_write": amount, "command": "text",
         }),
         _ => json!({ "name": "text", "processes": "number", "hosts": "number", "cpu": "number", "memory": "number" }),
     }

@@ -24,8 +24,8 @@ fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
         (&["dump", "readings.bny", "--fields", "kelvin"], 1, "readings.bny: --fields: "),
         (&["convert", "readings.jsonl", "x.bny"], 2, "readings.jsonl: JSON lines and CSV do not say what"),
         (&["convert", "readings.bny", "x.bny", "--schema", "reading.json"], 2, "readings.bny: --schema is for JSON"),
-        (&["convert", "readings.bny", "x.what"], 2, "x.what: what kind of file is it? Give --to"),
-        (&["convert", "readings.bny", "directory", "--to", "csv"], 1, "directory: is a directory; give the name"),
+        (&["convert", "readings.bny", "x.what"], 2, "x.what: what kind of file is it? Give --as"),
+        (&["convert", "readings.bny", "directory", "--as", "csv"], 1, "directory: is a directory; give the name"),
         (&["convert", "readings.bny", "no/x.csv"], 1, "no/x.csv: cannot be written: no such file or directory"),
         (&["convert", "readings.bny", "x.csv", "--time-field", "time"], 2, "--time-field is for record files"),
         (&["convert", &index, "x.bny", "--time-field", "nowhen"], 1, "--time-field nowhen: no record has such a field"),
@@ -122,6 +122,6 @@ fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
     let ran = shop.run(&["run", "--no-such-option", "--", "--json"]);
     assert_eq!((ran.status, ran.out.as_str()), (2, ""), "what is behind -- is not ours: {}", ran.err);
     // Standard output is for records there.
-    let ran = shop.run(&["records", "convert", "--json", "gone", "-", "--to", "csv"]);
+    let ran = shop.run(&["records", "convert", "--json", "gone", "-", "--as", "csv"]);
     assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{}", ran.err);
 }

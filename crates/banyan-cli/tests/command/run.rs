@@ -94,7 +94,7 @@ fn a_command_that_is_not_there_is_named_with_a_remedy() {
     assert_eq!(ran.status, 1);
     let cause = "cannot start /no/such/command: /no/such/command does not exist";
     let expected = format!(
-        "banyan: host localhost: {cause} (members 0); install it, correct its path, or stage it\n\
+        "banyan: host localhost: {cause} (member 0); install it, correct its path, or stage it\n\
          banyan: 1 of 1 members failed\n  0 on localhost: never started: {cause}\n"
     );
     assert_eq!(ran.err, expected);
@@ -226,20 +226,30 @@ fn an_agent_explains_itself_and_refuses_to_be_started_by_hand() {
 
 /// The command in the background, with members that say when they are ready.
 fn start(script: &str) -> (Child, BufReader<impl Read>) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-    command.args(["run", "-n", "2", "--input", "none", "--", "sh", "-c", script]);
+    start_with(&[], script)
+}
+
+fn start_with(options: &[&str], script: &str) -> (Child, BufReader<impl Read>) {
+    // Signals that are ignored here, as under `nohup`, would be there, too.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_banyan")]);
+    command.args(["run", "-n", "2", "--input", "none"]).args(options).args(["--", "sh", "-c", script]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
     let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
     for _ in 0..2 {
         let mut line = String::new();
         out.read_line(&mut line).expect("text");
-        assert!(line.ends_with("ready\n"), "{line}");
+        assert!(line.contains("ready"), "{line}");
     }
     (child, out)
 }
 
 fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("a shell's tools");
+    send("-INT", child);
+}
+
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("a shell's tools");
     assert!(sent.success());
 }
 
@@ -250,7 +260,7 @@ fn the_first_interrupt_is_forwarded_and_members_may_answer_it() {
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
     assert_eq!(sorted_lines(&rest), ["0 localhost: caught", "1 localhost: caught"]);
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "whatever they make of it");
 }
 
 #[test]
@@ -263,5 +273,27 @@ fn the_second_interrupt_ends_members_that_will_not_listen() {
     interrupt(&child);
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
-    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named_in_words() {
+    let ran = run(&["--chdir", "/no/such/directory", "--", "true"]);
+    let why = "cannot start true: working directory /no/such/directory: no such file or directory";
+    let host = format!("banyan: host localhost: {why} (member 0); create it on this host or choose another\n");
+    assert_eq!(ran.err, format!("{host}banyan: 1 of 1 members failed\n  0 on localhost: never started: {why}\n"));
+    assert_eq!(ran.status, 1);
+}
+
+#[test]
+fn a_signal_that_ends_the_members_is_the_exit_status_with_json_too() {
+    for (signal, status) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {
+        let (mut child, mut out) = start_with(&["--json", "-S"], "echo ready; exec sleep 600");
+        send(signal, &child);
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).expect("text");
+        assert_eq!(child.wait().expect("it ends").code(), Some(status), "{signal}");
+        let summary: Value = serde_json::from_str(rest.lines().last().unwrap_or_default()).expect("an object");
+        assert_eq!((&summary["event"], &summary["exit_status"]), (&"summary".into(), &status.into()));
+    }
 }

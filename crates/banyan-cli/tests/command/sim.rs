@@ -63,7 +63,7 @@ fn a_tree_without_streams_is_refused() {
 #[test]
 fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
     let shop = Workshop::new();
-    let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--svg", "plots"]);
+    let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--plot", "plots"]);
     let object = &far.json()[0];
     assert_documented("command-sim.md", object);
     let costs = json!({ "hop_us": "number", "send_us": "number", "receive_us": "number", "wave_us": "number" });
@@ -99,7 +99,7 @@ fn what_makes_no_sense_is_refused() {
         &["sim", "--fanout", "1", "--nodes", "10"],
         &["sim", "--figures", "--nodes", "10"],
         &["sim", "--figures", "--hop", "-1"],
-        &["sim", "--svg", "plots"],
+        &["sim", "--plot", "plots"],
     ] {
         let refused = shop.run(arguments);
         assert_eq!((refused.status, refused.out.as_str()), (2, ""), "{arguments:?}");

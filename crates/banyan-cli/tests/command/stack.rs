@@ -1,7 +1,7 @@
 //! `banyan stack` as its users run it: on processes that hang, on an MPI job, without permission, on several hosts.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
 use crate::shape::assert_shape;
 use crate::workshop::Workshop;
 
@@ -21,10 +22,19 @@ pub(crate) struct Job(pub(crate) Vec<Child>);
 impl Job {
     /// So many ranks, one of which hangs, all where they will stay.
     pub(crate) fn start(program: &Path, ranks: u32, hanging: u32) -> Job {
+        Job::start_with(program, ranks, &[hanging])
+    }
+
+    /// So many ranks, none of which hangs, each with so many threads beside its first.
+    pub(crate) fn start_threads(program: &Path, ranks: u32, threads: u32) -> Job {
+        Job::start_with(program, ranks, &[u32::MAX, threads])
+    }
+
+    fn start_with(program: &Path, ranks: u32, arguments: &[u32]) -> Job {
         let mut job = Job(Vec::new());
         for rank in 0..ranks {
             let mut command = Command::new(program);
-            command.args([rank, hanging].map(|number| number.to_string())).env("PMI_RANK", rank.to_string());
+            command.arg(rank.to_string()).args(arguments.iter().map(u32::to_string)).env("PMI_RANK", rank.to_string());
             job.add(&mut command);
         }
         job
@@ -35,7 +45,7 @@ impl Job {
         self.add_until(command, ") S ");
     }
 
-    /// The same, until it is in this state.
+    /// The same, until all its threads are in this state.
     pub(crate) fn add_until(&mut self, command: &mut Command, state: &str) {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program that is there");
         let output = child.stdout.take().expect("a pipe");
@@ -44,8 +54,11 @@ impl Job {
         BufReader::new(output).read_line(&mut line).expect("a pipe");
         assert_eq!(line, "ready\n");
         let deadline = Instant::now() + PATIENCE;
-        let path = format!("/proc/{}/stat", self.0[self.0.len() - 1].id());
-        while !fs::read_to_string(&path).expect("it is there").contains(state) {
+        let path = format!("/proc/{}/task", self.0[self.0.len() - 1].id());
+        let is_in_state = |task: io::Result<fs::DirEntry>| {
+            fs::read_to_string(task.expect("a thread").path().join("stat")).expect("it is there").contains(state)
+        };
+        while !fs::read_dir(&path).expect("it is there").all(is_in_state) {
             assert!(Instant::now() < deadline, "{path}: never{state}");
             std::thread::yield_now();
         }
@@ -146,7 +159,7 @@ fn pictures_and_flame_graphs_are_written_to_files() {
     let shop = Workshop::new();
     let job = Job::start(&compiled(&shop), 4, 2);
     let write = |format: &str| {
-        shop.well(&["stack", "--pid", &job.pids(), "--format", format, "-o", format]);
+        shop.well(&["stack", "--pid", &job.pids(), "--as", format, "-o", format]);
         String::from_utf8(shop.read(format)).expect("text")
     };
     let folded = write("folded");
@@ -295,6 +308,24 @@ fn an_object_names_hosts_that_were_left_out() {
         (&"dead1".into(), &"Unreachable".into())
     );
     assert_eq!(report["count"], 1, "{report}");
+}
+
+#[test]
+fn threads_are_counted_in_objects_that_came_from_a_host_too() {
+    let shop = Workshop::new();
+    let job = Job::start_threads(&compiled(&shop), 2, 3);
+    for host in [&[][..], &["--launcher", "local", "-w", "n1"]] {
+        let words = ["stack", "--pid", &job.pids(), "--threads", "--json"];
+        let report = &shop.run(&[&words[..], host].concat()).json()[0];
+        assert_documented("command-stack.md", report);
+        let tree = report["tree"].as_array().expect("a list");
+        let of = |name: &str| tree.iter().find(|step| step["function"] == name).expect("it is there");
+        assert_eq!((&of("main")["count"], &of("main")["threads"]), (&2.into(), &2.into()));
+        assert_eq!((&of("wait_for_work")["count"], &of("wait_for_work")["threads"]), (&2.into(), &6.into()));
+        let here: Vec<Value> = (1..4).map(|thread| json!({ "thread": thread, "ranks": "0-1" })).collect();
+        assert_eq!(of("pause")["threads_here"], json!(here));
+        assert_eq!(of("wait_for_work")["threads_here"], json!([]));
+    }
 }
 
 #[test]

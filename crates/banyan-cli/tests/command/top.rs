@@ -1,12 +1,13 @@
 //! `top`: what real members tell of this machine, as a page, as objects and in a terminal.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::look::{HOSTS, assert_page, host, settled};
+use crate::look::{HOSTS, assert_page, host, settled, summary};
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::shape::assert_shape;
 use crate::shown::assert_shown;
@@ -207,23 +208,15 @@ fn top_of_size(arguments: &[&str], columns: u16, rows: u16) -> PseudoTerminal {
 }
 
 /// The screen of a usual terminal, sorted by a column that is shown for that reason alone.
-const USUAL: &str = "\
+fn usual() -> String {
+    let summary = summary(8, 8);
+    format!(
+        "\
 banyan top  2 hosts  by host  every 0.2 s
 cost: # % of a core and # a host at most; here # % and #/s
 wait:mem  ▒▒
 
-               min  median     p99     max  on      stand out
-CPU              #       #       #       #  HOST
-memory           #       #       #       #  HOST
-runnable         #       #       #       #  HOST
-wait:cpu         #       #       #       #  HOST
-wait:mem         #       #       #       #  HOST
-wait:io          #       #       #       #  HOST
-net in           #       #       #       #  HOST
-net out          #       #       #       #  HOST
-disk rd          #       #       #       #  HOST
-disk wr          #       #       #       #  HOST
-
+{summary}
 host           CPU  memory wait:mem▼  wait:io  net in  net out  disk rd  disk wr
 local            #       #         #        #       #        #        #        #
 local            #       #         #        #       #        #        #        #
@@ -232,7 +225,9 @@ local            #       #         #        #       #        #        #        #
 
 
 q quit  ↑↓ choose  enter look into  esc back  ←→ sort  / filter  b by  p pause
-";
+"
+    )
+}
 
 #[test]
 fn all_that_is_shown_fits_into_the_usual_terminal() {
@@ -243,9 +238,22 @@ fn all_that_is_shown_fits_into_the_usual_terminal() {
     });
     // Either may be the first.
     let screen = settled(&(screen.join("\n") + "\n")).replace("local1", "local ").replace("local2", "local ");
-    assert_shown(&screen, USUAL);
+    assert_shown(&screen, &usual());
     terminal.press("q");
     has_ended(terminal);
+}
+
+#[test]
+fn the_member_is_listed_under_the_name_of_its_program() {
+    let shop = Workshop::new();
+    // One of its own, so that other tests have no such processes.
+    let name = format!("top-{}", std::process::id());
+    fs::copy(env!("CARGO_BIN_EXE_banyan"), shop.path(&name)).expect("room");
+    let words = "top --once --json --interval 200ms --by process";
+    let ran = shop.shell(&format!("./{name} {words} --filter {name}"));
+    let rows = &json_lines(&ran.out)[0]["rows"];
+    let is_member = |row: &Value| row["command"].as_str().is_some_and(|command| command.ends_with(" top-member"));
+    assert!(rows.as_array().expect("rows").iter().any(is_member), "{rows} {}", ran.err);
 }
 
 #[test]
@@ -262,8 +270,12 @@ fn one_look_in_a_terminal_is_as_wide_as_that() {
 
 /// It ended well, and left the terminal as it was: the page of before, a cursor, and settings.
 fn has_ended(terminal: PseudoTerminal) {
+    has_ended_with(terminal, 0);
+}
+
+fn has_ended_with(terminal: PseudoTerminal, expected: i32) {
     let (status, restored, bytes) = terminal.end();
-    assert!(status.success() && restored, "{status}, settings restored: {restored}");
+    assert!(status.code() == Some(expected) && restored, "{status}, settings restored: {restored}");
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.ends_with("\x1b[0m\x1b[?25h\x1b[?1049l"), "{:?}", &text[text.len().saturating_sub(200)..]);
 }
@@ -347,7 +359,7 @@ fn a_signal_ends_the_live_view_as_well_as_a_key() {
     let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
     terminal.wait_for("median");
     terminal.signal("TERM");
-    has_ended(terminal);
+    has_ended_with(terminal, 143);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::workshop::Workshop;
 fn what_gen_writes_check_takes_in_both_notations() {
     let shop = Workshop::new();
     for notation in ["banyan", "mrnet"] {
-        shop.well(&["topo", "gen", "fanout:8:500", "-w", "node[1-20]", "--notation", notation, "-o", "t"]);
+        shop.well(&["topo", "gen", "fanout:8:500", "-w", "node[1-20]", "--as", notation, "-o", "t"]);
         let checked = shop.run(&["topo", "check", "t", "--json"]);
         let found = &checked.json()[0];
         assert_eq!((checked.status, &found["ok"], &found["members"]), (0, &json!(true), &json!(500)), "{notation}");
@@ -120,7 +120,7 @@ fn every_form_of_a_picture_is_whole() {
 #[test]
 fn a_reader_that_goes_away_ends_the_command_quietly() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_banyan"))
-        .args(["topo", "gen", "fanout:16:100000", "--notation", "mrnet"])
+        .args(["topo", "gen", "fanout:16:100000", "--as", "mrnet"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -198,7 +198,7 @@ fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
     command.args(["top", "-n", "2", "--sort", "host", "--interval", "200ms"]);
     command.env("TERM", "xterm-256color").env("BANYAN_CONFIG", "").env_remove("NO_COLOR");
-    let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
+    let mut terminal = PseudoTerminal::start(&mut command, 130, 30);
     let hosts = format!("{HOSTS}\n{}{}", host("local1"), host("local2"));
     assert_screen(&mut terminal, "banyan top  2 hosts  by host  every 0.2 s", 2, ("local", 2), (&hosts, None));
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Kind, Process, Report, Unread};
 use crate::frame::{Frame, MAX_FRAMES};
 use crate::process::{Facts, State};
-use crate::tree::{StackTree, Step};
+use crate::tree::{StackTree, Step, Threads};
 
 /// Ranks that a report from elsewhere may have: a few bytes can name billions, which nobody has, and which would take
 /// hours to go through.
@@ -85,6 +85,12 @@ fn nodes(tree: &StackTree) -> Vec<Value> {
         if let Some(line) = &step.frame.line {
             entry["line"] = json!(&**line);
         }
+        if step.threads.count() > 0 {
+            let here = step.threads_here.iter();
+            let here = here.map(|(thread, ranks)| json!({ "thread": thread, "ranks": ranks.to_string() }));
+            entry["threads"] = json!(step.threads.count());
+            entry["threads_here"] = here.collect();
+        }
         path.push(number);
         entry
     };
@@ -138,11 +144,24 @@ fn tree(value: &Value) -> Result<StackTree, Malformed> {
         if !here.is_empty() {
             tree.add(&here, &path(&above));
         }
+        let threads = threads(entry)?;
+        if threads.count() > 0 {
+            tree.add_threads(&threads, &path(&above));
+        }
     }
     if tree.ranks().len() > MAX_RANKS {
         return Err(Malformed(format!("it has more than {MAX_RANKS} ranks")));
     }
     Ok(tree)
+}
+
+/// The threads that end at a node.
+fn threads(entry: &Value) -> Result<Threads, Malformed> {
+    let mut threads = Threads::default();
+    for part in entry["threads_here"].as_array().into_iter().flatten() {
+        threads.add(number(part, "thread")?, &ranks(part, "ranks")?);
+    }
+    Ok(threads)
 }
 
 /// The frames down to the last node.

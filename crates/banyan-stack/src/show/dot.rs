@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Branch, branches, cut, harmless};
+use super::{Branch, branches, counted, cut, harmless, quantity};
 use crate::report::Report;
 
 /// Ranks at an edge are cut behind so many letters.
@@ -16,7 +16,11 @@ pub fn dot(report: &Report) -> String {
          color=\"#8a99ad\"];\n",
     );
     let ranks = report.tree.ranks();
-    let _ = writeln!(out, "  n0 [label=\"{} ranks\", shape=ellipse];", ranks.len());
+    let threads = match report.tree.threads().count() {
+        0 => String::new(),
+        threads => format!("\\n{}", counted(threads, "thread", "threads")),
+    };
+    let _ = writeln!(out, "  n0 [label=\"{}{threads}\", shape=ellipse];", counted(ranks.len(), "rank", "ranks"));
     let mut next = 1;
     for branch in branches(&report.tree) {
         write(&mut out, &branch, 0, &mut next, ranks.len());
@@ -34,7 +38,8 @@ fn write(out: &mut String, branch: &Branch<'_>, parent: usize, next: &mut usize,
     let count = branch.ranks.len();
     let width = 1.0 + 5.0 * (count as f64 / total.max(1) as f64).sqrt();
     let ranks = cut(&branch.ranks.to_string(), RANKS_WIDTH);
-    let _ = writeln!(out, "  n{parent} -> n{number} [label=\"{count}: {ranks}\", penwidth={width:.1}];");
+    let quantity = quantity(count, branch.threads);
+    let _ = writeln!(out, "  n{parent} -> n{number} [label=\"{quantity}: {ranks}\", penwidth={width:.1}];");
     for child in &branch.children {
         write(out, child, number, next, total);
     }

@@ -25,6 +25,8 @@ const ODD_SHARE: u64 = 4;
 struct Branch<'a> {
     frames: Vec<&'a Frame>,
     ranks: Rc<RankSet>,
+    /// Threads of these ranks; 0 if they were not asked for.
+    threads: u64,
     /// Ranks that end where the branch ends.
     here: &'a RankSet,
     /// The smallest first.
@@ -54,6 +56,7 @@ fn branch<'a>(steps: &[Step<'a>], first: usize, above: &RankSet) -> Branch<'a> {
     let ranks = Rc::clone(&steps[first].ranks);
     Branch {
         frames: steps[first..=at].iter().map(|step| step.frame).collect(),
+        threads: steps[first].threads.count(),
         here: steps[at].here,
         children: sorted(steps, at + 1, end, &ranks),
         is_odd: ranks.len() * ODD_SHARE <= above.len(),
@@ -77,6 +80,11 @@ fn cut(text: &str, most: usize) -> String {
         return text.into();
     }
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// How many ranks, and in brackets how many threads of theirs, if those were asked for: `4(16)`.
+fn quantity(ranks: u64, threads: u64) -> String {
+    if threads == 0 { ranks.to_string() } else { format!("{ranks}({threads})") }
 }
 
 /// A number and the thing it counts.

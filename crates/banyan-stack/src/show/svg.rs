@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Branch, branches, counted, cut, harmless};
+use super::{Branch, branches, counted, cut, harmless, quantity};
 use crate::report::Report;
 
 /// Letters of a function that are shown; the rest appears when one points at it.
@@ -53,11 +53,12 @@ pub fn svg(report: &Report) -> String {
         y += card.height + GAP;
     }
     let unread = report.unread().count() as u64;
-    let mut title = format!(
-        "{}, {}",
-        counted(report.processes.len().max(total as usize) as u64, "process", "processes"),
-        counted(report.tree.classes().len() as u64, "class", "classes")
-    );
+    let mut title = counted(report.processes.len().max(total as usize) as u64, "process", "processes");
+    let threads = report.tree.threads().count();
+    if threads > 0 {
+        let _ = write!(title, ", {}", counted(threads, "thread", "threads"));
+    }
+    let _ = write!(title, ", {}", counted(report.tree.classes().len() as u64, "class", "classes"));
     if unread > 0 {
         let _ = write!(title, ", {unread} not read");
     }
@@ -86,7 +87,7 @@ impl<'a> Card<'a> {
     fn new(mut branch: Branch<'a>) -> Card<'a> {
         let children: Vec<Card<'a>> = std::mem::take(&mut branch.children).into_iter().map(Card::new).collect();
         let names = branch.frames.iter().map(|frame| frame.to_string().chars().count().min(NAME_WIDTH));
-        let head = shown_ranks(&branch).chars().count() + branch.ranks.len().to_string().len() + 3;
+        let head = shown_ranks(&branch).chars().count() + quantity(branch.ranks.len(), branch.threads).len() + 3;
         let letters = names.max().unwrap_or(0).max(head).max(12);
         let own = HEAD + PADDING + LINE * branch.frames.len() as f64;
         let gaps = GAP * children.len().saturating_sub(1) as f64;
@@ -138,7 +139,7 @@ impl<'a> Card<'a> {
             escaped(&branch.ranks.to_string()),
             x + width - PADDING,
             y + 17.0,
-            branch.ranks.len(),
+            quantity(branch.ranks.len(), branch.threads),
         );
         let last = branch.frames.len() - 1;
         for (at, frame) in branch.frames.iter().enumerate() {

@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 
 use banyan_ranks::RankSet;
 
-use super::{Branch, branches, counted, cut, harmless};
+use super::{Branch, branches, counted, cut, harmless, quantity};
 use crate::frame::Frame;
 use crate::report::{Place, Process, Report};
-use crate::tree::{Class, Step, direct};
+use crate::tree::{Class, Step, Threads, direct};
 
 /// Ranks of a line are cut behind so many letters.
 const RANKS_WIDTH: usize = 24;
+
+/// The column that says how many has at least so many letters.
+const COUNTS_WIDTH: usize = 6;
 
 /// Functions that say what a class does.
 const TELLING: usize = 3;
@@ -33,10 +36,11 @@ pub struct TextOptions {
 
 /// The report as text.
 pub fn text(report: &Report, options: TextOptions) -> String {
-    let mut out = Writer { text: String::new(), color: options.color };
-    let classes = report.tree.classes();
-    out.heading(report, &classes, options.times);
-    out.classes(report, &classes);
+    let (classes, threads) = (report.tree.classes(), report.tree.threads());
+    let counts = quantity(report.tree.ranks().len(), threads.count()).len().max(COUNTS_WIDTH);
+    let mut out = Writer { text: String::new(), color: options.color, counts };
+    out.heading(report, &classes, threads.count(), options.times);
+    out.classes(report, &classes, &threads);
     out.tree(report);
     out.unread(report);
     out.notes(report);
@@ -46,6 +50,8 @@ pub fn text(report: &Report, options: TextOptions) -> String {
 struct Writer {
     text: String,
     color: bool,
+    /// Letters of the column that says how many.
+    counts: usize,
 }
 
 impl Writer {
@@ -59,7 +65,7 @@ impl Writer {
         if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
 
-    fn heading(&mut self, report: &Report, classes: &[Class<'_>], times: bool) {
+    fn heading(&mut self, report: &Report, classes: &[Class<'_>], threads: u64, times: bool) {
         let hosts: std::collections::BTreeSet<&str> =
             report.processes.keys().map(|(host, _)| host.as_str()).filter(|host| !host.is_empty()).collect();
         let there: RankSet = there(report).map(|process| process.rank).collect();
@@ -70,7 +76,10 @@ impl Writer {
         }
         let stacks: u64 = report.processes.values().map(|process| process.stacks).sum();
         let read = report.processes.values().filter(|process| process.stacks > 0).count();
-        if stacks != read as u64 {
+        if threads > 0 {
+            let _ = write!(heading, ", {}", counted(threads, "thread", "threads"));
+        }
+        if stacks != (read as u64).max(threads) {
             let _ = write!(heading, ", {}", counted(stacks, "stack", "stacks"));
         }
         let _ = write!(heading, ", {}", counted(classes as u64, "class", "classes"));
@@ -83,7 +92,7 @@ impl Writer {
     }
 
     /// A line for each class: how many, who, and what they do.
-    fn classes(&mut self, report: &Report, classes: &[Class<'_>]) {
+    fn classes(&mut self, report: &Report, classes: &[Class<'_>], threads: &Threads) {
         self.line("");
         let width = classes.iter().map(|class| shown(&class.ranks).chars().count()).max().unwrap_or(0);
         let total = report.tree.ranks().len();
@@ -93,7 +102,8 @@ impl Writer {
             let count = class.ranks.len();
             let code = if count * super::ODD_SHARE <= total { "1;33" } else { "1" };
             let padding = " ".repeat(width - ranks.chars().count());
-            let who = self.paint(code, &format!("{count:6}  {ranks}"));
+            let quantity = quantity(count, threads.count_of(&class.ranks));
+            let who = self.paint(code, &format!("{quantity:>0$}  {ranks}", self.counts));
             let line = format!("{who}{padding}  {}{}", doing(&steps, class), self.whereabouts(report, &class.ranks));
             self.line(&line);
         }
@@ -131,13 +141,14 @@ impl Writer {
                 (false, false) => name,
             };
             if at > 0 {
-                self.line(&format!("{:width$}  {body}{name}", "", width = width + 8));
+                self.line(&format!("{:width$}  {body}{name}", "", width = self.counts + 2 + width));
                 continue;
             }
             let ranks = shown(&branch.ranks);
             let padding = " ".repeat(width - ranks.chars().count());
             let code = if branch.is_odd { "1;33" } else { "1" };
-            let who = self.paint(code, &format!("{:6}  {ranks}", branch.ranks.len()));
+            let quantity = quantity(branch.ranks.len(), branch.threads);
+            let who = self.paint(code, &format!("{quantity:>0$}  {ranks}", self.counts));
             self.line(&format!("{who}{padding}  {lead}{name}"));
         }
         for (at, child) in branch.children.iter().enumerate() {

@@ -125,6 +125,8 @@ pub enum Unreadable {
 /// The stack of one thread, as it was in one moment.
 #[derive(Debug)]
 pub(crate) struct Copy {
+    /// Its number.
+    pub(crate) thread: u32,
     pub(crate) registers: Registers,
     /// The bytes from `registers.stack` on.
     pub(crate) bytes: Vec<u8>,
@@ -224,7 +226,7 @@ impl Tracer {
         drop(hurry);
         let (registers, length) = copied?;
         let bytes = self.room.get(..length).unwrap_or_default().to_vec();
-        Ok(Copy { registers, bytes, stopped })
+        Ok(Copy { thread, registers, bytes, stopped })
     }
 
     /// Waits until a thread has stopped; gives the signal that was on its way to it, and when it was last seen running.

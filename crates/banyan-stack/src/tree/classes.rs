@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use banyan_ranks::RankSet;
 
-use super::StackTree;
+use super::{StackTree, Threads};
 use crate::frame::Frame;
 
 /// Ranks whose stacks are the same, all of them.
@@ -26,7 +26,7 @@ impl StackTree {
         let mut lists: Vec<(usize, usize)> = vec![(0, 0)];
         let mut longer: HashMap<(usize, usize), usize> = HashMap::new();
         let mut list_of: Vec<usize> = vec![0; ranks.len()];
-        for (number, (_, here)) in stacks.iter().enumerate() {
+        for (number, (_, here, _)) in stacks.iter().enumerate() {
             for rank in here.iter() {
                 let at = ranks.partition_point(|other| *other < rank);
                 let key = (list_of[at], number);
@@ -52,7 +52,7 @@ impl StackTree {
 fn stacks_of<'a>(
     mut list: usize,
     lists: &[(usize, usize)],
-    stacks: &[(Vec<&'a Frame>, &RankSet)],
+    stacks: &[(Vec<&'a Frame>, &RankSet, &Threads)],
 ) -> Vec<Vec<&'a Frame>> {
     let mut found = Vec::new();
     while list != 0 {

@@ -4,12 +4,14 @@
 //! job can be merged anywhere, and again.
 
 mod classes;
+mod threads;
 
 use std::rc::Rc;
 
 use banyan_ranks::RankSet;
 
 pub use classes::Class;
+pub use threads::Threads;
 
 use crate::frame::Frame;
 
@@ -29,6 +31,8 @@ struct Node {
     frame: Frame,
     /// Whose stacks end here.
     here: RankSet,
+    /// With which of their threads, if threads were asked for.
+    threads: Threads,
     /// Ascending by frame, each frame once.
     children: Vec<Node>,
 }
@@ -44,16 +48,20 @@ pub struct Step<'a> {
     pub ranks: Rc<RankSet>,
     /// The ranks with a stack that ends here: this is what they do.
     pub here: &'a RankSet,
+    /// The threads that come through here, if threads were asked for.
+    pub threads: Rc<Threads>,
+    /// Those that end here.
+    pub threads_here: &'a Threads,
     /// The place in the list behind all that is called from here.
     pub end: usize,
 }
 
 impl Node {
     /// A path without branches.
-    fn path(ranks: &RankSet, stack: &[Frame]) -> Option<Node> {
+    fn path(ranks: &RankSet, threads: &Threads, stack: &[Frame]) -> Option<Node> {
         stack.iter().rev().fold(None, |inner: Option<Node>, frame| {
-            let here = if inner.is_none() { ranks.clone() } else { RankSet::new() };
-            Some(Node { frame: frame.clone(), here, children: inner.into_iter().collect() })
+            let (here, threads) = if inner.is_none() { (ranks.clone(), threads.clone()) } else { Default::default() };
+            Some(Node { frame: frame.clone(), here, threads, children: inner.into_iter().collect() })
         })
     }
 }
@@ -67,6 +75,15 @@ impl StackTree {
     /// Adds a stack that all these ranks have, from the outermost function to the innermost. An empty one says no more
     /// than that the ranks are there.
     pub fn add(&mut self, ranks: &RankSet, stack: &[Frame]) {
+        self.put(ranks, &Threads::default(), stack);
+    }
+
+    /// The same with a stack that all these threads have.
+    pub fn add_threads(&mut self, threads: &Threads, stack: &[Frame]) {
+        self.put(&threads.ranks(), threads, stack);
+    }
+
+    fn put(&mut self, ranks: &RankSet, threads: &Threads, stack: &[Frame]) {
         if ranks.is_empty() {
             return;
         }
@@ -78,11 +95,12 @@ impl StackTree {
                     let node = &mut nodes[at];
                     if inner.is_empty() {
                         node.here = node.here.union(ranks);
+                        node.threads.merge(threads);
                     }
                     (nodes, rest) = (&mut node.children, inner);
                 }
                 Err(at) => {
-                    nodes.splice(at..at, Node::path(ranks, rest));
+                    nodes.splice(at..at, Node::path(ranks, threads, rest));
                     return;
                 }
             }
@@ -118,24 +136,37 @@ impl StackTree {
         &self.ranks
     }
 
+    /// All threads, if they were asked for.
+    pub fn threads(&self) -> Threads {
+        let mut all = Threads::default();
+        self.stacks().iter().for_each(|(_, _, threads)| all.merge(threads));
+        all
+    }
+
     /// Every step, those that lead to it before it.
     pub fn steps(&self) -> Vec<Step<'_>> {
         let mut steps: Vec<Step<'_>> = Vec::new();
-        let nobody = Rc::new(RankSet::new());
+        let (nobody, none) = (Rc::new(RankSet::new()), Rc::new(Threads::default()));
         let mut open: Vec<(usize, &Node)> = self.roots.iter().rev().map(|node| (0, node)).collect();
         while let Some((depth, node)) = open.pop() {
-            steps.push(Step { depth, frame: &node.frame, ranks: Rc::clone(&nobody), here: &node.here, end: 0 });
+            let Node { frame, here, threads: threads_here, .. } = node;
+            let (ranks, threads) = (Rc::clone(&nobody), Rc::clone(&none));
+            steps.push(Step { depth, frame, ranks, here, threads, threads_here, end: 0 });
             open.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
         }
         // From the back: whatever is called from a step is known before the step.
         for at in (0..steps.len()).rev() {
             let end = behind(&steps, at);
             let children: Vec<usize> = direct(&steps, at + 1, end).collect();
-            steps[at].ranks = match (&children[..], steps[at].here.is_empty()) {
-                ([only], true) => Rc::clone(&steps[*only].ranks),
+            (steps[at].ranks, steps[at].threads) = match (&children[..], steps[at].here.is_empty()) {
+                ([only], true) => (Rc::clone(&steps[*only].ranks), Rc::clone(&steps[*only].threads)),
                 _ => {
-                    let here = steps[at].here.clone();
-                    Rc::new(children.iter().fold(here, |all, child| all.union(&steps[*child].ranks)))
+                    let (mut ranks, mut threads) = (steps[at].here.clone(), steps[at].threads_here.clone());
+                    for child in children {
+                        ranks = ranks.union(&steps[child].ranks);
+                        threads.merge(&steps[child].threads);
+                    }
+                    (Rc::new(ranks), Rc::new(threads))
                 }
             };
             steps[at].end = end;
@@ -143,8 +174,8 @@ impl StackTree {
         steps
     }
 
-    /// Every stack that occurs, with the ranks that have it.
-    pub fn stacks(&self) -> Vec<(Vec<&Frame>, &RankSet)> {
+    /// Every stack that occurs, with the ranks that have it, and with their threads if those were asked for.
+    pub fn stacks(&self) -> Vec<(Vec<&Frame>, &RankSet, &Threads)> {
         let mut path: Vec<&Frame> = Vec::new();
         let mut stacks = Vec::new();
         let mut open: Vec<(usize, &Node)> = self.roots.iter().rev().map(|node| (0, node)).collect();
@@ -152,7 +183,7 @@ impl StackTree {
             path.truncate(depth);
             path.push(&node.frame);
             if !node.here.is_empty() {
-                stacks.push((path.clone(), &node.here));
+                stacks.push((path.clone(), &node.here, &node.threads));
             }
             open.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
         }
@@ -187,6 +218,7 @@ fn merge_lists(nodes: &mut Vec<Node>, others: Vec<Node>) {
         match nodes.binary_search_by(|node| node.frame.cmp(&other.frame)) {
             Ok(at) => {
                 unite(&mut nodes[at].here, other.here);
+                nodes[at].threads.merge(&other.threads);
                 merge_lists(&mut nodes[at].children, other.children);
             }
             Err(at) => nodes.insert(at, other),

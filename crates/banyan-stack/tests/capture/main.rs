@@ -58,6 +58,23 @@ fn with_threads_every_thread_has_a_stack() {
     let [(_, stacks)] = &classes(&report)[..] else { panic!("one process is one class") };
     assert!(stacks.iter().any(|stack| stack.contains("wait_for_work pause")), "{stacks:?}");
     assert!(stacks.iter().any(|stack| stack.contains("solve wait_in_barrier")), "{stacks:?}");
+    assert_eq!((report.tree.threads().count(), report.tree.threads().ranks().len()), (4, 1));
+}
+
+#[test]
+fn a_thread_counts_once_however_often_it_is_looked_at() {
+    let shop = Shop::new();
+    let program = shop.compile("ranks", &["-O2"]);
+    let processes = [Running::start(&program, &[0, 2, 3], 'S'), Running::start(&program, &[1, 2, 3], 'S')];
+    let every = std::time::Duration::from_millis(1);
+    let options = SamplerOptions { threads: true, samples: 5, every, ..SamplerOptions::default() };
+    let report = take(&targets(&processes), &options).expect("a thread");
+    assert_eq!(report.processes.values().map(|process| process.stacks).sum::<u64>(), 40);
+    assert_eq!(report.tree.threads().count(), 8);
+    let main = report.tree.steps().into_iter().find(|step| &*step.frame.function == "main").expect("main");
+    assert_eq!((main.ranks.to_string().as_str(), main.threads.count()), ("0-1", 2));
+    let none = take(&targets(&processes), &SamplerOptions::default()).expect("a thread");
+    assert_eq!(none.tree.threads().count(), 0, "who did not ask for threads is not told of them");
 }
 
 #[test]
@@ -69,9 +86,9 @@ fn a_stripped_optimised_program_has_as_many_frames_as_one_with_symbols() {
     let processes = [Running::start(&named, &[0, 0], 'S'), Running::start(&stripped_program, &[0, 0], 'S')];
     let report = look(&targets(&processes));
     let stacks = report.tree.stacks();
-    let depths: Vec<usize> = stacks.iter().map(|(stack, _)| stack.len()).collect();
+    let depths: Vec<usize> = stacks.iter().map(|(stack, ..)| stack.len()).collect();
     assert!(depths[0] == depths[1] && depths[0] >= 7, "{stacks:?}");
-    let unnamed = stacks.iter().find(|(_, ranks)| ranks.contains(1)).expect("rank 1");
+    let unnamed = stacks.iter().find(|(_, ranks, _)| ranks.contains(1)).expect("rank 1");
     assert!(unnamed.0.iter().filter(|frame| frame.function.starts_with("ranks+0x")).count() >= 4, "{unnamed:?}");
     assert_eq!(&*unnamed.0.last().expect("frames").function, "read");
 }

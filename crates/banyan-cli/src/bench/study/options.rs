@@ -70,7 +70,8 @@ impl Options {
                 _ => words.extend([format!("--{name}"), value.clone()]),
             }
         }
-        if self.long_options(bench).iter().any(|(name, _)| *name == "plot") {
+        // That of trees draws only where it is told to.
+        if bench != "tree" && self.long_options(bench).iter().any(|(name, _)| *name == "plot") {
             words.extend(["--plot", "none"].map(str::to_owned));
         }
         words.push("--json".to_owned());
