@@ -1,6 +1,8 @@
 //! Nodes that are brought together by hand, for what is hard to meet by chance: answers that never come, and parents that
 //! die between two messages.
 
+#[path = "nodes/stopped.rs"]
+mod stopped;
 #[path = "nodes/unanswered.rs"]
 mod unanswered;
 
@@ -41,6 +43,8 @@ struct Tree {
     under_way: VecDeque<(usize, usize, LinkId, Option<Message>)>,
     /// From whom to whom nothing comes.
     cut: BTreeSet<(usize, usize)>,
+    /// Whose processes are stopped, as their systems see.
+    stopped: BTreeSet<usize>,
     now: Time,
     options: NodeOptions,
     /// Who has said so of itself.
@@ -59,9 +63,9 @@ impl Tree {
     fn with(options: NodeOptions) -> Tree {
         let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
-        let succeeded = BTreeSet::new();
+        let (succeeded, stopped) = (BTreeSet::new(), BTreeSet::new());
         let (nodes, now, told) = (vec![front_end], Time(0), Vec::new());
-        let mut tree = Tree { nodes, ends, under_way, cut, now, options, succeeded, told };
+        let mut tree = Tree { nodes, ends, under_way, cut, stopped, now, options, succeeded, told };
         for agent in AGENTS {
             tree.add(None, Level(1), &[0]);
             assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
@@ -139,6 +143,10 @@ impl Tree {
             }
             Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
+            Action::Examine { link, stream, wave } => {
+                let is_stopped = self.ends.get(&(at, link)).is_some_and(|(child, _)| self.stopped.contains(child));
+                self.nodes[at].examined(link, stream, wave, is_stopped, self.now);
+            }
             Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
             Action::Report(report) if at == 0 => self.told.push(report),
             Action::Report(_) => {}

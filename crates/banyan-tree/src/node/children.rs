@@ -257,6 +257,7 @@ impl Node {
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.gathering.withdraw(link);
+                stream.stopped.remove(&link);
                 stream.records.as_mut().into_iter().for_each(|records| records.forget_child(link));
             }
             self.pump_up(id);

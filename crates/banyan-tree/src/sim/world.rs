@@ -370,6 +370,11 @@ impl<'p, 't> World<'p, 't> {
                     self.put(node, link, Arrival::Message(message));
                 }
                 Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
+                Action::Examine { link, stream, wave } => {
+                    let is_stopped = self.is_peer_stopped(node, link);
+                    let now = self.time_of(node);
+                    self.nodes[node].node.examined(link, stream, wave, is_stopped, now);
+                }
                 Action::Report(report) => self.reported(node, report)?,
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
@@ -593,6 +598,12 @@ impl<'p, 't> World<'p, 't> {
     /// Until when a node does nothing, because it is stopped.
     fn delayed(&self, node: usize) -> Option<Time> {
         Some(self.nodes[node].stopped_until).filter(|until| *until > self.now && self.nodes[node].is_alive)
+    }
+
+    /// Whether the process at the other end of a link is stopped, as the system would say.
+    fn is_peer_stopped(&self, node: usize, link: LinkId) -> bool {
+        let peer = self.nodes[node].wires.get(&link).map(|(wire, end)| self.wires[*wire].nodes[1 - end]);
+        peer.is_some_and(|peer| self.delayed(peer).is_some())
     }
 
     fn latency(&mut self) -> Duration {

@@ -22,7 +22,7 @@ fn network(topology: &str) -> Network {
 }
 
 /// A process that attaches, and the rank it got.
-fn attach(network: &Network) -> (Child, u32) {
+pub(crate) fn attach(network: &Network) -> (Child, u32) {
     let (variable, ticket) = network.ticket().unwrap().to_env();
     let child = Command::new(this_program()).args(["member", "serve"]).env(variable, ticket).spawn().unwrap();
     let joined = members_of(network, |report| if let Report::Joined(members) = report { Some(members) } else { None });
