@@ -568,6 +568,23 @@ fn records_that_are_more_than_a_window_are_dropped_only_behind_those_of_an_earli
 }
 
 #[test]
+fn records_of_a_child_that_ignores_its_window_are_dropped_counted_and_told_of() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 200;
+    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::None));
+    (0..1000).for_each(|record| front_end.get(0, record, true));
+    let counters = front_end.node.counters();
+    // Each counts for 72 bytes, and two windows are held.
+    assert_eq!((counters.records.seen, counters.records.delivered, counters.records.without_room), (1000, 5, 995));
+    assert_eq!(counters.gathered_bytes, 5 * 8);
+    // Once they are taken the child hears of all of them, and others come.
+    while front_end.node.take_waves(front_end.stream).is_some() {}
+    assert_eq!(front_end.told(), 1000 * 72);
+    front_end.get(0, 1000, true);
+    assert_eq!(front_end.node.counters().records.delivered, 6);
+}
+
+#[test]
 fn a_predecessor_linked_to_an_ancestor_of_its_successor_is_sent_away_and_waves_go_on() {
     let mut tree = Tree::new();
     let steady = tree.member(0, &[2]);
