@@ -43,8 +43,8 @@ struct Tree {
     under_way: VecDeque<(usize, usize, LinkId, Option<Message>)>,
     /// From whom to whom nothing comes.
     cut: BTreeSet<(usize, usize)>,
-    /// Whose processes are stopped, as their systems see.
-    stopped: BTreeSet<usize>,
+    /// Whose processes are stopped, as their systems see, and how long these had run.
+    stopped: BTreeMap<usize, u64>,
     now: Time,
     options: NodeOptions,
     /// Who has said so of itself.
@@ -63,7 +63,7 @@ impl Tree {
     fn with(options: NodeOptions) -> Tree {
         let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
-        let (succeeded, stopped) = (BTreeSet::new(), BTreeSet::new());
+        let (succeeded, stopped) = (BTreeSet::new(), BTreeMap::new());
         let (nodes, now, told) = (vec![front_end], Time(0), Vec::new());
         let mut tree = Tree { nodes, ends, under_way, cut, stopped, now, options, succeeded, told };
         for agent in AGENTS {
@@ -143,9 +143,9 @@ impl Tree {
             }
             Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
-            Action::Examine { link, stream, wave } => {
-                let is_stopped = self.ends.get(&(at, link)).is_some_and(|(child, _)| self.stopped.contains(child));
-                self.nodes[at].examined(link, stream, wave, is_stopped, self.now);
+            Action::Examine(link) => {
+                let stopped = self.ends.get(&(at, link)).and_then(|(child, _)| self.stopped.get(child)).copied();
+                self.nodes[at].examined(link, stopped, self.now);
             }
             Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
             Action::Report(report) if at == 0 => self.told.push(report),

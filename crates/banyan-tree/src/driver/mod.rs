@@ -567,10 +567,10 @@ impl Driver {
                 }
                 Action::Close(id) => self.close(id),
                 Action::LetGo(id) => self.let_go(id),
-                Action::Examine { link, stream, wave } => {
-                    let is_stopped = self.links.get(&link).is_some_and(|link| stopped::is_stopped(link));
+                Action::Examine(id) => {
+                    let stopped = self.links.get(&id).and_then(|link| stopped::run_time_if_stopped(link));
                     let now = self.time(Instant::now());
-                    self.node.examined(link, stream, wave, is_stopped, now);
+                    self.node.examined(id, stopped, now);
                 }
                 Action::Count(question) => {
                     let figures = self.link_figures();

@@ -96,7 +96,8 @@ pub struct NodeOptions {
     /// hangs, so this has to be longer than any member computes between two of its records.
     pub unanswered: Option<Duration>,
     /// How long the same is waited for a member whose process is stopped (SIGSTOP), as the node right above it sees if both are
-    /// on one host; a quarter longer at most. Without a limit for as long as it takes.
+    /// on one host; a quarter longer at most. So it is for one that keeps the front-end from sending. Without a limit for as
+    /// long as it takes.
     pub stopped: Option<Duration>,
     /// How long a node without a parent keeps its children waiting.
     pub orphan: Duration,
@@ -146,14 +147,7 @@ pub enum Action {
     /// Tell the user.
     Report(Report),
     /// Look whether the process of this child, a member, is stopped, and say so by [`Node::examined`].
-    Examine {
-        /// The child's link.
-        link: LinkId,
-        /// The stream that waits for it.
-        stream: StreamId,
-        /// In this wave.
-        wave: Wave,
-    },
+    Examine(LinkId),
     /// Say what the links have done, by [`Node::answer`] to this question.
     Count(u32),
 }
@@ -264,6 +258,8 @@ pub struct Node {
     watch: Option<Watch>,
     /// If members are not waited for that are stopped.
     stopped: Option<Watch>,
+    /// Members right below that were found to be stopped: how long they had run, and when that was first found.
+    halted: SortedMap<LinkId, (u64, Time)>,
     troubles: Troubles,
     links: u64,
     actions: VecDeque<Action>,
@@ -355,6 +351,7 @@ impl Node {
             root: None,
             watch: None,
             stopped,
+            halted: SortedMap::new(),
             troubles: Troubles::default(),
             links: 0,
             actions: VecDeque::new(),

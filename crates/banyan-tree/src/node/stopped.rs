@@ -1,25 +1,35 @@
-//! Members whose processes are stopped (SIGSTOP): a wave that others have contributed to does not wait for them for ever.
+//! Members whose processes are stopped (SIGSTOP): nobody waits for them for ever.
 //!
 //! Nobody can tell by its silence a member that computes from one that is stopped; its system can. So a node in which a wave
 //! stands still has the processes of those looked at that the wave waits for: its driver looks at those of its own children,
-//! and agents below it are asked to do the same, since one whose members are all stopped knows of no wave that waits. Who is
-//! found to be stopped, and again half of the time later without having contributed meanwhile, is given up as if it had ended. When
-//! it goes on it finds its link closed, and comes back as any other that was given up. One that computes is waited for.
+//! and agents below it are asked to do the same, since one whose members are all stopped knows of no wave that waits. The same
+//! goes for members that are so far behind in taking packets that the front-end has to wait soon. Who is found to be stopped, and again half
+//! of the time later without having run meanwhile, is given up as if it had ended. When it goes on it finds its link closed, and
+//! comes back as any other that was given up. One that computes is waited for.
 
-use super::{Action, Node};
-use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
+use super::log::Log;
+use super::{Action, Node, NodeOptions};
+use crate::ids::{LinkId, StreamId, Time, Wave};
 use crate::message::Message;
 
 impl Node {
-    /// Has those looked at that waves wait for, if it is time.
+    /// Has those looked at that others wait for, if it is time.
     pub(super) fn look_for_stopped(&mut self, now: Time) {
-        if self.stopped.as_ref().is_none_or(|watch| watch.next() > now) {
-            return;
-        }
-        let waiting = self.streams.iter().filter_map(|(id, stream)| Some((*id, stream.stands_still_at()?)));
-        let overdue = self.stopped.as_mut().map(|watch| watch.look(waiting, now));
-        for (stream, wave) in overdue.into_iter().flatten() {
-            self.examine(stream, wave);
+        let Some(watch) = self.stopped.as_mut().filter(|watch| watch.next() <= now) else { return };
+        let options = &self.options;
+        let control = options.is_far_behind(&self.control).then(|| (StreamId::CONTROL, Wave(self.control.start())));
+        let others = self.streams.iter().filter_map(|(id, stream)| {
+            let behind = || options.is_far_behind(&stream.log).then(|| Wave(stream.log.start()));
+            Some((*id, stream.stands_still_at().or_else(behind)?))
+        });
+        for (id, at) in watch.look(control.into_iter().chain(others), now) {
+            if self.streams.get(&id).and_then(|stream| stream.stands_still_at()) == Some(at) {
+                self.examine(id, at);
+            } else {
+                let behind: Vec<LinkId> = self.log_mut(id).map(|log| log.slowest().collect()).unwrap_or_default();
+                // Agents that are behind look for themselves.
+                behind.into_iter().for_each(|link| _ = self.examine_member(link));
+            }
         }
     }
 
@@ -28,28 +38,39 @@ impl Node {
         let Some(stream) = self.streams.get(&id) else { return };
         let missing: Vec<LinkId> = stream.gathering.waits_for_before(wave.after(1)).collect();
         for link in missing {
-            let child: Option<NodeId> = self.below.node_of(link);
-            match child.and_then(|child| self.below.get(child)).map(|place| place.rank) {
-                Some(Some(_)) => self.actions.push_back(Action::Examine { link, stream: id, wave }),
-                Some(None) => self.send(link, Message::Examine { stream: id, wave }),
-                None => {}
+            if !self.examine_member(link) {
+                self.send(link, Message::Examine { stream: id, wave });
             }
         }
     }
 
-    /// Whether the process of a child is stopped, as was asked because of this wave.
-    pub fn examined(&mut self, link: LinkId, id: StreamId, wave: Wave, is_stopped: bool, now: Time) {
-        let (Some(stream), Some(patience)) = (self.streams.get_mut(&id), self.options.stopped) else { return };
-        if !is_stopped || stream.gathering.has_from(link, wave) {
-            stream.stopped.remove(&link);
+    /// Has a child looked at; false if it is no member.
+    fn examine_member(&mut self, link: LinkId) -> bool {
+        let place = self.below.node_of(link).and_then(|child| self.below.get(child));
+        let is_member = place.is_some_and(|place| place.rank.is_some());
+        self.actions.extend(is_member.then_some(Action::Examine(link)));
+        is_member
+    }
+
+    /// What was found of the process of a child: if it is stopped, how long it has run so far, in whatever unit.
+    pub fn examined(&mut self, link: LinkId, stopped: Option<u64>, now: Time) {
+        let (Some(run), Some(patience)) = (stopped, self.options.stopped) else {
+            self.halted.remove(&link);
             return;
-        }
-        let (known, since) = stream.stopped.get_or_insert_with(link, || (wave, now));
-        if *known != wave {
-            (*known, *since) = (wave, now);
+        };
+        let (known, since) = self.halted.get_or_insert_with(link, || (run, now));
+        if *known != run {
+            (*known, *since) = (run, now);
         }
         if since.after(patience / 2) <= now {
             self.give_up(link, now);
         }
+    }
+}
+
+impl NodeOptions {
+    /// Whether so much was not taken that the front-end has to wait soon.
+    fn is_far_behind(&self, log: &Log) -> bool {
+        log.len() > self.ahead_packets / 2 || log.bytes() > self.ahead_bytes / 2
     }
 }

@@ -12,10 +12,9 @@ use super::ledger::Ledger;
 use super::log::Log;
 use super::patience::Patience;
 use super::records::Records;
-use crate::ids::{LinkId, NodeId, Time, Wave};
+use crate::ids::{NodeId, Wave};
 use crate::message::{Opening, Packet, Succession};
 use crate::run::Run;
-use crate::sorted::SortedMap;
 use crate::transformation::Transformation;
 
 /// How far a process before this one, which was the same member, may have contributed. Below that nobody may combine what
@@ -54,8 +53,6 @@ pub(super) struct Stream {
 
     /// What comes up from the children.
     pub(super) gathering: Gathering,
-    /// Members right below that hold up a wave and were found to be stopped: since when, and in which wave.
-    pub(super) stopped: SortedMap<LinkId, (Wave, Time)>,
     /// What went up.
     pub(super) kept: Kept,
     /// At a member: the wave of its next packet. Elsewhere: the wave that the parent expects to be combined next.
@@ -110,7 +107,6 @@ impl Stream {
             consumed: 0,
             reported: 0,
             gathering: Gathering::default(),
-            stopped: SortedMap::new(),
             kept: Kept::default(),
             sent: Wave(0),
             whole: Wave(0),

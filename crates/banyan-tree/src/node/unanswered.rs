@@ -59,8 +59,8 @@ impl Watch {
 impl Node {
     /// When to look again whether members answer.
     pub(super) fn look_at(&self) -> Option<Time> {
-        let watches = [&self.watch, &self.stopped].into_iter().flatten();
-        watches.filter(|_| !self.streams.is_empty()).map(Watch::next).min()
+        let is_idle = self.streams.is_empty() && self.control.len() == 0;
+        [&self.watch, &self.stopped].into_iter().flatten().filter(|_| !is_idle).map(Watch::next).min()
     }
 
     /// Goes on without those who have not contributed for too long: the front-end gives them up.

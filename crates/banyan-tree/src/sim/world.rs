@@ -370,10 +370,9 @@ impl<'p, 't> World<'p, 't> {
                     self.put(node, link, Arrival::Message(message));
                 }
                 Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
-                Action::Examine { link, stream, wave } => {
-                    let is_stopped = self.is_peer_stopped(node, link);
-                    let now = self.time_of(node);
-                    self.nodes[node].node.examined(link, stream, wave, is_stopped, now);
+                Action::Examine(link) => {
+                    let (stopped, now) = (self.run_time_if_stopped(node, link), self.time_of(node));
+                    self.nodes[node].node.examined(link, stopped, now);
                 }
                 Action::Report(report) => self.reported(node, report)?,
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
@@ -600,10 +599,10 @@ impl<'p, 't> World<'p, 't> {
         Some(self.nodes[node].stopped_until).filter(|until| *until > self.now && self.nodes[node].is_alive)
     }
 
-    /// Whether the process at the other end of a link is stopped, as the system would say.
-    fn is_peer_stopped(&self, node: usize, link: LinkId) -> bool {
-        let peer = self.nodes[node].wires.get(&link).map(|(wire, end)| self.wires[*wire].nodes[1 - end]);
-        peer.is_some_and(|peer| self.delayed(peer).is_some())
+    /// What tells the times apart that the process at the other end of a link was stopped, if it is.
+    fn run_time_if_stopped(&self, node: usize, link: LinkId) -> Option<u64> {
+        let (wire, end) = self.nodes[node].wires.get(&link)?;
+        self.delayed(self.wires[*wire].nodes[1 - end]).map(|until| until.0)
     }
 
     fn latency(&mut self) -> Duration {

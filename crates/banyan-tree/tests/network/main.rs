@@ -84,6 +84,7 @@ const TESTS: &[harness::Test] = tests![
     stopped::waves_of_64_members_go_on_without_one_that_is_stopped_until_it_goes_on,
     stopped::a_member_that_attached_and_is_stopped_is_not_waited_for,
     stopped::a_member_that_takes_long_is_waited_for,
+    stopped::streams_are_opened_and_closed_beside_a_member_that_is_stopped,
     losses::a_background_thread_goes_on_while_the_front_end_computes,
     losses::a_member_that_is_started_again_has_its_old_rank,
     losses::a_member_that_comes_back_when_another_has_its_place_is_sent_away,

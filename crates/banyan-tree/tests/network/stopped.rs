@@ -78,3 +78,21 @@ pub(crate) fn a_member_that_takes_long_is_waited_for() {
     order(&stream, 0, 3, 0);
     (0..3).for_each(|number| assert_eq!(expect_wave(&stream, number).members().len(), 6));
 }
+
+pub(crate) fn streams_are_opened_and_closed_beside_a_member_that_is_stopped() {
+    let mut options = options("1x2");
+    options.node.stopped = Some(Duration::from_millis(500));
+    options.node.ahead_packets = 64;
+    let back_ends = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let network = Network::launch(&back_ends, &options).unwrap();
+    let stopped = members()[0];
+    kill_process(stopped, Signal::STOP).unwrap();
+    // Nothing is sent, so there is no wave that waits.
+    (0..500).for_each(|_| drop(network.open(&network.everyone(), SUMS).unwrap()));
+    let lost = told(&network, 1, lost);
+    kill_process(stopped, Signal::CONT).unwrap();
+    told(&network, 1, |report| joined(report).filter(|members| *members == lost));
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 2);
+}
