@@ -102,6 +102,7 @@ const TESTS: &[harness::Test] = tests![
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
+    attached::a_member_may_attach_as_long_as_the_network_lasts,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,
 ];
