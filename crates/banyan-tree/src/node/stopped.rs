@@ -3,9 +3,9 @@
 //! Nobody can tell by its silence a member that computes from one that is stopped; its system can. So a node in which a wave
 //! stands still has the processes of those looked at that the wave waits for: its driver looks at those of its own children,
 //! and agents below it are asked to do the same, since one whose members are all stopped knows of no wave that waits. The same
-//! goes for members that are so far behind in taking packets that the front-end has to wait soon. Who is found to be stopped, and again half
-//! of the time later without having run meanwhile, is given up as if it had ended. When it goes on it finds its link closed, and
-//! comes back as any other that was given up. One that computes is waited for.
+//! goes for members that are so far behind in taking packets that the front-end has to wait soon. Who is found to be stopped, and
+//! again half of the time later without having run meanwhile, is given up as if it had ended. When it goes on it finds its link
+//! closed, and comes back as any other that was given up. One that computes is waited for.
 
 use super::log::Log;
 use super::{Action, Node, NodeOptions};
@@ -62,7 +62,8 @@ impl Node {
         if *known != run {
             (*known, *since) = (run, now);
         }
-        if since.after(patience / 2) <= now {
+        // Half of it less a part: the first question may have been on its way for longer.
+        if since.after(patience / 8 * 3) <= now {
             self.give_up(link, now);
         }
     }
