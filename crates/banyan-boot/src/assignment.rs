@@ -71,8 +71,8 @@ pub(crate) struct Terms {
     pub(crate) silence: u64,
     /// Whether links between hosts are encrypted.
     pub(crate) encrypt: bool,
-    /// Milliseconds that members have to attach.
-    pub(crate) attach_deadline: u64,
+    /// Milliseconds that members have to attach, if there is a limit.
+    pub(crate) attach_deadline: Option<u64>,
     /// The directory for staged files, if one was chosen.
     pub(crate) cache: Option<Vec<u8>>,
 }
@@ -86,8 +86,8 @@ impl Terms {
         Duration::from_millis(self.heartbeat)
     }
 
-    pub(crate) fn attach_deadline(&self) -> Duration {
-        Duration::from_millis(self.attach_deadline)
+    pub(crate) fn attach_deadline(&self) -> Option<Duration> {
+        self.attach_deadline.map(Duration::from_millis)
     }
 
     pub(crate) fn grace(&self) -> Duration {

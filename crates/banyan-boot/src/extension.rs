@@ -47,8 +47,9 @@ pub trait AgentExtension: Send {
     /// 64 KiB; a longer one is not sent.
     fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8>;
 
-    /// A member was started. The other end of the socket is what [`extension_socket`] gives it; this end does not block.
-    fn member_started(&mut self, rank: u32, socket: OwnedFd);
+    /// A member was started, as this process. The other end of the socket is what [`extension_socket`] gives it; this end does
+    /// not block.
+    fn member_started(&mut self, rank: u32, process: u32, socket: OwnedFd);
 
     /// Its process has ended.
     fn member_ended(&mut self, rank: u32);

@@ -49,8 +49,9 @@ pub struct SessionOptions {
     /// A path at which every host has the agent program; `None`: with ssh, hosts that lack it get it; with Slurm and other
     /// commands all have it at its path here.
     pub installed_agent: Option<String>,
-    /// How long members that [attach](crate::ProcessDistribution::attached) may take to come.
-    pub attach_deadline: Duration,
+    /// How long members that [attach](crate::ProcessDistribution::attached) may take to come; `None`: as long as the session
+    /// lasts.
+    pub attach_deadline: Option<Duration>,
     /// The directory for what is [staged](crate::Session::stage) into the cache, with `{host}` for the name of the host;
     /// `None`: `banyan/files` in `XDG_CACHE_HOME`, or in `.cache` at home.
     pub cache: Option<PathBuf>,
@@ -81,7 +82,7 @@ impl Default for SessionOptions {
             encrypt: true,
             agent: None,
             installed_agent: None,
-            attach_deadline: Duration::from_secs(60),
+            attach_deadline: Some(Duration::from_secs(60)),
             cache: None,
             extension: None,
             notice: None,
@@ -99,7 +100,7 @@ impl SessionOptions {
             heartbeat: milliseconds(self.heartbeat.min(self.silence / BEATS_IN_SILENCE)).max(1),
             silence: milliseconds(self.silence),
             encrypt: self.encrypt,
-            attach_deadline: milliseconds(self.attach_deadline),
+            attach_deadline: self.attach_deadline.map(milliseconds),
             cache: self.cache.as_ref().map(|cache| cache.as_os_str().as_bytes().to_vec()),
         }
     }

@@ -24,6 +24,9 @@ pub(crate) const TICKET_VARIABLE: &str = "BANYAN_TICKET";
 /// How a ticket begins, with the version of its form.
 const BEGINNING: &str = "banyan1";
 
+/// The end of a ticket without one.
+const NEVER: &str = "never";
+
 /// Bytes of the longest ticket that is read: enough for ten thousand hosts.
 const MAX_TICKET: u64 = 1 << 20;
 
@@ -32,8 +35,8 @@ const MAX_TICKET: u64 = 1 << 20;
 pub struct Ticket {
     pub(crate) session: [u8; 16],
     pub(crate) secret: Secret,
-    /// In seconds since 1970.
-    until: u64,
+    /// In seconds since 1970, if there is a limit.
+    until: Option<u64>,
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
@@ -86,8 +89,8 @@ impl Ticket {
                 address: attach_address(&assignment.session, node),
             })
             .collect();
-        let until = SystemTime::now() + Duration::from_millis(assignment.terms.attach_deadline);
-        let until = until.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let until = assignment.terms.attach_deadline().map(|time| seconds(SystemTime::now() + time));
         Some(Ticket { session: assignment.session, secret, until, endpoints })
     }
 
@@ -113,9 +116,9 @@ impl Ticket {
         own.map(|endpoint| &*endpoint.host)
     }
 
-    /// When the agents stop to wait.
-    pub fn until(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_secs(self.until)
+    /// When the agents stop to wait; `None`: they wait as long as the session lasts.
+    pub fn until(&self) -> Option<SystemTime> {
+        self.until.map(|until| UNIX_EPOCH + Duration::from_secs(until))
     }
 
     /// The variable that lets [`Member::join`](crate::Member::join) find it: name and value. The value holds the secret;
@@ -173,7 +176,8 @@ impl Ticket {
     /// As one line: beginning, session, secret, end, and the endpoints as `host=address`, with commas.
     fn text(&self) -> String {
         let (session, secret) = (hexadecimal(&self.session), hexadecimal(self.secret.expose()));
-        let mut text = format!("{BEGINNING},{session},{secret},{}", self.until);
+        let until = self.until.map_or(NEVER.to_owned(), |until| until.to_string());
+        let mut text = format!("{BEGINNING},{session},{secret},{until}");
         for Endpoint { host, address } in &self.endpoints {
             // Writing to a string never fails.
             let _ = write!(text, ",{host}={address}");
@@ -189,7 +193,10 @@ impl Ticket {
         }
         let session = bytes(next()?).ok_or(TicketError::Damaged)?;
         let secret = Secret::from_bytes(bytes(next()?).ok_or(TicketError::Damaged)?);
-        let until = next()?.parse().map_err(|_| TicketError::Damaged)?;
+        let until = match next()? {
+            NEVER => None,
+            seconds => Some(seconds.parse().map_err(|_| TicketError::Damaged)?),
+        };
         let endpoint = |part: &str| {
             let (host, address) = part.split_once('=')?;
             Some(Endpoint { host: host.to_owned(), address: address.parse().ok()? })
@@ -237,7 +244,7 @@ mod tests {
     fn ticket() -> Ticket {
         let endpoint = |node: u32| Endpoint { host: format!("n{node}"), address: attach_address(&[7; 16], node) };
         let secret = Secret::from_bytes([9; 32]);
-        Ticket { session: [7; 16], secret, until: 1_000, endpoints: vec![endpoint(1), endpoint(2)] }
+        Ticket { session: [7; 16], secret, until: Some(1_000), endpoints: vec![endpoint(1), endpoint(2)] }
     }
 
     #[test]
@@ -250,6 +257,12 @@ mod tests {
         ticket().write(&path).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(Ticket::read(&path), Err(TicketError::Exposed(_))));
+    }
+
+    #[test]
+    fn a_ticket_may_hold_as_long_as_the_session_lasts() {
+        let ticket = Ticket { until: None, ..ticket() };
+        assert_eq!((Ticket::parse(&ticket.text()).unwrap(), ticket.until()), (ticket.clone(), None));
     }
 
     #[test]

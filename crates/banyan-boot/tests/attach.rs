@@ -199,7 +199,7 @@ fn a_wrong_secret_changes_nothing() {
 }
 
 fn members_that_do_not_come_in_time_are_named() {
-    let options = SessionOptions { attach_deadline: Duration::from_secs(3), ..options() };
+    let options = SessionOptions { attach_deadline: Some(Duration::from_secs(3)), ..options() };
     let session = Session::launch(&[ProcessDistribution::attached().on("n1", 1).on("n2", 3)], &options).unwrap();
     let mut member = Member::attach_as(session.ticket().unwrap(), 0).unwrap();
     let problem = next_problem(&session);

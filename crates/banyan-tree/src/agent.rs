@@ -75,7 +75,7 @@ impl Invitations {
 }
 
 enum Order {
-    Invite(u32, OwnedFd),
+    Invite(u32, u32, OwnedFd),
     Ended(u32),
     End,
 }
@@ -109,8 +109,8 @@ impl AgentExtension for TreeAgent {
         running.map(|running| running.invitations.of(rank).to_text().into_bytes()).unwrap_or_default()
     }
 
-    fn member_started(&mut self, rank: u32, socket: OwnedFd) {
-        self.order(Order::Invite(rank, socket));
+    fn member_started(&mut self, rank: u32, process: u32, socket: OwnedFd) {
+        self.order(Order::Invite(rank, process, socket));
     }
 
     fn member_ended(&mut self, rank: u32) {
@@ -184,7 +184,7 @@ impl Worker {
     fn takes_orders(&mut self) -> bool {
         while let Ok(order) = self.orders.try_recv() {
             match order {
-                Order::Invite(rank, socket) => self.invite(rank, socket),
+                Order::Invite(rank, process, socket) => self.invite(rank, process, socket),
                 Order::Ended(rank) => {
                     if let Some(link) = self.links.remove(&rank) {
                         self.driver.ended(link);
@@ -196,9 +196,9 @@ impl Worker {
         true
     }
 
-    fn invite(&mut self, rank: u32, socket: OwnedFd) {
+    fn invite(&mut self, rank: u32, process: u32, socket: OwnedFd) {
         // Without a descriptor for it the member hears nothing, and says so when it joins.
-        if let Ok(link) = self.driver.invite(socket, &self.invitations.of(rank)) {
+        if let Ok(link) = self.driver.invite(process, socket, &self.invitations.of(rank)) {
             self.links.insert(rank, link);
         }
     }

@@ -195,6 +195,7 @@ impl Scene {
                 }
                 Action::Close(link) | Action::LetGo(link) => self.peers.retain(|peer| peer.link != link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
+                Action::Examine(link) => self.node.examined(link, Some(0), self.now),
                 Action::Report(_) => {}
             }
         }

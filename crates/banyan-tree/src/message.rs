@@ -136,6 +136,13 @@ pub enum Message {
         /// Who is missing at the front-end: some of them may have contributed, and wait below for the others.
         members: Arc<RankSet>,
     },
+    /// Downwards: others have contributed to this wave, which waits; look whether members that have not are stopped.
+    Examine {
+        /// The stream.
+        stream: StreamId,
+        /// The wave.
+        wave: Wave,
+    },
     /// Upwards: send me the packets from this one on.
     Resend {
         /// The stream.

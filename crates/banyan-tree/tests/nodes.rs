@@ -1,6 +1,8 @@
 //! Nodes that are brought together by hand, for what is hard to meet by chance: answers that never come, and parents that
 //! die between two messages.
 
+#[path = "nodes/stopped.rs"]
+mod stopped;
 #[path = "nodes/unanswered.rs"]
 mod unanswered;
 
@@ -41,6 +43,8 @@ struct Tree {
     under_way: VecDeque<(usize, usize, LinkId, Option<Message>)>,
     /// From whom to whom nothing comes.
     cut: BTreeSet<(usize, usize)>,
+    /// Whose processes are stopped, as their systems see, and how long these had run.
+    stopped: BTreeMap<usize, u64>,
     now: Time,
     options: NodeOptions,
     /// Who has said so of itself.
@@ -59,9 +63,9 @@ impl Tree {
     fn with(options: NodeOptions) -> Tree {
         let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
-        let succeeded = BTreeSet::new();
+        let (succeeded, stopped) = (BTreeSet::new(), BTreeMap::new());
         let (nodes, now, told) = (vec![front_end], Time(0), Vec::new());
-        let mut tree = Tree { nodes, ends, under_way, cut, now, options, succeeded, told };
+        let mut tree = Tree { nodes, ends, under_way, cut, stopped, now, options, succeeded, told };
         for agent in AGENTS {
             tree.add(None, Level(1), &[0]);
             assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
@@ -139,6 +143,10 @@ impl Tree {
             }
             Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
+            Action::Examine(link) => {
+                let stopped = self.ends.get(&(at, link)).and_then(|(child, _)| self.stopped.get(child)).copied();
+                self.nodes[at].examined(link, stopped, self.now);
+            }
             Action::Report(Report::Succeeded) => _ = self.succeeded.insert(at),
             Action::Report(report) if at == 0 => self.told.push(report),
             Action::Report(_) => {}
@@ -557,6 +565,23 @@ fn records_that_are_more_than_a_window_are_dropped_only_behind_those_of_an_earli
     assert_eq!(front_end.told(), 144);
     (5..8).for_each(|record| front_end.get(0, record, true));
     assert_eq!(counted(&front_end), (6, 2));
+}
+
+#[test]
+fn records_of_a_child_that_ignores_its_window_are_dropped_counted_and_told_of() {
+    let mut options = NodeOptions::default();
+    options.window_bytes = 200;
+    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::None));
+    (0..1000).for_each(|record| front_end.get(0, record, true));
+    let counters = front_end.node.counters();
+    // Each counts for 72 bytes, and two windows are held.
+    assert_eq!((counters.records.seen, counters.records.delivered, counters.records.without_room), (1000, 5, 995));
+    assert_eq!(counters.gathered_bytes, 5 * 8);
+    // Once they are taken the child hears of all of them, and others come.
+    while front_end.node.take_waves(front_end.stream).is_some() {}
+    assert_eq!(front_end.told(), 1000 * 72);
+    front_end.get(0, 1000, true);
+    assert_eq!(front_end.node.counters().records.delivered, 6);
 }
 
 #[test]

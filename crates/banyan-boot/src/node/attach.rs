@@ -53,13 +53,13 @@ pub(super) struct Door {
     listeners: Vec<Listener>,
     session: [u8; 16],
     secret: Secret,
-    pub(super) deadline: Instant,
+    deadline: Option<Instant>,
 }
 
 impl Door {
     /// When there is something to do although nobody came.
-    pub(super) fn timeout(&self) -> Instant {
-        self.listener_timeout().map_or(self.deadline, |timeout| timeout.min(self.deadline))
+    pub(super) fn timeout(&self) -> Option<Instant> {
+        self.listener_timeout().into_iter().chain(self.deadline).min()
     }
 
     fn listener_timeout(&self) -> Option<Instant> {
@@ -85,7 +85,7 @@ impl Node {
         for listener in &listeners {
             self.poller.register(listener, Token::Door.number(), Interest::READ)?;
         }
-        let deadline = Instant::now() + self.assignment.terms.attach_deadline();
+        let deadline = self.assignment.terms.attach_deadline().map(|time| Instant::now() + time);
         self.door = Some(Door { listeners, session, secret, deadline });
         Ok(())
     }
@@ -202,7 +202,7 @@ impl Node {
     /// Reports those that did not come in time.
     pub(super) fn check_door(&mut self, now: Instant) {
         let Some(door) = &self.door else { return };
-        if now < door.deadline {
+        if door.deadline.is_none_or(|deadline| now < deadline) {
             if door.listener_timeout().is_some_and(|timeout| timeout <= now) {
                 self.answer_door();
             }
@@ -224,7 +224,7 @@ impl Node {
             }
         }
         self.deliver();
-        let waited = self.assignment.terms.attach_deadline().as_secs_f64();
+        let waited = self.assignment.terms.attach_deadline().unwrap_or_default().as_secs_f64();
         let cause = format!("{} members did not attach within {waited} s", ranks.len());
         self.attach_problem(cause, "start them with the session's ticket, or allow more time", ranks.to_string());
     }

@@ -226,7 +226,7 @@ impl Node {
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
-        let door = self.door.as_ref().map(Door::timeout);
+        let door = self.door.as_ref().and_then(Door::timeout);
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.keeper.as_ref().map(|_| self.reap_at);
         let shared = self.shared.as_ref().and_then(Shared::timeout);

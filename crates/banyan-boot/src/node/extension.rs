@@ -106,8 +106,9 @@ impl Node {
     /// A member was started: the extension gets its end of the socket, the keeper what the member writes to.
     pub(super) fn extend_to(&mut self, index: usize, socket: Option<OwnedFd>) {
         let (Some(extension), Some(socket)) = (&mut self.extension, socket) else { return };
-        let Member { rank, output, errors, .. } = &self.members[index];
-        extension.agent.member_started(*rank, socket);
+        let Member { rank, process, output, errors, .. } = &self.members[index];
+        let process = process.as_ref().map_or(0, |process| process.pid.as_raw_nonzero().get().cast_unsigned());
+        extension.agent.member_started(*rank, process, socket);
         let pipes: Vec<BorrowedFd<'_>> =
             [output, errors].into_iter().flatten().map(|pipe| pipe.stream.as_fd()).collect();
         if !pipes.is_empty()

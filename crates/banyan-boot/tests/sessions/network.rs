@@ -145,7 +145,7 @@ impl AgentExtension for Extension {
         self.note.clone()
     }
 
-    fn member_started(&mut self, rank: u32, socket: OwnedFd) {
+    fn member_started(&mut self, rank: u32, _process: u32, socket: OwnedFd) {
         let mut socket = UnixStream::from(socket);
         socket.set_nonblocking(false).unwrap();
         writeln!(socket, "hello {rank} from {}", self.node).unwrap();

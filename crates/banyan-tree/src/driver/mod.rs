@@ -9,6 +9,7 @@ mod dialling;
 mod memory;
 mod note;
 mod parting;
+mod stopped;
 mod tree_link;
 
 use std::collections::HashMap;
@@ -256,13 +257,15 @@ impl Driver {
         self.inherited = Some((parent, link));
     }
 
-    /// A socket to a member that this process started: it gets its invitation, and becomes a child when it asks.
-    pub(crate) fn invite(&mut self, socket: OwnedFd, note: &Note) -> io::Result<LinkId> {
+    /// A socket to a member that this program has started as this process: it gets its invitation, and becomes a child when it
+    /// asks.
+    pub(crate) fn invite(&mut self, process: u32, socket: OwnedFd, note: &Note) -> io::Result<LinkId> {
         let heartbeat = Heartbeat { every: note.members_heartbeat(), lost_after: note.members_silence() };
         let options = LinkOptions { heartbeat: Some(heartbeat), ..self.credentials.links.clone() };
         let mut link = TreeLink::new(Link::inherited(socket, &options), true);
         // It may take its time until it joins.
         link.link_mut().set_silence(note.members_silence());
+        link.started = Some(process);
         link.invited = note.member.map(|invited| (invited.node, invited.rank));
         link.send_frame(Frame::new(INVITATION, 0, 0, note.to_text()));
         self.add_link(link)
@@ -564,6 +567,11 @@ impl Driver {
                 }
                 Action::Close(id) => self.close(id),
                 Action::LetGo(id) => self.let_go(id),
+                Action::Examine(id) => {
+                    let stopped = self.links.get(&id).and_then(|link| stopped::run_time_if_stopped(link));
+                    let now = self.time(Instant::now());
+                    self.node.examined(id, stopped, now);
+                }
                 Action::Count(question) => {
                     let figures = self.link_figures();
                     self.node.answer(question, figures);

@@ -123,6 +123,7 @@ impl Note {
             adrift,
             orphan,
             unanswered,
+            stopped,
             seed,
             ..
         } = &self.options;
@@ -130,10 +131,10 @@ impl Note {
         self.secret.expose().iter().for_each(|byte| push(&mut text, format_args!("{byte:02x}")));
         push(&mut text, format_args!("\nwindow {window_waves} {window_bytes} {ahead_packets} {ahead_bytes}\n"));
         // None is no time at all.
-        let unanswered = unanswered.unwrap_or_default();
-        let [adrift, orphan, heartbeat, silence, unanswered] =
-            [*adrift, *orphan, self.heartbeat, self.silence, unanswered].map(|time| time.as_millis());
-        push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence} {unanswered}\n"));
+        let [unanswered, stopped] = [unanswered, stopped].map(|time| time.unwrap_or_default());
+        let [adrift, orphan, heartbeat, silence, unanswered, stopped] =
+            [*adrift, *orphan, self.heartbeat, self.silence, unanswered, stopped].map(|time| time.as_millis());
+        push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence} {unanswered} {stopped}\n"));
         let encrypts = u8::from(self.encryption != Encryption::Never);
         push(&mut text, format_args!("tree {capacity} {seed} {encrypts}\n"));
         for Above { node, level, addresses } in &self.above {
@@ -202,10 +203,12 @@ impl FromStr for Note {
                     options.ahead_packets = packets as usize;
                     options.ahead_bytes = ahead as usize;
                 }),
-                "patience" => numbers(&words).map(|times: [u64; 5]| {
-                    let unanswered;
-                    [options.adrift, options.orphan, heartbeat, silence, unanswered] = times.map(Duration::from_millis);
-                    options.unanswered = Some(unanswered).filter(|time| !time.is_zero());
+                "patience" => numbers(&words).map(|times: [u64; 6]| {
+                    let (unanswered, stopped);
+                    [options.adrift, options.orphan, heartbeat, silence, unanswered, stopped] =
+                        times.map(Duration::from_millis);
+                    [options.unanswered, options.stopped] =
+                        [unanswered, stopped].map(|time| Some(time).filter(|time| !time.is_zero()));
                 }),
                 "tree" => numbers(&words).map(|[capacity, seed, encrypts]: [u64; 3]| {
                     options.capacity = capacity as usize;

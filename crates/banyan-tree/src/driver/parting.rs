@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use banyan_link::{Interest, Poller};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::tree_link::TreeLink;
 use crate::ids::LinkId;
@@ -52,7 +52,7 @@ impl Partings {
     ) -> Option<Fate> {
         let process = match link.invited {
             Some(_) => None,
-            None => match process_of(link) {
+            None => match peer(link).and_then(|peer| pidfd_open(peer, PidfdFlags::empty())) {
                 Ok(process) => Some(process),
                 Err(Errno::SRCH) => return Some(Fate::Ended),
                 Err(_) => return Some(Fate::Left),
@@ -100,8 +100,7 @@ impl Parting {
 }
 
 /// The process that has dialled; it may be one that has its number now, which only means that nobody knows better.
-fn process_of(link: &TreeLink) -> rustix::io::Result<OwnedFd> {
+pub(super) fn peer(link: &TreeLink) -> rustix::io::Result<Pid> {
     let (socket, _) = link.link().fds();
-    let peer = rustix::net::sockopt::socket_peercred(socket)?;
-    pidfd_open(peer.pid, PidfdFlags::empty())
+    Ok(rustix::net::sockopt::socket_peercred(socket)?.pid)
 }

@@ -101,6 +101,8 @@ pub(super) struct TreeLink {
     is_local: bool,
     /// The member that was invited over it, and its rank.
     pub(super) invited: Option<(NodeId, u32)>,
+    /// The process that this program has started at the other end.
+    pub(super) started: Option<u32>,
     /// While it is not open.
     pub(super) dialling: Option<Dialling>,
     is_open: bool,
@@ -139,6 +141,7 @@ impl TreeLink {
             waits: false,
             is_local,
             invited: None,
+            started: None,
             dialling: None,
             is_open: false,
             learnt: None,

@@ -199,15 +199,18 @@ impl Network {
     }
 
     /// Opens a stream: what its members send comes as waves, reduced as a text says (`max(temp), avg(load) by host`), or
-    /// as [`StreamOptions`] do.
+    /// as [`StreamOptions`] do. Waits while some member has not heard of so many streams that were opened or closed before that it
+    /// is too far behind ([`NodeOptions::ahead_packets`](crate::NodeOptions::ahead_packets)).
     ///
     /// # Errors
-    /// When the text is no reduction, or this program does not know the filter.
+    /// When the text is no reduction, this program does not know the filter, or the network has ended.
     pub fn open(&self, communicator: &Communicator, options: impl Into<StreamOptions>) -> Result<Stream, TreeError> {
-        let mut core = self.shared.core();
-        let opened = core.driver.node_mut().open(Arc::clone(&communicator.members), options.into());
-        let id = opened.map_err(|error| TreeError::Open(error.to_string()))?;
-        core.driver.prepare(None);
+        let options = options.into();
+        let id = self.shared.wait(None, |core| {
+            let node = core.driver.node_mut();
+            let opened = node.may_open().then(|| node.open(Arc::clone(&communicator.members), options.clone()))?;
+            Some(opened.map_err(|error| TreeError::Open(error.to_string())))
+        })?;
         Ok(Stream::new(&self.shared, id, &communicator.members))
     }
 

@@ -56,8 +56,8 @@ impl NetworkOptions {
         for time in [&mut options.join_deadline, &mut options.node.adrift, &mut options.node.orphan] {
             *time = (*time).min(LONGEST);
         }
-        let unanswered = options.node.unanswered.iter_mut();
-        for time in [&mut options.heartbeat, &mut options.silence].into_iter().chain(unanswered) {
+        let limits = options.node.unanswered.iter_mut().chain(&mut options.node.stopped);
+        for time in [&mut options.heartbeat, &mut options.silence].into_iter().chain(limits) {
             *time = (*time).clamp(SHORTEST, LONGEST);
         }
         options

@@ -254,6 +254,7 @@ impl Node {
         self.early_children.retain(|(early, _)| *early != link);
         self.early_resumes.retain(|(early, _), _| *early != link);
         self.below.unlink_child(link);
+        self.halted.remove(&link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.gathering.withdraw(link);

@@ -66,6 +66,12 @@ impl Gathering {
         slowest.map(|(link, _)| *link)
     }
 
+    /// The children that waves before this one wait for.
+    pub(super) fn waits_for_before(&self, wave: Wave) -> impl Iterator<Item = LinkId> {
+        let behind = self.sources.iter().filter(move |(_, source)| source.is_waited_for && source.next < wave);
+        behind.map(|(link, _)| *link)
+    }
+
     /// Whether something waits for others.
     pub(super) fn has_begun(&self) -> bool {
         self.fronts().next().is_some()

@@ -40,6 +40,7 @@ mod patience;
 mod records;
 mod root;
 mod scatter;
+mod stopped;
 mod stream;
 mod succession;
 mod troubles;
@@ -91,9 +92,13 @@ pub struct NodeOptions {
     /// How long the front-end waits for a node that has lost its parent.
     pub adrift: Duration,
     /// How long the front-end waits for a member that is there and has not contributed to the next wave of a stream, to which
-    /// others have contributed. Without a limit for as long as it takes: nobody can tell a member that computes from one that is
-    /// stopped, so this has to be longer than any member computes between two of its records.
+    /// others have contributed. Without a limit for as long as it takes: nobody can tell a member that computes from one that
+    /// hangs, so this has to be longer than any member computes between two of its records.
     pub unanswered: Option<Duration>,
+    /// How long the same is waited for a member whose process is stopped (SIGSTOP), as the node right above it sees if both are
+    /// on one host; an eighth less at least, and a quarter longer at most. So it is for one that keeps the front-end from sending. Without a limit for as
+    /// long as it takes.
+    pub stopped: Option<Duration>,
     /// How long a node without a parent keeps its children waiting.
     pub orphan: Duration,
     /// What pauses and the order of equals follow from, together with the node's id.
@@ -110,6 +115,7 @@ impl Default for NodeOptions {
             ahead_bytes: 4 << 20,
             adrift: Duration::from_secs(10),
             unanswered: None,
+            stopped: Some(Duration::from_secs(4)),
             orphan: Duration::from_secs(4),
             seed: 0,
         }
@@ -140,6 +146,8 @@ pub enum Action {
     LetGo(LinkId),
     /// Tell the user.
     Report(Report),
+    /// Look whether the process of this child, a member, is stopped, and say so by [`Node::examined`].
+    Examine(LinkId),
     /// Say what the links have done, by [`Node::answer`] to this question.
     Count(u32),
 }
@@ -246,8 +254,12 @@ pub struct Node {
     /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
     successions: BTreeMap<NodeId, Arc<Succession>>,
     root: Option<Root>,
-    /// At the front-end, if members are not waited for whatever they do.
+    /// If members are not waited for whatever they do.
     watch: Option<Watch>,
+    /// If members are not waited for that are stopped.
+    stopped: Option<Watch>,
+    /// Members right below that were found to be stopped: how long they had run, and when that was first found.
+    halted: SortedMap<LinkId, (u64, Time)>,
     troubles: Troubles,
     links: u64,
     actions: VecDeque<Action>,
@@ -281,10 +293,8 @@ impl Node {
     /// The front-end.
     pub fn front_end(options: NodeOptions, transformations: Arc<dyn Transformations + Sync>) -> Node {
         let watch = options.unanswered.map(Watch::new);
-        let mut node = Node::new(NodeId::ROOT, None, options, transformations, Ascent::root());
-        node.root = Some(Root::default());
-        node.watch = watch;
-        node
+        let node = Node::new(NodeId::ROOT, None, options, transformations, Ascent::root());
+        Node { root: Some(Root::default()), watch, ..node }
     }
 
     /// An agent, or with a rank a member. The first of its ancestors is the one it should become a child of.
@@ -317,6 +327,7 @@ impl Node {
         transformations: Arc<dyn Transformations + Sync>,
         ascent: Ascent,
     ) -> Node {
+        let stopped = options.stopped.filter(|_| rank.is_none()).map(|patience| Watch::new(patience / 2));
         Node {
             id,
             rank,
@@ -339,6 +350,8 @@ impl Node {
             successions: BTreeMap::new(),
             root: None,
             watch: None,
+            stopped,
+            halted: SortedMap::new(),
             troubles: Troubles::default(),
             links: 0,
             actions: VecDeque::new(),
@@ -390,6 +403,7 @@ impl Node {
         self.give_up_lost(now);
         self.give_up_late(now);
         self.look_for_unanswered(now);
+        self.look_for_stopped(now);
     }
 
     /// Someone has linked to this node: the link's name from now on.

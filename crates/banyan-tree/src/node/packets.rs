@@ -64,7 +64,12 @@ pub struct Received {
 }
 
 impl Node {
-    /// At the front-end: opens a stream.
+    /// At the front-end: whether a stream may be opened. Members may be as far behind in hearing of streams as in taking packets.
+    pub fn may_open(&self) -> bool {
+        self.control.len() < self.options.ahead_packets
+    }
+
+    /// At the front-end: opens a stream, also if it [may not](Self::may_open) be opened.
     ///
     /// # Errors
     /// If a filter is not known here, other than one of members.

@@ -6,7 +6,8 @@
 //! whom, and in whichever order, each process is counted by itself.
 //! Between two nodes a window of bytes is on its way; a member whose window is full has to wait, a node that only passes
 //! records on drops them, and so does the front-end when a child that has lost its link begins another window before its last
-//! one was taken. That is at most the other window: the child hears that there is room when the last one was taken.
+//! one was taken. That is at most the other window: the child hears that there is room when the last one was taken. Of a child
+//! that ignores its window the front-end drops what is more than two.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,7 +45,8 @@ pub struct RecordCounters {
     pub delivered: u64,
     /// Dropped here, because there was no parent.
     pub without_parent: u64,
-    /// Dropped here, because the parent was too far behind.
+    /// Dropped here, because the parent was too far behind; or the front-end's program, when a child has begun another window,
+    /// or ignores it.
     pub without_room: u64,
     /// Dropped here, because this node had not heard of the stream.
     pub without_stream: u64,
@@ -73,7 +75,7 @@ pub(super) struct Records {
     /// At the front-end: what has come and was not taken.
     arrived: VecDeque<Arrived>,
     /// At the front-end: what that counts for, by the node and the link that it came from. Links have ascending names. At most
-    /// a window of each node, as the node counts it: what it sent as one may come in several parts.
+    /// a window of each node, as the node counts it: what it sent as one may come in several parts. So two are allowed.
     held: BTreeMap<(NodeId, LinkId), usize>,
     /// At the front-end: what those count for that were dropped, and on which link of a node; it is not told of them as long
     /// as records of its earlier links are held.
@@ -117,7 +119,7 @@ impl Records {
 
     /// At the front-end: records have come. They are dropped if there is a window of that child's already, and not of this
     /// link alone: one that has lost its link and come back begins another window, whatever of the last one was not taken.
-    /// On one link it keeps to its window by itself.
+    /// On one link it keeps to its window by itself; what is more than two is dropped all the same.
     fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: Run, window: usize) {
         let (life, count, cost) = (run.first.life(), u64::from(run.bodies.len()), cost(&run));
         let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
@@ -125,7 +127,8 @@ impl Records {
         *seen = run.end().max(*seen);
         let earlier = self.held_before(child, link);
         let held = self.held.get(&(child, link)).copied().unwrap_or_default();
-        if earlier > 0 && earlier + held + cost > window {
+        let allowed = if earlier > 0 { window } else { window.saturating_mul(2) };
+        if earlier + held > 0 && earlier + held + cost > allowed {
             self.counters.without_room += count;
             let (_, owed) = self.owed.entry(child).or_insert((link, 0));
             *owed += cost;

@@ -35,8 +35,13 @@ impl Watch {
         Watch { every: patience / LOOKS, next: Time(0), waiting: BTreeMap::new() }
     }
 
+    /// When to look next.
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
     /// These waves wait; those that have done so for too long.
-    fn look(&mut self, waiting: impl Iterator<Item = (StreamId, Wave)>, now: Time) -> Vec<(StreamId, Wave)> {
+    pub(super) fn look(&mut self, waiting: impl Iterator<Item = (StreamId, Wave)>, now: Time) -> Vec<(StreamId, Wave)> {
         self.next = now.after(self.every);
         let before = std::mem::take(&mut self.waiting);
         let mut overdue = Vec::new();
@@ -54,15 +59,13 @@ impl Watch {
 impl Node {
     /// When to look again whether members answer.
     pub(super) fn look_at(&self) -> Option<Time> {
-        self.watch.as_ref().filter(|_| !self.streams.is_empty()).map(|watch| watch.next)
+        let is_idle = self.streams.is_empty() && self.control.len() == 0;
+        [&self.watch, &self.stopped].into_iter().flatten().filter(|_| !is_idle).map(Watch::next).min()
     }
 
     /// Goes on without those who have not contributed for too long: the front-end gives them up.
     pub(super) fn look_for_unanswered(&mut self, now: Time) {
-        if self.look_at().is_none_or(|at| at > now) {
-            return;
-        }
-        let Some(watch) = &mut self.watch else { return };
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.next <= now) else { return };
         let waiting = self.streams.iter().filter_map(|(id, stream)| Some((*id, stream.stands_still_at()?)));
         for (stream, wave) in watch.look(waiting, now) {
             if self.root.is_some() {
@@ -92,20 +95,23 @@ impl Node {
             match self.below.get(child).and_then(|place| place.rank) {
                 _ if !is_concerned => {}
                 Some(_) if has_contributed => {}
-                Some(_) => {
-                    self.actions.push_back(Action::Close(link));
-                    self.child_closed(link, true, now);
-                }
+                Some(_) => self.give_up(link, now),
                 None => self.send(link, Message::Overdue { stream: id, wave, members: Arc::clone(members) }),
             }
         }
+    }
+
+    /// A member that is there is not waited for any more: the rest is as when it has ended.
+    pub(super) fn give_up(&mut self, link: LinkId, now: Time) {
+        self.actions.push_back(Action::Close(link));
+        self.child_closed(link, true, now);
     }
 }
 
 impl Stream {
     /// The wave that is next, if something of it is there and waits for others. At the front-end members may wait for the
     /// program, as long as that has not taken the waves before.
-    fn stands_still_at(&self) -> Option<Wave> {
+    pub(super) fn stands_still_at(&self) -> Option<Wave> {
         if self.patience.is_some() {
             return None;
         }

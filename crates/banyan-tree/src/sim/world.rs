@@ -370,6 +370,10 @@ impl<'p, 't> World<'p, 't> {
                     self.put(node, link, Arrival::Message(message));
                 }
                 Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
+                Action::Examine(link) => {
+                    let (stopped, now) = (self.run_time_if_stopped(node, link), self.time_of(node));
+                    self.nodes[node].node.examined(link, stopped, now);
+                }
                 Action::Report(report) => self.reported(node, report)?,
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
@@ -593,6 +597,12 @@ impl<'p, 't> World<'p, 't> {
     /// Until when a node does nothing, because it is stopped.
     fn delayed(&self, node: usize) -> Option<Time> {
         Some(self.nodes[node].stopped_until).filter(|until| *until > self.now && self.nodes[node].is_alive)
+    }
+
+    /// What tells the times apart that the process at the other end of a link was stopped, if it is.
+    fn run_time_if_stopped(&self, node: usize, link: LinkId) -> Option<u64> {
+        let (wire, end) = self.nodes[node].wires.get(&link)?;
+        self.delayed(self.wires[*wire].nodes[1 - end]).map(|until| until.0)
     }
 
     fn latency(&mut self) -> Duration {

@@ -20,10 +20,10 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
-    FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
-    PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED,
-    URGENT, VIOLATED, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, EXAMINE,
+    FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL,
+    PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN,
+    UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -147,6 +147,7 @@ impl Decoder {
                 let wave = Wave(reader.number("the wave")?);
                 Message::Overdue { stream, wave, members: self.set(frame, &reader)? }
             }
+            EXAMINE => Message::Examine { stream, wave: Wave(numbered(frame, &mut reader)?) },
             TAKEN => Message::Taken { stream, bytes: numbered(frame, &mut reader)? },
             kind => return Err(WireError::Kind(kind.number())),
         };

@@ -4,10 +4,10 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, FAILED,
-    FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED,
-    RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME,
-    WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, EXAMINE,
+    FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED,
+    RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED,
+    WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -59,6 +59,7 @@ impl Layout {
             UNCOMBINED => Layout::numbered("a report of a filter that failed"),
             VIOLATED => Layout::numbered("a report of a broken rule"),
             OVERDUE => Layout::numbered("an end of patience"),
+            EXAMINE => Layout::numbered("a question for stopped members"),
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
             SKIPPED => Layout::numbered("a notice of lost packets"),

@@ -31,6 +31,7 @@
 //! | [`UNCOMBINED`] | stream | the node | | the wave (64 bits), why |
 //! | [`VIOLATED`] | the node | the child | | what it did |
 //! | [`OVERDUE`] | stream | number of the member set | | the wave (64 bits) |
+//! | [`EXAMINE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
 //! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`TAKEN`] | stream | of the bytes taken, the low 32 bits | | the high 32 bits, if they are not 0 |
@@ -120,6 +121,7 @@ const UNCOMBINED: Kind = Kind::data(62);
 // 63 is the invitation of a member, which comes before all of these.
 const VIOLATED: Kind = Kind::data(64);
 const OVERDUE: Kind = Kind::data(65);
+const EXAMINE: Kind = Kind::data(66);
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.
 pub(crate) fn contributes(frame: &Frame, before: bool) -> bool {

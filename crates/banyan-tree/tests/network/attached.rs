@@ -1,8 +1,9 @@
 //! Members that nobody of the network has started: they come when they like, and go.
 
 use std::process::{Child, Command};
+use std::time::Duration;
 
-use banyan_boot::{ProcessDistribution, RankSet};
+use banyan_boot::{Event, ProcessDistribution, RankSet};
 use banyan_ndr::Record;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions};
 use rustix::process::{Signal, kill_process};
@@ -22,7 +23,7 @@ fn network(topology: &str) -> Network {
 }
 
 /// A process that attaches, and the rank it got.
-fn attach(network: &Network) -> (Child, u32) {
+pub(crate) fn attach(network: &Network) -> (Child, u32) {
     let (variable, ticket) = network.ticket().unwrap().to_env();
     let child = Command::new(this_program()).args(["member", "serve"]).env(variable, ticket).spawn().unwrap();
     let joined = members_of(network, |report| if let Report::Joined(members) = report { Some(members) } else { None });
@@ -107,6 +108,28 @@ pub(crate) fn a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_o
     (1..500).for_each(|_| assert_eq!(next(), 3));
     drop((stream, network));
     wait(children);
+}
+
+pub(crate) fn a_member_may_attach_as_long_as_the_network_lasts() {
+    let with_limit = |limit| {
+        let mut options = options("1x2");
+        options.session.attach_deadline = limit;
+        Network::launch(&ProcessDistribution::attached(), &options).unwrap()
+    };
+    let network = with_limit(None);
+    assert_eq!(network.ticket().unwrap().until(), None);
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let (first, _) = attach(&network);
+    order(&stream, 0, 100, 0);
+    (0..100).for_each(|number| assert_eq!(expect_wave(&stream, number).members().len(), 1));
+    // Whoever waits for a while waits no longer.
+    let other = with_limit(Some(Duration::from_secs(1)));
+    while !matches!(other.session().next_event(deadline()).unwrap(), Event::Problem(_)) {}
+    let (late, _) = attach(&network);
+    order(&stream, 100, 100, 0);
+    (100..200).for_each(|number| assert_eq!(expect_wave(&stream, number).members().len(), 2));
+    drop((stream, network));
+    wait(vec![first, late]);
 }
 
 pub(crate) fn members_that_leave_are_in_no_later_wave_and_others_take_no_notice() {

@@ -16,6 +16,7 @@ mod launches;
 mod losses;
 mod member;
 mod setup;
+mod stopped;
 mod strangers;
 mod streams;
 mod synchronisations;
@@ -80,6 +81,10 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_member_is_missing_in_later_waves,
     unanswered::stopped_members_are_missing_in_later_waves_where_that_has_a_limit_and_come_back,
     unanswered::a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadline,
+    stopped::waves_of_64_members_go_on_without_one_that_is_stopped_until_it_goes_on,
+    stopped::a_member_that_attached_and_is_stopped_is_not_waited_for,
+    stopped::a_member_that_takes_long_is_waited_for,
+    stopped::streams_are_opened_and_closed_beside_a_member_that_is_stopped,
     losses::a_background_thread_goes_on_while_the_front_end_computes,
     losses::a_member_that_is_started_again_has_its_old_rank,
     losses::a_member_that_comes_back_when_another_has_its_place_is_sent_away,
@@ -97,6 +102,7 @@ const TESTS: &[harness::Test] = tests![
     attached::members_that_attach_are_in_waves_from_then_on,
     attached::a_member_that_attaches_late_hears_how_much_it_has_missed,
     attached::a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_on,
+    attached::a_member_may_attach_as_long_as_the_network_lasts,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,
 ];

@@ -13,7 +13,7 @@ use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, options, order
 /// So long that a busy machine hardly ever makes a member that is not stopped take longer.
 const LIMIT: Duration = Duration::from_secs(8);
 
-fn members() -> Vec<Pid> {
+pub(crate) fn members() -> Vec<Pid> {
     others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).collect()
 }
 
@@ -28,6 +28,7 @@ fn launch(options: &NetworkOptions) -> (Network, Stream) {
 pub(crate) fn stopped_members_are_missing_in_later_waves_where_that_has_a_limit_and_come_back() {
     let mut options = options("2x2");
     options.node.unanswered = Some(LIMIT);
+    options.node.stopped = None;
     let (network, stream) = launch(&options);
     // All members of one agent, which has nothing to say of the next wave then.
     let agent = members().into_iter().find_map(parent).unwrap();
@@ -61,6 +62,7 @@ pub(crate) fn stopped_members_are_missing_in_later_waves_where_that_has_a_limit_
 pub(crate) fn a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadline() {
     let mut options = options("1x2");
     options.node.ahead_packets = 4;
+    options.node.stopped = None;
     let (network, stream) = launch(&options);
     let stopped = members()[0];
     kill_process(stopped, Signal::STOP).unwrap();
