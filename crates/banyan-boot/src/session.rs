@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_link::Secret;
+use banyan_link::{Refused, Secret};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
@@ -317,6 +317,15 @@ impl Session {
     /// Hosts that were left out because they could not be reached.
     pub fn missing(&self) -> &[Problem] {
         &self.missing
+    }
+
+    /// Connections that were refused so far at the doors of the front-end and of its agents: port scans, other programs,
+    /// wrong secrets. Those at agents come when they have doubled, and before the end of any of their members.
+    ///
+    /// Agents that are started together try all addresses by which they may reach the one above them. Where one of them
+    /// reaches it by two, the second counts as `unknown_peer`, `duplicate` or `replay`.
+    pub fn refused(&self) -> Refused {
+        self.desk.papers().refused
     }
 
     /// Sends bytes to the master. Waits while the master is far behind; returns when the last of them are on their way.

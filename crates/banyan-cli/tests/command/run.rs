@@ -265,3 +265,25 @@ fn the_second_interrupt_ends_members_that_will_not_listen() {
     out.read_to_string(&mut rest).expect("text");
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }
+
+#[test]
+fn strangers_at_the_door_are_counted_and_change_nothing() {
+    let shop = Workshop::new();
+    // Somebody scans the port and somebody speaks to it before the agent comes: both have gone by then.
+    let starter = "#!/bin/bash\n\
+                   port=$(grep -o '127.0.0.1:[0-9]*' \"${3#--roster=}\" | cut -d: -f2)\n\
+                   : >\"/dev/tcp/127.0.0.1/$port\"\n\
+                   echo hello >\"/dev/tcp/127.0.0.1/$port\"\n\
+                   exec \"$@\"\n";
+    shop.write("starter", starter);
+    let ran = |how: &str| {
+        let line = "banyan run -w \"$(uname -n)\" --launcher 'command:bash ./starter {agent}'";
+        shop.shell(&format!("{line} {how} --no-label -- echo well"))
+    };
+    let told = ran("-v");
+    assert_eq!((told.out.as_str(), told.status), ("well\n", 0), "{}", told.err);
+    let line = told.err.lines().find(|line| line.contains("refused")).unwrap_or_default();
+    assert!(line.starts_with("banyan: ") && line.contains(" connections were refused: 2 garbage"), "{}", told.err);
+    let objects = ran("--json").json();
+    assert_eq!(objects.last().map(|summary| &summary["refused"]["garbage"]), Some(&json!(2)), "{objects:?}");
+}
