@@ -320,10 +320,8 @@ impl Session {
     }
 
     /// Connections that were refused so far at the doors of the front-end and of its agents: port scans, other programs,
-    /// wrong secrets. Those at agents come when they have doubled, and before the end of any of their members.
-    ///
-    /// Agents that are started together try all addresses by which they may reach the one above them. Where one of them
-    /// reaches it by two, the second counts as `unknown_peer`, `duplicate` or `replay`.
+    /// wrong secrets. Those at agents come when they have doubled, and before the end of any of their members. Who has
+    /// shown that it knows the secret is not counted: agents try all addresses of the one above them at once.
     pub fn refused(&self) -> Refused {
         self.desk.papers().refused
     }

@@ -179,6 +179,7 @@ impl Listener {
             Refusal::UnknownPeer => &mut self.refused.unknown_peer,
             Refusal::Secret => &mut self.refused.wrong_secret,
             Refusal::Replay => &mut self.refused.replay,
+            Refusal::Left => &mut self.refused.left,
         };
         *count += 1;
     }

@@ -14,8 +14,10 @@ pub struct Refused {
     pub slow: u64,
     /// Did not know the secret.
     pub wrong_secret: u64,
-    /// Began well, but could not go on: somebody repeats what another one said (or a peer that died just then).
+    /// Began well, but could not go on: somebody repeats what another one said.
     pub replay: u64,
+    /// Began well, and went: a peer that died just then, or has come by another way meanwhile.
+    pub left: u64,
     /// Had to go, silent or silent after a good beginning, because others were waiting.
     pub too_many: u64,
     /// Speak another version.
@@ -28,18 +30,26 @@ pub struct Refused {
 
 impl Refused {
     /// Each reason, by the name of its field, and how many there were.
-    pub fn by_reason(&self) -> [(&'static str, u64); 8] {
-        let Refused { garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate } = *self;
+    pub fn by_reason(&self) -> [(&'static str, u64); 9] {
+        let Refused { garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate } =
+            *self;
         [
             ("garbage", garbage),
             ("slow", slow),
             ("wrong_secret", wrong_secret),
             ("replay", replay),
+            ("left", left),
             ("too_many", too_many),
             ("wrong_version", wrong_version),
             ("unknown_peer", unknown_peer),
             ("duplicate", duplicate),
         ]
+    }
+
+    /// Without those that have shown that they know the secret: who dials a listener by several of its addresses at once, as
+    /// one may, is refused by all but one.
+    pub fn strangers(self) -> Refused {
+        Refused { left: 0, duplicate: 0, ..self }
     }
 
     /// All of them.
@@ -51,8 +61,9 @@ impl Refused {
 /// Those of several listeners. Some may come from other hosts: there is no number that is too large.
 impl AddAssign for Refused {
     fn add_assign(&mut self, other: Refused) {
-        let Refused { garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate } = self;
-        let own = [garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate];
+        let Refused { garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate } =
+            self;
+        let own = [garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate];
         for (own, (_, count)) in own.into_iter().zip(other.by_reason()) {
             *own = own.saturating_add(count);
         }

@@ -188,7 +188,7 @@ impl Summary {
             "failed": failed,
             "unknown": self.unknown(),
             "left_out": self.missing.iter().map(problem_json).collect::<Vec<_>>(),
-            "refused": self.refused.by_reason().into_iter().collect::<Value>(),
+            "refused": self.refused.by_reason().into_iter().filter(|(_, count)| *count > 0).collect::<Value>(),
             "timed_out": self.is_out_of_time(),
             "seconds": self.begin.elapsed().as_secs_f64(),
             "exit_status": status,
