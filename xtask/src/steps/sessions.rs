@@ -56,7 +56,6 @@ fn by_launchers(tools: &Tools<'_>) -> Outcome {
     let hosts = Hosts::up(tools, "launchers", SLURM)?;
     let launchers = result_of(tools, &mut tests("launchers", &hosts))?;
     let command = result_of(tools, tests("hosts", &hosts).arg("by_slurm"))?;
-    tools.run(hosts.command("leftovers").args(["--within", "10"]))?;
     Ok(format!("launchers: {launchers}, command: {command}"))
 }
 
