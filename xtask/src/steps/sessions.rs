@@ -69,13 +69,9 @@ fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
 }
 
 fn result_of(tools: &Tools<'_>, tests: &mut Command) -> Outcome {
-    // Hosts, their networks and Slurm have moods of their own: what fails is run once more, and that is told.
-    let (output, again) = match tools.run(tests) {
-        Ok(output) => (output, ""),
-        Err(_) => (tools.run(tests)?, " (at the second run)"),
-    };
+    let output = tools.run(tests)?;
     let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
-    result.map(|result| format!("{result}{again}")).ok_or_else(|| Problem::Failed(format!("no test ran:\n{output}")))
+    result.map(str::to_owned).ok_or_else(|| Problem::Failed(format!("no test ran:\n{output}")))
 }
 
 fn this_program() -> PathBuf {

@@ -188,7 +188,7 @@ fn json_has_one_object_for_each_event_and_one_summary() {
     assert_eq!((summary["exit_status"].as_u64(), ran.status), (Some(1), 1));
     let shape = json!({
         "event": "text", "exit_status": "count", "failed": "list", "left_out": "list", "members": "count",
-        "seconds": "number", "succeeded": "count", "timed_out": "flag", "unknown": "count",
+        "refused": {}, "seconds": "number", "succeeded": "count", "timed_out": "flag", "unknown": "count",
     });
     assert_shape(summary, &shape);
 }

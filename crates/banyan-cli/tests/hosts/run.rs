@@ -107,7 +107,7 @@ fn check_objects(banyan: fn(&[&str]) -> Output) {
     let failed = json!({ "hosts": "text", "members": "text", "state": "text", "status": "count" });
     let shape = json!({
         "event": "text", "members": "count", "succeeded": "count", "failed": [failed], "left_out": "list",
-        "seconds": "number", "timed_out": "flag", "unknown": "count", "exit_status": "count",
+        "refused": {}, "seconds": "number", "timed_out": "flag", "unknown": "count", "exit_status": "count",
     });
     assert_shape(summary, &shape);
     assert_eq!((of("output").len(), of("exited").len(), &summary["succeeded"]), (8, 8, &7.into()), "{summary}");
