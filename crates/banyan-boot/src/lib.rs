@@ -95,6 +95,7 @@ mod trouble;
 
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
 pub use agent_layout::{AgentLayout, LayoutError};
+pub use banyan_link::Refused;
 pub use banyan_ranks::{RankSet, RankSetError};
 pub use cause::cause;
 pub use collective::{BadReduction, CollectiveError, Element, What};

@@ -25,6 +25,7 @@
 //! | [`ASSIGN`] | down | 0 | 0 | record [`Assignment`](crate::assignment::Assignment) |
 //! | [`PROGRESS`] | up | 0 | 0 | four numbers of 32 bits: agents, started, failed, joined |
 //! | [`PROBLEM`] | up | 0 | 0 | record [`Problem`](crate::Problem) |
+//! | [`REFUSED`] | up | 0 | 0 | record [`Refused`](banyan_link::Refused): those since the last one |
 //! | [`DOOR`] | up | the agent's node number | 0 | addresses and ports with spaces between them: text |
 //! | [`SIGNAL`] | down | the signal | 0 | a rank set; empty: all members |
 //! | [`STAGE_BEGIN`] | down | 0 | 0 | record [`Offer`](crate::staging::Offer) |
@@ -88,6 +89,8 @@ pub(crate) const ASSIGN: Kind = Kind::control(140);
 pub(crate) const PROGRESS: Kind = Kind::control(141);
 /// Control: something went wrong at a host.
 pub(crate) const PROBLEM: Kind = Kind::control(143);
+/// Control: those that were refused at doors of a subtree.
+pub(crate) const REFUSED: Kind = Kind::control(153);
 /// Control: where members of other hosts attach.
 pub(crate) const DOOR: Kind = Kind::control(150);
 /// Control: a signal for members.

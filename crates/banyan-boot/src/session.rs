@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_link::Secret;
+use banyan_link::{Refused, Secret};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
@@ -95,17 +95,24 @@ impl Launch {
     /// # Errors
     /// As [`Session::launch`].
     pub fn attempt(&mut self, options: &SessionOptions) -> Result<Option<Session>, LaunchError> {
-        let mut session = Session::begin(&self.distributions, options)?;
-        let unreachable = session.come_up(options, self.deadline)?;
-        if unreachable.is_empty() {
-            session.missing = std::mem::take(&mut self.missing);
-            if let Some(ticket) = &mut session.ticket {
-                ticket.add_doors(&session.desk.papers().doors);
+        let (unreachable, hosts) = match Session::begin(&self.distributions, options) {
+            Ok(mut session) => {
+                let unreachable = session.come_up(options, self.deadline)?;
+                if unreachable.is_empty() {
+                    session.missing = std::mem::take(&mut self.missing);
+                    if let Some(ticket) = &mut session.ticket {
+                        ticket.add_doors(&session.desk.papers().doors);
+                    }
+                    return Ok(Some(session));
+                }
+                (unreachable, session.host_count)
             }
-            return Ok(Some(session));
-        }
-        let hosts = session.host_count;
-        drop(session);
+            // Known before anything was started.
+            Err(LaunchError::Problems { problems, hosts, .. }) if are_enough(&problems, hosts, options) => {
+                (problems, hosts)
+            }
+            Err(error) => return Err(error),
+        };
         if self.leave_out(&unreachable) == 0 {
             // Another attempt would end like this one.
             return Err(LaunchError::Problems { problems: unreachable, hosts, least: options.min_hosts });
@@ -239,14 +246,10 @@ impl Session {
             }
             return self.members_up(problems, size, deadline).map(|()| Vec::new());
         }
-        // Without the front-end there is no session, on however few hosts.
-        let is_here = unreachable.iter().any(|problem| problem.kind == ProblemKind::FrontEnd);
-        let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
-        let left = self.host_count.saturating_sub(lost.len());
-        match options.min_hosts {
-            Some(least) if left >= least && !is_here => Ok(unreachable),
-            _ => Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts }),
+        if are_enough(&unreachable, self.host_count, options) {
+            return Ok(unreachable);
         }
+        Err(LaunchError::Problems { problems, hosts: self.host_count, least: options.min_hosts })
     }
 
     /// Waits until every member runs, or is known not to. These are the problems so far.
@@ -317,6 +320,13 @@ impl Session {
     /// Hosts that were left out because they could not be reached.
     pub fn missing(&self) -> &[Problem] {
         &self.missing
+    }
+
+    /// Connections that were refused so far at the doors of the front-end and of its agents: port scans, other programs,
+    /// wrong secrets. Those at agents come when they have doubled, and before the end of any of their members. Who has
+    /// shown that it knows the secret is not counted: agents try all addresses of the one above them at once.
+    pub fn refused(&self) -> Refused {
+        self.desk.papers().refused
     }
 
     /// Sends bytes to the master. Waits while the master is far behind; returns when the last of them are on their way.
@@ -470,6 +480,14 @@ impl Drop for Session {
         // What could not be ended in time is ended by the agents when they see that this process is gone.
         let _ = self.end();
     }
+}
+
+/// Whether of so many hosts enough are left without those that have these problems.
+fn are_enough(unreachable: &[Problem], hosts: usize, options: &SessionOptions) -> bool {
+    // Without the front-end there is no session, on however few hosts.
+    let is_here = unreachable.iter().any(|problem| problem.kind == ProblemKind::FrontEnd);
+    let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
+    options.min_hosts.is_some_and(|least| hosts.saturating_sub(lost.len()) >= least && !is_here)
 }
 
 /// Whether members wait until all hosts have answered: where one of several cannot be reached nothing is to have run.

@@ -22,6 +22,7 @@ use crate::link::{Link, encrypts};
 use crate::opening::{Accepted, PeerId, Refusal, SessionId};
 use crate::options::LinkOptions;
 use crate::poller::{Interest, Poller, Ready};
+use crate::refused::Refused;
 use crate::secret::Secret;
 use crate::transport::Transport;
 use crate::unproved::Unproved;
@@ -46,35 +47,6 @@ const BACKLOG: i32 = 4096;
 
 /// The listening socket's token; those of connections are their places.
 const DOOR: u64 = u64::MAX;
-
-/// Those that were not let in, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Refused {
-    /// Did not speak the protocol, or said nothing and went: a port scan, another program.
-    pub garbage: u64,
-    /// Took too long.
-    pub slow: u64,
-    /// Did not know the secret.
-    pub wrong_secret: u64,
-    /// Began well, but could not go on: somebody repeats what another one said (or a peer that died just then).
-    pub replay: u64,
-    /// Had to go, silent or silent after a good beginning, because others were waiting.
-    pub too_many: u64,
-    /// Speak another version.
-    pub wrong_version: u64,
-    /// Named a session or peer that is not expected.
-    pub unknown_peer: u64,
-    /// Named a peer that is connected already in this incarnation or a later one.
-    pub duplicate: u64,
-}
-
-impl Refused {
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        let Refused { garbage, slow, wrong_secret, replay, too_many, wrong_version, unknown_peer, duplicate } = self;
-        garbage + slow + wrong_secret + replay + too_many + wrong_version + unknown_peer + duplicate
-    }
-}
 
 /// Accepts connections and lets those in who prove that they know the secret.
 ///
@@ -157,9 +129,14 @@ impl Listener {
         end.chain(self.closed_until).min()
     }
 
-    /// Those that were not let in so far.
+    /// Those that were not let in so far, or since they were taken.
     pub fn refused(&self) -> Refused {
         self.refused
+    }
+
+    /// Takes the counts of those that were not let in: they begin at nothing again.
+    pub fn take_refused(&mut self) -> Refused {
+        std::mem::take(&mut self.refused)
     }
 
     /// Those at the door that have not proved themselves.
@@ -202,6 +179,7 @@ impl Listener {
             Refusal::UnknownPeer => &mut self.refused.unknown_peer,
             Refusal::Secret => &mut self.refused.wrong_secret,
             Refusal::Replay => &mut self.refused.replay,
+            Refusal::Left => &mut self.refused.left,
         };
         *count += 1;
     }

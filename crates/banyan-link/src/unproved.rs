@@ -71,6 +71,6 @@ impl Unproved {
 
     /// What it means that the peer goes before it has proved itself.
     fn gone(&self) -> Refusal {
-        if self.responder.has_shown_secret() { Refusal::Replay } else { Refusal::Garbage }
+        if self.responder.has_shown_secret() { Refusal::Left } else { Refusal::Garbage }
     }
 }

@@ -233,6 +233,18 @@ fn a_recorded_opening_opens_nothing() {
 }
 
 #[test]
+fn who_begins_well_and_goes_is_no_stranger() {
+    let mut door = Door::new();
+    let (first, _) = recorded(&mut door);
+    let mut stream = door.connect();
+    stream.write_all(&first).unwrap();
+    drop(stream);
+    door.refuses(1, |refused| refused.left);
+    assert_eq!(door.listener.take_refused().strangers(), Refused::default());
+    assert_eq!(door.listener.refused(), Refused::default(), "they were taken");
+}
+
+#[test]
 fn another_version_is_told_ours() {
     let mut door = Door::new();
     let mut stream = door.connect();

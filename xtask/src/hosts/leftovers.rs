@@ -1,11 +1,13 @@
 //! What sessions left on the hosts of a cluster: processes, sockets, files.
 //!
 //! A process is left over if it is inside a host's namespace and none of its daemons; a connection that `sshd` still
-//! serves is one too. A socket is left over if `banyan` is in its name. A file or directory in `/tmp` or `/dev/shm` is
+//! serves is one too. A Unix socket is left over if `banyan` is in its name, a TCP socket if somebody holds it and none of the
+//! host's daemons does. A file or directory in `/tmp` or `/dev/shm` is
 //! left over if its name begins with `banyan`, with or without a dot before it. In the home directory, where programs
 //! are kept on purpose, a socket is left over, and a file whose name begins like this and goes on: `banyan` itself may
 //! stay.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -64,9 +66,9 @@ fn look(record: &Record, repository: &Path) -> Result<Vec<Leftover>, String> {
         }
     }
     for host in &hosts {
-        let daemons = record.daemons.iter().filter(|daemon| daemon.host == host.name);
-        let witness = daemons.map(|daemon| daemon.process).find(|process| process.is_alive());
-        let sockets = witness.map(sockets).unwrap_or_default();
+        let daemons = record.daemons.iter().filter(|daemon| daemon.host == host.name).map(|daemon| daemon.process);
+        let daemons: Vec<Process> = daemons.filter(|process| process.is_alive()).collect();
+        let sockets = daemons.first().map(|witness| sockets(*witness, &daemons)).unwrap_or_default();
         let left = |what, name| Leftover { host: host.name.clone(), what, name };
         found.extend(sockets.into_iter().map(|name| left("socket", name)));
         let files = files(&record.cluster, host, repository).into_iter();
@@ -75,10 +77,31 @@ fn look(record: &Record, repository: &Path) -> Result<Vec<Leftover>, String> {
     Ok(found)
 }
 
-/// The names of sockets in the namespace of a process.
-fn sockets(process: Process) -> Vec<String> {
-    let table = fs::read_to_string(format!("/proc/{}/net/unix", process.number)).unwrap_or_default();
-    named_sockets(&table)
+/// The names of sockets in the namespace of a process, but for those of daemons.
+fn sockets(process: Process, daemons: &[Process]) -> Vec<String> {
+    let table = |name| fs::read_to_string(format!("/proc/{}/net/{name}", process.number)).unwrap_or_default();
+    let tables = ["tcp", "tcp6"].map(table);
+    // Looked at later: a connection that a daemon takes meanwhile is its own.
+    let own: HashSet<String> = daemons.iter().flat_map(|daemon| held_sockets(*daemon)).collect();
+    let tcp = tables.iter().flat_map(|table| foreign_sockets(table, &own));
+    named_sockets(&table("unix")).into_iter().chain(tcp).collect()
+}
+
+/// The numbers of the sockets that a process holds.
+fn held_sockets(process: Process) -> Vec<String> {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", process.number)).into_iter().flatten().flatten();
+    let targets = descriptors.filter_map(|entry| fs::read_link(entry.path()).ok()?.into_os_string().into_string().ok());
+    targets.filter_map(|target| Some(target.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())).collect()
+}
+
+/// TCP sockets that somebody else holds: number 0 is of connections that the kernel alone still ends.
+fn foreign_sockets(table: &str, own: &HashSet<String>) -> Vec<String> {
+    let ends_and_number = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let number = fields.get(9).filter(|number| **number != "0" && !own.contains(**number))?;
+        Some(format!("TCP {} {} ({number})", fields[1], fields[2]))
+    };
+    table.lines().skip(1).filter_map(ends_and_number).collect()
 }
 
 fn named_sockets(table: &str) -> Vec<String> {
@@ -142,6 +165,17 @@ Num       RefCount Protocol Flags    Type St Inode Path
 0000000000000000: 00000002 00000000 00000000 0001 01 12349 /run/other
 ";
         assert_eq!(named_sockets(table), ["/tmp/banyan-x/agent", "@banyan-7"]);
+    }
+
+    #[test]
+    fn tcp_sockets_are_left_over_if_somebody_holds_them_who_is_no_daemon() {
+        let table = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1
+   1: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12 1
+   2: 0100007F:4E20 0100007F:8000 06 00000000:00000000 00:00000000 00000000     0        0 0 3
+";
+        assert_eq!(foreign_sockets(table, &["11".to_owned()].into()), ["TCP 0100007F:4E20 00000000:0000 (12)"]);
     }
 
     #[test]

@@ -155,10 +155,12 @@ fn three_hosts(cluster: &Cluster<'_>) -> Result<(), Problem> {
     holds(seen.contains("hosts down"), "a second cluster of one name is refused, with what to type", &seen)?;
     let seen = cluster.hosts(&["leftovers", "--within", "10"])?;
     holds(seen == "nothing is left\n", "nothing is left over after commands", &seen)?;
-    cluster.ssh("h2", "sleep 1000 </dev/null >/dev/null 2>&1 & touch /tmp/banyan-7 /tmp/other");
+    let stays = "bash -c 'exec 3<>/dev/tcp/127.0.0.1/22 && exec sleep 1000' </dev/null >/dev/null 2>&1 &";
+    let is_there = "until grep -q sleep /proc/$!/comm; do sleep 0.02; done";
+    cluster.ssh("h2", &format!("{stays} {is_there}; touch /tmp/banyan-7 /tmp/other"));
     let seen = cluster.hosts(&["leftovers"]).err().map(|problem| format!("{problem:?}")).unwrap_or_default();
-    let found = seen.contains("sleep 1000") && seen.contains("tmp/banyan-7") && !seen.contains("tmp/other");
-    holds(found, "what is left over is named", &seen)
+    let found = ["sleep 1000", "TCP 0100007F:", "tmp/banyan-7"].into_iter().all(|left| seen.contains(left));
+    holds(found && !seen.contains("tmp/other"), "what is left over is named", &seen)
 }
 
 fn misbehaving_hosts(cluster: &Cluster<'_>) -> Result<(), Problem> {

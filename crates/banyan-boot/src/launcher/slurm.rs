@@ -16,13 +16,21 @@ pub(crate) const HOSTS: &str = "SLURM_JOB_NODELIST";
 /// The variable with the tasks of each of them.
 pub(crate) const TASKS: &str = "SLURM_TASKS_PER_NODE";
 
+/// The argument that makes a step one of an allocation that is there already.
+const JOB_ARGUMENT: &str = "--jobid";
+
 /// Whether this process runs in an allocation.
 pub(crate) fn inside_an_allocation() -> bool {
     std::env::var_os(JOB).is_some()
 }
 
-/// The step that starts an agent on each of these hosts.
-pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], inside: bool, agent: &AgentProgram) -> Starter {
+/// Whether a step with these arguments has its nodes already.
+pub(crate) fn has_nodes(arguments: &[String]) -> bool {
+    inside_an_allocation() || arguments.iter().any(|argument| argument.starts_with(JOB_ARGUMENT))
+}
+
+/// The step that starts an agent on each of these hosts; whether it shares them with other steps of its allocation.
+pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], shares: bool, agent: &AgentProgram) -> Starter {
     let mut command: Vec<OsString> = vec!["srun".into()];
     command.extend(arguments.iter().map(Into::into));
     command.extend(
@@ -40,7 +48,7 @@ pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], inside: bool,
         ]
         .map(OsString::from),
     );
-    if inside {
+    if shares {
         command.push("--overlap".into());
     }
     command.push(agent.path_on_hosts());
@@ -53,13 +61,37 @@ pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], inside: bool,
     }
 }
 
-/// The addresses of nodes in the output of `scontrol show node --oneliner`: pairs of name and address.
-pub(crate) fn addresses(shown: &str) -> Vec<(String, String)> {
-    let value = |line: &str, key: &str| {
-        line.split_whitespace()
-            .find_map(|word| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).map(str::to_owned))
+/// A node, as Slurm's controller knows it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) address: String,
+    /// Its state and who gives which reason for it, if no job gets it until somebody changes that.
+    pub(crate) unusable: Option<String>,
+}
+
+/// States in which a node gets no jobs, however long one waits. Slurm puts several together with `+`, and a `*` behind those of
+/// a node that does not answer.
+const UNUSABLE: [&str; 7] = ["DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "NOT_RESPONDING"];
+
+/// The nodes in the output of `scontrol show node --oneliner`.
+pub(crate) fn nodes(shown: &str) -> Vec<Node> {
+    shown.lines().filter_map(node).collect()
+}
+
+fn node(line: &str) -> Option<Node> {
+    let value = |key: &str| {
+        line.split_whitespace().find_map(|word| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')))
     };
-    shown.lines().filter_map(|line| Some((value(line, "NodeName")?, value(line, "NodeAddr")?))).collect()
+    let state = value("State").unwrap_or_default();
+    let is_unusable = state.contains('*') || state.split('+').any(|part| UNUSABLE.contains(&part));
+    // The reason has spaces, and its author and time behind it.
+    let reason = line.split_once(" Reason=").map(|(_, behind)| behind.split_inclusive(']').next().unwrap_or(behind));
+    let unusable = is_unusable.then(|| match reason {
+        Some(reason) => format!("{state}, {}", reason.trim()),
+        None => state.to_owned(),
+    });
+    Some(Node { name: value("NodeName")?.to_owned(), address: value("NodeAddr")?.to_owned(), unusable })
 }
 
 #[cfg(test)]
@@ -67,10 +99,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_come_from_what_the_controller_shows() {
-        let shown =
-            "NodeName=n1 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=n1 Port=0\nNodeName=n2 NodeAddr=10.0.0.2 X=1\n";
-        let expected = [("n1", "10.0.0.1"), ("n2", "10.0.0.2")].map(|(name, at)| (name.to_owned(), at.to_owned()));
-        assert_eq!(addresses(shown), expected);
+    fn addresses_and_states_come_from_what_the_controller_shows() {
+        let shown = "NodeName=n1 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=n1 Port=0 State=MIXED+PLANNED\n\
+                     NodeName=n2 NodeAddr=10.0.0.2 State=IDLE+DRAIN X=1 Reason=bad fan [root@2026-01-02T03:04:05] Y=2\n\
+                     NodeName=n3 NodeAddr=n3 State=IDLE*\n";
+        let node = |name: &str, address: &str, unusable: Option<&str>| Node {
+            name: name.into(),
+            address: address.into(),
+            unusable: unusable.map(str::to_owned),
+        };
+        let drained = "IDLE+DRAIN, bad fan [root@2026-01-02T03:04:05]";
+        let expected =
+            [node("n1", "10.0.0.1", None), node("n2", "10.0.0.2", Some(drained)), node("n3", "n3", Some("IDLE*"))];
+        assert_eq!(nodes(shown), expected);
     }
 }

@@ -20,6 +20,7 @@ use crate::hostset::{HostSet, tasks_per_node};
 use crate::layout::AgentPlan;
 use crate::machine;
 use crate::options::SessionOptions;
+use crate::problem::{Problem, ProblemKind};
 use crate::roster::{Place, Roster};
 
 /// The variable that names a directory for rosters which all hosts see.
@@ -48,9 +49,16 @@ impl Muster {
         let launcher = &options.launcher;
         let hosts: Vec<String> = assignment.agents.iter().map(|agent| agent.host.clone()).collect();
         let secret = Secret::random().map_err(LaunchError::System)?;
+        let arguments = if let Launcher::Slurm { arguments } = launcher { &arguments[..] } else { &[] };
         let places = match launcher {
             Launcher::Command { .. } => places(&assignment.agents, &[]),
-            _ => places(&assignment.agents, &slurm_addresses(&hosts)?),
+            _ => {
+                let nodes = slurm_nodes(&hosts)?;
+                if !slurm::has_nodes(arguments) {
+                    check_usable(&nodes, assignment, options)?;
+                }
+                places(&assignment.agents, &nodes)
+            }
         };
         let mut roster = Roster::new(assignment, secret.clone(), places, Vec::new());
         let listener = listen_at(0, &roster.link_options()).map_err(LaunchError::System)?;
@@ -65,10 +73,9 @@ impl Muster {
                 (starter, Vec::new(), Some(file))
             }
             _ => {
-                let arguments = if let Launcher::Slurm { arguments } = launcher { &arguments[..] } else { &[] };
                 let folded = HostSet::from_names(&hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?;
-                let inside = slurm::inside_an_allocation();
-                let starter = slurm::all(&folded.to_string(), hosts.len(), arguments, inside, agent);
+                let shares = slurm::has_nodes(arguments);
+                let starter = slurm::all(&folded.to_string(), hosts.len(), arguments, shares, agent);
                 (starter, text.into_bytes(), None)
             }
         };
@@ -93,9 +100,9 @@ pub(crate) fn fill_in_hosts(distributions: &mut [ProcessDistribution]) -> Result
     Ok(())
 }
 
-fn places(agents: &[AgentPlan], addresses: &[(String, String)]) -> Vec<Place> {
+fn places(agents: &[AgentPlan], nodes: &[slurm::Node]) -> Vec<Place> {
     let addresses: std::collections::HashMap<&str, &str> =
-        addresses.iter().map(|(host, address)| (host.as_str(), address.as_str())).collect();
+        nodes.iter().map(|node| (node.name.as_str(), node.address.as_str())).collect();
     let place = |agent: &AgentPlan| Place {
         host: agent.host.clone(),
         address: addresses.get(agent.host.as_str()).copied().unwrap_or_default().to_owned(),
@@ -104,14 +111,34 @@ fn places(agents: &[AgentPlan], addresses: &[(String, String)]) -> Vec<Place> {
     agents.iter().map(place).collect()
 }
 
-/// The addresses that Slurm's controller knows.
-fn slurm_addresses(hosts: &[String]) -> Result<Vec<(String, String)>, LaunchError> {
+/// Refuses nodes for which Slurm would let us wait for ever.
+fn check_usable(nodes: &[slurm::Node], assignment: &Assignment, options: &SessionOptions) -> Result<(), LaunchError> {
+    let problem = |node: &slurm::Node| {
+        let state = node.unusable.as_ref()?;
+        let agent = assignment.agents.iter().find(|agent| agent.host == node.name)?;
+        Some(Problem {
+            host: node.name.clone(),
+            kind: ProblemKind::Unreachable,
+            cause: format!("Slurm gives it to no job ({state})"),
+            remedy: format!("check with: scontrol show node {}", node.name),
+            members: agent.ranks().to_string(),
+        })
+    };
+    let problems: Vec<Problem> = nodes.iter().filter_map(problem).collect();
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(LaunchError::Problems { problems, hosts: assignment.agents.len(), least: options.min_hosts }),
+    }
+}
+
+/// What Slurm's controller knows of these nodes.
+fn slurm_nodes(hosts: &[String]) -> Result<Vec<slurm::Node>, LaunchError> {
     let folded = HostSet::from_names(hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?.to_string();
     let output = Command::new("scontrol").args(["show", "node", "--oneliner", &folded]).output();
     let output = output.map_err(|error| {
         LaunchError::Launcher(format!("scontrol cannot be run: {error}; the slurm launcher needs Slurm's commands"))
     })?;
-    let known = slurm::addresses(&String::from_utf8_lossy(&output.stdout));
+    let known = slurm::nodes(&String::from_utf8_lossy(&output.stdout));
     if !output.status.success() && known.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = if said.trim().is_empty() { String::from_utf8_lossy(&output.stdout) } else { said };
@@ -220,7 +247,8 @@ mod tests {
     #[test]
     fn hosts_without_a_known_address_are_found_by_name() {
         let agent = |host: &str, below| AgentPlan { host: host.into(), index: 0, below, groups: Vec::new() };
-        let places = places(&[agent("a", 1), agent("b", 0)], &[("b".into(), "10.0.0.2".into())]);
+        let known = slurm::Node { name: "b".into(), address: "10.0.0.2".into(), unusable: None };
+        let places = places(&[agent("a", 1), agent("b", 0)], &[known]);
         let shown: Vec<_> = places.iter().map(|place| (&*place.host, &*place.address, place.below)).collect();
         assert_eq!(shown, [("a", "", 1), ("b", "10.0.0.2", 0)]);
     }

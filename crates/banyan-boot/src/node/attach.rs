@@ -111,6 +111,7 @@ impl Node {
         let now = Instant::now();
         let came: Vec<Link> =
             door.listeners.iter_mut().flat_map(|listener| listener.accept_ready(now, &mut find)).collect();
+        door.listeners.iter_mut().for_each(|listener| self.refused += listener.take_refused().strangers());
         came.into_iter().for_each(|link| self.admit(link));
         if !(0..self.members.len()).any(|index| self.is_awaited(index)) {
             self.close_door();

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use banyan_link::Refused;
 use banyan_ranks::RankSet;
 use bytes::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
@@ -139,6 +140,8 @@ pub(crate) struct Papers {
     pub(crate) staging: StagePapers,
     /// Where members of other hosts attach, by node number.
     pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
+    /// Those that were refused at doors of the front-end and of agents.
+    pub(crate) refused: Refused,
     /// Agents know that this process will be silent.
     pub(crate) is_paused: bool,
     /// The root has ended; nothing more will come.

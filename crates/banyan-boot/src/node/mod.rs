@@ -36,7 +36,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Poller, Ready, frame_cost,
+    Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Poller, Ready, Refused,
+    frame_cost,
 };
 use banyan_ranks::RankSet;
 use rustix::fs::{Mode, OFlags};
@@ -177,6 +178,10 @@ pub(crate) struct Node {
     door: Option<Door>,
     /// Processes that wanted to attach and could not.
     sent_away: u64,
+    /// Those that were refused at doors, here and below, and were not told above yet; …
+    refused: Refused,
+    /// … and how many were.
+    refusals_told: u64,
     detached: bool,
     has_time_limits: bool,
     /// When to look for orphans next.
@@ -255,6 +260,8 @@ impl Node {
             assembly: Assembly::default(),
             door: None,
             sent_away: 0,
+            refused: Refused::default(),
+            refusals_told: 0,
             detached: false,
             reap_at: Instant::now(),
             read_buffer: Vec::new(),

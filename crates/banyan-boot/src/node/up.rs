@@ -37,6 +37,10 @@ impl Node {
                 _ => self.broken(Token::Agent(index as u32), "a progress report that cannot be"),
             },
             message::STAGED => self.staged(index, &frame),
+            message::REFUSED => match self.agents[index].wire.as_mut().map(|wire| wire.link.decode(&frame)) {
+                Some(Ok(refused)) => self.refused += refused,
+                _ => self.broken(Token::Agent(index as u32), "counts that cannot be read"),
+            },
             message::PROBLEM => {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
@@ -194,6 +198,7 @@ impl Node {
 
     /// Tells the parent, or the front-end's callers, what changed since the last time.
     pub(super) fn report(&mut self) {
+        self.report_refused();
         self.report_exits();
         let now = self.agents.iter().fold(self.own, |sum, agent| sum.plus(agent.progress));
         if now == self.told {
@@ -226,6 +231,27 @@ impl Node {
         // Where members wait for a release, or there are none, that all agents have answered is all there is to say.
         let says_all = self.assignment.held || members == 0;
         now.failed != self.told.failed || all_joined || all_started && now.agents == agents || all_answered && says_all
+    }
+
+    /// Tells of those that were refused at doors: before members' ends, so that who knows these knows of all until then, and
+    /// whenever they have doubled, so that who knocks often does not make nodes talk often.
+    fn report_refused(&mut self) {
+        let new = self.refused.total();
+        let can_wait = !matches!(self.up, Up::Desk(_)) && self.exits.is_empty() && new < self.refusals_told;
+        if new == 0 || can_wait {
+            return;
+        }
+        let refused = std::mem::take(&mut self.refused);
+        self.refusals_told = self.refusals_told.saturating_add(new);
+        match &mut self.up {
+            Up::Desk(desk) => desk.lay(|papers| papers.refused += refused),
+            Up::Nobody => {}
+            Up::Parent(wire) => {
+                // If so little cannot be sent the link is lost, and the node ends anyway.
+                let _ = wire.link.send_record(message::REFUSED, 0, 0, &refused);
+                self.touch(Token::Parent);
+            }
+        }
     }
 
     fn report_exits(&mut self) {

@@ -2,10 +2,13 @@
 //!
 //! The test program itself is also the agent and the member of its sessions, so it has its own `main`. It understands
 //! what `cargo test` and nextest say to test programs. After each test the harness looks for what is left of it:
-//! processes that carry the test's marker in their environment, and files in the directory that was `TMPDIR` for it.
+//! processes that carry the test's marker in their environment, and files in the directory that was `TMPDIR` for it. After all
+//! of them it looks for sockets and shared memory, where it may make a [`place`] that is theirs alone; nextest starts a program
+//! for each test, so that there, too, one test is to blame.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a test program speaks by its output")]
 
+mod place;
 pub(crate) mod processes;
 
 use std::os::unix::process::ExitStatusExt;
@@ -94,8 +97,16 @@ pub(crate) fn run(tests: &[Test], ignored: Option<&str>) -> ExitCode {
     if ignored.is_none() && request.ignored {
         return ExitCode::SUCCESS;
     }
-    let failed = run_all(&wanted, if request.in_turn { 1 } else { SIDE_BY_SIDE });
-    println!("\ntest result: {} passed; {failed} failed", wanted.len() - failed);
+    if ignored.is_none() {
+        place::enter();
+    }
+    let mut failed = run_all(&wanted, if request.in_turn { 1 } else { SIDE_BY_SIDE });
+    let left = place::left(Instant::now() + END_LIMIT);
+    if !left.is_empty() {
+        failed += 1;
+        eprintln!("sockets or shared memory are left:\n{}\n", left.join("\n"));
+    }
+    println!("\ntest result: {} passed; {failed} failed", wanted.len().saturating_sub(failed));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -47,17 +47,22 @@ pub(crate) fn said(output: &Output) -> String {
     [&output.stdout[..], &output.stderr[..]].iter().map(|bytes| String::from_utf8_lossy(bytes)).collect()
 }
 
-/// No process of this program is left, and no roster.
+/// No process of this program is left, and no roster; nor anything on a host.
 pub(crate) fn assert_clean() {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let left = leftovers();
         if left.is_empty() {
-            return;
+            break;
         }
         assert!(Instant::now() < deadline, "left over: {left:?}");
         std::thread::park_timeout(Duration::from_millis(20));
     }
+    let xtask = std::env::var("BANYAN_TEST_XTASK").expect("BANYAN_TEST_XTASK is the program behind cargo xtask");
+    let within = PATIENCE.as_secs().to_string();
+    let output = Command::new(xtask).args(["hosts", "leftovers", "--within", &within, "--name", &name()]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", said(&output));
 }
 
 /// Waits until so many other processes run this program.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo xtask hosts up 8 --slurm --name NAME
-//! BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-boot --test launchers -- --ignored --test-threads=1
+//! BANYAN_TEST_XTASK=target/debug/xtask BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-boot --test launchers -- --ignored --test-threads=1
 //! ```
 //!
 //! This program is the tests, and when it is started as such the agent, the member and the front-end of a session: a
@@ -33,6 +33,8 @@ const TESTS: &[harness::Test] = &[
     ("a_host_whose_agent_never_comes_is_named", tests::a_host_whose_agent_never_comes_is_named),
     ("hosts_that_only_miss_their_parents_are_not_blamed", tests::hosts_that_only_miss_their_parents_are_not_blamed),
     ("a_node_that_slurm_does_not_know_is_named", tests::a_node_that_slurm_does_not_know_is_named),
+    ("a_drained_node_is_named_at_once_with_who_and_why", tests::a_drained_node_is_named_at_once_with_who_and_why),
+    ("a_drained_node_is_left_out_where_others_are_enough", tests::a_drained_node_is_left_out_where_others_are_enough),
     ("a_cancelled_allocation_is_named_and_leaves_nothing", tests::a_cancelled_allocation_is_named_and_leaves_nothing),
     ("a_killed_front_end_leaves_nothing", tests::a_killed_front_end_leaves_nothing),
     ("a_front_end_killed_while_it_queues_leaves_no_job", tests::a_front_end_killed_while_it_queues_leaves_no_job),

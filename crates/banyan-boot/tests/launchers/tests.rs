@@ -130,6 +130,26 @@ pub(crate) fn a_node_that_slurm_does_not_know_is_named() {
     assert_fails(front_end(["slurm", "32", "nowhere", "meet"]), &["nowhere", "check with: "]);
 }
 
+pub(crate) fn a_drained_node_is_named_at_once_with_who_and_why() {
+    let _drained = Drained::new("h4");
+    let parts = [
+        "1 of 4 hosts",
+        "host h4: Slurm gives it to no job (IDLE+DRAIN, test [root@",
+        "(members 12-15); check with: scontrol show node h4",
+    ];
+    assert_fails(front_end(["slurm", "2", HOSTS, "meet"]), &parts);
+}
+
+pub(crate) fn a_drained_node_is_left_out_where_others_are_enough() {
+    let _drained = Drained::new("h4");
+    let output = front_end(["slurm", "2", HOSTS, "enough"]).output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("left out: host h4: Slurm gives it to no job"), "{said}");
+    assert!(said.contains("12 members in order: true"), "{said}");
+    assert_clean();
+}
+
 /// A front-end whose members wait to be ended, at work.
 fn at_work(mut front_end: Command) -> (Child, BufReader<ChildStdout>) {
     let mut child = front_end.stdout(Stdio::piped()).spawn().unwrap();
@@ -185,6 +205,26 @@ impl Drop for Drained {
     }
 }
 
+/// A node that a job has for itself until this is dropped.
+struct Busy(String);
+
+impl Busy {
+    fn new(node: &str) -> Busy {
+        let name = format!("busy-{}", std::process::id());
+        let alone = ["--no-shell", "--exclusive", "--nodelist", node, "--job-name", &name];
+        let made = command("salloc").args(alone).output().unwrap();
+        assert!(made.status.success(), "{}", said(&made));
+        Busy(name)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = command("scancel").args(["--name", &self.0]).status();
+        wait_for_jobs(0);
+    }
+}
+
 /// Waits until so many jobs are in Slurm's queue.
 fn wait_for_jobs(count: usize) {
     let deadline = Instant::now() + PATIENCE;
@@ -199,13 +239,13 @@ fn wait_for_jobs(count: usize) {
 }
 
 pub(crate) fn a_front_end_killed_while_it_queues_leaves_no_job() {
-    let _drained = Drained::new("h4");
     wait_for_jobs(0);
+    let _busy = Busy::new("h4");
     let mut child = front_end(["slurm", "2", HOSTS, "wait"]).spawn().unwrap();
-    wait_for_jobs(1);
+    wait_for_jobs(2);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_for_jobs(0);
+    wait_for_jobs(1);
     assert_clean();
 }
 

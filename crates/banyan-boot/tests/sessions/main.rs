@@ -7,7 +7,9 @@ mod harness;
 
 mod allocations;
 mod asked_member;
+mod attacks;
 mod collectives;
+mod doors;
 mod endings;
 mod extended_member;
 mod extensions;
@@ -121,6 +123,7 @@ const TESTS: &[harness::Test] = tests![
     rogues::an_agent_that_opens_the_doors_of_others_is_cut_off,
     rogues::an_agent_that_claims_more_than_its_members_is_cut_off,
     rogues::no_secret_stands_in_arguments_or_in_an_environment,
+    attacks::strangers_at_all_doors_change_nothing_and_are_counted,
     layouts::agents_are_where_the_layout_has_them,
     layouts::agents_are_balanced_where_there_is_no_layout,
     layouts::layouts_that_cannot_be_are_refused_with_the_reason,

@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     match arguments {
-        ["collectives"] => collectives(),
+        ["collectives"] => collectives(&mut join()),
+        ["told"] => told(),
         ["records"] => records(),
         ["small"] => small_collectives(),
         ["start"] => start(),
@@ -58,8 +59,22 @@ fn sum_of_patterns(size: u32, length: usize) -> Bytes {
     bytes.into()
 }
 
-fn collectives() {
+/// Goes through all collectives whenever the front-end says so, until that is silent.
+fn told() {
     let mut member = join();
+    loop {
+        let said = member.is_master().then(|| member.recv_user_data().unwrap());
+        if member.broadcast(said).unwrap().is_empty() {
+            return;
+        }
+        collectives(&mut member);
+        if member.is_master() {
+            member.send_user_data("well").unwrap();
+        }
+    }
+}
+
+fn collectives(member: &mut Member) {
     let (rank, size) = (member.rank(), member.size());
     for length in [0, 1, 4096, 4097, 1 << 20] {
         let sent = member.is_master().then(|| pattern(99, length));

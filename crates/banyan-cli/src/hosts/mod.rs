@@ -1,11 +1,13 @@
 //! Which hosts, and how to reach them: the arguments of every verb that starts something there.
 
+mod allocation;
 mod clustershell;
 mod groups;
 mod named;
 mod slurm;
 mod yaml;
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use banyan_boot::process::Limits;
@@ -15,6 +17,7 @@ use clap::Args;
 use crate::config::Config;
 use crate::failure::{Failure, warn};
 use crate::status;
+use allocation::Allocation;
 pub(crate) use groups::check as check_groups;
 pub(crate) use named::NamedHosts;
 pub(crate) use slurm::nodes_of_job;
@@ -31,6 +34,13 @@ pub(crate) const THIS_MACHINE: &str = "localhost";
 pub(crate) struct HostChoice {
     #[command(flatten)]
     pub(crate) named: NamedHosts,
+    /// So many nodes that Slurm chooses: of a new allocation, or of the one that this command runs in
+    ///
+    /// salloc makes the allocation, and takes what else it is to have from its own variables, such as SALLOC_PARTITION.
+    #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["hosts", "groups", "hostfile"])]
+    nodes: Option<u32>,
+    #[arg(skip)]
+    allocation: OnceCell<Allocation>,
     /// How to start agents: auto, local, ssh, slurm, or command:TEMPLATE such as 'command:pdsh -w {hosts} {agent}'
     ///
     /// auto is slurm in an allocation, ssh if other hosts than this one are named, local otherwise. local acts out hosts
@@ -62,8 +72,31 @@ impl HostChoice {
     pub(crate) fn hosts(&self) -> Result<HostSet, Failure> {
         match self.named.named()? {
             Some(hosts) => Ok(hosts),
-            None => self.named.left_of(self.unnamed()?),
+            None => self.named.left_of(match self.nodes {
+                Some(count) => self.nodes_of_slurm(count)?,
+                None => self.unnamed()?,
+            }),
         }
+    }
+
+    /// So many nodes: of the allocation that this command is in, or of one that is made for it.
+    fn nodes_of_slurm(&self, count: u32) -> Result<HostSet, Failure> {
+        let Launcher::Slurm { .. } = self.launcher()? else {
+            return Err(Failure::usage("--nodes is for nodes of Slurm; name other hosts with -w, -g or --hostfile"));
+        };
+        if std::env::var_os(ALLOCATION).is_some() {
+            let all = self.unnamed()?;
+            if all.len() < count as usize {
+                return Err(Failure::usage(format!("--nodes {count}: this allocation has {} ({all})", all.len())));
+            }
+            let some = HostSet::from_names(all.iter().take(count as usize));
+            return some.map_err(|error| Failure::usage(format!("{ALLOCATION}: {error}")));
+        }
+        if self.allocation.get().is_none() {
+            // Nobody else has set it meanwhile.
+            let _ = self.allocation.set(Allocation::of(count, self.timeout()?)?);
+        }
+        Ok(self.allocation.get().map_or_else(HostSet::default, |allocation| allocation.hosts().clone()))
     }
 
     /// How a session on so many hosts is opened. A configured least number may be more: then none may be missing.
@@ -109,6 +142,9 @@ impl HostChoice {
         let chosen = self.launcher.as_ref().or(Config::get()?.defaults.launcher.as_ref());
         let arguments = self.ssh_arguments()?;
         Ok(match chosen.cloned().unwrap_or_default() {
+            Launcher::Auto | Launcher::Slurm { .. } if self.nodes.is_some() => {
+                Launcher::Slurm { arguments: self.allocation.get().map(Allocation::argument).into_iter().collect() }
+            }
             Launcher::Ssh(_) => Launcher::Ssh(SshOptions { arguments }),
             Launcher::Auto if !self.ssh_arg.is_empty() => Launcher::Ssh(SshOptions { arguments }),
             Launcher::Auto if !self.named.names_some() && std::env::var_os(ALLOCATION).is_some() => {

@@ -148,7 +148,9 @@ impl Run {
         }
         self.follow(&shared, deadline, &mut summary, &mut show)?;
         show.unfold()?;
-        if let Some(Err(error)) = shared.replace(None).map(Session::kill) {
+        let session = shared.replace(None);
+        session.iter().for_each(|session| summary.refused(session.refused()));
+        if let Some(Err(error)) = session.map(Session::kill) {
             warn(format!("the session could not be ended: {error}; its agents end it when this command is gone"));
         }
         let status = interrupt::status().unwrap_or_else(|| summary.exit_status(self.worst_status));

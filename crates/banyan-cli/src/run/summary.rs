@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, LaunchError, Problem, RankSet};
+use banyan_boot::{Event, ExitState, LaunchError, Problem, RankSet, Refused};
 use serde_json::{Value, json};
 
 use super::is_loss;
 use super::names::Names;
 use super::show::problem_json;
 use crate::failure::warn;
-use crate::speech::complain;
+use crate::speech::{complain, note};
 use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
 
 /// What shells make of SIGPIPE, which ends a command that writes what nobody reads.
@@ -30,6 +30,7 @@ pub(super) struct Summary {
     a_host_was_lost: bool,
     timed_out: bool,
     unread: bool,
+    refused: Refused,
 }
 
 /// Members that failed in the same way.
@@ -50,6 +51,7 @@ impl Summary {
             a_host_was_lost: false,
             timed_out: false,
             unread: false,
+            refused: Refused::default(),
         }
     }
 
@@ -68,6 +70,11 @@ impl Summary {
 
     pub(super) fn timed_out(&mut self) {
         self.timed_out = true;
+    }
+
+    /// Those that were refused at the session's doors.
+    pub(super) fn refused(&mut self, refused: Refused) {
+        self.refused = refused;
     }
 
     /// Nobody reads what members write: whether those that run are to be ended for it, which is said once.
@@ -134,6 +141,11 @@ impl Summary {
             complain("the time of some members was over; they were ended (--limit time sets it)");
         }
         self.tell_failures();
+        match self.refused.total() {
+            0 => {}
+            1 => note(format_args!("1 connection was refused: {}", self.refused)),
+            many => note(format_args!("{many} connections were refused: {}", self.refused)),
+        }
     }
 
     fn tell_failures(&self) {
@@ -176,6 +188,7 @@ impl Summary {
             "failed": failed,
             "unknown": self.unknown(),
             "left_out": self.missing.iter().map(problem_json).collect::<Vec<_>>(),
+            "refused": self.refused.by_reason().into_iter().filter(|(_, count)| *count > 0).collect::<Value>(),
             "timed_out": self.is_out_of_time(),
             "seconds": self.begin.elapsed().as_secs_f64(),
             "exit_status": status,

@@ -121,6 +121,7 @@ fn runs_have_who_failed_what_was_folded_and_why_nothing_was_launched() {
     let failed = json!({ "members": "text", "hosts": "text", "status": "count", "state": "text" });
     let summary = json!({
         "members": "count", "succeeded": "count", "failed": [failed], "unknown": "count", "left_out": "list",
+        "refused": {},
         "timed_out": "flag", "seconds": "number", "exit_status": "count",
     });
     assert_events(&folded, "summary", summary);

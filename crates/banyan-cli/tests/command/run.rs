@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::fields::assert_documented;
 use crate::shape::assert_shape;
 use crate::workshop::{Ran, Workshop};
 
@@ -187,7 +188,7 @@ fn json_has_one_object_for_each_event_and_one_summary() {
     assert_eq!((summary["exit_status"].as_u64(), ran.status), (Some(1), 1));
     let shape = json!({
         "event": "text", "exit_status": "count", "failed": "list", "left_out": "list", "members": "count",
-        "seconds": "number", "succeeded": "count", "timed_out": "flag", "unknown": "count",
+        "refused": {}, "seconds": "number", "succeeded": "count", "timed_out": "flag", "unknown": "count",
     });
     assert_shape(summary, &shape);
 }
@@ -296,4 +297,26 @@ fn a_signal_that_ends_the_members_is_the_exit_status_with_json_too() {
         let summary: Value = serde_json::from_str(rest.lines().last().unwrap_or_default()).expect("an object");
         assert_eq!((&summary["event"], &summary["exit_status"]), (&"summary".into(), &status.into()));
     }
+}
+
+#[test]
+fn strangers_at_the_door_are_counted_and_change_nothing() {
+    let shop = Workshop::new();
+    // Somebody scans the port and somebody speaks to it before the agent comes: both have gone by then.
+    let starter = "#!/bin/bash\n\
+                   port=$(grep -o '127.0.0.1:[0-9]*' \"${3#--roster=}\" | cut -d: -f2)\n\
+                   : >\"/dev/tcp/127.0.0.1/$port\"\n\
+                   echo hello >\"/dev/tcp/127.0.0.1/$port\"\n\
+                   exec \"$@\"\n";
+    shop.write("starter", starter);
+    let ran = |how: &str| {
+        let line = "banyan run -w \"$(uname -n)\" --launcher 'command:bash ./starter {agent}'";
+        shop.shell(&format!("{line} {how} --no-label -- echo well"))
+    };
+    let told = ran("-v");
+    assert_eq!((told.out.as_str(), told.status), ("well\n", 0), "{}", told.err);
+    assert!(told.err.lines().any(|line| line == "banyan: 2 connections were refused: 2 garbage"), "{}", told.err);
+    let objects = ran("--json").json();
+    assert_eq!(objects.last().map(|summary| &summary["refused"]), Some(&json!({ "garbage": 2 })), "{objects:?}");
+    assert_documented("command-run.md", &objects.into());
 }

@@ -1,12 +1,13 @@
 //! `banyan run` on hosts: outputs folded, compared, labelled and told to machines; what is typed, and limits.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::shape::assert_shape;
-use crate::{banyan, by_slurm, by_ssh, command_by_ssh, objects, text};
+use crate::{banyan, by_slurm, by_ssh, command, command_by_ssh, file, objects, text};
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
@@ -26,6 +27,48 @@ fn over_ssh_identical_outputs_of_eight_hosts_are_one() {
 fn by_slurm_a_partition_is_a_group() {
     let output = banyan(&["run", "--launcher", "slurm", "-w", "@slurm:debug!h[5-8]", "-b", "--", "echo", "alike"]);
     assert_eq!(text(&output.stdout), "=== h[1-4] (4 of 4)\nalike\n", "{}", text(&output.stderr));
+}
+
+/// The jobs that Slurm has, but for those that are over and only tidied up.
+fn jobs() -> String {
+    let mut squeue = Command::new("squeue");
+    squeue.args(["--noheader", "--format=%i", "--states=pending,running"]).env("SLURM_CONF", file("slurm.conf"));
+    text(&squeue.output().expect("squeue").stdout)
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_a_number_of_nodes_is_an_allocation_that_ends_with_the_command() {
+    let output = banyan(&["run", "--nodes", "3", "-b", "--", "echo", "alike"]);
+    let out = text(&output.stdout);
+    assert!(out.ends_with(" (3 of 3)\nalike\n") && output.stderr.is_empty(), "{out}{}", text(&output.stderr));
+    assert_eq!(jobs(), "");
+    let output = banyan(&["run", "-N", "100", "--timeout", "1s", "--", "true"]);
+    let err = text(&output.stderr);
+    assert!(err.contains("queued and waiting for resources") && output.status.code() == Some(4), "{err}");
+    assert!(
+        err.ends_with("banyan: Slurm gave no 100 nodes within 1 s (--timeout); check with: sinfo, squeue\n"),
+        "{err}"
+    );
+    assert_eq!(jobs(), "");
+}
+
+#[test]
+#[ignore = "needs test hosts: cargo xtask test --only sessions"]
+fn by_slurm_the_nodes_of_a_killed_command_are_given_back() {
+    for (nodes, is_there) in [("2", "here"), ("100", "queued and waiting for resources")] {
+        let mut command = command(&["run", "--nodes", nodes, "--", "sh", "-c", "echo here >&2; sleep 1000"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command was built");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line.contains(is_there))), "{nodes} nodes");
+        child.kill().expect("it runs");
+        child.wait().expect("it was killed");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !jobs().is_empty() {
+            assert!(Instant::now() < deadline, "jobs are left: {}", jobs());
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    }
 }
 
 #[test]
@@ -64,7 +107,7 @@ fn check_objects(banyan: fn(&[&str]) -> Output) {
     let failed = json!({ "hosts": "text", "members": "text", "state": "text", "status": "count" });
     let shape = json!({
         "event": "text", "members": "count", "succeeded": "count", "failed": [failed], "left_out": "list",
-        "seconds": "number", "timed_out": "flag", "unknown": "count", "exit_status": "count",
+        "refused": {}, "seconds": "number", "timed_out": "flag", "unknown": "count", "exit_status": "count",
     });
     assert_shape(summary, &shape);
     assert_eq!((of("output").len(), of("exited").len(), &summary["succeeded"]), (8, 8, &7.into()), "{summary}");

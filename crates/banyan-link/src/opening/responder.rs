@@ -29,6 +29,8 @@ pub enum Refusal {
     Secret,
     /// Its first message was right, but it cannot go on: somebody repeats what another one said.
     Replay,
+    /// Its first message was right, and it went.
+    Left,
 }
 
 /// How far it is.

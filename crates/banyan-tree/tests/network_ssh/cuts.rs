@@ -83,7 +83,8 @@ pub(crate) fn a_host_that_is_cut_off_for_long_is_given_up_and_comes_back() {
     let network = network("serve");
     let all: RankSet = network.members();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
-    order(&stream, 0, 100_000, PAUSE);
+    // So slowly that the window of those who are cut off is far from full when they are given up.
+    order(&stream, 0, 100_000, 2 * PAUSE);
     for number in 0..50 {
         expect_wave(&stream, number);
     }
