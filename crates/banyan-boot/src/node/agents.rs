@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banyan_link::{Frame, Interest, Link};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use super::greeting::Line;
 use super::together::Together;
 use super::token::Token;
 use super::wire::Wire;
-use super::{Node, Up};
+use super::{Node, STARTS_TIME, Up};
 use crate::assignment::Assignment;
 use crate::launcher::Way;
 use crate::message;
@@ -22,14 +22,20 @@ use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
 
 impl Node {
-    /// Starts child agents, as many at the same time as allowed.
+    /// Starts the next few child agents.
     pub(super) fn start_agents(&mut self) {
-        // Those that come by themselves cost nothing to wait for.
-        let together = self.assignment.way == Way::Together;
-        while together || self.starting < self.assignment.terms.concurrency as usize {
+        let begun = Instant::now();
+        while self.may_start_agent() && begun.elapsed() <= STARTS_TIME {
             let Some(index) = self.agents_to_start.pop_front() else { return };
             self.start_agent(index);
         }
+    }
+
+    /// Whether there is a child agent to start, and no more than allowed are being started.
+    pub(super) fn may_start_agent(&self) -> bool {
+        // Those that come by themselves cost nothing to wait for.
+        let together = self.assignment.way == Way::Together;
+        !self.agents_to_start.is_empty() && (together || self.starting < self.assignment.terms.concurrency as usize)
     }
 
     fn start_agent(&mut self, index: usize) {
@@ -50,6 +56,10 @@ impl Node {
         match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options, place) {
             Err(error) => self.unreachable(index, &error),
             Ok(()) => {
+                // Until it speaks, its deadline says how long to wait.
+                if let Some(wire) = &mut self.agents[index].wire {
+                    wire.link.set_silence(self.assignment.terms.host_deadline());
+                }
                 if let Some(group) = self.group_of(index) {
                     self.put_in_ward(group);
                 }
@@ -134,6 +144,9 @@ impl Node {
                     agent.stage = Stage::Linked;
                     agent.was_linked = true;
                     agent.deadline = None;
+                    if let Some(wire) = &mut agent.wire {
+                        wire.link.set_silence(Duration::from_millis(self.assignment.terms.silence));
+                    }
                     self.starting -= 1;
                     if let Some(group) = self.group_of(index as usize) {
                         self.out_of_ward(group);

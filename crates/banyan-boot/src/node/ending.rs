@@ -205,7 +205,7 @@ impl Node {
         let now = Instant::now();
         let may_start = !self.held && !self.members_to_start.is_empty();
         let can_pump = self.waiting.iter().any(|token| self.may_take(*token));
-        if may_start || can_pump {
+        if may_start || self.may_start_agent() || can_pump {
             return Some(Duration::ZERO);
         }
         let parent = match &self.up {

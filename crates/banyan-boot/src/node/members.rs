@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::member::{Common, Streams};
 use super::shared::{Next, SHARED_FRAMES};
 use super::token::Token;
-use super::{Node, STARTS_AT_ONCE};
+use super::{Node, STARTS_AT_ONCE, STARTS_TIME};
 use crate::assignment::{Image, Terms};
 use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE, SHARED_DESCRIPTORS};
@@ -28,7 +28,11 @@ impl Node {
         if self.held {
             return;
         }
+        let begun = Instant::now();
         for _ in 0..STARTS_AT_ONCE {
+            if begun.elapsed() > STARTS_TIME {
+                break;
+            }
             let Some(index) = self.members_to_start.pop_front() else { break };
             if self.attaches(index) {
                 // Somebody else starts it: as far as this node is concerned, that is done.
