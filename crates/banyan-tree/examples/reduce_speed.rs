@@ -297,10 +297,15 @@ impl Typed {
         Ok(Typed { decoder, out: Vec::new() })
     }
 
-    fn each(&mut self, parts: &[Part<'_>], mut each: impl FnMut(&Sample, u32)) -> Result<(), FilterError> {
+    /// Ends with the first record that cannot be taken: what is made of all stays in registers so.
+    fn each(
+        &mut self,
+        parts: &[Part<'_>],
+        mut each: impl FnMut(&Sample, u32) -> Option<()>,
+    ) -> Result<(), FilterError> {
         for part in parts {
             let sample = self.decoder.view(part.format.id(), part.body).map_err(custom)?;
-            each(sample, part.members.first().unwrap_or(0));
+            each(sample, part.members.first().unwrap_or(0)).ok_or_else(|| custom("overflow"))?;
         }
         Ok(())
     }
@@ -324,9 +329,9 @@ struct Compiled<R> {
 
 impl<R: Reduce> Filter for Compiled<R> {
     fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
-        let (mut partial, mut fits) = (R::default(), true);
-        self.typed.each(parts, |sample, rank| fits &= partial.add(sample, rank).is_some())?;
-        if fits { self.typed.write(&partial, out) } else { Err(custom("overflow")) }
+        let mut partial = R::default();
+        self.typed.each(parts, |sample, rank| partial.add(sample, rank))?;
+        self.typed.write(&partial, out)
     }
 
     fn recovery(&self) -> Recovery {

@@ -49,9 +49,15 @@ impl<'b> Writer<'b> {
         at
     }
 
+    /// What was written so far.
+    #[inline]
+    pub(super) fn body(&mut self) -> &mut [u8] {
+        self.out
+    }
+
     #[inline]
     pub(super) fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
-        self.out[at..at + N].copy_from_slice(&bytes);
+        put(self.out, at, bytes);
     }
 
     pub(super) fn put_slice(&mut self, at: usize, bytes: &[u8]) {
@@ -61,8 +67,7 @@ impl<'b> Writer<'b> {
     /// An optional value that is there: its flag, and where the value goes.
     #[inline]
     pub(super) fn present(&mut self, at: usize, align: usize) -> usize {
-        self.out[at] = 1;
-        at + align
+        present(self.out, at, align)
     }
 
     /// Room for `count` items of `size` bytes, zero, and the span at `at` that leads there.
@@ -116,6 +121,19 @@ impl<'b> Writer<'b> {
         let target = self.room(at, values.len(), size);
         values.enumerate().for_each(|(index, value)| self.value(target + index * size, value));
     }
+}
+
+/// Writes bytes to a body.
+#[inline]
+pub(super) fn put<const N: usize>(body: &mut [u8], at: usize, bytes: [u8; N]) {
+    body[at..at + N].copy_from_slice(&bytes);
+}
+
+/// An optional value that is there: its flag, and where the value goes.
+#[inline]
+pub(super) fn present(body: &mut [u8], at: usize, align: usize) -> usize {
+    body[at] = 1;
+    at + align
 }
 
 /// Bytes that a value takes in its place.

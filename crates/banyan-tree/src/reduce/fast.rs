@@ -9,7 +9,6 @@ use std::ops::AddAssign;
 
 use banyan_ndr::{ByteOrder, Format, Type};
 
-use super::body::Writer;
 use super::cell::Cell;
 use super::cell::scalar::{Number, Operation, Scalar, overflow};
 use super::column::Column;
@@ -280,11 +279,11 @@ fn add<L: Load>(cell: &mut Cell, parts: &[Part<'_>], at: usize) -> Result<(), (u
     Ok(())
 }
 
-fn add_whole<L: Load, const AVERAGE: bool>(parts: &[Part<'_>], step: &WholeStep, out: &mut Writer<'_>, what: What) {
+fn add_whole<L: Load, const AVERAGE: bool>(parts: &[Part<'_>], step: &WholeStep, body: &mut [u8], what: What) {
     let mut scalar = Scalar::new(if AVERAGE { Operation::Average } else { Operation::Sum });
-    let sum = L::Number::ZERO.plus_all::<L>(parts, step.at);
+    let sum = L::Number::ZERO.plus_all::<L>(parts, step.place());
     scalar.set_sum(sum.expect("a number of at most eight bytes for each rank"), parts.len() as u64);
-    scalar.write(out, step.places(), what);
+    scalar.write(body, step.fields(), what);
 }
 
 /// Which number makes a sum too large.
@@ -301,12 +300,12 @@ fn compare<L: Load, const LARGEST: bool>(cell: &mut Cell, parts: &[Part<'_>], at
     Ok(())
 }
 
-fn compare_whole<L: Load, const LARGEST: bool>(parts: &[Part<'_>], step: &WholeStep, out: &mut Writer<'_>, what: What) {
+fn compare_whole<L: Load, const LARGEST: bool>(parts: &[Part<'_>], step: &WholeStep, body: &mut [u8], what: What) {
     let mut scalar = Scalar::new(if LARGEST { Operation::Maximum } else { Operation::Minimum });
-    if let Some((best, who)) = best::<L, LARGEST>(parts, step.at) {
+    if let Some((best, who)) = best::<L, LARGEST>(parts, step.place()) {
         scalar.compare::<LARGEST>(best.into(), who);
     }
-    scalar.write(out, step.places(), what);
+    scalar.write(body, step.fields(), what);
 }
 
 /// The extreme, and whose it is. Of equal values within the parts the first is the one of the lowest rank.

@@ -90,6 +90,12 @@ impl<'l> Places<'l> {
         self.row + self.fields[number]
     }
 
+    /// Where the first and the last field lie: all of a function that has no more than two.
+    #[inline]
+    pub(super) fn ends(self) -> [usize; 2] {
+        [self.field(0), self.last()]
+    }
+
     /// Where the last field lies.
     pub(super) fn last(self) -> usize {
         self.field(self.fields.len() - 1)

@@ -133,7 +133,7 @@ impl<N: Number> Scalars<N> {
 
     fn write(&self, out: &mut Writer<'_>, size: usize, at: Places<'_>, what: What) {
         for (wave, scalar) in self.waves.iter().enumerate() {
-            scalar.write(out, at.moved(wave * size), what);
+            scalar.write(out.body(), at.moved(wave * size).ends(), what);
         }
     }
 }

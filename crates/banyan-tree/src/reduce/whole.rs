@@ -9,29 +9,35 @@
 use banyan_ndr::{Buffer, Format};
 
 use super::Part;
-use super::body::Writer;
+use super::body::put;
 use super::compiled::Step;
 use super::groups::What;
 use super::layout::{Layout, Places, Shape};
 
 /// Takes a number of each record, and writes the fields of its function.
-pub(super) type WholeRun = fn(&[Part<'_>], &WholeStep, &mut Writer<'_>, What);
+pub(super) type WholeRun = fn(&[Part<'_>], &WholeStep, &mut [u8], What);
 
 /// What is done with a wave for one function.
 #[derive(Debug)]
 pub(super) struct WholeStep {
     run: WholeRun,
-    /// Where its number lies in a record.
-    pub(super) at: usize,
-    /// Where its fields lie in the body. One that has no second never asks for it.
-    fields: [usize; 2],
+    /// Where its number lies in a record. With 32 bits the end of the number is known not to wrap.
+    at: u32,
+    /// Where its fields lie in the body; a second that it has not is the first.
+    fields: [u32; 2],
 }
 
 impl WholeStep {
+    /// Where its number lies in a record.
+    #[inline]
+    pub(super) fn place(&self) -> usize {
+        self.at as usize
+    }
+
     /// Where its fields lie in the body.
     #[inline]
-    pub(super) fn places(&self) -> Places<'_> {
-        Places::new(0, &self.fields)
+    pub(super) fn fields(&self) -> [usize; 2] {
+        self.fields.map(|field| field as usize)
     }
 }
 
@@ -50,6 +56,8 @@ pub(super) struct Whole {
 struct Program {
     steps: Vec<WholeStep>,
     format: Format,
+    /// Bytes of a body.
+    size: usize,
 }
 
 impl Whole {
@@ -89,9 +97,10 @@ impl Whole {
 
     /// Writes what is made of records whose fixed parts are there.
     pub(super) fn run(&self, parts: &[Part<'_>], out: &mut Buffer, what: What) {
-        let Program { steps, format } = self.program(what);
-        let mut writer = Writer::new(out, format.size());
-        steps.iter().for_each(|step| (step.run)(parts, step, &mut writer, what));
+        let Program { steps, size, .. } = self.program(what);
+        out.set_len(*size);
+        out.fill(0);
+        steps.iter().for_each(|step| (step.run)(parts, step, out, what));
     }
 
     #[inline]
@@ -106,18 +115,20 @@ impl Whole {
 impl Program {
     fn new(steps: &[Step], shape: &Shape) -> Option<Program> {
         let whole = |(step, places): (&Step, Places<'_>)| {
-            let fields = [places.field(0), places.last()];
-            match step {
-                Step::Fast(fast) => Some(WholeStep { run: fast.whole(), at: fast.place(), fields }),
-                Step::Count => Some(WholeStep { run: count, at: 0, fields }),
-                Step::General(_) => None,
-            }
+            let (run, at) = match step {
+                Step::Fast(fast) => (fast.whole(), fast.place()),
+                Step::Count => (count as WholeRun, 0),
+                Step::General(_) => return None,
+            };
+            let [first, last] = places.ends();
+            let place = |at| u32::try_from(at).ok();
+            Some(WholeStep { run, at: place(at)?, fields: [place(first)?, place(last)?] })
         };
         let steps = steps.iter().zip(shape.places(0)).map(whole).collect::<Option<_>>()?;
-        Some(Program { steps, format: shape.format.clone() })
+        Some(Program { steps, format: shape.format.clone(), size: shape.format.size() })
     }
 }
 
-fn count(parts: &[Part<'_>], step: &WholeStep, out: &mut Writer<'_>, _: What) {
-    out.put(step.places().field(0), (parts.len() as u64).to_ne_bytes());
+fn count(parts: &[Part<'_>], step: &WholeStep, body: &mut [u8], _: What) {
+    put(body, step.fields()[0], (parts.len() as u64).to_ne_bytes());
 }

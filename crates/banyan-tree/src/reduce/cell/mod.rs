@@ -160,11 +160,11 @@ impl Cell {
                 *count = 0;
             }
             Cell::Integer(scalar) => {
-                scalar.write(out, at, what);
+                scalar.write(out.body(), at.ends(), what);
                 scalar.clear();
             }
             Cell::Float(scalar) => {
-                scalar.write(out, at, what);
+                scalar.write(out.body(), at.ends(), what);
                 scalar.clear();
             }
             Cell::Large(large) => {

@@ -1,7 +1,7 @@
 //! One number of all: a sum, an average, the smallest or the largest.
 
 use super::super::Fault;
-use super::super::body::{Reader, Writer, align};
+use super::super::body::{Reader, align, present, put};
 use super::super::groups::What;
 use super::super::layout::Places;
 use super::super::value::{Datum, Kind};
@@ -26,7 +26,7 @@ pub(in crate::reduce) trait Number: Copy + PartialOrd {
     fn is_ordered(self) -> bool;
     fn to_float(self) -> f64;
     fn read(from: &Reader<'_>, at: usize) -> Self;
-    fn write(self, out: &mut Writer<'_>, at: usize);
+    fn write(self, body: &mut [u8], at: usize);
 }
 
 impl Number for i128 {
@@ -58,8 +58,8 @@ impl Number for i128 {
     }
 
     #[inline]
-    fn write(self, out: &mut Writer<'_>, at: usize) {
-        out.put(at, self.to_ne_bytes());
+    fn write(self, body: &mut [u8], at: usize) {
+        put(body, at, self.to_ne_bytes());
     }
 }
 
@@ -93,8 +93,8 @@ impl Number for f64 {
     }
 
     #[inline]
-    fn write(self, out: &mut Writer<'_>, at: usize) {
-        out.put(at, self.to_ne_bytes());
+    fn write(self, body: &mut [u8], at: usize) {
+        put(body, at, self.to_ne_bytes());
     }
 }
 
@@ -183,44 +183,36 @@ impl<N: Number> Scalar<N> {
 
     /// Writes the state, or the result. In line: calls would double what writing a number costs.
     #[inline(always)]
-    pub(in crate::reduce) fn write(&self, out: &mut Writer<'_>, at: Places<'_>, what: What) {
-        match what {
-            What::Partial => self.partial(out, at),
-            What::Result => (*self).result(out, at),
-        }
-    }
-
-    #[inline(always)]
-    fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
+    pub(in crate::reduce) fn write(&self, body: &mut [u8], [first, second]: [usize; 2], what: What) {
         match self.operation {
-            Operation::Sum | Operation::Average => {
-                self.value.write(out, at.field(0));
-                if self.operation == Operation::Average {
-                    out.put(at.field(1), self.count.to_ne_bytes());
-                }
+            Operation::Sum | Operation::Average if what == What::Result => (*self).result(body, first),
+            Operation::Sum => self.value.write(body, first),
+            Operation::Average => {
+                self.value.write(body, first);
+                put(body, second, self.count.to_ne_bytes());
             }
             Operation::Minimum | Operation::Maximum if self.count > 0 => {
-                let place = out.present(at.field(0), align(N::KIND));
-                self.value.write(out, place);
-                out.put(at.field(1), self.who.to_ne_bytes());
+                let place = present(body, first, align(N::KIND));
+                self.value.write(body, place);
+                put(body, second, self.who.to_ne_bytes());
             }
             Operation::Minimum | Operation::Maximum => {}
         }
     }
 
-    /// Only roots have results: it shall not be in the way of what all nodes do. By value, so that a state which was just
-    /// made can stay in registers.
+    /// The result of a sum or an average, where it is not the state. Only roots have results: it shall not be in the way of
+    /// what all nodes do. By value, so that a state which was just made can stay in registers.
     #[inline(never)]
-    fn result(self, out: &mut Writer<'_>, at: Places<'_>) {
+    fn result(self, body: &mut [u8], at: usize) {
         match self.operation {
-            // The sum of nothing, which in floats is -0, is shown as 0.
-            Operation::Sum if self.value == N::ZERO => {}
             Operation::Average if self.count > 0 => {
-                let place = out.present(at.field(0), align(Kind::Float));
-                out.put(place, (self.value.to_float() / self.count as f64).to_ne_bytes());
+                let place = present(body, at, align(Kind::Float));
+                put(body, place, (self.value.to_float() / self.count as f64).to_ne_bytes());
             }
             Operation::Average => {}
-            _ => self.partial(out, at),
+            // The sum of nothing, which in floats is -0, is shown as 0.
+            _ if self.value == N::ZERO => {}
+            _ => self.value.write(body, at),
         }
     }
 }
