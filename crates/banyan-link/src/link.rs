@@ -373,7 +373,7 @@ impl Link {
     }
 
     /// From now on counts the peer as lost after this much silence, where the link has heartbeats: for a side that learns
-    /// only over the link itself how patient to be, or that gives a peer time to begin.
+    /// only over the link itself how patient to be. A peer that has not spoken yet may take its time until it does.
     pub fn set_silence(&mut self, silence: Duration) {
         self.connection.set_silence(silence);
     }

@@ -21,8 +21,8 @@ pub(crate) struct Liveness {
     heartbeat: Option<Heartbeat>,
     /// How long the peer may be silent; `None` when it gives no signs of life.
     patience: Option<Duration>,
-    /// What the peer announced, when it has spoken; zero when it gives none.
-    peer_interval: Option<Duration>,
+    /// What the peer announced; zero when it gives none, or has not spoken yet.
+    peer_interval: Duration,
     heard: Instant,
     sent: Instant,
 }
@@ -30,29 +30,24 @@ pub(crate) struct Liveness {
 impl Liveness {
     pub(crate) fn new(heartbeat: Option<Heartbeat>, now: Instant) -> Liveness {
         let patience = heartbeat.map(|heartbeat| heartbeat.lost_after);
-        Liveness { heartbeat, patience, peer_interval: None, heard: now, sent: now }
+        Liveness { heartbeat, patience, peer_interval: Duration::ZERO, heard: now, sent: now }
     }
 
     /// Counts the peer as lost after another time of silence than until now.
     pub(crate) fn set_silence(&mut self, silence: Duration) {
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.lost_after = silence;
-            self.settle_patience();
+            self.peer_beats_every(self.peer_interval);
         }
     }
 
     /// The peer has said how often it gives signs of life.
     pub(crate) fn peer_beats_every(&mut self, interval: Duration) {
-        self.peer_interval = Some(interval);
-        self.settle_patience();
-    }
-
-    fn settle_patience(&mut self) {
-        let interval = self.peer_interval;
+        self.peer_interval = interval;
         self.patience = self
             .heartbeat
-            .filter(|_| interval != Some(Duration::ZERO))
-            .map(|heartbeat| heartbeat.lost_after.max(interval.unwrap_or_default().saturating_mul(MISSED_INTERVALS)));
+            .filter(|_| !interval.is_zero())
+            .map(|heartbeat| heartbeat.lost_after.max(interval.saturating_mul(MISSED_INTERVALS)));
     }
 
     /// Bytes came.

@@ -70,8 +70,13 @@ pub(crate) struct Node {
     pub(crate) unusable: Option<String>,
 }
 
-/// States in which a node gets no jobs, however long one waits. Slurm puts several together with `+`, and a `*` behind those of
-/// a node that does not answer.
+/// What Slurm puts behind a state, each with a meaning of its own; `*` is for a node that does not answer.
+const MARKS: [char; 9] = ['*', '~', '#', '!', '%', '$', '@', '^', '-'];
+
+/// A state of nodes that Slurm starts when they are needed. Meanwhile they do not answer.
+const STARTS: [&str; 2] = ["POWERING_UP", "POWERED_DOWN"];
+
+/// States in which a node gets no jobs, however long one waits. Slurm puts several together with `+`.
 const UNUSABLE: [&str; 7] = ["DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "NOT_RESPONDING"];
 
 /// The nodes in the output of `scontrol show node --oneliner`.
@@ -84,7 +89,8 @@ fn node(line: &str) -> Option<Node> {
         line.split_whitespace().find_map(|word| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')))
     };
     let state = value("State").unwrap_or_default();
-    let is_unusable = state.contains('*') || state.split('+').any(|part| UNUSABLE.contains(&part));
+    let has = |states: &[&str]| state.split('+').any(|part| states.contains(&part.trim_end_matches(MARKS)));
+    let is_unusable = (state.contains('*') || has(&UNUSABLE)) && !has(&STARTS);
     // The reason has spaces, and its author and time behind it.
     let reason = line.split_once(" Reason=").map(|(_, behind)| behind.split_inclusive(']').next().unwrap_or(behind));
     let unusable = is_unusable.then(|| match reason {
@@ -102,15 +108,22 @@ mod tests {
     fn addresses_and_states_come_from_what_the_controller_shows() {
         let shown = "NodeName=n1 Arch=x86_64 NodeAddr=10.0.0.1 NodeHostName=n1 Port=0 State=MIXED+PLANNED\n\
                      NodeName=n2 NodeAddr=10.0.0.2 State=IDLE+DRAIN X=1 Reason=bad fan [root@2026-01-02T03:04:05] Y=2\n\
-                     NodeName=n3 NodeAddr=n3 State=IDLE*\n";
+                     NodeName=n3 NodeAddr=n3 State=IDLE*\n\
+                     NodeName=n4 NodeAddr=n4 State=DOWN$\n\
+                     NodeName=n5 NodeAddr=n5 State=IDLE+CLOUD+NOT_RESPONDING+POWERING_UP\n";
         let node = |name: &str, address: &str, unusable: Option<&str>| Node {
             name: name.into(),
             address: address.into(),
             unusable: unusable.map(str::to_owned),
         };
         let drained = "IDLE+DRAIN, bad fan [root@2026-01-02T03:04:05]";
-        let expected =
-            [node("n1", "10.0.0.1", None), node("n2", "10.0.0.2", Some(drained)), node("n3", "n3", Some("IDLE*"))];
+        let expected = [
+            node("n1", "10.0.0.1", None),
+            node("n2", "10.0.0.2", Some(drained)),
+            node("n3", "n3", Some("IDLE*")),
+            node("n4", "n4", Some("DOWN$")),
+            node("n5", "n5", None),
+        ];
         assert_eq!(nodes(shown), expected);
     }
 }

@@ -58,7 +58,7 @@ impl Node {
             Ok(()) => {
                 // Until it speaks, its deadline says how long to wait.
                 if let Some(wire) = &mut self.agents[index].wire {
-                    wire.link.set_silence(self.assignment.terms.host_deadline());
+                    wire.link.set_silence(Duration::from_millis(self.assignment.terms.silence));
                 }
                 if let Some(group) = self.group_of(index) {
                     self.put_in_ward(group);
@@ -144,9 +144,6 @@ impl Node {
                     agent.stage = Stage::Linked;
                     agent.was_linked = true;
                     agent.deadline = None;
-                    if let Some(wire) = &mut agent.wire {
-                        wire.link.set_silence(Duration::from_millis(self.assignment.terms.silence));
-                    }
                     self.starting -= 1;
                     if let Some(group) = self.group_of(index as usize) {
                         self.out_of_ward(group);

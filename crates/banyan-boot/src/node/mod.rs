@@ -67,10 +67,10 @@ use token::Token;
 use warden::Warden;
 use wire::Wire;
 
-/// Processes started before the node looks at its descriptors again: long enough to start fast, short enough to answer.
+/// Members started before the node looks at its descriptors again: long enough to start fast, short enough to answer.
 const STARTS_AT_ONCE: usize = 8;
 
-/// How long it may take to start them. On a machine with far more to do than it can, each waits for its turn, and the node with
+/// How long it may take to start them, or child agents. On a machine with far more to do than it can, each waits for its turn, and the node with
 /// it; meanwhile it must not seem lost.
 const STARTS_TIME: Duration = Duration::from_millis(100);
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo xtask hosts up 8 --slurm --name NAME
-//! BANYAN_TEST_XTASK=target/debug/xtask BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-boot --test launchers -- --ignored --test-threads=1
+//! BANYAN_TEST_XTASK=$PWD/target/debug/xtask BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-boot --test launchers -- --ignored --test-threads=1
 //! ```
 //!
 //! This program is the tests, and when it is started as such the agent, the member and the front-end of a session: a

@@ -170,8 +170,8 @@ pub(crate) fn strangers_at_all_doors_change_nothing_and_are_counted() {
     });
     collectives_work(&session);
 
-    let slow: Vec<TcpStream> = targets.iter().map(Target::dawdle).collect();
     let since = Instant::now();
+    let slow: Vec<TcpStream> = targets.iter().map(Target::dawdle).collect();
     collectives_work(&session);
     slow.into_iter().for_each(is_cut_off);
     assert!(since.elapsed() >= UNPROVED_TIME, "{:?}", since.elapsed());

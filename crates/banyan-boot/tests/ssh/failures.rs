@@ -21,7 +21,7 @@ pub(crate) fn hosts_that_refuse_are_named_with_cause_and_remedy() {
     for (host, cause) in causes {
         let start = format!("host {host}: ");
         let line = error.lines().map(str::trim).find(|line| line.starts_with(&start)).expect(&error);
-        assert_says(line, &[cause, "members ", "check with: ssh -F ", &format!("-o BatchMode=yes {host} true")]);
+        assert_says(line, &[cause, "(member ", "check with: ssh -F ", &format!("-o BatchMode=yes {host} true")]);
     }
     assert_clean(&name());
 }

@@ -93,13 +93,13 @@ impl Doctor {
 
     /// Whether there are hosts to look at beside this machine: some are named, or this is in an allocation.
     fn names_others(&self) -> bool {
-        self.hosts.named.names_some() || std::env::var_os(ALLOCATION).is_some()
+        self.hosts.names_some() || std::env::var_os(ALLOCATION).is_some()
     }
 
     /// Those hosts.
     fn others(&self) -> Result<Option<HostSet>, Failure> {
         let hosts = self.names_others().then(|| self.hosts.hosts()).transpose()?;
-        let is_this_machine = |hosts: &HostSet| !self.hosts.named.names_some() && hosts.iter().eq([THIS_MACHINE]);
+        let is_this_machine = |hosts: &HostSet| !self.hosts.names_some() && hosts.iter().eq([THIS_MACHINE]);
         Ok(hosts.filter(|hosts| !is_this_machine(hosts)))
     }
 

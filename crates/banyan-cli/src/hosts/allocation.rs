@@ -39,18 +39,21 @@ pub(super) struct Allocation {
     holder: Child,
     job: String,
     hosts: HostSet,
+    waited: Duration,
 }
 
 impl Allocation {
     /// So many nodes; waits for them until the deadline.
     pub(super) fn of(nodes: u32, within: Option<Duration>) -> Result<Allocation, Failure> {
+        let begun = Instant::now();
         let mut command = Command::new("sh");
         // A group of its own: what is typed at a terminal is for this command, and not for salloc.
         command.args(["-c", HOLD, "sh", &nodes.to_string()]).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut holder = command.spawn().map_err(|error| Failure::system("salloc", &error))?;
         let (output, errors) = (holder.stdout.take(), holder.stderr.take());
-        let mut allocation = Allocation { holder, job: String::new(), hosts: HostSet::default() };
+        let mut allocation =
+            Allocation { holder, job: String::new(), hosts: HostSet::default(), waited: Duration::ZERO };
         let (says, said) = channel();
         thread::spawn(move || {
             let mut line = String::new();
@@ -73,6 +76,7 @@ impl Allocation {
             Some((job, hosts)) => {
                 allocation.hosts = HostSet::parse(hosts).map_err(|error| Failure::new(format!("salloc: {error}")))?;
                 job.clone_into(&mut allocation.job);
+                allocation.waited = begun.elapsed();
                 Ok(allocation)
             }
             None => {
@@ -89,6 +93,11 @@ impl Allocation {
     /// Its nodes.
     pub(super) fn hosts(&self) -> &HostSet {
         &self.hosts
+    }
+
+    /// How long it was waited for.
+    pub(super) fn waited(&self) -> Duration {
+        self.waited
     }
 
     /// What makes a step of `srun` one of this allocation.

@@ -79,6 +79,11 @@ impl HostChoice {
         }
     }
 
+    /// Whether any were asked for, by name or number.
+    pub(crate) fn names_some(&self) -> bool {
+        self.named.names_some() || self.nodes.is_some()
+    }
+
     /// So many nodes: of the allocation that this command is in, or of one that is made for it.
     fn nodes_of_slurm(&self, count: u32) -> Result<HostSet, Failure> {
         let Launcher::Slurm { .. } = self.launcher()? else {
@@ -107,11 +112,12 @@ impl HostChoice {
             return Err(Failure::usage(format!("--min-hosts {least}: {there}; {remedy}")));
         }
         let (defaults, configured) = (SessionOptions::default(), &Config::get()?.defaults);
+        let waited = self.allocation.get().map_or(Duration::ZERO, Allocation::waited);
         Ok(SessionOptions {
             launcher: self.launcher()?,
             fanout: self.fanout.or(configured.fanout).unwrap_or(defaults.fanout),
             host_deadline: self.host_timeout.or(configured.host_timeout).unwrap_or(defaults.host_deadline),
-            deadline: self.timeout()?,
+            deadline: self.timeout()?.map(|limit| limit.saturating_sub(waited)),
             min_hosts: self.min_hosts.or(configured.min_hosts),
             encrypt: !self.no_encrypt,
             notice: Some(|text| warn(text)),

@@ -36,7 +36,7 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 impl Stack {
     /// The hosts to ask, if it is not this machine alone.
     pub(super) fn hosts_to_ask(&self) -> Result<Option<HostSet>, Failure> {
-        if self.hosts.named.names_some() {
+        if self.hosts.names_some() {
             return self.hosts.hosts().map(Some);
         }
         match self.choice()? {

@@ -110,7 +110,7 @@ impl Watch {
     /// `patience` for hosts that are behind the first.
     pub(super) fn start(choice: &HostChoice, act: Option<u32>, patience: Duration) -> Result<Watch, Failure> {
         let names: Vec<String> = match act {
-            Some(_) if choice.named.names_some() => {
+            Some(_) if choice.names_some() => {
                 return Err(Failure::usage("-n acts out hosts on this machine; leave it out where hosts are named"));
             }
             Some(number) => (1..=number).map(|number| format!("local{number}")).collect(),

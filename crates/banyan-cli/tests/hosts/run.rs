@@ -1,5 +1,6 @@
 //! `banyan run` on hosts: outputs folded, compared, labelled and told to machines; what is typed, and limits.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -29,33 +30,32 @@ fn by_slurm_a_partition_is_a_group() {
     assert_eq!(text(&output.stdout), "=== h[1-4] (4 of 4)\nalike\n", "{}", text(&output.stderr));
 }
 
-/// The jobs that Slurm has, but for those that are over and only tidied up.
-fn jobs() -> String {
+/// The jobs that Slurm has, each with its name, but for those that are over and only tidied up.
+fn jobs() -> BTreeSet<String> {
     let mut squeue = Command::new("squeue");
-    squeue.args(["--noheader", "--format=%i", "--states=pending,running"]).env("SLURM_CONF", file("slurm.conf"));
-    text(&squeue.output().expect("squeue").stdout)
+    squeue.args(["--noheader", "--format=%i %j", "--states=pending,running"]).env("SLURM_CONF", file("slurm.conf"));
+    text(&squeue.output().expect("squeue").stdout).lines().map(str::to_owned).collect()
 }
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn by_slurm_a_number_of_nodes_is_an_allocation_that_ends_with_the_command() {
+    let before = jobs();
     let output = banyan(&["run", "--nodes", "3", "-b", "--", "echo", "alike"]);
     let out = text(&output.stdout);
     assert!(out.ends_with(" (3 of 3)\nalike\n") && output.stderr.is_empty(), "{out}{}", text(&output.stderr));
-    assert_eq!(jobs(), "");
+    assert!(jobs().is_subset(&before), "{:?}, before {before:?}", jobs());
     let output = banyan(&["run", "-N", "100", "--timeout", "1s", "--", "true"]);
     let err = text(&output.stderr);
-    assert!(err.contains("queued and waiting for resources") && output.status.code() == Some(4), "{err}");
-    assert!(
-        err.ends_with("banyan: Slurm gave no 100 nodes within 1 s (--timeout); check with: sinfo, squeue\n"),
-        "{err}"
-    );
-    assert_eq!(jobs(), "");
+    let told = "banyan: Slurm gave no 100 nodes within 1 s (--timeout); check with: sinfo, squeue\n";
+    assert!(err.ends_with(told) && output.status.code() == Some(4), "{err}");
+    assert!(jobs().is_subset(&before), "{:?}, before {before:?}", jobs());
 }
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn by_slurm_the_nodes_of_a_killed_command_are_given_back() {
+    let before = jobs();
     for (nodes, is_there) in [("2", "here"), ("100", "queued and waiting for resources")] {
         let mut command = command(&["run", "--nodes", nodes, "--", "sh", "-c", "echo here >&2; sleep 1000"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command was built");
@@ -64,8 +64,8 @@ fn by_slurm_the_nodes_of_a_killed_command_are_given_back() {
         child.kill().expect("it runs");
         child.wait().expect("it was killed");
         let deadline = Instant::now() + Duration::from_secs(30);
-        while !jobs().is_empty() {
-            assert!(Instant::now() < deadline, "jobs are left: {}", jobs());
+        while !jobs().is_subset(&before) {
+            assert!(Instant::now() < deadline, "jobs are left: {:?}, before {before:?}", jobs());
             std::thread::park_timeout(Duration::from_millis(50));
         }
     }

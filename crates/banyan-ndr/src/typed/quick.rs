@@ -75,10 +75,10 @@ impl<'r> Sink<'r> for Quick<'r> {
     fn append(&mut self, bytes: &'r [u8], align: usize) -> usize {
         let (len, padding) = self.end(align);
         let copied = if bytes.len() < self.threshold { bytes } else { &[] };
-        if !memory::append_within(&mut self.owned, padding, align, copied) {
+        let fits = bytes.len() <= MOST.saturating_sub(len + padding);
+        if !fits || !memory::append_within(&mut self.owned, padding, align, copied) {
             self.given_up = true;
         } else if copied.len() < bytes.len() {
-            self.given_up |= bytes.len() > MOST.saturating_sub(len + padding);
             let segment = Segment { owned_before: self.owned.len(), bytes };
             self.passed = Some(Passed::with(self.passed.take(), segment));
             self.longer = self.longer.wrapping_add(bytes.len());

@@ -97,8 +97,10 @@ impl<'r> Writer<'r> {
             what.write_now(slot, entry, &mut writer);
         }
         *out = writer.owned;
-        // The next record like this one is then a quick one.
-        memory::make_room_for_padding(out);
+        if T::SHALLOW {
+            // The next record like this one is then a quick one.
+            memory::make_room_for_padding(out);
+        }
         writer.error.map_or(Ok(writer.passed), Err)
     }
 

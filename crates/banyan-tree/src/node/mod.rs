@@ -96,8 +96,8 @@ pub struct NodeOptions {
     /// hangs, so this has to be longer than any member computes between two of its records.
     pub unanswered: Option<Duration>,
     /// How long the same is waited for a member whose process is stopped (SIGSTOP), as the node right above it sees if both are
-    /// on one host; an eighth less at least, and a quarter longer at most. So it is for one that keeps the front-end from sending. Without a limit for as
-    /// long as it takes.
+    /// on one host: between seven eighths and five quarters of this. The same holds for a stopped member that keeps the
+    /// front-end from sending. Without a limit for as long as it takes.
     pub stopped: Option<Duration>,
     /// How long a node without a parent keeps its children waiting.
     pub orphan: Duration,

@@ -59,7 +59,8 @@ impl Node {
             return;
         };
         let (known, since) = self.halted.get_or_insert_with(link, || (run, now));
-        if *known != run {
+        // What was found long ago was another stop.
+        if *known != run || since.after(patience * 2) < now {
             (*known, *since) = (run, now);
         }
         // Half of it less a part: the first question may have been on its way for longer.
