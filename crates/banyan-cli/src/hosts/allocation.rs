@@ -1,8 +1,8 @@
 //! An allocation of Slurm's for this command: as many nodes as it wants, for as long as it runs.
 //!
-//! `salloc` makes it and keeps it for a command of its own, which waits for the end of a pipe from here. So the allocation ends
-//! with this process, however that goes. While it queues `salloc` does not look at that command: the shell around it waits for the
-//! end of the same pipe, and ends it then.
+//! `salloc` makes it, under a name of its own, and a shell takes it back at the end of a pipe from here: so it ends with this
+//! process, however that goes, and also while it queues. `salloc` runs no command in it: one that is told to end just when its
+//! command has ended waits for that for ever.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -17,13 +17,18 @@ use crate::failure::{Failure, warn};
 use crate::speech::note;
 use crate::status::{TIME_LIMIT, UNREACHABLE};
 
-/// `$1`: how many nodes.
-const HOLD: &str = "exec 3<&0
-salloc --nodes=\"$1\" sh -c 'echo $SLURM_JOB_ID $SLURM_JOB_NODELIST; exec cat <&3 >/dev/null' & job=$!
+/// `$1`: how many nodes; `$2`: what the allocation is called.
+const HOLD: &str = "exec 3<&0 </dev/null
+(
+    salloc --no-shell --nodes=\"$1\" --job-name=\"$2\" & salloc=$!
+    trap 'kill $salloc; wait $salloc; exit 1' TERM
+    wait $salloc && squeue --noheader --name=\"$2\" --format='%i %N'
+) & job=$!
 exec >/dev/null
-cat
+cat <&3
 kill $job 2>/dev/null
-wait $job";
+wait $job
+scancel --quiet --name=\"$2\"";
 
 /// How long Slurm may take to take the allocation back.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
@@ -48,7 +53,7 @@ impl Allocation {
         let begun = Instant::now();
         let mut command = Command::new("sh");
         // A group of its own: what is typed at a terminal is for this command, and not for salloc.
-        command.args(["-c", HOLD, "sh", &nodes.to_string()]).process_group(0);
+        command.args(["-c", HOLD, "sh", &nodes.to_string(), &name()]).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut holder = command.spawn().map_err(|error| Failure::system("salloc", &error))?;
         let (output, errors) = (holder.stdout.take(), holder.stderr.take());
@@ -104,6 +109,12 @@ impl Allocation {
     pub(super) fn argument(&self) -> String {
         format!("--jobid={}", self.job)
     }
+}
+
+/// What no other allocation is called at the same time.
+fn name() -> String {
+    let host = rustix::system::uname();
+    format!("banyan-{}-{}", host.nodename().to_string_lossy(), std::process::id())
 }
 
 /// Tells what `salloc` says; all of it in the end.
