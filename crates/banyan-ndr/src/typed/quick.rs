@@ -46,12 +46,24 @@ pub(super) fn write<'r, T: Record>(
     Some(quick.passed)
 }
 
-impl Quick<'_> {
+impl<'r> Quick<'r> {
     /// How long the body is, and the padding that brings it to an alignment.
     #[inline]
     fn end(&self, align: usize) -> (usize, usize) {
         let len = self.owned.len().wrapping_add(self.longer);
         (len, len.wrapping_neg() & (align - 1))
+    }
+
+    /// Passes bytes by reference that come behind so much of the body.
+    #[inline]
+    fn pass(&mut self, bytes: &'r [u8], behind: usize) {
+        if bytes.len() > MOST.saturating_sub(behind) {
+            self.given_up = true;
+            return;
+        }
+        let segment = Segment { owned_before: self.owned.len(), bytes };
+        self.passed = Some(Passed::with(self.passed.take(), segment));
+        self.longer = self.longer.wrapping_add(bytes.len());
     }
 }
 
@@ -74,14 +86,12 @@ impl<'r> Sink<'r> for Quick<'r> {
     #[inline]
     fn append(&mut self, bytes: &'r [u8], align: usize) -> usize {
         let (len, padding) = self.end(align);
-        let copied = if bytes.len() < self.threshold { bytes } else { &[] };
-        let fits = bytes.len() <= MOST.saturating_sub(len + padding);
-        if !fits || !memory::append_within(&mut self.owned, padding, align, copied) {
+        let passes = bytes.len() >= self.threshold;
+        let copied = if passes { &[] } else { bytes };
+        if !memory::append_within(&mut self.owned, padding, align, copied) {
             self.given_up = true;
-        } else if copied.len() < bytes.len() {
-            let segment = Segment { owned_before: self.owned.len(), bytes };
-            self.passed = Some(Passed::with(self.passed.take(), segment));
-            self.longer = self.longer.wrapping_add(bytes.len());
+        } else if passes {
+            self.pass(bytes, len + padding);
         }
         len + padding
     }
