@@ -1,11 +1,12 @@
 //! Agents where the front-end wants them: the tree of a session, agent by agent.
 //!
 //! Without a layout [`layout`](crate::layout) decides, by fan-out. With one, every agent says on which host it is, how many
-//! members it starts, and how many agents are below it.
+//! members it starts, and how many agents are below it. Members that attach besides are shared out among the agents of their
+//! host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::distribution::ProcessDistribution;
+use crate::distribution::{HostDistribution, ProcessDistribution};
 use crate::layout::{AgentPlan, Group};
 use crate::shape;
 
@@ -38,8 +39,18 @@ pub enum LayoutError {
     #[error("the layout has no agents; give it one at least, or none at all to have it made")]
     Empty,
     /// Members of which distribution?
-    #[error("a layout is for one process distribution, and there are {0}; give one, or leave the layout out")]
+    #[error(
+        "a layout is for one process distribution, and there are {0} beside those that attach; give one, or leave the layout out"
+    )]
     Distributions(usize),
+    /// Members attach to an agent of their host.
+    #[error("{processes} members attach on host {host}, where the layout has no agent; name a host that has one")]
+    NoAgent {
+        /// The host.
+        host: String,
+        /// How many.
+        processes: u32,
+    },
     /// Hosts may be left out, and a layout needs all of its own.
     #[error("a layout needs all its hosts: leave min_hosts or the layout out")]
     LeavesHostsOut,
@@ -80,12 +91,17 @@ pub enum LayoutError {
     TooMany,
 }
 
-/// The agents of a layout with the members of the distribution, and the number of members.
+/// The agents of a layout with the members of the first distribution and, behind these, of others that attach; and the
+/// number of members.
 pub(crate) fn plan(
     layout: &[AgentLayout],
     distributions: &[ProcessDistribution],
 ) -> Result<(Vec<AgentPlan>, u32), LayoutError> {
-    let [distribution] = distributions else { return Err(LayoutError::Distributions(distributions.len())) };
+    let Some((distribution, others)) = distributions.split_first() else { return Err(LayoutError::Distributions(0)) };
+    match others.iter().filter(|other| other.exe.is_some()).count() {
+        0 => {}
+        more => return Err(LayoutError::Distributions(1 + more)),
+    }
     if layout.is_empty() {
         return Err(LayoutError::Empty);
     }
@@ -93,16 +109,43 @@ pub(crate) fn plan(
     check_members(layout, distribution)?;
     let mut agents = Vec::with_capacity(layout.len());
     let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut next = 0u32;
+    let mut next = 0;
     for agent in layout {
         let count = on_host.entry(&agent.host).or_default();
-        let group = Group { image: 0, first: next, count: agent.members };
-        next = next.checked_add(agent.members).filter(|next| *next < u32::MAX).ok_or(LayoutError::TooMany)?;
-        let groups = if agent.members == 0 { Vec::new() } else { vec![group] };
+        let groups = group(0, agent.members, &mut next)?.into_iter().collect();
         agents.push(AgentPlan { host: agent.host.clone(), index: *count, below: agent.below, groups });
         *count += 1;
     }
+    for (image, distribution) in (1u32..).zip(others) {
+        for at in &distribution.hosts {
+            share_out(image, at, &mut agents, &mut next)?;
+        }
+    }
     Ok((agents, next))
+}
+
+/// The next members of an image, if there are any.
+fn group(image: u32, count: u32, next: &mut u32) -> Result<Option<Group>, LayoutError> {
+    let group = Group { image, first: *next, count };
+    *next = next.checked_add(count).filter(|next| *next < u32::MAX).ok_or(LayoutError::TooMany)?;
+    Ok((count > 0).then_some(group))
+}
+
+/// Gives members that attach to the agents of their host, each as many: to those that have members, if there are such.
+fn share_out(image: u32, at: &HostDistribution, agents: &mut [AgentPlan], next: &mut u32) -> Result<(), LayoutError> {
+    let on_host = agents.iter_mut().filter(|agent| agent.host == at.host);
+    let (with_members, without): (Vec<_>, Vec<_>) = on_host.partition(|agent| !agent.groups.is_empty());
+    let takers = if with_members.is_empty() { without } else { with_members };
+    if takers.is_empty() {
+        return Err(LayoutError::NoAgent { host: at.host.clone(), processes: at.processes });
+    }
+    let (mut left, takers_left) = (at.processes, (1..=takers.len() as u32).rev());
+    for (agent, takers_left) in takers.into_iter().zip(takers_left) {
+        let count = left.div_ceil(takers_left);
+        agent.groups.extend(group(image, count, next)?);
+        left -= count;
+    }
+    Ok(())
 }
 
 fn check_shape(layout: &[AgentLayout]) -> Result<(), LayoutError> {
@@ -164,12 +207,24 @@ mod tests {
     }
 
     #[test]
+    fn members_that_attach_besides_come_behind_and_are_shared_out_among_the_agents_of_their_host() {
+        let layout = [agent("a", 0, 2), agent("a", 2, 0), agent("a", 1, 0), agent("b", 0, 0)];
+        let attached = ProcessDistribution::attached().on("b", 2).on("a", 3);
+        let (agents, size) = plan(&layout, &[distribution(&layout), attached]).unwrap();
+        let ranks: Vec<String> = agents.iter().map(|agent| agent.ranks().to_string()).collect();
+        assert_eq!((ranks.join(" | "), size), (" | 0-1,5-6 | 2,7 | 3-4".into(), 8));
+    }
+
+    #[test]
     fn what_does_not_add_up_is_said() {
         let one = [ProcessDistribution::default().on("a", 2)];
         let told = |layout: &[AgentLayout]| plan(layout, &one).unwrap_err().to_string();
         assert_eq!(told(&[]), LayoutError::Empty.to_string());
-        let both = [&one[..], &one].concat();
-        assert_eq!(plan(&[agent("a", 2, 0)], &both).unwrap_err(), LayoutError::Distributions(2));
+        let programs = ["x", "y"].map(|exe| ProcessDistribution::new(exe, [""; 0]).on("a", 2));
+        assert_eq!(plan(&[agent("a", 2, 0)], &programs).unwrap_err(), LayoutError::Distributions(2));
+        let astray = [programs[0].clone(), ProcessDistribution::attached().on("b", 3)];
+        let told_of_both = plan(&[agent("a", 2, 0)], &astray).unwrap_err().to_string();
+        assert_eq!(told_of_both, "3 members attach on host b, where the layout has no agent; name a host that has one");
         assert_eq!(
             told(&[agent("a", 2, 1), agent("b", 0, 1), agent("c", 0, 0)]),
             "agent 1 of the layout, on host b, has 1 agents below it, but only 0 follow below agent 0, on host a"

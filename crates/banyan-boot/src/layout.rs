@@ -40,7 +40,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    fn add_to(&self, ranks: &mut RankSet) {
+    pub(crate) fn add_to(&self, ranks: &mut RankSet) {
         if let Some(more) = self.count.checked_sub(1) {
             ranks.insert_range(self.first..=self.first + more);
         }

@@ -53,6 +53,9 @@ pub struct Session {
     root: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<Arc<str>>,
+    /// The agent of each member, by rank.
+    agents_of: Vec<u32>,
+    attaching: RankSet,
     pub(crate) agents: usize,
     id: [u8; 16],
     layout: Vec<AgentLayout>,
@@ -186,6 +189,8 @@ impl Session {
         }
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);
+        let agents_of = agents_by_rank(&agents, size);
+        let attaching = attaching(&agents, distributions);
         let agent_count = agents.len();
         let layout = agents.iter().map(AgentLayout::of).collect();
         let host_count = agents.iter().map(|agent| agent.host.as_str()).collect::<HashSet<_>>().len();
@@ -217,6 +222,8 @@ impl Session {
             desk,
             root: Some(root),
             hosts,
+            agents_of,
+            attaching,
             agents: agent_count,
             id,
             layout,
@@ -306,7 +313,18 @@ impl Session {
         self.id
     }
 
-    /// All agents, each followed by those below it. The first is node 1, the next node 2, and so on.
+    /// The members that [someone else](crate::ProcessDistribution::attached) starts, whether they have come or not.
+    pub fn attaching(&self) -> &RankSet {
+        &self.attaching
+    }
+
+    /// The node that is the agent of a member, which starts it or which it attaches to; `None` if there is no such member.
+    pub fn agent_of(&self, rank: u32) -> Option<u32> {
+        self.agents_of.get(rank as usize).copied()
+    }
+
+    /// All agents, each followed by those below it. The first is node 1, the next node 2, and so on. Members that attach are
+    /// counted with the others.
     pub fn layout(&self) -> &[AgentLayout] {
         &self.layout
     }
@@ -554,6 +572,22 @@ fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {
         }
     }
     hosts
+}
+
+fn agents_by_rank(agents: &[AgentPlan], size: u32) -> Vec<u32> {
+    let mut nodes = vec![0; size as usize];
+    for (node, agent) in (1..).zip(agents) {
+        agent.ranks().iter().for_each(|rank| nodes[rank as usize] = node);
+    }
+    nodes
+}
+
+fn attaching(agents: &[AgentPlan], distributions: &[ProcessDistribution]) -> RankSet {
+    let mut ranks = RankSet::new();
+    let groups = agents.iter().flat_map(|agent| &agent.groups);
+    let attaching = groups.filter(|group| distributions[group.image as usize].exe.is_none());
+    attaching.for_each(|group| group.add_to(&mut ranks));
+    ranks
 }
 
 /// A secret for members that attach, if some do.

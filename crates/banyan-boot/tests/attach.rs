@@ -104,6 +104,9 @@ fn attached_and_started_members_share_collectives() {
     // Two hosts: their agents are asked one after the other until all ranks are given.
     let attached = ProcessDistribution::attached().on("n1", 1).on("n2", 3);
     let session = Session::launch(&[started, attached], &options()).unwrap();
+    assert_eq!(session.attaching().to_string(), "2-5");
+    let agents: Vec<u32> = (0..).map_while(|rank| session.agent_of(rank)).collect();
+    assert_eq!(agents, [1, 1, 1, 2, 2, 2]);
     let place = TempDir::new().unwrap();
     let path = place.path().join("ticket");
     session.ticket().unwrap().write(&path).unwrap();

@@ -1,6 +1,6 @@
 //! A topology as agents with members: what a session needs to start it.
 
-use banyan_boot::{AgentLayout, HostSet, ProcessDistribution, SessionOptions};
+use banyan_boot::{AgentLayout, HostDistribution, HostSet, ProcessDistribution, SessionOptions};
 
 use crate::error::TreeError;
 use crate::network::Shape;
@@ -9,19 +9,18 @@ use crate::topology::{NodeId, Role, Spec, Topology};
 /// The name of this machine among hosts.
 const THIS_HOST: &str = "localhost";
 
-/// The processes to start with their hosts, and the agents between; without a shape, agents follow the hosts.
+/// The processes with their hosts, and the agents between; without a shape, agents follow the hosts. A shape is that of the
+/// first distribution.
 pub(crate) fn of(
-    back_ends: &ProcessDistribution,
+    back_ends: &[ProcessDistribution],
     shape: Option<&Shape>,
-) -> Result<(ProcessDistribution, Option<Vec<AgentLayout>>), TreeError> {
-    let Some(shape) = shape else { return Ok((back_ends.clone(), None)) };
-    let topology = tree(back_ends, shape)?;
-    let agents = Agents::of(&topology);
-    let mut distribution = ProcessDistribution { hosts: Vec::new(), ..back_ends.clone() };
-    for agent in &agents {
-        distribution = distribution.on(agent.host.clone(), agent.members);
-    }
-    Ok((distribution, Some(agents)))
+) -> Result<(Vec<ProcessDistribution>, Option<Vec<AgentLayout>>), TreeError> {
+    let mut distributions = back_ends.to_vec();
+    let (Some(shape), Some(first)) = (shape, distributions.first_mut()) else { return Ok((distributions, None)) };
+    let agents = Agents::of(&tree(first, shape)?);
+    let host = |agent: &AgentLayout| HostDistribution { host: agent.host.clone(), processes: agent.members };
+    first.hosts = agents.iter().map(host).collect();
+    Ok((distributions, Some(agents)))
 }
 
 /// The tree that a shape is with these processes.
@@ -56,16 +55,21 @@ fn over_hosts(back_ends: &ProcessDistribution, spec: &Spec) -> Result<Topology, 
 }
 
 /// Children that a node has at most as these processes start: by their layout, or by the bounds within which the session makes
-/// one.
-pub(crate) fn widest(distribution: &ProcessDistribution, options: &SessionOptions) -> usize {
-    let Some(agents) = &options.layout else {
-        // Where no hosts are named others name them, with whatever processes.
-        let largest = distribution.hosts.iter().map(|at| at.processes).max().unwrap_or(u32::MAX);
-        return options.fanout as usize + largest.min(options.members_per_agent) as usize;
+/// one. Members that attach to an agent of a layout besides are counted as if it was the only one of their host.
+pub(crate) fn widest(distributions: &[ProcessDistribution], options: &SessionOptions) -> usize {
+    let largest = |one: &ProcessDistribution| match one.hosts.iter().map(|at| at.processes).max() {
+        Some(processes) => processes,
+        // Where no hosts are named others name them, with whatever processes, but not for those that attach.
+        None => one.exe.as_ref().map_or(0, |_| u32::MAX),
     };
+    let together = |some: &[ProcessDistribution]| some.iter().map(largest).fold(0, u32::saturating_add);
+    let Some(agents) = &options.layout else {
+        return options.fanout as usize + together(distributions).min(options.members_per_agent) as usize;
+    };
+    let besides = together(distributions.get(1..).unwrap_or_default()) as usize;
     // Whoever gave the layout may have counted wrongly; the session says so.
     let below = |at: usize| &agents[at + 1..agents.len().min(at + 1 + agents[at].below as usize)];
-    let inner = (0..agents.len()).map(|at| agents[at].members as usize + direct(below(at)));
+    let inner = (0..agents.len()).map(|at| agents[at].members as usize + besides + direct(below(at)));
     inner.chain([direct(agents)]).max().unwrap_or_default()
 }
 
@@ -80,8 +84,8 @@ pub(crate) fn direct(agents: &[AgentLayout]) -> usize {
 }
 
 /// Whether everything runs on this machine.
-pub(crate) fn is_this_host(distribution: &ProcessDistribution) -> bool {
-    distribution.hosts.iter().all(|at| at.host == THIS_HOST)
+pub(crate) fn is_this_host(distributions: &[ProcessDistribution]) -> bool {
+    distributions.iter().flat_map(|distribution| &distribution.hosts).all(|at| at.host == THIS_HOST)
 }
 
 /// The agents of a topology, each followed by those below it.
@@ -142,7 +146,7 @@ mod tests {
 
     fn agents(spec: &str) -> Vec<(u32, u32)> {
         let program = ProcessDistribution::new("true", ["-"]);
-        let (_, agents) = of(&program, Some(&spec.parse().unwrap())).unwrap();
+        let (_, agents) = of(&[program], Some(&spec.parse().unwrap())).unwrap();
         agents.unwrap().iter().map(|agent| (agent.members, agent.below)).collect()
     }
 
@@ -161,20 +165,24 @@ mod tests {
     fn the_widest_node_is_the_front_end_an_agent_or_whatever_the_session_may_make() {
         let wide = |spec: &str| {
             let program = ProcessDistribution::new("true", ["-"]);
-            let (distribution, layout) = of(&program, Some(&spec.parse().unwrap())).unwrap();
-            widest(&distribution, &SessionOptions { layout, ..SessionOptions::default() })
+            let (distributions, layout) = of(&[program], Some(&spec.parse().unwrap())).unwrap();
+            widest(&distributions, &SessionOptions { layout, ..SessionOptions::default() })
         };
         assert_eq!([wide("1x150"), wide("200x1"), wide("2x30x4"), wide("2x3x40")], [150, 200, 30, 40]);
         let options = SessionOptions { fanout: 7, members_per_agent: 50, ..SessionOptions::default() };
         let program = ProcessDistribution::new("true", ["-"]);
-        assert_eq!(widest(&program.clone().on("a", 3).on("b", 20), &options), 27);
-        assert_eq!(widest(&program.on("a", 300), &options), 57);
+        assert_eq!(widest(&[program.clone().on("a", 3).on("b", 20)], &options), 27);
+        assert_eq!(widest(&[program.clone().on("a", 300)], &options), 57);
+        let besides = ProcessDistribution::attached().on("a", 9).on("b", 2);
+        assert_eq!(widest(&[program.clone().on("a", 3), besides.clone()], &options), 19);
+        let (distributions, layout) = of(&[program, besides], Some(&"2x3".parse().unwrap())).unwrap();
+        assert_eq!(widest(&distributions, &SessionOptions { layout, ..options }), 12);
     }
 
     /// Hosts, members and agents below, of all agents.
     fn of_file(text: &str) -> Vec<(String, u32, u32)> {
         let topology = Topology::parse(text, None).unwrap();
-        let (_, agents) = of(&ProcessDistribution::new("true", ["-"]), Some(&topology.into())).unwrap();
+        let (_, agents) = of(&[ProcessDistribution::new("true", ["-"])], Some(&topology.into())).unwrap();
         agents.unwrap().into_iter().map(|agent| (agent.host, agent.members, agent.below)).collect()
     }
 
@@ -202,14 +210,14 @@ mod tests {
     fn a_file_and_other_hosts_are_refused() {
         let topology = Topology::parse("a:0 => a:1 ;", None).unwrap();
         let program = ProcessDistribution::new("true", ["-"]).on("b", 1);
-        let error = of(&program, Some(&topology.into())).unwrap_err().to_string();
+        let error = of(&[program], Some(&topology.into())).unwrap_err().to_string();
         assert!(error.contains("without hosts"), "{error}");
     }
 
     #[test]
     fn a_topology_and_processes_that_do_not_fit_are_refused() {
         let program = ProcessDistribution::new("true", ["-"]).on("localhost", 7);
-        let error = of(&program, Some(&"2x3".parse().unwrap())).unwrap_err().to_string();
+        let error = of(&[program], Some(&"2x3".parse().unwrap())).unwrap_err().to_string();
         assert!(error.contains("6 members, and 7 processes"), "{error}");
     }
 }

@@ -101,14 +101,26 @@ impl Network {
     /// # Errors
     /// When processes cannot be started, or members do not join in time. Everything that was started is ended then.
     pub fn launch(back_ends: &ProcessDistribution, options: &NetworkOptions) -> Result<Network, TreeError> {
+        Network::launch_several(std::slice::from_ref(back_ends), options)
+    }
+
+    /// As [`launch`](Self::launch), with several distributions, whose members have ranks in their order: several programs, or
+    /// members that are started and others that attach later.
+    ///
+    /// A [topology](NetworkOptions::topology) is that of the first distribution. The others [attach](ProcessDistribution::attached)
+    /// then: to agents of their hosts, which the topology has to have.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn launch_several(back_ends: &[ProcessDistribution], options: &NetworkOptions) -> Result<Network, TreeError> {
         let mut options = options.within_bounds();
-        let (distribution, shape) = layout::of(back_ends, options.topology.as_ref())?;
-        let beyond = if layout::is_this_host(&distribution) { Vec::new() } else { outside_addresses() };
+        let (distributions, shape) = layout::of(back_ends, options.topology.as_ref())?;
+        let beyond = if layout::is_this_host(&distributions) { Vec::new() } else { outside_addresses() };
         let mut start = options.session.clone();
         start.layout = shape.or(start.layout);
-        let widest = layout::widest(&distribution, &start);
+        let widest = layout::widest(&distributions, &start);
         options.node.capacity = options.node.capacity.max(widest.saturating_mul(SPARE_TIMES));
-        let mut launch = Launch::new(std::slice::from_ref(&distribution), &start)?;
+        let mut launch = Launch::new(&distributions, &start)?;
         // Agents of an attempt that failed know another network: what they still say is not heard.
         let (Root { mut driver, note }, session) = loop {
             let mut root = Root::new(&options, &beyond)?;
@@ -120,9 +132,7 @@ impl Network {
         driver.set_first_member(first_member(&session));
         driver.share(layout::direct(session.layout()) as u32);
         let mut core = Core::new(driver);
-        if distribution.exe.is_some() {
-            core.gather(&session, options.join_deadline)?;
-        }
+        core.gather(&session, options.join_deadline)?;
         Ok(Network { shared: Arc::new(Shared::new(core)?), note, session })
     }
 
@@ -131,7 +141,7 @@ impl Network {
         &self.session
     }
 
-    /// What processes need to [attach](crate::BackEnd::attach); `None` if all members are started.
+    /// What processes need to [attach](crate::BackEnd::attach); `None` if all members are started by the network.
     pub fn ticket(&self) -> Option<&Ticket> {
         self.session.ticket()
     }
@@ -153,7 +163,7 @@ impl Network {
         let node = NodeId(first_member(&self.session).0 + rank);
         let mut note = self.note.for_member(Invited { node, rank, size, life: *life });
         // If its agent is there, that is the nearest.
-        let agent = self.agent_of(rank);
+        let agent = NodeId(self.session.agent_of(rank).unwrap_or_default());
         let place = core.driver.node().places().into_iter().find(|place| place.node == agent);
         if let (Some(place), Some(addresses)) = (place, core.driver.addresses_of(agent)) {
             let addresses = addresses.to_vec();
@@ -162,23 +172,9 @@ impl Network {
         Ok(Invitation { note })
     }
 
-    /// The agent that a member was started by, or attached to.
-    fn agent_of(&self, rank: u32) -> NodeId {
-        let mut members = 0;
-        let before = self.session.layout().iter().take_while(|agent| {
-            members += agent.members;
-            members <= rank
-        });
-        NodeId(before.count() as u32 + 1)
-    }
-
     /// All members, also those that have not attached yet.
     pub fn everyone(&self) -> Communicator {
-        let mut members = RankSet::new();
-        if let Some(last) = self.session.size().checked_sub(1) {
-            members.insert_range(0..=last);
-        }
-        members.into()
+        everyone(&self.session).into()
     }
 
     /// The members of a host.
@@ -258,6 +254,14 @@ impl Network {
     pub fn counters(&self) -> NodeCounters {
         self.shared.core().driver.node().counters()
     }
+}
+
+fn everyone(session: &Session) -> RankSet {
+    let mut members = RankSet::new();
+    if let Some(last) = session.size().checked_sub(1) {
+        members.insert_range(0..=last);
+    }
+    members
 }
 
 /// The node that is member 0: those before it are the front-end and the agents.

@@ -13,6 +13,7 @@ use banyan_link::{Poller, Ready};
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 
+use super::everyone;
 use crate::driver::Driver;
 use crate::error::TreeError;
 use crate::ids::{StreamId, Wave as WaveNumber};
@@ -77,24 +78,25 @@ impl Core {
         }
     }
 
-    /// Waits until all members have joined. What they write meanwhile is thrown away.
+    /// Waits until all members have joined that were started. What they write meanwhile is thrown away.
     pub(super) fn gather(&mut self, session: &Session, time: Duration) -> Result<(), TreeError> {
         let deadline = Instant::now() + time;
-        let size = u64::from(session.size());
+        let started = everyone(session).difference(session.attaching());
         let mut words = HashMap::new();
-        while self.driver.node().members().len() < size {
-            if let Some(ended) = ended_early(session, &self.driver.node().members(), &mut words) {
+        loop {
+            let missing = started.difference(&self.driver.node().members());
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if let Some(ended) = ended_early(session, &missing, &mut words) {
                 return Err(ended);
             }
             let all_ended = session.wait(Some(Instant::now())).is_ok();
             if all_ended || Instant::now() >= deadline {
-                let present = self.driver.node().members();
-                let missing: RankSet = (0..session.size()).filter(|rank| !present.contains(*rank)).collect();
                 return Err(TreeError::NotJoined { missing, seconds: time.as_secs_f64() });
             }
             self.driver.turn(Some(deadline.min(Instant::now() + Duration::from_millis(100))))?;
         }
-        Ok(())
     }
 
     /// The next wave of a stream that has come.
@@ -126,15 +128,16 @@ impl Core {
     }
 }
 
-/// The first member that has ended and is not in the tree, and so never will be; given the last lines of errors of all.
-fn ended_early(session: &Session, present: &RankSet, words: &mut HashMap<u32, String>) -> Option<TreeError> {
+/// The first member that has ended before it was in the tree, and so never will be, of those that are missing there; given the last
+/// lines of errors of all.
+fn ended_early(session: &Session, missing: &RankSet, words: &mut HashMap<u32, String>) -> Option<TreeError> {
     while let Some(event) = session.next_event(Some(Instant::now())) {
         match event {
             Event::Output(lines) if lines.errors => {
                 let last = lines.lines().last().map(String::from_utf8_lossy).unwrap_or_default();
                 words.insert(lines.rank, last.trim_end().chars().take(LAST_WORDS).collect());
             }
-            Event::Exited { rank, host, state } if !present.contains(rank) => {
+            Event::Exited { rank, host, state } if missing.contains(rank) => {
                 let words = words.remove(&rank).unwrap_or_default();
                 return Some(TreeError::EndedEarly { rank, host: host.to_string(), state, words });
             }

@@ -1,5 +1,6 @@
 //! Members that nobody of the network has started: they come when they like, and go.
 
+use std::ops::Range;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions};
 use rustix::process::{Signal, kill_process};
 
 use crate::relatives::agents;
-use crate::setup::{ECHO, END, Order, SUMS, Text, deadline, expect_wave, options, order, this_program};
+use crate::setup::{ECHO, END, Order, SUMS, Text, assert_settled, deadline, expect_wave, options, order, this_program};
 
 #[derive(Record)]
 struct Ones {
@@ -38,6 +39,22 @@ fn members_of(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> 
             return members;
         }
     }
+}
+
+/// Two members on each of two agents, which are started, and room for as many that attach.
+fn network_of_both() -> Network {
+    let started = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let attached = ProcessDistribution::attached().on("localhost", 4);
+    let network = Network::launch_several(&[started, attached], &options("2x2")).unwrap();
+    assert_eq!(network.members().to_string(), "0-3", "launching waits for those that are started");
+    assert_settled(&network);
+    network
+}
+
+/// Has the members of a stream send so many waves, which all these are in.
+fn expect_waves(stream: &Stream, numbers: Range<u64>, members: &RankSet) {
+    order(stream, numbers.start, numbers.end - numbers.start, 0);
+    numbers.for_each(|number| assert_eq!(expect_wave(stream, number).members(), members));
 }
 
 fn wait(children: Vec<Child>) {
@@ -169,4 +186,74 @@ pub(crate) fn attached_members_of_a_killed_agent_are_in_every_wave() {
     }
     drop((stream, network));
     wait(children);
+}
+
+pub(crate) fn members_attach_beside_started_ones_and_leave_while_a_stream_is_open() {
+    let network = network_of_both();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let mut present: RankSet = (0..4).collect();
+    expect_waves(&stream, 0..50, &present);
+    let mut children = Vec::new();
+    for round in 1..4 {
+        let (child, rank) = attach(&network);
+        assert!(rank > 3, "member {rank} was started");
+        children.push(child);
+        present.insert(rank);
+        expect_waves(&stream, round * 50..(round + 1) * 50, &present);
+    }
+    assert_eq!(present.to_string(), "0-6");
+    let leaving = RankSet::from_iter([4]);
+    let only = network.open(&leaving.clone().into(), SUMS).unwrap();
+    only.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    let lost = members_of(&network, |report| if let Report::Lost(members) = report { Some(members) } else { None });
+    assert_eq!(lost, leaving);
+    expect_waves(&stream, 200..250, &present.difference(&lost));
+    drop((only, stream, network));
+    wait(children);
+}
+
+pub(crate) fn started_and_attached_members_of_a_killed_agent_are_in_every_wave() {
+    let network = network_of_both();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    let mut children: Vec<Child> = (0..3).map(|_| attach(&network).0).collect();
+    order(&stream, 0, 2_000, 0);
+    for number in 0..2_000 {
+        if number == 300 {
+            kill_process(agents()[0].1, Signal::KILL).unwrap();
+        }
+        assert_eq!(expect_wave(&stream, number).members().to_string(), "0-6", "wave {number}");
+    }
+    // Whichever agent it was: the last one comes by invitation.
+    let (variable, invitation) = network.invitation(7).unwrap().to_env();
+    children.push(Command::new(this_program()).args(["member", "serve"]).env(variable, invitation).spawn().unwrap());
+    members_of(&network, |report| if let Report::Joined(members) = report { Some(members) } else { None });
+    expect_waves(&stream, 2_000..2_050, &(0..8).collect());
+    drop((stream, network));
+    wait(children);
+}
+
+pub(crate) fn a_network_has_several_programs_and_members_that_attach_between_them() {
+    let program = |behaviour: &str| ProcessDistribution::new(this_program(), ["member", behaviour]);
+    let attached = ProcessDistribution::attached().on("n1", 1).on("n3", 1);
+    let back_ends = [program("serve").on("n1", 2), attached, program("padded").on("n2", 1)];
+    let options = NetworkOptions { topology: None, ..options("flat:1") };
+    let network = Network::launch_several(&back_ends, &options).unwrap();
+    assert_eq!(network.members().to_string(), "0-1,4");
+    assert_eq!(network.on_host("n1").members().to_string(), "0-2");
+    assert_settled(&network);
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    expect_waves(&stream, 0..50, &network.members());
+    let children: Vec<Child> = (0..2).map(|_| attach(&network).0).collect();
+    expect_waves(&stream, 50..100, &(0..5).collect());
+    drop((stream, network));
+    wait(children);
+}
+
+pub(crate) fn members_attach_to_a_topology_only_where_it_has_agents_and_alone() {
+    let program = || ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let refused = |other| Network::launch_several(&[program(), other], &options("2x2")).unwrap_err().to_string();
+    let astray = refused(ProcessDistribution::attached().on("elsewhere", 1));
+    assert!(astray.contains("1 members attach on host elsewhere, where the layout has no agent"), "{astray}");
+    let two = refused(program().on("localhost", 1));
+    assert!(two.contains("there are 2 beside those that attach"), "{two}");
 }

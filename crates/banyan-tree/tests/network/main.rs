@@ -105,4 +105,8 @@ const TESTS: &[harness::Test] = tests![
     attached::a_member_may_attach_as_long_as_the_network_lasts,
     attached::members_that_leave_are_in_no_later_wave_and_others_take_no_notice,
     attached::attached_members_of_a_killed_agent_are_in_every_wave,
+    attached::members_attach_beside_started_ones_and_leave_while_a_stream_is_open,
+    attached::started_and_attached_members_of_a_killed_agent_are_in_every_wave,
+    attached::a_network_has_several_programs_and_members_that_attach_between_them,
+    attached::members_attach_to_a_topology_only_where_it_has_agents_and_alone,
 ];
