@@ -4,7 +4,7 @@ use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
 
 use crate::format_book::TooManyFormats;
-use crate::ids::{StreamId, Wave};
+use crate::ids::{NodeId, StreamId, Wave};
 use crate::reduce::AlignmentError;
 use crate::topology::TopologyError;
 use crate::transformation::TransformationError;
@@ -12,6 +12,12 @@ use crate::transformation::TransformationError;
 /// The last words of a process, if there are any.
 fn last(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" (its last words: {words:?})") }
+}
+
+/// Nodes, and the verb behind them.
+fn are(nodes: &[NodeId]) -> String {
+    let names: Vec<String> = nodes.iter().map(NodeId::to_string).collect();
+    format!("{} {}", names.join(", "), if nodes.len() == 1 { "is" } else { "are" })
 }
 
 /// Why a caller does not get what it asked for.
@@ -84,6 +90,15 @@ pub enum TreeError {
     /// The deadline has passed.
     #[error("nothing came before the deadline")]
     TimedOut,
+    /// Some are too far behind for more to be sent before the deadline.
+    #[error("more cannot be sent before the deadline: {} too far behind (members {members})", are(.nodes))]
+    Behind {
+        /// Who has not taken what was sent, or has someone below that has not: children of the front-end, and nodes that have lost
+        /// their parent. Agents have the numbers of [`Session::layout`](banyan_boot::Session::layout), from 1 on.
+        nodes: Vec<NodeId>,
+        /// The members at and below those that are children of the front-end.
+        members: RankSet,
+    },
     /// There is no such stream, or this process has no part in it.
     #[error("{0} is not open here, or this process is none of its members")]
     NoStream(StreamId),

@@ -53,7 +53,7 @@ pub use stream::{Stream, Wave};
 
 use crate::driver::{Above, Invited, Note, outside_addresses};
 use crate::error::TreeError;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, StreamId};
 use crate::invitation::Invitation;
 use crate::layout;
 use crate::message::Place;
@@ -201,8 +201,21 @@ impl Network {
     /// # Errors
     /// When the text is no reduction, this program does not know the filter, or the network has ended.
     pub fn open(&self, communicator: &Communicator, options: impl Into<StreamOptions>) -> Result<Stream, TreeError> {
+        self.open_until(communicator, options, None)
+    }
+
+    /// As [`open`](Self::open), but waits until this time at most: no stream is opened then.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`TreeError::Behind`] when a member is too far behind until then.
+    pub fn open_until(
+        &self,
+        communicator: &Communicator,
+        options: impl Into<StreamOptions>,
+        deadline: Option<Instant>,
+    ) -> Result<Stream, TreeError> {
         let options = options.into();
-        let id = self.shared.wait(None, |core| {
+        let id = self.shared.wait_for_room(StreamId::CONTROL, deadline, |core| {
             let node = core.driver.node_mut();
             let opened = node.may_open().then(|| node.open(Arc::clone(&communicator.members), options.clone()))?;
             Some(opened.map_err(|error| TreeError::Open(error.to_string())))

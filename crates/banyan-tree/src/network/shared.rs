@@ -163,7 +163,30 @@ impl Shared {
     pub(super) fn wait<T>(
         &self,
         deadline: Option<Instant>,
+        look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
+    ) -> Result<T, TreeError> {
+        self.wait_or(deadline, look, |_| TreeError::TimedOut)
+    }
+
+    /// Drives until there is room for what the caller sends on a stream; the control stream is for streams that are opened.
+    pub(super) fn wait_for_room<T>(
+        &self,
+        stream: StreamId,
+        deadline: Option<Instant>,
+        send: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
+    ) -> Result<T, TreeError> {
+        self.wait_or(deadline, send, |core| {
+            let (nodes, members) = core.driver.node().behind(stream);
+            TreeError::Behind { nodes, members }
+        })
+    }
+
+    /// Drives until there is what the caller looks for, or the deadline has passed: this is the error then.
+    fn wait_or<T>(
+        &self,
+        deadline: Option<Instant>,
         mut look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
+        too_late: impl FnOnce(&Core) -> TreeError,
     ) -> Result<T, TreeError> {
         let mut has_driven = false;
         loop {
@@ -178,7 +201,7 @@ impl Shared {
             }
             // What has come by then counts, so there is one look at the links in any case.
             if has_driven && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return Err(TreeError::TimedOut);
+                return Err(too_late(&core));
             }
             has_driven = true;
             let timeout = core.driver.prepare(deadline);

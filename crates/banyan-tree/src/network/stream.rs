@@ -60,7 +60,7 @@ impl Stream {
     /// As [`send`](Self::send), but waits until this time at most: nothing is sent then.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`TreeError::TimedOut`] when a member is too far behind until then.
+    /// As [`send`](Self::send), and [`TreeError::Behind`] when a member is too far behind until then.
     pub fn send_until<R: Record>(&self, tag: u32, record: &R, deadline: Option<Instant>) -> Result<(), TreeError> {
         let format = R::format();
         let mut scratch = Scratch::new();
@@ -68,7 +68,7 @@ impl Stream {
         check_length(body.len())?;
         let slabs = self.shared.core().driver.slabs().clone();
         let body = slabs.join(body.len(), body.slices());
-        self.shared.wait(deadline, |core| {
+        self.shared.wait_for_room(self.id, deadline, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }
@@ -93,7 +93,7 @@ impl Stream {
     /// As [`scatter`](Self::scatter), but waits until this time at most: nothing is sent then.
     ///
     /// # Errors
-    /// As [`scatter`](Self::scatter), and [`TreeError::TimedOut`] when a member is too far behind until then.
+    /// As [`scatter`](Self::scatter), and [`TreeError::Behind`] when a member is too far behind until then.
     pub fn scatter_until<R: Record>(
         &self,
         tag: u32,
@@ -107,7 +107,7 @@ impl Stream {
             pending.add(record)?;
         }
         let Some(bodies) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
-        self.shared.wait(deadline, |core| {
+        self.shared.wait_for_room(self.id, deadline, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }

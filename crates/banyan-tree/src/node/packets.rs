@@ -154,6 +154,23 @@ impl Node {
         slowest.filter_map(|link| self.below.node_of(link)).collect()
     }
 
+    /// At the front-end: who has not taken the first packet of a stream that is kept, or of the control stream: its children that
+    /// have not, or someone below them, and nodes that may come back. With them the members at and below these children.
+    pub fn behind(&self, stream: StreamId) -> (Vec<NodeId>, RankSet) {
+        let log = match stream {
+            StreamId::CONTROL => Some(&self.control),
+            _ => self.streams.get(&stream).map(|stream| &stream.log),
+        };
+        let Some(log) = log else { return Default::default() };
+        let links = log.slowest().filter(|link| log.received_by(*link) <= Some(log.start()));
+        let mut nodes: Vec<NodeId> = links.filter_map(|link| self.below.node_of(link)).collect();
+        let members = nodes.iter().fold(RankSet::new(), |all, node| all.union(&self.below.members_below(*node)));
+        if let Some(root) = self.root.as_ref().filter(|_| stream != StreamId::CONTROL) {
+            nodes.extend(root.adrift_before(stream, log.start()));
+        }
+        (nodes, members)
+    }
+
     /// The stream that is open here and whose turn is after this one's.
     pub fn stream_after(&self, stream: StreamId) -> Option<StreamId> {
         let after = self.streams.range((Bound::Excluded(stream), Bound::Unbounded)).next();

@@ -58,6 +58,12 @@ impl Root {
         resumes.filter(|resume| resume.stream == stream).map(|resume| resume.received).min()
     }
 
+    /// Who may come back and has not taken this packet.
+    pub(super) fn adrift_before(&self, stream: StreamId, sequence: u64) -> impl Iterator<Item = NodeId> {
+        let is_before = move |resume: &Resume| resume.stream == stream && resume.received <= sequence;
+        self.adrift.iter().filter(move |(_, adrift)| adrift.resumes.iter().any(is_before)).map(|(node, _)| *node)
+    }
+
     /// How far those below a node that is adrift are at least.
     pub(super) fn resumes_of(&self, node: NodeId) -> Option<Vec<Resume>> {
         self.adrift.get(&node).map(|adrift| adrift.resumes.clone())

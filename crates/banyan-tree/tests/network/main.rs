@@ -81,6 +81,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_killed_member_is_missing_in_later_waves,
     unanswered::stopped_members_are_missing_in_later_waves_where_that_has_a_limit_and_come_back,
     unanswered::a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadline,
+    unanswered::a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopped_and_the_error_says_which,
     stopped::waves_of_64_members_go_on_without_one_that_is_stopped_until_it_goes_on,
     stopped::a_member_that_attached_and_is_stopped_is_not_waited_for,
     stopped::a_member_that_takes_long_is_waited_for,

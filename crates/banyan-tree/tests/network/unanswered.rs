@@ -6,9 +6,9 @@ use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_tree::{Network, NetworkOptions, Report, Stream, TreeError};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::processes::words;
-use crate::relatives::{others, parent};
-use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, options, order, take_wave, this_program};
+use crate::harness::processes::{environment, words};
+use crate::relatives::{agents, others, parent};
+use crate::setup::{END, Order, PATIENCE, SEND, SUMS, deadline, expect_wave, options, order, take_wave, this_program};
 
 /// So long that a busy machine hardly ever makes a member that is not stopped take longer.
 const LIMIT: Duration = Duration::from_secs(8);
@@ -69,10 +69,55 @@ pub(crate) fn a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadlin
     let record = Order { first: 1, waves: 1, pause: 0 };
     let send = || stream.send_until(SEND, &record, Some(Instant::now() + Duration::from_millis(50)));
     let refused = (0..8).find_map(|_| send().err());
-    assert!(matches!(refused, Some(TreeError::TimedOut)), "{refused:?}");
+    let says_who = "node 1 is too far behind (members 0-1)";
+    assert!(refused.as_ref().is_some_and(|error| error.to_string().contains(says_who)), "{refused:?}");
     let scattered = stream.scatter_until(SEND, &[record; 2], Some(Instant::now()));
-    assert!(matches!(scattered, Err(TreeError::TimedOut)), "{scattered:?}");
+    assert!(matches!(scattered, Err(TreeError::Behind { .. })), "{scattered:?}");
     kill_process(stopped, Signal::CONT).unwrap();
     stream.send(END, &record).unwrap();
     network.session().wait(deadline()).unwrap();
+}
+
+pub(crate) fn a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopped_and_the_error_says_which() {
+    let mut options = options("2x2");
+    options.node.ahead_packets = 4;
+    // Nobody gives the agent up.
+    options.silence = PATIENCE;
+    let (network, stream) = launch(&options);
+    let stopped = agents()[1].1;
+    kill_process(stopped, Signal::STOP).unwrap();
+    let open = || network.open_until(&network.everyone(), SUMS, Some(Instant::now() + Duration::from_millis(50)));
+    let mut others = Vec::new();
+    let give_up = Instant::now() + PATIENCE;
+    let (nodes, members) = loop {
+        match open() {
+            Ok(other) => others.push(other),
+            Err(TreeError::Behind { nodes, members }) if nodes.len() == 1 => break (nodes, members),
+            // The other agent takes its time.
+            Err(error) => assert!(matches!(error, TreeError::Behind { .. }) && Instant::now() < give_up, "{error}"),
+        }
+    };
+    let below: RankSet = members_below(stopped).into_iter().collect();
+    let parents = network.places().into_iter().filter(|place| place.rank.is_some_and(|rank| below.contains(rank)));
+    assert_eq!(members, below);
+    parents.for_each(|place| assert_eq!(vec![place.parent], nodes));
+    // What was sent before is not held up for good, and streams are opened again.
+    kill_process(stopped, Signal::CONT).unwrap();
+    let last = network.open_until(&network.everyone(), SUMS, deadline()).unwrap();
+    for stream in [&last, &others[0]] {
+        order(stream, 0, 20, 0);
+        (0..20).for_each(|number| assert_eq!(expect_wave(stream, number).members().len(), 4));
+    }
+    order(&stream, 1, 1, 0);
+    assert_eq!(expect_wave(&stream, 1).members().len(), 4);
+}
+
+/// The ranks of the members that an agent has started.
+fn members_below(agent: Pid) -> Vec<u32> {
+    let own = members().into_iter().filter(|member| parent(*member) == Some(agent));
+    let rank = |member: Pid| {
+        let variables = String::from_utf8(environment(member)).unwrap();
+        variables.split('\0').find_map(|variable| variable.strip_prefix("BANYAN_RANK=")?.parse().ok()).unwrap()
+    };
+    own.map(rank).collect()
 }
