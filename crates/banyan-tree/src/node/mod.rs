@@ -95,9 +95,9 @@ pub struct NodeOptions {
     /// others have contributed. Without a limit for as long as it takes: nobody can tell a member that computes from one that
     /// hangs, so this has to be longer than any member computes between two of its records.
     pub unanswered: Option<Duration>,
-    /// How long the same is waited for a member whose process is stopped (SIGSTOP), as the node right above it sees if both are
-    /// on one host: between seven eighths and five quarters of this. The same holds for a stopped member that keeps the
-    /// front-end from sending. Without a limit for as long as it takes.
+    /// How long the same is waited for a member whose process is stopped (SIGSTOP, or a frozen control group), as the node
+    /// right above it sees if both are on one host: between seven eighths and five quarters of this. The same holds for a
+    /// stopped member that keeps the front-end from sending. Without a limit for as long as it takes.
     pub stopped: Option<Duration>,
     /// How long a node without a parent keeps its children waiting.
     pub orphan: Duration,

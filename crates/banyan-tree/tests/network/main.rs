@@ -84,6 +84,7 @@ const TESTS: &[harness::Test] = tests![
     unanswered::a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopped_and_the_error_says_which,
     stopped::waves_of_64_members_go_on_without_one_that_is_stopped_until_it_goes_on,
     stopped::a_member_that_attached_and_is_stopped_is_not_waited_for,
+    stopped::a_member_whose_control_group_is_frozen_is_not_waited_for_until_it_goes_on,
     stopped::a_member_that_takes_long_is_waited_for,
     stopped::streams_are_opened_and_closed_beside_a_member_that_is_stopped,
     losses::a_background_thread_goes_on_while_the_front_end_computes,

@@ -1,13 +1,15 @@
 //! Members whose processes are stopped, and members that only take long.
 
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_tree::{Network, Report};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::attached::attach;
-use crate::setup::{SUMS, deadline, expect_wave, network, options, order, take_wave, this_program};
+use crate::relatives::wait_until;
+use crate::setup::{PATIENCE, SUMS, deadline, expect_wave, network, options, order, take_wave, this_program};
 use crate::unanswered::members;
 
 /// Waits until the network has told this of so many members.
@@ -95,4 +97,64 @@ pub(crate) fn streams_are_opened_and_closed_beside_a_member_that_is_stopped() {
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 1, 0);
     assert_eq!(expect_wave(&stream, 0).members().len(), 2);
+}
+
+#[expect(clippy::print_stdout, reason = "whoever runs the tests wants to know what was left out")]
+pub(crate) fn a_member_whose_control_group_is_frozen_is_not_waited_for_until_it_goes_on() {
+    let Some(group) = ControlGroup::make() else {
+        return println!("skipped, since no control group of version 2 can be made:");
+    };
+    let mut options = options("1x2");
+    options.node.stopped = Some(Duration::from_millis(500));
+    let back_ends = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let network = Network::launch(&back_ends, &options).unwrap();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    told(&network, 2, joined);
+    group.write("cgroup.procs", &members()[0].as_raw_pid().to_string());
+    group.write("cgroup.freeze", "1");
+    wait_until("the group is frozen", Instant::now() + PATIENCE, || group.is_frozen().then_some(()));
+    order(&stream, 0, 1, 0);
+    let without = expect_wave(&stream, 0).members().clone();
+    let lost = told(&network, 1, lost);
+    assert!(without.len() == 1 && without.is_disjoint(&lost), "{without} without {lost}");
+    group.write("cgroup.freeze", "0");
+    assert_eq!(told(&network, 1, joined), lost);
+    // In the wave after the next record that it is sent, at the latest.
+    for number in 1.. {
+        order(&stream, number, 1, 0);
+        if take_wave(&stream, number).0.members().len() == 2 {
+            break;
+        }
+    }
+}
+
+/// A control group of version 2, which is removed when those who were in it have ended.
+struct ControlGroup(PathBuf);
+
+impl ControlGroup {
+    fn make() -> Option<ControlGroup> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let mount = mounts.lines().find(|mount| mount.contains(" - cgroup2 "))?;
+        let path = Path::new(mount.split(' ').nth(4)?).join(format!("banyan-test-{}", std::process::id()));
+        std::fs::create_dir(&path).ok()?;
+        let group = ControlGroup(path);
+        group.0.join("cgroup.freeze").exists().then_some(group)
+    }
+
+    fn is_frozen(&self) -> bool {
+        std::fs::read_to_string(self.0.join("cgroup.events")).unwrap().contains("frozen 1")
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.0.join(file), text).unwrap();
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        let give_up = Instant::now() + PATIENCE;
+        while std::fs::remove_dir(&self.0).is_err() && Instant::now() < give_up {
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    }
 }
