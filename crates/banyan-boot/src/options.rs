@@ -47,7 +47,7 @@ pub struct SessionOptions {
     /// The program to use as agent; `None`: this program, if it called
     /// [`become_agent_if_asked`](crate::become_agent_if_asked), or `banyan` in `PATH`.
     pub agent: Option<PathBuf>,
-    /// A path at which every host has the agent program; `None`: with ssh, hosts that lack it get it; with Slurm and other
+    /// A path at which every host has the agent program; `None`: with ssh and Slurm, hosts that lack it get it; with other
     /// commands all have it at its path here.
     pub installed_agent: Option<String>,
     /// How long members that [attach](crate::ProcessDistribution::attached) may take to come; `None`: as long as the session

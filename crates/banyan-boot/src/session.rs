@@ -22,7 +22,7 @@ use crate::extension::NOTE_BYTES;
 use crate::hostset::HostSet;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::together::{Muster, fill_in_hosts};
-use crate::launcher::{LOCALHOST, Way};
+use crate::launcher::{LOCALHOST, Launcher, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
 use crate::node::desk::{Desk, Goods, Order};
@@ -78,6 +78,8 @@ pub struct Launch {
     /// For all attempts together.
     deadline: Option<Instant>,
     missing: Vec<Problem>,
+    /// One that was started together with others lacked the agent program: it goes along from now on.
+    brings_agent: bool,
 }
 
 impl Launch {
@@ -89,18 +91,24 @@ impl Launch {
         let deadline = options.deadline.map(|time| Instant::now() + time);
         let mut distributions = distributions.to_vec();
         fill_in_hosts(&mut distributions)?;
-        Ok(Launch { distributions, deadline, missing: Vec::new() })
+        Ok(Launch { distributions, deadline, missing: Vec::new(), brings_agent: false })
     }
 
-    /// Starts all processes; `None` if hosts could not be reached and enough others remain. What was started has ended
-    /// then, and another attempt does without those hosts.
+    /// Starts all processes; `None` if hosts could not be reached and enough others remain, or lack the agent program. What was
+    /// started has ended then, and another attempt does without those hosts, or brings them the program.
     ///
     /// # Errors
     /// As [`Session::launch`].
     pub fn attempt(&mut self, options: &SessionOptions) -> Result<Option<Session>, LaunchError> {
-        let (unreachable, hosts) = match Session::begin(&self.distributions, options) {
+        let (unreachable, hosts) = match Session::begin(&self.distributions, options, self.brings_agent) {
             Ok(mut session) => {
-                let unreachable = session.come_up(options, self.deadline)?;
+                let came = session.come_up(options, self.deadline);
+                if session.desk.papers().is_agent_needed {
+                    self.brings_agent = true;
+                    options.notice.iter().for_each(|notice| notice("hosts lack the agent program: it goes along"));
+                    return Ok(None);
+                }
+                let unreachable = came?;
                 if unreachable.is_empty() {
                     session.missing = std::mem::take(&mut self.missing);
                     if let Some(ticket) = &mut session.ticket {
@@ -173,7 +181,11 @@ impl Session {
         }
     }
 
-    fn begin(distributions: &[ProcessDistribution], options: &SessionOptions) -> Result<Session, LaunchError> {
+    fn begin(
+        distributions: &[ProcessDistribution],
+        options: &SessionOptions,
+        brings_agent: bool,
+    ) -> Result<Session, LaunchError> {
         check_hosts(hosts_of(distributions, options))?;
         if let Some(length) = options.extension.as_ref().map(Vec::len).filter(|length| *length > NOTE_BYTES) {
             return Err(LaunchError::LongNote(length));
@@ -214,7 +226,7 @@ impl Session {
         };
         let ticket = Ticket::of(&assignment);
         let muster = (assignment.way == Way::Together)
-            .then(|| Muster::prepare(options, &assignment, &agent_program))
+            .then(|| Muster::prepare(options, &assignment, &agent_program, brings_agent))
             .transpose()?;
         let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
@@ -242,9 +254,13 @@ impl Session {
         let agents = self.agents as u32;
         let size = self.hosts.len() as u32;
         let up = self.desk.wait(deadline, |papers| {
-            (papers.over || papers.progress.agents >= agents).then(|| std::mem::take(&mut papers.problems))
+            let came = papers.over || papers.is_agent_needed || papers.progress.agents >= agents;
+            came.then(|| (std::mem::take(&mut papers.problems), papers.is_agent_needed))
         });
-        let Some(problems) = up else { return Err(self.too_slow(Vec::new(), size)) };
+        let Some((problems, is_agent_needed)) = up else { return Err(self.too_slow(Vec::new(), size)) };
+        if is_agent_needed {
+            return Ok(Vec::new());
+        }
         let unreachable: Vec<Problem> =
             problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
         if unreachable.is_empty() {
@@ -557,10 +573,11 @@ fn plan(
 fn agent_program(options: &SessionOptions, way: &Way) -> Result<AgentProgram, LaunchError> {
     let mut program = AgentProgram::find(options.agent.as_deref()).map_err(LaunchError::Agent)?;
     program.installed.clone_from(&options.installed_agent);
-    match way {
-        Way::Ssh(_) if program.installed.is_none() => program.with_content().map_err(LaunchError::System),
-        _ => Ok(program),
+    let is_command = matches!(options.launcher, Launcher::Command { .. });
+    if *way == Way::Local || is_command || program.installed.is_some() {
+        return Ok(program);
     }
+    program.with_content().map_err(LaunchError::System)
 }
 
 fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {

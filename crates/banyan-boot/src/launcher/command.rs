@@ -3,7 +3,8 @@
 //! In the template `{hosts}` stands for the hosts separated by commas, `{count}` for their number, and `{agent}` for the
 //! agent's command line (at the end, if it is not named), as a word of its own: `pdsh -w {hosts} {agent}`,
 //! `mpiexec.hydra -launcher ssh -hosts {hosts} -ppn 1 -n {count} {agent}`. The hosts have the agent program at the path that
-//! it has here, or at the installed one: this launcher brings none along.
+//! it has here, or at the installed one: this launcher brings none along, since what starts agents here need not hand standard
+//! input to them (`pdsh` does not, `mpiexec` hands it to one).
 //! The agents get the roster, which holds the secret, from a file that only its owner can read; the file is removed
 //! when all agents have come. So this launcher needs a directory that the hosts share: the one that `BANYAN_ROSTER_DIR`
 //! names, otherwise `XDG_RUNTIME_DIR` or the temporary directory, which are good for one machine.

@@ -7,6 +7,7 @@
 
 pub(crate) mod command;
 pub(crate) mod content;
+pub(crate) mod keep;
 pub(crate) mod local;
 pub(crate) mod program;
 pub(crate) mod slurm;

@@ -62,8 +62,8 @@ impl AgentProgram {
     /// The same with what is needed to send it to other hosts.
     pub(crate) fn with_content(mut self) -> io::Result<AgentProgram> {
         let mut hasher = blake3::Hasher::new();
-        let mut content = Content::of(&self.path)?;
-        self.length = io::copy(&mut content, &mut hasher)?;
+        hasher.update_reader(Content::of(&self.path)?)?;
+        self.length = hasher.count();
         self.hash = hasher.finalize().to_hex().to_string();
         Ok(self)
     }

@@ -3,11 +3,19 @@
 //! Inside an allocation (`SLURM_JOB_ID`) the step shares it with what runs there already (`--overlap`); outside, `srun`
 //! makes the allocation itself, so hosts and processes come in one step. `srun` copies its standard input to every
 //! task: by that way the roster, and with it the secret, reaches the agents and nobody else.
+//!
+//! Nodes have the agent program at the path that it has here, or in the user's cache [as with ssh](super::keep). One that has
+//! it nowhere says so, and the launch begins anew with the program before the roster: every node reads it, and those that
+//! lack it keep it. What a task does not read would stop `srun`, so nodes that need it not read it too, as do those that
+//! cannot keep it. To ask beforehand who lacks it would take a step of its own at every launch.
 
 use std::ffi::OsString;
 
+use super::keep::Script;
 use super::program::AgentProgram;
+use super::ssh::NEED;
 use super::{Channel, Starter};
+use crate::node::child::COMPLAINT;
 
 /// The variable that says that this process runs in an allocation.
 const JOB: &str = "SLURM_JOB_ID";
@@ -29,8 +37,20 @@ pub(crate) fn has_nodes(arguments: &[String]) -> bool {
     inside_an_allocation() || arguments.iter().any(|argument| argument.starts_with(JOB_ARGUMENT))
 }
 
-/// The step that starts an agent on each of these hosts; whether it shares them with other steps of its allocation.
-pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], shares: bool, agent: &AgentProgram) -> Starter {
+/// The step that starts an agent on each of these hosts.
+pub(crate) struct Step<'a> {
+    pub(crate) hosts: &'a str,
+    pub(crate) count: usize,
+    pub(crate) arguments: &'a [String],
+    /// Whether it shares the hosts with other steps of its allocation.
+    pub(crate) shares: bool,
+    /// Whether the program comes before the roster.
+    pub(crate) brings: bool,
+}
+
+/// The command for a step.
+pub(crate) fn all(step: &Step<'_>, agent: &AgentProgram) -> Starter {
+    let Step { hosts, count, arguments, shares, brings } = *step;
     let mut command: Vec<OsString> = vec!["srun".into()];
     command.extend(arguments.iter().map(Into::into));
     command.extend(
@@ -51,14 +71,36 @@ pub(crate) fn all(hosts: &str, count: usize, arguments: &[String], shares: bool,
     if shares {
         command.push("--overlap".into());
     }
-    command.push(agent.path_on_hosts());
-    command.extend(["agent", "--roster=-"].map(OsString::from));
+    match &agent.installed {
+        Some(path) => command.extend([path, "agent", ROSTER].map(OsString::from)),
+        None => {
+            command.extend(["/bin/sh", "-c", &script(agent, brings), "sh"].map(OsString::from));
+            command.push(agent.path.clone().into());
+        }
+    }
     Starter {
         command,
         env: Vec::new(),
         channel: Channel::Broadcast,
         check: format!("srun --nodes={count} --ntasks={count} --nodelist={hosts} hostname"),
     }
+}
+
+/// The argument of agents that find their roster in standard input.
+const ROSTER: &str = "--roster=-";
+
+/// How a task fails. It becomes what reads on, instead of waiting for it: Slurm may be about to kill what it knows of.
+const READ_ON: &str = "rm -f \"$t\"; exec awk \"END { exit 71 }\" >/dev/null 2>&1; ";
+
+/// What every node runs; its argument is the path of the program here.
+fn script(agent: &AgentProgram, brings: bool) -> String {
+    let words = &format!("agent {ROSTER}");
+    let speaker = &format!("{COMPLAINT} host $SLURMD_NODENAME: ");
+    let before_start = &if brings { format!("head -c {} >/dev/null; ", agent.length) } else { String::new() };
+    let script = Script { agent, words, speaker, before_failure: READ_ON, before_start };
+    let start = script.start();
+    let otherwise = if brings { format!("{}{}", script.make_room(), script.take()) } else { format!("fail {NEED}") };
+    format!("if [ -f \"$1\" ] && [ -x \"$1\" ]; then {before_start}exec \"$1\" {words}; fi; {start}{otherwise}")
 }
 
 /// A node, as Slurm's controller knows it.
@@ -102,7 +144,83 @@ fn node(line: &str) -> Option<Node> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+    use std::process::{Command, Output, Stdio};
+
     use super::*;
+
+    /// A program that is whole, and as an agent shows what is left of its standard input.
+    const PROGRAM: &str = "#!/bin/sh\n[ \"$2\" = --check ] || exec cat\n";
+
+    const ROSTER_TEXT: &str = "{\"the\": \"roster\"}\n";
+
+    /// What a node does whose users live here, if it is given this.
+    fn run(home: &Path, path: &Path, brings: bool, input: &str) -> Output {
+        let length = PROGRAM.len() as u64;
+        let agent = AgentProgram { path: path.into(), hash: "ab".repeat(32), length, installed: None };
+        // Variables of users are none of the script's.
+        let precious = home.join("precious");
+        std::fs::write(&precious, "").unwrap();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &script(&agent, brings), "sh"]).arg(path).env("SLURMD_NODENAME", "n7").env("t", &precious);
+        shell.env("HOME", home).env_remove("XDG_CACHE_HOME");
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        shell.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = shell.wait_with_output().unwrap();
+        assert!(precious.exists());
+        output
+    }
+
+    fn kept(home: &Path) -> usize {
+        std::fs::read_dir(home.join(".cache/banyan/agents")).unwrap().count()
+    }
+
+    fn assert_starts(output: &Output) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && output.stdout == ROSTER_TEXT.as_bytes(), "{output:?} {said}");
+    }
+
+    #[test]
+    fn a_node_without_the_program_says_so_and_takes_it_when_it_comes() {
+        let home = tempfile::TempDir::new().unwrap();
+        let nowhere = home.path().join("nowhere");
+        // More than a pipe holds: all of it is read.
+        let lacking = run(home.path(), &nowhere, false, &ROSTER_TEXT.repeat(10_000));
+        let said = String::from_utf8_lossy(&lacking.stderr);
+        assert_eq!((lacking.status.code(), &*said), (Some(71), "banyan agent: host n7: BANYAN-AGENT-NEEDED\n"));
+        let both = format!("{PROGRAM}{ROSTER_TEXT}");
+        assert_starts(&run(home.path(), &nowhere, true, &both));
+        assert_eq!(kept(home.path()), 1);
+        // Now it is there, whether or not it comes for others.
+        assert_starts(&run(home.path(), &nowhere, true, &both));
+        assert_starts(&run(home.path(), &nowhere, false, ROSTER_TEXT));
+        assert_eq!(kept(home.path()), 1);
+    }
+
+    #[test]
+    fn a_node_that_has_the_program_at_its_path_keeps_nothing() {
+        let home = tempfile::TempDir::new().unwrap();
+        let path = home.path().join("it is here");
+        std::fs::write(&path, PROGRAM).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert_starts(&run(home.path(), &path, false, ROSTER_TEXT));
+        assert_starts(&run(home.path(), &path, true, &format!("{PROGRAM}{ROSTER_TEXT}")));
+        assert!(!home.path().join(".cache").exists());
+    }
+
+    #[test]
+    fn of_a_program_that_came_in_part_nothing_stays() {
+        let home = tempfile::TempDir::new().unwrap();
+        let output = run(home.path(), &home.path().join("nowhere"), true, &PROGRAM[..20]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(71));
+        assert!(said.starts_with("banyan agent: host n7: cannot keep the agent program in "), "{said}");
+        assert!(said.ends_with("/.cache/banyan/agents: only a part of it came\n"), "{said}");
+        assert_eq!(kept(home.path()), 0);
+    }
 
     #[test]
     fn addresses_and_states_come_from_what_the_controller_shows() {

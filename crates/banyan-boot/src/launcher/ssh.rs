@@ -1,17 +1,16 @@
 //! `ssh`: agents by the system's OpenSSH, with the user's own configuration.
 //!
 //! Nothing may ask: `BatchMode` turns a question for a password or a host key into an error. What runs on the host is a
-//! few lines of `sh`: they start the agent from the user's cache if a program of that content is there, and otherwise
-//! take it from standard input first. The name in the cache is the content's hash, so an agent of another version is
-//! never started by mistake. Before every start the program checks its own content, which takes a few milliseconds: one
-//! that has been damaged since it came, on its way or on the disk, is asked for anew.
+//! few lines of `sh`: they start the agent from the user's cache if the program [is there](super::keep), and otherwise take
+//! it from standard input first.
 
 use std::ffi::OsString;
 use std::time::Duration;
 
+use super::keep::Script;
 use super::program::AgentProgram;
 use super::{Channel, SshOptions, Start, Starter};
-use crate::agent::{CHECK, PIPES, heartbeat_argument};
+use crate::agent::{PIPES, heartbeat_argument};
 
 /// The line by which the host asks for the program.
 pub(crate) const NEED: &str = "BANYAN-AGENT-NEEDED";
@@ -34,35 +33,14 @@ impl SshOptions {
     }
 }
 
-/// After so many minutes without a byte nobody sends a program any more: what came of it is removed by the next upload.
-const LEFTOVER_MINUTES: u32 = 60;
-
-/// What is wrong with a directory in which somebody else could put a program, as with the cache of files.
-const UNSAFE: &str = "belongs to someone else, or others may write to it; programs are not started from such a directory: chmod 700 it, or set XDG_CACHE_HOME";
-
 /// What the host's login shell is told to run. It has no single quote in it, so that every shell hands it on as it is.
 fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
-    let words = format!("agent {PIPES} {}", heartbeat_argument(heartbeat));
+    let words = &format!("agent {PIPES} {}", heartbeat_argument(heartbeat));
     if let Some(path) = &agent.installed {
         return format!("exec {path} {words}");
     }
-    let (hash, length) = (&agent.hash, agent.length);
-    // A damaged program may not even begin to run: its length comes first. One look tells that, and of the directory.
-    let look = "-prune -type d -perm -020 -print -o -prune -type d -perm -002 -print";
-    let check = format!("agent {CHECK} {hash} </dev/null");
-    format!(
-        "exec sh -c 'd=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; \
-         [ -d \"$d\" ] || (umask 077; mkdir -p \"$d\") || exit 70; \
-         s=$(find -H \"$d\" \"$p\" -type f -size {length}c -print -o {look} 2>/dev/null); \
-         if [ -O \"$d\" ]; then case \"$s\" in \"$p\"|\"\") ;; *) s=unsafe ;; esac; else s=unsafe; fi; \
-         if [ \"$s\" = unsafe ]; then echo \"$d {UNSAFE}\" >&2; exit 73; fi; \
-         [ -n \"$s\" ] && [ -x \"$p\" ] && \"$p\" {check} 2>/dev/null && exec \"$p\" {words}; \
-         u=$(umask); umask 077; find \"$d\" -name \".*.??????\" -mmin +{LEFTOVER_MINUTES} -exec rm -f {{}} + ; \
-         t=$(mktemp \"$d/.{hash}.XXXXXX\") || exit 70; \
-         trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 72\" HUP INT PIPE TERM; echo {NEED}; head -c {length} >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq {length} ] && \
-         chmod 700 \"$t\" && \"$t\" {check} && mv -f \"$t\" \"$p\" && umask $u && exec \"$p\" {words}; \
-         echo \"cannot keep the agent program in $d\" >&2; exit 71'"
-    )
+    let script = Script { agent, words, speaker: "", before_failure: "", before_start: "" };
+    format!("exec sh -c '{}{}echo {NEED}; {}'", script.start(), script.make_room(), script.take())
 }
 
 #[cfg(test)]

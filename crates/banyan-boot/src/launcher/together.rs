@@ -11,6 +11,7 @@ use std::process::Command;
 use banyan_link::{Listener, Secret, SessionId};
 
 use super::program::AgentProgram;
+use super::slurm::Step;
 use super::{Launcher, Starter, command, slurm};
 use crate::assignment::Assignment;
 use crate::distribution::{HostDistribution, ProcessDistribution};
@@ -19,6 +20,7 @@ use crate::error::LaunchError;
 use crate::hostset::{HostSet, tasks_per_node};
 use crate::layout::AgentPlan;
 use crate::machine;
+use crate::node::child::Upload;
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::roster::{Place, Roster};
@@ -31,8 +33,12 @@ pub(crate) struct Muster {
     pub(crate) listener: Listener,
     pub(crate) secret: Secret,
     pub(crate) starter: Starter,
-    /// What the command gets on its standard input.
+    /// What the command gets on its standard input: the agent program, where it has to travel, …
+    pub(crate) upload: Option<Upload>,
+    /// … and the roster.
     pub(crate) input: Vec<u8>,
+    /// Whether hosts that lack the agent program say so.
+    pub(crate) asks: bool,
     /// Removed when it is dropped.
     pub(crate) file: Option<RosterFile>,
     /// Is told what the command waits for.
@@ -40,11 +46,12 @@ pub(crate) struct Muster {
 }
 
 impl Muster {
-    /// Prepares everything, and starts nothing.
+    /// Prepares everything, and starts nothing. `brings`: some hosts lack the agent program.
     pub(crate) fn prepare(
         options: &SessionOptions,
         assignment: &Assignment,
         agent: &AgentProgram,
+        brings: bool,
     ) -> Result<Muster, LaunchError> {
         let launcher = &options.launcher;
         let hosts: Vec<String> = assignment.agents.iter().map(|agent| agent.host.clone()).collect();
@@ -74,12 +81,15 @@ impl Muster {
             }
             _ => {
                 let folded = HostSet::from_names(&hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?;
-                let shares = slurm::has_nodes(arguments);
-                let starter = slurm::all(&folded.to_string(), hosts.len(), arguments, shares, agent);
+                let (hosts, count, shares) = (&*folded.to_string(), hosts.len(), slurm::has_nodes(arguments));
+                let starter = slurm::all(&Step { hosts, count, arguments, shares, brings }, agent);
                 (starter, text.into_bytes(), None)
             }
         };
-        Ok(Muster { listener, secret, starter, input, file, notice: options.notice })
+        let upload = brings.then(|| Upload::new(agent)).transpose().map_err(LaunchError::System)?;
+        // Only what Slurm starts looks for the program, by what it is.
+        let asks = !brings && !agent.hash.is_empty();
+        Ok(Muster { listener, secret, starter, upload, input, asks, file, notice: options.notice })
     }
 }
 

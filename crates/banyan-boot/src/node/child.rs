@@ -17,6 +17,7 @@ use super::token::Token;
 use super::wire::Wire;
 use crate::launcher::content::Content;
 use crate::launcher::program::AgentProgram;
+use crate::launcher::ssh::NEED;
 use crate::launcher::{Channel, Starter};
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
 
@@ -79,6 +80,8 @@ pub(crate) struct StarterProcess {
     pub(crate) upload: Option<Upload>,
     pub(crate) errors: Option<OwnedFd>,
     complaint: VecDeque<u8>,
+    /// It has complained of a host that lacks the agent program.
+    pub(crate) is_needed: bool,
     /// What a person types to see the cause of a failure.
     pub(crate) check: String,
 }
@@ -182,6 +185,7 @@ impl StarterProcess {
             upload: None,
             errors,
             complaint: VecDeque::new(),
+            is_needed: false,
             check: starter.check,
         };
         Ok((process, socket))
@@ -195,6 +199,7 @@ impl StarterProcess {
             match rustix::io::retry_on_intr(|| rustix::io::read(errors, &mut buffer[..])) {
                 Ok(count) if count > 0 => {
                     self.complaint.extend(&buffer[..count]);
+                    self.is_needed |= self.complaint().contains(NEED);
                     let surplus = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
                     self.complaint.drain(..surplus);
                 }

@@ -142,6 +142,8 @@ pub(crate) struct Papers {
     pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
     /// Those that were refused at doors of the front-end and of agents.
     pub(crate) refused: Refused,
+    /// Hosts lack the agent program, and it was not on its way.
+    pub(crate) is_agent_needed: bool,
     /// Agents know that this process will be silent.
     pub(crate) is_paused: bool,
     /// The root has ended; nothing more will come.

@@ -16,7 +16,7 @@ use banyan_link::{Interest, Link, Listener, PeerId, Secret, SessionId};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
-use super::child::{ChildAgent, Stage, StarterProcess};
+use super::child::{ChildAgent, Stage, StarterProcess, Upload};
 use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
@@ -49,10 +49,13 @@ const CANCELLED: &str = " CANCELLED AT ";
 pub(crate) struct Together {
     secret: Secret,
     /// What the root has to start, until it has.
-    begin: Option<(Starter, Vec<u8>)>,
+    begin: Option<Starter>,
     starter: Option<StarterProcess>,
-    /// What the command has not read yet of its standard input.
+    /// What the command has not read yet of its standard input: the agent program, where hosts lack it, and the roster.
+    upload: Option<Upload>,
     input: Vec<u8>,
+    /// Whether hosts that lack the agent program say so.
+    asks: bool,
     /// Removed when all agents have come.
     file: Option<RosterFile>,
     /// The command waits for hosts: nobody can be late.
@@ -78,7 +81,9 @@ impl Together {
             secret,
             begin: None,
             starter: None,
+            upload: None,
             input: Vec::new(),
+            asks: false,
             file: None,
             queued: false,
             end_at: None,
@@ -92,8 +97,9 @@ impl Together {
 
     /// At the root: a command starts all agents, and they come by this door.
     pub(crate) fn by(muster: Muster) -> (Listener, Together) {
-        let Muster { listener, secret, starter, input, file, notice } = muster;
-        (listener, Together { begin: Some((starter, input)), file, notice, ..Together::below(secret) })
+        let Muster { listener, secret, starter, upload, input, asks, file, notice } = muster;
+        let begin = Some(starter);
+        (listener, Together { begin, upload, input, asks, file, notice, ..Together::below(secret) })
     }
 
     /// The command, if this is the root.
@@ -136,7 +142,7 @@ impl Node {
     /// Starts all agents, if that is this node's task.
     pub(super) fn start_together(&mut self) {
         let Some(together) = &mut self.together else { return };
-        let Some((starter, input)) = together.begin.take() else { return };
+        let Some(starter) = together.begin.take() else { return };
         let files = together.file.as_ref().map_or_else(Vec::new, RosterFile::paths);
         let posted = self.post_warden(&files);
         match posted.and_then(|()| StarterProcess::run(&mut self.spawner, starter, &self.null)) {
@@ -156,7 +162,7 @@ impl Node {
                 };
                 let watching = watched.into_iter().try_for_each(watch);
                 if let Some(together) = &mut self.together {
-                    (together.starter, together.input) = (Some(starter), input);
+                    together.starter = Some(starter);
                 }
                 if let Err(error) = watching {
                     self.give_up(&format!("descriptors cannot be watched: {error}"));
@@ -165,11 +171,27 @@ impl Node {
         }
     }
 
-    /// The command takes more of the roster. When it has all its standard input is closed.
+    /// The command takes more of the agent program and the roster. When it has all its standard input is closed.
     pub(super) fn write_roster(&mut self) {
         let Some(together) = &mut self.together else { return };
         let Some(starter) = &mut together.starter else { return };
         let Some(input) = &starter.input else { return };
+        if self.ending.is_some() {
+            // Nobody is to come any more; who keeps what came of it removes that when it ends.
+            (together.upload, together.input) = (None, Vec::new());
+        }
+        if let Some(upload) = &mut together.upload {
+            // Bytes are moving: no host can be late.
+            let deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
+            self.agents.iter_mut().filter(|agent| is_awaited(agent)).for_each(|agent| agent.deadline = deadline);
+            match upload.write(input) {
+                Ok(false) => return,
+                Ok(true) => {}
+                // Its end, or its complaint, says why.
+                Err(_) => together.input.clear(),
+            }
+            together.upload = None;
+        }
         while !together.input.is_empty() {
             match rustix::io::retry_on_intr(|| rustix::io::write(input, &together.input)) {
                 Ok(count) => _ = together.input.drain(..count),
@@ -187,6 +209,9 @@ impl Node {
         let Some(together) = &mut self.together else { return };
         let Some(starter) = &mut together.starter else { return };
         let goes_on = starter.take_complaint();
+        if let (true, Up::Desk(desk)) = (together.asks && starter.is_needed, &self.up) {
+            desk.lay(|papers| papers.is_agent_needed = true);
+        }
         let said = starter.complaint();
         if !goes_on && let Some(errors) = starter.errors.take() {
             let _ = self.poller.remove(&errors);
@@ -237,8 +262,8 @@ impl Node {
         let Ok(Some(state)) = ExitState::take(starter.process.pidfd.as_fd()) else { return };
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
-        starter.take_complaint();
         let group = starter.process.pid;
+        self.take_common_complaint();
         self.out_of_ward(group);
         if state.is_success() {
             return;

@@ -4,7 +4,7 @@
 //! whose agent has come ends with the agent, and that with its link. But one that still waits, for a host that says
 //! nothing or in a queue, would wait for ever, with the roster beside it. An agent has its keeper for that; in a front-end,
 //! which is a program like any other, nobody can fork. So a shell waits at the other end of a socket, and acts when the
-//! socket ends: it asks the groups of the commands it was told of to end, makes them, and removes the roster.
+//! socket ends: it removes the roster, asks the groups of the commands it was told of to end, and makes them.
 //!
 //! The kernel's signal at the death of a parent is no way: it reaches one process and not its group, a child whose agent
 //! has come cannot be rid of it, and a thread that ends would send it, too.
@@ -20,8 +20,9 @@ use super::together::Together;
 use super::{Node, Up};
 use crate::process::{Child, ChildDescriptors, Command, Executable, Limits, SpawnError, Spawner};
 
-/// What the shell runs, with the files to remove and their directories as arguments. It asks and makes as a node does
-/// that [ends](super::together).
+/// What the shell runs, with the files to remove and their directories as arguments. It waits, asks and makes as a node does
+/// that [ends](super::together): what has lost its standard input may just be removing what came of it, and `srun` kills
+/// everything at once when it is asked.
 const SCRIPT: &str = r#"trap "" HUP INT QUIT TERM
 p=" "
 while read -r what group; do
@@ -30,8 +31,9 @@ while read -r what group; do
     -) p="${p%% "$group" *} ${p#* "$group" }" ;;
     esac
 done
-for group in $p; do kill -s TERM -- "-$group"; done 2>/dev/null
 for file; do rm -f -- "$file" || rmdir -- "$file"; done 2>/dev/null
+case $p in *[0-9]*) sleep 1 ;; esac
+for group in $p; do kill -s TERM -- "-$group"; done 2>/dev/null
 case $p in *[0-9]*) sleep 2 ;; esac
 for group in $p; do kill -s KILL -- "-$group"; done 2>/dev/null"#;
 

@@ -1,7 +1,7 @@
 //! The test hosts: how they are reached, and what sessions left there.
 
 use std::fs::DirEntry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,11 @@ pub(crate) fn command(program: &str) -> Command {
         // Hosts see the directory that this program is in.
         .env("BANYAN_ROSTER_DIR", directory);
     command
+}
+
+/// The home directory of a host, as it is seen from here.
+pub(crate) fn home(host: &str) -> PathBuf {
+    file(&format!("hosts/{host}/home")).into()
 }
 
 /// What a command wrote.

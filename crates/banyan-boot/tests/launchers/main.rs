@@ -12,6 +12,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod brought;
 mod cluster;
 #[expect(clippy::print_stdout, reason = "a front-end speaks to its test by its output")]
 mod programs;
@@ -27,6 +28,15 @@ const TESTS: &[harness::Test] = &[
     ("pdsh_starts_agents", tests::pdsh_starts_agents),
     ("mpirun_starts_agents", tests::mpirun_starts_agents),
     ("hydra_starts_agents", tests::hydra_starts_agents),
+    ("nodes_that_lack_the_agent_program_get_it", brought::nodes_that_lack_the_agent_program_get_it),
+    ("a_program_that_is_damaged_or_half_there_comes_anew", brought::a_program_that_is_damaged_or_half_there_comes_anew),
+    ("several_jobs_bring_it_at_once", brought::several_jobs_bring_it_at_once),
+    (
+        "what_a_killed_front_end_did_not_bring_is_not_started",
+        brought::what_a_killed_front_end_did_not_bring_is_not_started,
+    ),
+    ("a_node_that_cannot_keep_it_is_named", brought::a_node_that_cannot_keep_it_is_named),
+    ("a_node_that_cannot_keep_it_is_left_out", brought::a_node_that_cannot_keep_it_is_left_out),
     ("enough_hosts_are_enough_for_slurm", tests::enough_hosts_are_enough_for_slurm),
     ("enough_hosts_are_enough_for_a_command", tests::enough_hosts_are_enough_for_a_command),
     ("a_command_that_fails_is_named_with_what_to_check", tests::a_command_that_fails_is_named_with_what_to_check),

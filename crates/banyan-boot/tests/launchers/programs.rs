@@ -9,8 +9,11 @@ use bytes::Bytes;
 /// Members on each host.
 pub(crate) const PROCESSES: u32 = 4;
 
-/// The variable that names another agent program.
+/// The variable that names another agent program, which all hosts have, …
 pub(crate) const AGENT: &str = "BANYAN_TEST_AGENT";
+
+/// … or only this machine.
+pub(crate) const OWN_AGENT: &str = "BANYAN_TEST_OWN_AGENT";
 
 /// `slurm`, `auto`, or the template of a command; hosts may be `-` for those of the allocation.
 pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -> ExitCode {
@@ -25,6 +28,7 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         fanout: fanout.parse().unwrap(),
         host_deadline,
         min_hosts: (what == "enough").then_some(3),
+        agent: std::env::var_os(OWN_AGENT).map(Into::into),
         installed_agent: std::env::var(AGENT).ok(),
         ..SessionOptions::default()
     };

@@ -8,33 +8,33 @@ use std::time::{Duration, Instant};
 use crate::cluster::{PATIENCE, assert_clean, command, said, wait_for_processes};
 use crate::programs::AGENT;
 
-const HOSTS: &str = "h[1-4]";
+pub(crate) const HOSTS: &str = "h[1-4]";
 
-fn this_program() -> String {
+pub(crate) fn this_program() -> String {
     std::env::current_exe().unwrap().to_str().unwrap().to_owned()
 }
 
-fn front_end(words: [&str; 4]) -> Command {
+pub(crate) fn front_end(words: [&str; 4]) -> Command {
     let mut front_end = command(&this_program());
     front_end.arg("front-end").args(words);
     front_end
 }
 
-fn in_allocation(words: [&str; 4]) -> Command {
+pub(crate) fn in_allocation(words: [&str; 4]) -> Command {
     let mut salloc = command("salloc");
     let allocation = ["--quiet", "--nodes=4", "--ntasks-per-node=4", "--nodelist=h[1-4]"];
     salloc.args(allocation).arg(this_program()).arg("front-end").args(words);
     salloc
 }
 
-fn assert_all_in_order(mut front_end: Command) {
+pub(crate) fn assert_all_in_order(mut front_end: Command) {
     let output = front_end.output().unwrap();
     let said = said(&output);
     assert!(output.status.success() && said.contains("16 members in order: true"), "{said}");
     assert_clean();
 }
 
-fn assert_fails(mut front_end: Command, parts: &[&str]) {
+pub(crate) fn assert_fails(mut front_end: Command, parts: &[&str]) {
     let output = front_end.output().unwrap();
     let said = said(&output);
     assert!(!output.status.success(), "{said}");

@@ -2,12 +2,14 @@
 //!
 //! A session of two hosts, acted out by this machine, in which the second agent is below the first. Both doors, the
 //! front-end's and the first agent's, are attacked while the agent that belongs there is awaited, and again while members are
-//! in collectives.
+//! in collectives. That agent comes through a relay, which hears what it says: once before it has come, once when it does.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Instant;
 
 use banyan_boot::{Launcher, Session, SessionOptions};
@@ -21,13 +23,14 @@ use crate::relatives::{agents, assert_alone, wait_until};
 use crate::setup::{PATIENCE, deadline, members, options, outcome};
 use crate::starts::script;
 
-/// Shows the roster, and starts each agent when it may. `$3` is the agent's option that names the roster.
+/// Shows the roster, and starts each agent when it may, by a roster of its own. `$1` and `$2` are what is started, `$3` is the
+/// option that names the roster.
 const STARTER: &str = "cd \"$(dirname \"$0\")\"
 cp \"${3#--roster=}\" copy && mv copy roster
 until [ -e first ]; do sleep 0.02; done
-SLURMD_NODENAME=127.0.0.2 \"$@\" &
+SLURMD_NODENAME=127.0.0.2 \"$1\" \"$2\" --roster=\"$PWD/first\" &
 until [ -e second ]; do sleep 0.02; done
-SLURMD_NODENAME=127.0.0.3 \"$@\" &
+SLURMD_NODENAME=127.0.0.3 \"$1\" \"$2\" --roster=\"$PWD/second\" &
 wait";
 
 /// Connections of one attack by numbers.
@@ -46,7 +49,8 @@ const PROOF: usize = 18;
 struct Target {
     door: SocketAddr,
     peer: PeerId,
-    secret: Secret,
+    /// The way that it takes.
+    relay: Relay,
 }
 
 impl Target {
@@ -56,8 +60,8 @@ impl Target {
         stream
     }
 
-    /// Everything but what needs time or numbers. `awaited`: whether who is to come has not.
-    fn attack(&self, awaited: bool) {
+    /// Everything but what needs time, numbers, or somebody to listen to.
+    fn attack(&self) {
         (0..SCANS).for_each(|_| drop(self.connect()));
         for bytes in GARBAGE {
             let mut stream = self.connect();
@@ -65,7 +69,6 @@ impl Target {
             is_cut_off(stream);
         }
         self.come_with_wrong_secret();
-        self.replay(awaited);
     }
 
     fn come_with_wrong_secret(&self) {
@@ -75,22 +78,30 @@ impl Target {
         assert_eq!(link.wait(deadline()), refused);
     }
 
-    /// Says what was heard from who may come: the first message is right, but only its author can answer the answer.
-    fn replay(&self, awaited: bool) {
-        let ear = TcpListener::bind("127.0.0.1:0").unwrap();
-        let opening = Opening { peer: self.peer, secret: self.secret.clone() };
-        let heard_at = Address::Tcp(ear.local_addr().unwrap());
-        let mut link = Link::dial(&heard_at, &opening, &LinkOptions::default()).unwrap();
-        let mut heard = [0; FIRST];
-        let (mut from_peer, _) = ear.accept().unwrap();
-        assert_eq!(link.wait(Some(Instant::now())), None);
-        from_peer.read_exact(&mut heard).unwrap();
+    /// Hears all that who is to come says to open its link, keeps the end of it back, and says the same. Only who has said
+    /// the beginning could say the end that the answer asks for.
+    fn replay_what_is_kept_back(&self) {
+        let (mut from_peer, _) = self.relay.ear.accept().unwrap();
+        let (mut first, mut answer, mut proof) = ([0; FIRST], [0; ANSWER], [0; PROOF]);
+        from_peer.read_exact(&mut first).unwrap();
+        let mut to_door = self.connect();
+        to_door.write_all(&first).unwrap();
+        to_door.read_exact(&mut answer).unwrap();
+        from_peer.write_all(&answer).unwrap();
+        from_peer.read_exact(&mut proof).unwrap();
+        let mut stream = self.connect();
+        stream.write_all(&first).unwrap();
+        stream.read_exact(&mut answer).unwrap();
+        stream.write_all(&proof).unwrap();
+        is_cut_off(stream);
+    }
+
+    /// Says what was heard from who has come.
+    fn replay_what_was_said(&self) {
+        let heard = self.relay.heard.lock().unwrap().clone();
+        assert!(heard.len() > FIRST + PROOF, "{} bytes are no opening, and something said by it", heard.len());
         let mut stream = self.connect();
         stream.write_all(&heard).unwrap();
-        if awaited {
-            stream.read_exact(&mut [0; ANSWER]).unwrap();
-            stream.write_all(&[7; PROOF]).unwrap();
-        }
         is_cut_off(stream);
     }
 
@@ -105,6 +116,66 @@ impl Target {
     fn crowd(&self) -> Vec<TcpStream> {
         (0..CROWD).map(|_| self.connect()).collect()
     }
+}
+
+/// Somebody on the way to a door.
+struct Relay {
+    ear: TcpListener,
+    /// The beginning of what was said by the last who came.
+    heard: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Bytes of what is said that a relay remembers: the opening, and something of the link.
+const HEARD: usize = 512;
+
+impl Relay {
+    fn new() -> Relay {
+        Relay { ear: TcpListener::bind("127.0.0.1:0").unwrap(), heard: Arc::default() }
+    }
+
+    /// The roster by which an agent takes it for the node above it.
+    fn roster(&self, roster: &str) -> String {
+        let (before, behind) = roster.split_once("\"front_end\"").unwrap();
+        let (_, behind) = behind.split_once(']').unwrap();
+        format!("{before}\"front_end\": [\"{}\"]{behind}", self.ear.local_addr().unwrap())
+    }
+
+    /// Passes on what is said from now on, in both directions, by one after the other.
+    fn pass_on_to(&self, door: SocketAddr) {
+        let (ear, heard) = (self.ear.try_clone().unwrap(), Arc::clone(&self.heard));
+        thread::spawn(move || {
+            for from_peer in ear.incoming() {
+                heard.lock().unwrap().clear();
+                // Who is sent away comes again.
+                let _ = pass_on(from_peer.unwrap(), TcpStream::connect(door).unwrap(), &heard);
+            }
+        });
+    }
+}
+
+fn pass_on(mut from_peer: TcpStream, mut to_door: TcpStream, heard: &Mutex<Vec<u8>>) -> std::io::Result<()> {
+    let (mut from_door, mut to_peer) = (to_door.try_clone()?, from_peer.try_clone()?);
+    let back = thread::spawn(move || {
+        let _ = std::io::copy(&mut from_door, &mut to_peer);
+        let _ = to_peer.shutdown(Shutdown::Both);
+    });
+    let mut buffer = [0; HEARD];
+    loop {
+        let said = match from_peer.read(&mut buffer) {
+            Ok(count) if count > 0 => &buffer[..count],
+            _ => break,
+        };
+        let mut heard = heard.lock().unwrap();
+        let room = HEARD - heard.len();
+        heard.extend_from_slice(&said[..said.len().min(room)]);
+        drop(heard);
+        if to_door.write_all(said).is_err() {
+            break;
+        }
+    }
+    to_door.shutdown(Shutdown::Both)?;
+    back.join().unwrap();
+    Ok(())
 }
 
 /// Waits until the other side has closed a connection.
@@ -128,9 +199,8 @@ fn bytes<const N: usize>(hexadecimal: &str) -> [u8; N] {
 /// Who may come to a door, by its number in the roster.
 fn target(roster: &str, index: u32, door: SocketAddr) -> Target {
     let session = SessionId(bytes(field(roster, "session")));
-    let secret = Secret::from_bytes(bytes(field(roster, "secret"))).derive("agent", index);
     // Of a later incarnation than any that comes by itself.
-    Target { door, peer: PeerId { session, index, incarnation: u64::MAX }, secret }
+    Target { door, peer: PeerId { session, index, incarnation: u64::MAX }, relay: Relay::new() }
 }
 
 /// Members go through all collectives, and each of them has what it should have.
@@ -145,15 +215,26 @@ fn attack_launch(directory: &Path) -> ([Target; 2], Vec<TcpStream>) {
     let roster = wait_until("the roster", end, || fs::read_to_string(directory.join("roster")).ok());
     let port = field(&roster, "front_end").parse::<SocketAddr>().unwrap().port();
     let front_end = target(&roster, 0, ([127, 0, 0, 1], port).into());
-    front_end.attack(true);
+    front_end.attack();
+    let start = |name: &str, roster: String| {
+        fs::write(directory.join("written"), roster).unwrap();
+        fs::rename(directory.join("written"), directory.join(name)).unwrap();
+    };
+    start("first", front_end.relay.roster(&roster));
+    front_end.replay_what_is_kept_back();
     let crowd = front_end.crowd();
-    fs::write(directory.join("first"), "").unwrap();
+    front_end.relay.pass_on_to(front_end.door);
     let find = || agents().first().and_then(|(_, worker)| tcp_doors(*worker).first().copied());
     let agent = target(&roster, 1, wait_until("the agent's door", end, find));
-    agent.attack(true);
+    agent.attack();
     drop(crowd);
+    // As if nobody were above the second agent but the front-end, for which it takes the relay.
+    let alone = roster.replace("\"below\": 1", "\"below\": 0");
+    assert_ne!(alone, roster);
+    start("second", agent.relay.roster(&alone));
+    agent.replay_what_is_kept_back();
     let crowd = agent.crowd();
-    fs::write(directory.join("second"), "").unwrap();
+    agent.relay.pass_on_to(agent.door);
     ([front_end, agent], crowd)
 }
 
@@ -176,7 +257,8 @@ pub(crate) fn strangers_at_all_doors_change_nothing_and_are_counted() {
     slow.into_iter().for_each(is_cut_off);
     assert!(since.elapsed() >= UNPROVED_TIME, "{:?}", since.elapsed());
     for target in &targets {
-        target.attack(false);
+        target.attack();
+        target.replay_what_was_said();
         let _crowd = target.crowd();
         collectives_work(&session);
     }
@@ -188,7 +270,8 @@ pub(crate) fn strangers_at_all_doors_change_nothing_and_are_counted() {
     assert!(refused.garbage >= of_each(2 * (SCANS + GARBAGE.len())), "{refused:?}");
     // Who is there already has no secret that another could know.
     assert_eq!(refused.wrong_secret, of_each(1), "{refused:?}");
-    assert!(refused.replay >= of_each(1) && refused.unknown_peer >= of_each(2), "{refused:?}");
+    assert_eq!(refused.replay, of_each(1), "{refused:?}");
+    assert!(refused.unknown_peer >= of_each(2), "{refused:?}");
     assert!(refused.slow >= of_each(1), "{refused:?}");
     assert!(refused.too_many >= of_each(CROWD - UNPROVED_PEERS), "{refused:?}");
     session.kill().unwrap();

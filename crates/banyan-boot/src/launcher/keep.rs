@@ -1,0 +1,71 @@
+//! How a host keeps agent programs and starts them, in the words of `sh`: nothing of ours runs there yet.
+//!
+//! Programs lie in the user's cache. The name of one is its content's hash, so an agent of another version is never started
+//! by mistake. Before every start the program checks its own content, which takes a few milliseconds: one that has been
+//! damaged since it came, on its way or on the disk, has to come anew. One that comes is written beside its place, and takes
+//! it when it is whole: several may come at once, and what was interrupted is never started.
+
+use super::program::AgentProgram;
+use crate::agent::CHECK;
+
+/// After so many minutes without a byte nobody sends a program any more: what came of it is removed by the next upload.
+const LEFTOVER_MINUTES: u32 = 60;
+
+/// What is wrong with a directory in which somebody else could put a program, as with the cache of files.
+const UNSAFE: &str = "belongs to someone else, or others may write to it; programs are not started from such a directory: chmod 700 it, or set XDG_CACHE_HOME";
+
+/// The parts of a script, each of which ends with a semicolon. None has a single quote in it.
+pub(crate) struct Script<'a> {
+    pub(crate) agent: &'a AgentProgram,
+    /// What the program is started with.
+    pub(crate) words: &'a str,
+    /// How messages begin.
+    pub(crate) speaker: &'a str,
+    /// What is done before the script fails, …
+    pub(crate) before_failure: &'a str,
+    /// … and before a program is started that was there already.
+    pub(crate) before_start: &'a str,
+}
+
+impl Script<'_> {
+    fn check(&self) -> String {
+        format!("agent {CHECK} {} </dev/null", self.agent.hash)
+    }
+
+    /// Starts the program from the cache if it is there, whole and safe.
+    pub(crate) fn start(&self) -> String {
+        let Script { agent, words, speaker, before_failure, before_start } = self;
+        let (hash, length, check) = (&agent.hash, agent.length, self.check());
+        // A damaged program may not even begin to run: its length comes first. One look tells that, and of the directory.
+        let look = "-prune -type d -perm -020 -print -o -prune -type d -perm -002 -print";
+        format!(
+            "t=; fail() {{ echo \"{speaker}$1\" >&2; {before_failure}exit 71; }}; \
+             d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; c=\"cannot keep the agent program in $d\"; \
+             [ -d \"$d\" ] || w=$( (umask 077; mkdir -p \"$d\") 2>&1) || fail \"$c: $w\"; \
+             s=$(find -H \"$d\" \"$p\" -type f -size {length}c -print -o {look} 2>/dev/null); \
+             if [ -O \"$d\" ]; then case \"$s\" in \"$p\"|\"\") ;; *) s=unsafe ;; esac; else s=unsafe; fi; \
+             if [ \"$s\" = unsafe ]; then fail \"$d {UNSAFE}\"; fi; \
+             if [ -n \"$s\" ] && [ -x \"$p\" ] && \"$p\" {check} 2>/dev/null; then {before_start}exec \"$p\" {words}; fi; "
+        )
+    }
+
+    /// Makes room for a program that comes.
+    pub(crate) fn make_room(&self) -> String {
+        let hash = &self.agent.hash;
+        format!(
+            "u=$(umask); umask 077; find \"$d\" -name \".*.??????\" -mmin +{LEFTOVER_MINUTES} -exec rm -f {{}} + ; \
+             t=$(mktemp \"$d/.{hash}.XXXXXX\" 2>&1) || fail \"$c: $t\"; \
+             trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 72\" HUP INT PIPE TERM; "
+        )
+    }
+
+    /// Takes the program from standard input and starts it.
+    pub(crate) fn take(&self) -> String {
+        let (length, check, words) = (self.agent.length, self.check(), self.words);
+        format!(
+            "if w=$( {{ head -c {length} >\"$t\" && {{ [ \"$(wc -c <\"$t\")\" -eq {length} ] || ! echo only a part of it came; }} && \
+             chmod 700 \"$t\" && \"$t\" {check} && mv -f \"$t\" \"$p\"; }} 2>&1); then umask $u; exec \"$p\" {words}; fi; \
+             fail \"$c: $w\"; "
+        )
+    }
+}
