@@ -92,6 +92,18 @@ fn verbs_have_one_word_for_one_thing() {
 }
 
 #[test]
+fn the_time_limit_stands_behind_the_options_of_the_verb_itself() {
+    let shop = Workshop::new();
+    for verb in [&["records", "dump"][..], &["topo", "gen"], &["bench", "layers"], &["sim"], &["demo"]] {
+        let help = shop.well(&[verb, &["-h"]].concat());
+        let options = help.split("\n\n").find(|part| part.starts_with("Options:")).expect("options");
+        let is_option = |line: &&str| line.trim_start().starts_with('-');
+        let last = options.lines().filter(is_option).rev().nth(1);
+        assert!(last.is_some_and(|line| line.trim_start().starts_with("--timeout ")), "{verb:?}: {help}");
+    }
+}
+
+#[test]
 fn words_of_old_scripts_are_still_understood() {
     let shop = Workshop::with_readings(2);
     let pid = std::process::id().to_string();
