@@ -5,6 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+/// What the build script says, or whoever built this program.
+const COMMIT: Option<&str> = option_env!("BANYAN_COMMIT");
+
 /// The machine and the build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -26,10 +29,11 @@ pub struct Environment {
     pub version: String,
     /// `release`, or `debug`, whose figures say little.
     pub build: String,
-    /// What `BANYAN_COMMIT` was when the program was built.
+    /// The commit that the program was built from, with `+` behind it if sources differed; not known of builds for tests, nor of
+    /// those outside of Git, unless `BANYAN_COMMIT` named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// What [`checked_out`] said; only studies ask.
+    /// What [`checked_out`] said, where that is not known; only studies ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_out: Option<String>,
 }
@@ -47,7 +51,7 @@ impl Environment {
             load_after: 0.0,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
-            commit: option_env!("BANYAN_COMMIT").map(str::to_owned),
+            commit: COMMIT.map(str::to_owned),
             checked_out: None,
         }
     }
@@ -63,8 +67,12 @@ impl Environment {
     }
 
     /// Everything but the load, by name.
-    pub fn facts(&self) -> [(&'static str, String); 8] {
-        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
+    pub fn facts(&self) -> [(&'static str, String); 7] {
+        let commit = match (&self.commit, &self.checked_out) {
+            (Some(commit), _) => commit.clone(),
+            (None, Some(there)) => format!("not known; {there} was checked out where the program lies"),
+            (None, None) => "not known".to_owned(),
+        };
         [
             ("host", self.host.clone()),
             ("processor", self.cpu.clone()),
@@ -72,8 +80,7 @@ impl Environment {
             ("system", format!("Linux {}, {}", self.kernel, self.arch)),
             ("version", self.version.clone()),
             ("build", self.build.clone()),
-            ("commit", known(&self.commit)),
-            ("checked out", known(&self.checked_out)),
+            ("commit", commit),
         ]
     }
 }
@@ -103,8 +110,12 @@ fn cpu_model() -> String {
 }
 
 /// The commit that is checked out now in the working tree that this program lies in, with `+` behind it if files differ.
-/// The program may have been built from another. One that was copied into somebody else's tree has nothing of it.
+/// The program may have been built from another: nothing is said of one that knows its own commit, nor of one that was copied
+/// into somebody else's tree.
 pub fn checked_out() -> Option<String> {
+    if COMMIT.is_some() {
+        return None;
+    }
     let program = std::env::current_exe().ok()?;
     let tree = program.ancestors().find(|directory| directory.join("crates/banyan-bench/Cargo.toml").is_file())?;
     let git = |arguments: &[&str]| {
@@ -117,4 +128,71 @@ pub fn checked_out() -> Option<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let differs = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|files| !files.is_empty());
     Some(if differs { format!("{commit}+") } else { commit })
+}
+
+/// The build script, to be tested.
+#[cfg(test)]
+#[path = "../build.rs"]
+#[expect(dead_code, clippy::print_stdout, reason = "its beginning speaks to Cargo")]
+mod build;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Does something to a working tree; whether Git could.
+    fn git(tree: &Path, arguments: &[&str]) -> bool {
+        let identity = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"];
+        let done = Command::new("git").arg("-C").arg(tree).args(identity).args(arguments).output();
+        done.is_ok_and(|done| done.status.success())
+    }
+
+    #[test]
+    fn a_program_knows_the_commit_it_is_built_from_and_whether_sources_differed() {
+        let tree = tempfile::tempdir().expect("a directory");
+        let package = tree.path().join("crates/banyan-bench");
+        fs::create_dir_all(&package).expect("a directory");
+        fs::write(package.join("lib.rs"), "one").expect("a file");
+        fs::write(tree.path().join("README.md"), "one").expect("a file");
+        fs::write(tree.path().join("Cargo.toml"), "one").expect("a file");
+        fs::write(tree.path().join("Cargo.lock"), "one").expect("a file");
+        assert_eq!(build::commit_of(&package), None, "there is no repository");
+        if !git(tree.path(), &["init"]) {
+            return;
+        }
+        assert_eq!(build::commit_of(&package), None, "there is no commit");
+        assert!(git(tree.path(), &["add", "."]) && git(tree.path(), &["commit", "-m", "one"]));
+        let commit = build::commit_of(&package).expect("a commit");
+        assert!(commit.len() >= 12 && commit.chars().all(|char| char.is_ascii_hexdigit()), "{commit}");
+        fs::write(tree.path().join("README.md"), "two").expect("a file");
+        assert_eq!(build::commit_of(&package), Some(commit.clone()), "nothing is built from that");
+        fs::write(package.join("lib.rs"), "two").expect("a file");
+        assert_eq!(build::commit_of(&package), Some(format!("{commit}+")));
+    }
+
+    #[test]
+    fn a_copy_in_the_tree_of_somebody_else_has_no_commit_of_theirs() {
+        let tree = tempfile::tempdir().expect("a directory");
+        let package = tree.path().join("vendor/crates/banyan-bench");
+        fs::create_dir_all(&package).expect("a directory");
+        fs::write(package.join("lib.rs"), "one").expect("a file");
+        if git(tree.path(), &["init"]) {
+            assert!(git(tree.path(), &["add", "."]) && git(tree.path(), &["commit", "-m", "one"]));
+            assert_eq!(build::commit_of(&package), None);
+        }
+    }
+
+    #[test]
+    fn what_is_checked_out_is_told_where_the_commit_is_not_known() {
+        let told = |commit: Option<&str>, checked_out: Option<&str>| {
+            let [commit, checked_out] = [commit, checked_out].map(|text| text.map(str::to_owned));
+            let environment = Environment { commit, checked_out, ..Environment::observe() };
+            environment.facts().into_iter().find(|(name, _)| *name == "commit").map(|(_, fact)| fact)
+        };
+        assert_eq!(told(Some("0123"), Some("4567")).as_deref(), Some("0123"));
+        assert_eq!(told(None, Some("4567")).as_deref(), Some("not known; 4567 was checked out where the program lies"));
+        assert_eq!(told(None, None).as_deref(), Some("not known"));
+    }
 }

@@ -101,7 +101,7 @@ Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not 
 Examples:
   banyan bench layers --quick
   banyan bench layers --size 64 --size 65536 --plot none
-  banyan bench layers --json | jq -r '.rows[] | [.measure, .bytes, .layer, .value, .unit, .adds_us] | @tsv'")]
+  banyan bench layers --json | jq -r '.rows[] | [.layer, .bytes, .value, .unit, .adds_us] | @tsv'")]
     Layers(layers::LayersBench),
     /// What one exchange of records costs: encode, network, decode, and back, in the same layout and in foreign ones
     ///

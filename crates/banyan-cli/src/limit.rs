@@ -13,7 +13,8 @@ use crate::unfinished::discard_unfinished;
 #[derive(Args)]
 pub(crate) struct Limit {
     /// End after this time, such as 30s, 10m or 2h, with exit status 4
-    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
+    // Verbs below inherit it, with the place that it has here; it belongs behind their own options.
+    #[arg(long, value_name = "TIME", value_parser = time, global = true, display_order = 900)]
     timeout: Option<Duration>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum Color {
 
 #[derive(Args)]
 pub(crate) struct Speech {
-    /// Colours: auto is on a terminal, unless NO_COLOR is set
+    /// When to show colours
     #[arg(long, value_name = "WHEN", global = true, help_heading = HEADING)]
     color: Option<Color>,
     /// Say nothing on standard error but why the command failed

@@ -13,7 +13,7 @@ use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 use banyan_link::Bell;
 
 use crate::combiner::Combiners;
-use crate::driver::{Credentials, Driver, Invited, Note, outside_addresses};
+use crate::driver::{Credentials, Driver, Invited, Note};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
@@ -83,8 +83,7 @@ enum Order {
 impl AgentExtension for TreeAgent {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
         let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), self.filters)?;
-        let beyond = if agent.is_one_host { Vec::new() } else { outside_addresses() };
-        let addresses = driver.listen(&beyond)?;
+        let addresses = driver.listen(agent.is_one_host, note.only_tcp())?;
         let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
         let text = note.to_text().into_bytes();
         let bell = Arc::new(Bell::new()?);

@@ -128,7 +128,8 @@ type Started = (Layer, Box<dyn Path>);
 /// All layers, with the processes they need.
 fn start(filters: fn() -> Filters) -> Result<Vec<Started>, LayersError> {
     let failed = |layer| move |cause| LayersError { layer, cause: Box::new(cause) };
-    let tree = tree::Tree::start(filters).map_err(failed(Layer::Hop))?;
+    let tree = tree::Tree::start(filters, false).map_err(failed(Layer::Hop))?;
+    let tcp_tree = tree::Tree::start(filters, true).map_err(failed(Layer::TcpHop))?;
     let path = |layer| -> Result<Box<dyn Path>, Cause> {
         let member = |tree: &Rc<tree::Tree>| tree::Member { layer, tree: Rc::clone(tree) };
         Ok(match layer {
@@ -139,6 +140,7 @@ fn start(filters: fn() -> Filters) -> Result<Vec<Started>, LayersError> {
             Layer::TcpLink => Box::new(link::Linked::start(&loopback(), Encryption::Never)?),
             Layer::TcpEncrypted => Box::new(link::Linked::start(&loopback(), Encryption::Always)?),
             Layer::Hop | Layer::Filter | Layer::Typed => Box::new(member(&tree)),
+            Layer::TcpHop | Layer::TcpFilter | Layer::TcpTyped => Box::new(member(&tcp_tree)),
         })
     };
     Layer::ALL.into_iter().map(|layer| Ok((layer, path(layer).map_err(failed(layer))?))).collect()

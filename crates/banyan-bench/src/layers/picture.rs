@@ -1,4 +1,4 @@
-//! The stacked picture: for each size a bar of the layers of a tree on one host, and one of those of a link over TCP.
+//! The stacked picture: for each size a bar of the layers of a tree on one host, and one of those of a tree over TCP.
 //!
 //! A bar is as long as its top layer takes; a layer that was not slower than those below has no part in it.
 
@@ -11,19 +11,20 @@ fn colour(layer: Layer) -> &'static str {
     match layer {
         Layer::Copy => "#8a8a8a",
         Layer::Unix => "#0072b2",
-        Layer::Link => "#56b4e9",
-        Layer::Hop => "#d55e00",
-        Layer::Filter => "#e69f00",
-        Layer::Typed => "#009e73",
         Layer::Tcp => "#cc79a7",
-        Layer::TcpLink => "#b39ddb",
+        Layer::Link | Layer::TcpLink => "#56b4e9",
         Layer::TcpEncrypted => "#7b55a8",
+        Layer::Hop | Layer::TcpHop => "#d55e00",
+        Layer::Filter | Layer::TcpFilter => "#e69f00",
+        Layer::Typed | Layer::TcpTyped => "#009e73",
     }
 }
 
 /// Draws the figures.
 pub fn layers_plot(rows: &[LayerRow]) -> String {
-    let kinds = Layer::ALL.map(|layer| Kind { name: layer.title(), colour: colour(layer) });
+    // That of TCP has all kinds of layers.
+    let kinds: Vec<Kind> =
+        Layer::TcpTyped.stack().into_iter().map(|layer| Kind { name: layer.title(), colour: colour(layer) }).collect();
     let panels = Measure::ALL.map(|measure| {
         let title = match measure {
             Measure::Latency => "Latency: microseconds of a round trip",
@@ -42,7 +43,7 @@ fn group(rows: &[LayerRow], measure: Measure, bytes: usize) -> Group {
 
 fn bar(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<Bar> {
     let parts = shares(rows, top, measure, bytes)?.into_iter().filter_map(|(layer, value)| {
-        let kind = Layer::ALL.iter().position(|known| *known == layer)?;
+        let kind = Layer::TcpTyped.stack().iter().position(|known| known.title() == layer.title())?;
         Some(Part { kind, value, label: figure(value) })
     });
     let parts = parts.collect();
@@ -51,7 +52,7 @@ fn bar(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<
         Measure::Latency => format!("{} µs", figure(whole.value)),
         Measure::Throughput => format!("{} µs: {} MB/s", figure(whole.microseconds()), figure(whole.value)),
     };
-    let name = if top == Layer::Typed { "through the tree" } else { "link over TCP" };
+    let name = if top == Layer::Typed { "tree on one host" } else { "tree over TCP" };
     Some(Bar { name: name.into(), parts, end })
 }
 
@@ -60,9 +61,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_layers_have_one_colour() {
-        let mut colours = Layer::ALL.map(colour);
-        colours.sort_unstable();
-        assert!(colours.windows(2).all(|pair| pair[0] != pair[1]));
+    fn layers_have_one_colour_if_they_have_one_title() {
+        for one in Layer::ALL {
+            for other in Layer::ALL {
+                assert_eq!(colour(one) == colour(other), one.title() == other.title(), "{one}, {other}");
+            }
+        }
     }
 }

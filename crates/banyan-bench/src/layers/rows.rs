@@ -169,7 +169,7 @@ pub fn layers_table(rows: &[LayerRow]) -> String {
             if layer == Layer::Tcp {
                 out += "over TCP, as between hosts; TCP beside the Unix socket:\n";
             }
-            out += &format!("{:<LABEL$}", format!("  {layer}"));
+            out += &format!("{:<LABEL$}", format!("  {}", layer.title()));
             for bytes in &sizes {
                 if let Some(row) = find(rows, layer, measure, *bytes) {
                     out += &format!("{:>VALUE$}{:>ADDED$}", figure(row.value), added(row));
@@ -240,11 +240,14 @@ pub fn layers_words(rows: &[LayerRow]) -> String {
     }
 }
 
+/// Parts of a whole that fit into a line.
+const PARTS: usize = 6;
+
 fn sentence(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<String> {
     let shares = shares(rows, top, measure, bytes)?;
     let whole: f64 = shares.iter().map(|(_, share)| share).sum();
     let (most, _) = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let way = if top == Layer::Typed { "through an agent" } else { "over encrypted TCP" };
+    let way = if top == Layer::Typed { "through an agent" } else { "through an agent over TCP" };
     let what = match measure {
         Measure::Latency => "there and back",
         Measure::Throughput => "in a stream",
@@ -253,13 +256,16 @@ fn sentence(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Op
         let is_noise = find(rows, layer, measure, bytes).is_some_and(|row| row.within_noise);
         if is_noise { "~" } else { "" }
     };
-    let part = |(layer, share): &(Layer, f64)| format!("{layer} {}{:.0} %", mark(*layer), 100.0 * share / whole);
+    let part =
+        |(layer, share): &(Layer, f64)| format!("{} {}{:.0} %", layer.title(), mark(*layer), 100.0 * share / whole);
     let parts: Vec<String> = shares.iter().map(part).collect();
+    let lines: Vec<String> = parts.chunks(PARTS).map(|parts| parts.join(", ")).collect();
     let (size, whole) = (size(bytes), figure(whole));
     Some(format!(
-        "{size} {what}, {way}, takes {whole} µs; the layer that takes most: {}{most}.\n    {}\n",
+        "{size} {what}, {way}, takes {whole} µs; the layer that takes most: {}{}.\n    {}\n",
         mark(*most),
-        parts.join(", ")
+        most.title(),
+        lines.join(",\n    ")
     ))
 }
 
@@ -272,7 +278,8 @@ mod tests {
         let mut rows = Vec::new();
         for bytes in [64, 1 << 20] {
             for layer in Layer::ALL {
-                let height = layer.stack().len() as f64 + if layer.stack().contains(&Layer::Hop) { 9.0 } else { 0.0 };
+                let has_hop = layer.stack().iter().any(|below| below.title() == Layer::Hop.title());
+                let height = layer.stack().len() as f64 + if has_hop { 9.0 } else { 0.0 };
                 let seconds = |microseconds: f64| microseconds * 1e-6;
                 let (low, middle, high) = (seconds(height - 0.1), seconds(height), seconds(height + 0.1));
                 let spread = Spread { low, middle, high };
@@ -313,12 +320,14 @@ mod tests {
     #[test]
     fn the_words_name_the_layer_that_takes_most() {
         let words = layers_words(&rows());
-        assert_eq!(words.lines().count(), 16, "{words}");
+        assert_eq!(words.lines().count(), 4 * (2 + 3), "{words}");
         assert!(
             words.starts_with("64 B there and back, through an agent, takes 15.0 µs; the layer that takes most: hop."),
             "{words}"
         );
         assert!(words.contains("link 7 %, hop 67 %, filter 7 %"), "{words}");
+        assert!(words.contains("through an agent over TCP, takes 17.0 µs"), "{words}");
+        assert!(words.contains("link 6 %, encryption 6 %, hop 59 %,\n    filter 6 %, typed value 6 %\n"), "{words}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A tree with one agent and one member, which is this program: what stands above links.
+//! A tree with one agent and one member, which is this program: what stands above links. The agent dials the front-end as
+//! it does within a host, or over TCP as between hosts; the member is on the agent's host in either case.
 //!
 //! Three layers use it. All of them send waves of arrays; the streams differ in what the agent and the front-end do with
 //! them, and the typed layer reads them into structs at both ends.
@@ -91,11 +92,12 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Starts the agent and the member. The filters are those of this program's agents.
-    pub(super) fn start(filters: fn() -> Filters) -> Result<Rc<Tree>, Cause> {
+    /// Starts the agent, which is reached over TCP or as within a host, and the member. The filters are those of this program's agents.
+    pub(super) fn start(filters: fn() -> Filters, only_tcp: bool) -> Result<Rc<Tree>, Cause> {
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
         let topology = Some(Spec::Widths(SHAPE.to_vec()).into());
-        let network = Network::launch(&members, &NetworkOptions { topology, filters, ..NetworkOptions::default() })?;
+        let options = NetworkOptions { topology, filters, only_tcp, ..NetworkOptions::default() };
+        let network = Network::launch(&members, &options)?;
         let everyone = network.everyone();
         Ok(Rc::new(Tree {
             passed: network.open(&everyone, StreamOptions::filter(PASS_ON, ""))?,
@@ -105,7 +107,7 @@ impl Tree {
     }
 
     fn stream(&self, layer: Layer) -> &Stream {
-        if layer == Layer::Hop { &self.passed } else { &self.summed }
+        if matches!(layer, Layer::Hop | Layer::TcpHop) { &self.passed } else { &self.summed }
     }
 }
 
@@ -122,9 +124,14 @@ impl Member {
         Ok(stream)
     }
 
+    /// Whether records are read into structs.
+    fn is_typed(&self) -> bool {
+        matches!(self.layer, Layer::Typed | Layer::TcpTyped)
+    }
+
     /// Takes a wave as far as this layer does: as it came, or as a struct.
     fn take(&self, wave: &Wave, bytes: usize) -> Result<(), Cause> {
-        if self.layer == Layer::Typed {
+        if self.is_typed() {
             let sum: ArraySum = wave.read()?;
             check(sum.values.len() == bytes / NUMBER && sum.values.last() == Some(&((bytes / NUMBER - 1) as f64)));
         } else {
@@ -138,7 +145,7 @@ impl Path for Member {
     fn round_trips(&mut self, bytes: usize, count: u64) -> Result<Vec<f64>, Cause> {
         let stream = self.prepare(bytes)?;
         let sent = Array { values: numbers(bytes) };
-        let tag = if self.layer == Layer::Typed { ECHO_READ } else { ECHO };
+        let tag = if self.is_typed() { ECHO_READ } else { ECHO };
         let round_trip = |_| {
             let begin = Instant::now();
             stream.send(tag, &sent)?;

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 #[derive(Args)]
 pub(crate) struct NamedHosts {
     /// Hosts, such as node[1-128,200],gpu[01-16],@group
+    ///
+    /// Put them in quotes where the shell has a meaning of its own for [ ] (zsh, and where files have such names), ! or &.
     #[arg(short = 'w', long = "hosts", value_name = "HOSTS")]
     hosts: Vec<String>,
     /// A group of hosts: of the configuration file, of ClusterShell, or slurm:PARTITION; the same as -w @GROUP

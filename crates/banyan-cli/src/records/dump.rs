@@ -30,7 +30,7 @@ use crate::status::MEMBER_FAILED;
 Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
-  banyan records dump run.bny --limit 3
+  banyan records dump run.bny --start 1000 --limit 3
   banyan records dump run.bny --format mesh --fields time,elems.temp
   banyan records dump old-ffs-file.bin --pretty
   banyan records dump run.bny --json | jq 'select(.value.celsius > 90)'
@@ -40,8 +40,8 @@ pub(crate) struct Dump {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// Begin with the record of this number; the first is 0
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    from: u64,
+    #[arg(long, alias = "from", value_name = "NUMBER", default_value_t = 0)]
+    start: u64,
     /// Stop after so many records of each file
     #[arg(long, value_name = "COUNT", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
@@ -92,7 +92,7 @@ impl Dump {
         let mut progress = Progress::beside_output();
         let mut left = self.limit;
         printer.label = None;
-        let mut records = source.records(self.from)?;
+        let mut records = source.records(self.start)?;
         while left > 0 {
             let Some(seen) = records.next()? else { break };
             progress.tell(|| format!("{name}: {} records", seen.number));

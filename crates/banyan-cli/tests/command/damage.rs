@@ -16,7 +16,7 @@ $ banyan records dump damaged.bny --limit 2
   4097  reading {time: 5097, sensor: \"s2\", celsius: 4097.5}
 banyan: damaged.bny: damaged: the block's checksum is wrong at bytes 176..131360 (4096 records lost)
 status 1
-$ banyan records dump damaged.bny --from 7999
+$ banyan records dump damaged.bny --start 7999
   7999  reading {time: 8999, sensor: \"s1\", celsius: 7999.5}
 banyan: damaged.bny: damaged: the block's checksum is wrong at bytes 176..131360 (4096 records lost)
 status 1

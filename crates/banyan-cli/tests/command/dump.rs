@@ -9,7 +9,7 @@ use crate::workshop::{Ran, Workshop, golden, json_lines};
 #[test]
 fn records_are_shown_one_a_line_with_their_numbers() {
     let shop = Workshop::with_readings(3);
-    let shown = shop.well(&["records", "dump", "readings.bny", "--from", "1"]);
+    let shown = shop.well(&["records", "dump", "readings.bny", "--start", "1"]);
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), 2, "{shown}");
     assert!(lines[0].trim_start().starts_with("1  reading {") && lines[0].contains("1.5"), "{shown}");
@@ -43,8 +43,8 @@ fn standard_input_shows_the_same_as_the_file() {
     let shop = Workshop::with_readings(50);
     for name in ["readings.bny".to_owned(), golden("index_output.s390x")] {
         let bytes = std::fs::read(shop.path(&name)).expect("the file");
-        let piped = shop.run_with_input(&["records", "dump", "-", "--from", "7"], &bytes);
-        assert_eq!(piped.out, shop.well(&["records", "dump", &name, "--from", "7"]));
+        let piped = shop.run_with_input(&["records", "dump", "-", "--start", "7"], &bytes);
+        assert_eq!(piped.out, shop.well(&["records", "dump", &name, "--start", "7"]));
     }
 }
 
@@ -101,7 +101,7 @@ fn people_see_lists_texts_and_what_is_not_there_in_a_line_or_in_several() {
     let shop = Workshop::new();
     let file = golden("file_output.sun8");
     assert_shown(
-        &shop.well(&["records", "dump", &file, "--from", "22", "--limit", "4"]),
+        &shop.well(&["records", "dump", &file, "--start", "22", "--limit", "4"]),
         "    22  EventV {vec_length: 1, eventv: [{elem: ['A'], len: 1}]}
     23  string_array {array_len: 1, base_string: null, array: [\"b\"]}
     24  EventV {vec_length: 3, eventv: [{elem: ['A', 'B', 'C'], len: 3}, {elem: ['A', 'B', 'C', 'D'], len: 4}, \
@@ -109,7 +109,7 @@ fn people_see_lists_texts_and_what_is_not_there_in_a_line_or_in_several() {
     25  string_array {array_len: 3, base_string: \"Whoa there!\", array: [\"def\", \"defg\", \"defgh\"]}
 ",
     );
-    assert_shown(&shop.well(&["records", "dump", &file, "--from", "18", "--limit", "1", "--pretty"]), PRETTY);
+    assert_shown(&shop.well(&["records", "dump", &file, "--start", "18", "--limit", "1", "--pretty"]), PRETTY);
 }
 
 const PRETTY: &str = "    18  variant array format {
@@ -147,10 +147,10 @@ fn a_stream_with_a_gap_begins_with_the_first_record_behind_it() {
     bytes[place] ^= 1;
     shop.write("damaged.bny", &bytes);
     let first = |ran: Ran| ran.out.lines().next().map(str::to_owned);
-    let named = |from: &str| first(shop.run(&["records", "dump", "damaged.bny", "--from", from]));
-    let piped = |from: &str| first(shop.run_with_input(&["records", "dump", "-", "--from", from], &bytes));
-    assert_ne!(named("7"), first(shop.run(&["records", "dump", "readings.bny", "--from", "7"])), "it is in the gap");
-    for from in ["0", "7", "7999", "8000"] {
-        assert_eq!(piped(from), named(from), "--from {from}");
+    let named = |start: &str| first(shop.run(&["records", "dump", "damaged.bny", "--start", start]));
+    let piped = |start: &str| first(shop.run_with_input(&["records", "dump", "-", "--start", start], &bytes));
+    assert_ne!(named("7"), first(shop.run(&["records", "dump", "readings.bny", "--start", "7"])), "it is in the gap");
+    for start in ["0", "7", "7999", "8000"] {
+        assert_eq!(piped(start), named(start), "--start {start}");
     }
 }

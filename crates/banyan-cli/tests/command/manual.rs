@@ -60,11 +60,13 @@ fn has_verbs_with_json(shop: &Workshop, verb: &str) -> bool {
     !below.is_empty() && below.iter().all(|below| shop.well(&[verb, below, "--help"]).contains("--json"))
 }
 
-/// The words of each verb for what is written, `--as`, and for where pictures go, `--plot`, with those they had once.
-const OLD_WORDS: [(&str, &str, &str); 5] = [
+/// The words of each verb for what is written, `--as`, for where pictures go, `--plot`, and for the first record, `--start`, with
+/// those they had once.
+const OLD_WORDS: [(&str, &str, &str); 6] = [
     ("stack", "--format", "--as"),
     ("topo gen", "--notation", "--as"),
     ("records convert", "--to", "--as"),
+    ("records dump", "--from", "--start"),
     ("bench tree", "--svg", "--plot"),
     ("sim", "--svg", "--plot"),
 ];
@@ -90,6 +92,18 @@ fn verbs_have_one_word_for_one_thing() {
 }
 
 #[test]
+fn the_time_limit_stands_behind_the_options_of_the_verb_itself() {
+    let shop = Workshop::new();
+    for verb in [&["records", "dump"][..], &["topo", "gen"], &["bench", "layers"], &["sim"], &["demo"]] {
+        let help = shop.well(&[verb, &["-h"]].concat());
+        let options = help.split("\n\n").find(|part| part.starts_with("Options:")).expect("options");
+        let is_option = |line: &&str| line.trim_start().starts_with('-');
+        let last = options.lines().filter(is_option).rev().nth(1);
+        assert!(last.is_some_and(|line| line.trim_start().starts_with("--timeout ")), "{verb:?}: {help}");
+    }
+}
+
+#[test]
 fn words_of_old_scripts_are_still_understood() {
     let shop = Workshop::with_readings(2);
     let pid = std::process::id().to_string();
@@ -98,6 +112,8 @@ fn words_of_old_scripts_are_still_understood() {
     assert_eq!(tree("--notation"), tree("--as"));
     let table = |option: &str| shop.well(&["records", "convert", "readings.bny", "-", option, "csv"]);
     assert_eq!(table("--to"), table("--as"));
+    let last = |option: &str| shop.well(&["records", "dump", "readings.bny", option, "1"]);
+    assert_eq!(last("--from"), last("--start"));
     shop.well(&["sim", "--figures", "--svg", "plots"]);
     assert!(shop.files().contains(&"plots".to_owned()));
 }

@@ -180,7 +180,7 @@ fn the_bench_of_layers_measures_every_layer_and_says_what_each_adds_to_the_one_b
         }),
     );
     let rows = object["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 18, "{told}");
+    assert_eq!(rows.len(), 24, "{told}");
     for (layer, over) in [
         ("copy", None),
         ("unix", Some("copy")),
@@ -191,6 +191,9 @@ fn the_bench_of_layers_measures_every_layer_and_says_what_each_adds_to_the_one_b
         ("tcp", Some("unix")),
         ("tcp_link", Some("tcp")),
         ("tcp_encrypted", Some("tcp_link")),
+        ("tcp_hop", Some("tcp_encrypted")),
+        ("tcp_filter", Some("tcp_hop")),
+        ("tcp_typed", Some("tcp_filter")),
     ] {
         for (measure, unit) in [("latency", "µs"), ("throughput", "MB/s")] {
             let find = |layer| rows.iter().find(|row| row["layer"] == layer && row["measure"] == measure);

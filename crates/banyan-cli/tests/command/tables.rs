@@ -105,8 +105,11 @@ latency: µs of a round trip, and how many each layer adds
   typed value          #        #
 over TCP, as between hosts; TCP beside the Unix socket:
   TCP                  #        #
-  link (TCP)           #        #
+  link                 #        #
   encryption           #        #
+  hop                  #        #
+  filter               #        #
+  typed value          #        #
 
 throughput: MB/s in one direction, and µs that each layer adds to a message
                     64 B
@@ -118,21 +121,26 @@ throughput: MB/s in one direction, and µs that each layer adds to a message
   typed value          #        #
 over TCP, as between hosts; TCP beside the Unix socket:
   TCP                  #        #
-  link (TCP)           #        #
+  link                 #        #
   encryption           #        #
+  hop                  #        #
+  filter               #        #
+  typed value          #        #
 
 64 B there and back, through an agent, takes #; the layer that takes most: LAYER.
     memory copy # %, Unix socket # %, link # %, hop # %, filter # %, typed value # %
 64 B in a stream, through an agent, takes #; the layer that takes most: LAYER.
     memory copy # %, Unix socket # %, link # %, hop # %, filter # %, typed value # %
-64 B there and back, over encrypted TCP, takes #; the layer that takes most: LAYER.
-    memory copy # %, Unix socket # %, TCP # %, link (TCP) # %, encryption # %
-64 B in a stream, over encrypted TCP, takes #; the layer that takes most: LAYER.
-    memory copy # %, Unix socket # %, TCP # %, link (TCP) # %, encryption # %
+64 B there and back, through an agent over TCP, takes #; the layer that takes most: LAYER.
+    memory copy # %, Unix socket # %, TCP # %, link # %, encryption # %, hop # %,
+    filter # %, typed value # %
+64 B in a stream, through an agent over TCP, takes #; the layer that takes most: LAYER.
+    memory copy # %, Unix socket # %, TCP # %, link # %, encryption # %, hop # %,
+    filter # %, typed value # %
 ";
 
 /// Only where there is noise.
-const NOISE: &str = "# of 16 differences are no more than repetitions differ by (~).\n";
+const NOISE: &str = "# of 22 differences are no more than repetitions differ by (~).\n";
 
 /// Layers without what is found by measuring: which takes most, and which differences are noise.
 pub(crate) fn without_noise(text: &str) -> String {

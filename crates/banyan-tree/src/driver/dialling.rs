@@ -70,7 +70,7 @@ impl Driver {
 }
 
 /// Where other hosts may reach this one.
-pub(crate) fn outside_addresses() -> Vec<IpAddr> {
+pub(super) fn outside_addresses() -> Vec<IpAddr> {
     // By the one that every host has, another one would find itself.
     local_addresses().into_iter().filter(|address| !address.is_loopback()).collect()
 }

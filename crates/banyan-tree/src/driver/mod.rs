@@ -14,7 +14,7 @@ mod tree_link;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,6 @@ use banyan_link::{
 };
 
 pub(crate) use credentials::{Credentials, silent_links};
-pub(crate) use dialling::outside_addresses;
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use parting::{Fate, Partings};
@@ -188,12 +187,21 @@ impl Driver {
         self.book.get(node)
     }
 
-    /// Opens a door on this host and, with `beyond`, one for other hosts; returns where they are.
-    pub(crate) fn listen(&mut self, beyond: &[IpAddr]) -> io::Result<Vec<Address>> {
-        let name = format!("banyan-{}-{}", self.credentials.network, self.node.id().0);
-        let local = Listener::bind(&Address::Abstract(name), &self.credentials.links)?;
-        let mut addresses = vec![local.address().clone()];
-        self.add_door(local)?;
+    /// Opens a door for this host, unless all links are to be over TCP, and one for others, if there are any; returns where
+    /// they are.
+    pub(crate) fn listen(&mut self, is_one_host: bool, only_tcp: bool) -> io::Result<Vec<Address>> {
+        let mut addresses = Vec::new();
+        if !only_tcp {
+            let name = format!("banyan-{}-{}", self.credentials.network, self.node.id().0);
+            let local = Listener::bind(&Address::Abstract(name), &self.credentials.links)?;
+            addresses.push(local.address().clone());
+            self.add_door(local)?;
+        }
+        let beyond = match (is_one_host, only_tcp) {
+            (true, false) => Vec::new(),
+            (true, true) => vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+            (false, _) => dialling::outside_addresses(),
+        };
         if !beyond.is_empty() {
             let door = listen_at(0, &self.credentials.links)?;
             if let Address::Tcp(bound) = door.address() {

@@ -112,6 +112,12 @@ impl Note {
         self.above.iter().map(|above| (above.node, above.addresses.clone().into()))
     }
 
+    /// Whether nodes dial each other over TCP alone: the front-end has no other door then.
+    pub(crate) fn only_tcp(&self) -> bool {
+        let root = self.above.last();
+        root.is_some_and(|root| root.addresses.iter().all(|address| matches!(address, Address::Tcp(_))))
+    }
+
     /// As text.
     pub(crate) fn to_text(&self) -> String {
         let NodeOptions {

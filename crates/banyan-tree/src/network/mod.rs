@@ -51,7 +51,7 @@ pub use shape::Shape;
 use shared::{Core, Shared};
 pub use stream::{Stream, Wave};
 
-use crate::driver::{Above, Invited, Note, outside_addresses};
+use crate::driver::{Above, Invited, Note};
 use crate::error::TreeError;
 use crate::ids::{NodeId, StreamId};
 use crate::invitation::Invitation;
@@ -115,7 +115,6 @@ impl Network {
     pub fn launch_several(back_ends: &[ProcessDistribution], options: &NetworkOptions) -> Result<Network, TreeError> {
         let mut options = options.within_bounds();
         let (distributions, shape) = layout::of(back_ends, options.topology.as_ref())?;
-        let beyond = if layout::is_this_host(&distributions) { Vec::new() } else { outside_addresses() };
         let mut start = options.session.clone();
         start.layout = shape.or(start.layout);
         let widest = layout::widest(&distributions, &start);
@@ -123,7 +122,7 @@ impl Network {
         let mut launch = Launch::new(&distributions, &start)?;
         // Agents of an attempt that failed know another network: what they still say is not heard.
         let (Root { mut driver, note }, session) = loop {
-            let mut root = Root::new(&options, &beyond)?;
+            let mut root = Root::new(&options, layout::is_this_host(&distributions))?;
             start.extension = Some(root.note.to_text().into_bytes());
             if let Some(session) = root.attempt(&mut launch, &start)? {
                 break (root, session);

@@ -15,6 +15,9 @@ pub struct NetworkOptions {
     pub topology: Option<Shape>,
     /// How processes are started.
     pub session: SessionOptions,
+    /// Whether nodes dial each other over TCP within a host, too, as between hosts: to see on one host what a tree over several
+    /// costs, and how it fares. Members that agents have started keep the sockets that they inherit.
+    pub only_tcp: bool,
     /// Bounds and patience of all nodes.
     pub node: NodeOptions,
     /// How long members have to join after they were started.
@@ -34,6 +37,7 @@ impl Default for NetworkOptions {
         NetworkOptions {
             topology: None,
             session: SessionOptions::default(),
+            only_tcp: false,
             node: NodeOptions::default(),
             join_deadline: Duration::from_secs(30),
             heartbeat: Duration::from_millis(250),

@@ -3,7 +3,6 @@
 //! Each attempt to launch has a root of its own, with another secret and other doors. Numbers of nodes begin anew with
 //! each, so those of one attempt mean nothing in the next.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,8 +25,8 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Listens to this host, and to others if there are addresses for them.
-    pub(super) fn new(options: &NetworkOptions, beyond: &[IpAddr]) -> Result<Root, TreeError> {
+    /// Listens to this host, and to others if there are any.
+    pub(super) fn new(options: &NetworkOptions, is_one_host: bool) -> Result<Root, TreeError> {
         let encryption = if options.session.encrypt { Encryption::BetweenHosts } else { Encryption::Never };
         let mut note = Note {
             network: SessionId::random()?,
@@ -43,7 +42,7 @@ impl Root {
         let filters = Combiners::new((options.filters)(), formats.clone());
         let node = Node::front_end(options.node.clone(), Arc::new(filters));
         let mut driver = Driver::new(node, formats, Credentials::front_end(&note))?;
-        let addresses = driver.listen(beyond)?;
+        let addresses = driver.listen(is_one_host, options.only_tcp)?;
         note.above.push(Above { node: NodeId::ROOT, level: Level(0), addresses });
         Ok(Root { driver, note })
     }

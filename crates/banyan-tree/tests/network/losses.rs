@@ -5,13 +5,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
-use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
+use banyan_tree::{Direction, Network, NetworkOptions, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
-use crate::strangers::sockets;
+use crate::strangers::{doors, sockets};
 use crate::streams::expect_array;
 
 /// Beyond patience and grace: what a busy machine may need.
@@ -35,6 +35,23 @@ fn finish(network: Network, stream: Stream) {
 
 pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
     let network = network("2x4", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 3, 0);
+    for number in 0..3 {
+        expect_wave(&stream, number);
+    }
+    kill(workers()[0]);
+    order(&stream, 3, 10, 0);
+    for number in 3..13 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 8);
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn an_agent_killed_in_a_tree_over_tcp_alone_loses_no_wave() {
+    let program = ProcessDistribution::new(this_program(), ["member", "serve"]);
+    let network = Network::launch(&program, &NetworkOptions { only_tcp: true, ..options("2x2x2") }).unwrap();
+    assert!(doors().is_empty(), "{:?}", doors());
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 3, 0);
     for number in 0..3 {

@@ -70,6 +70,7 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::times_of_day_have_intervals_from_a_start_on,
     synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
+    losses::an_agent_killed_in_a_tree_over_tcp_alone_loses_no_wave,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
     losses::agents_are_told_to_join_and_to_be_lost,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,

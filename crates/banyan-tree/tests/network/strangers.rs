@@ -55,7 +55,7 @@ fn refused(network: &Network) -> u64 {
 }
 
 /// The names of the sockets at which front-end and agents of this test listen.
-fn doors() -> BTreeSet<String> {
+pub(crate) fn doors() -> BTreeSet<String> {
     let own: BTreeSet<String> = others().into_iter().chain([getpid()]).flat_map(sockets).collect();
     let table = std::fs::read_to_string("/proc/net/unix").unwrap();
     let door = |line: &str| {
