@@ -43,6 +43,8 @@ fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let mut git = Command::new("git");
     // Without locks: somebody may be committing just now.
     git.arg("--no-optional-locks").arg("-C").arg(directory).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    // Not the repository that a hook of Git is at work in.
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].iter().for_each(|name| _ = git.env_remove(name));
     let output = git.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

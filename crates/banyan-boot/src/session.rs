@@ -94,6 +94,11 @@ impl Launch {
         Ok(Launch { distributions, deadline, missing: Vec::new(), brings_agent: false })
     }
 
+    /// What is to be started, on hosts that are all named: those of the allocation, or this one, where none were given.
+    pub fn distributions(&self) -> &[ProcessDistribution] {
+        &self.distributions
+    }
+
     /// Starts all processes; `None` if hosts could not be reached and enough others remain, or lack the agent program. What was
     /// started has ended then, and another attempt does without those hosts, or brings them the program.
     ///

@@ -203,7 +203,12 @@ impl Driver {
             (false, _) => dialling::outside_addresses(),
         };
         if !beyond.is_empty() {
-            let door = listen_at(0, &self.credentials.links)?;
+            let door = if is_one_host {
+                let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                Listener::bind(&Address::Tcp(loopback), &self.credentials.links)?
+            } else {
+                listen_at(0, &self.credentials.links)?
+            };
             if let Address::Tcp(bound) = door.address() {
                 let port = bound.port();
                 addresses.extend(beyond.iter().map(|address| Address::Tcp(SocketAddr::new(*address, port))));

@@ -53,7 +53,8 @@ fn directory(groups: &str, mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|mount| {
         let (place, kind) = mount.split_once(" - ")?;
         let [_, _, _, root, point, ..] = place.split(' ').collect::<Vec<_>>()[..] else { return None };
-        let below = Path::new(group).strip_prefix(root).ok()?;
+        // One that leads out of what is mounted is not seen here.
+        let below = Path::new(group).strip_prefix(root).ok().filter(|below| below.iter().all(|name| name != ".."))?;
         kind.starts_with("cgroup2 ").then(|| Path::new(point).join(below))
     })
 }
