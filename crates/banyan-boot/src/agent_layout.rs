@@ -43,6 +43,11 @@ pub enum LayoutError {
         "a layout is for one process distribution, and there are {0} beside those that attach; give one, or leave the layout out"
     )]
     Distributions(usize),
+    /// The agents start members of the first.
+    #[error(
+        "a layout is for the first process distribution: the one with a program has to come before those that attach"
+    )]
+    NotFirst,
     /// Members attach to an agent of their host.
     #[error("{processes} members attach on host {host}, where the layout has no agent; name a host that has one")]
     NoAgent {
@@ -98,9 +103,11 @@ pub(crate) fn plan(
     distributions: &[ProcessDistribution],
 ) -> Result<(Vec<AgentPlan>, u32), LayoutError> {
     let Some((distribution, others)) = distributions.split_first() else { return Err(LayoutError::Distributions(0)) };
-    match others.iter().filter(|other| other.exe.is_some()).count() {
-        0 => {}
-        more => return Err(LayoutError::Distributions(1 + more)),
+    let programs = |among: &[ProcessDistribution]| among.iter().filter(|one| one.exe.is_some()).count();
+    match (programs(distributions), programs(others)) {
+        (_, 0) => {}
+        (1, _) => return Err(LayoutError::NotFirst),
+        (several, _) => return Err(LayoutError::Distributions(several)),
     }
     if layout.is_empty() {
         return Err(LayoutError::Empty);
@@ -222,6 +229,8 @@ mod tests {
         assert_eq!(told(&[]), LayoutError::Empty.to_string());
         let programs = ["x", "y"].map(|exe| ProcessDistribution::new(exe, [""; 0]).on("a", 2));
         assert_eq!(plan(&[agent("a", 2, 0)], &programs).unwrap_err(), LayoutError::Distributions(2));
+        let behind = [ProcessDistribution::attached().on("a", 2), programs[0].clone()];
+        assert_eq!(plan(&[agent("a", 2, 0)], &behind).unwrap_err(), LayoutError::NotFirst);
         let astray = [programs[0].clone(), ProcessDistribution::attached().on("b", 3)];
         let told_of_both = plan(&[agent("a", 2, 0)], &astray).unwrap_err().to_string();
         assert_eq!(told_of_both, "3 members attach on host b, where the layout has no agent; name a host that has one");

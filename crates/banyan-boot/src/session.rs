@@ -134,6 +134,8 @@ impl Launch {
             return Err(LaunchError::Problems { problems: unreachable, hosts, least: options.min_hosts });
         }
         self.missing.extend(unreachable);
+        // Who is left mostly has it by now; who has not says so again.
+        self.brings_agent = false;
         Ok(None)
     }
 

@@ -3,7 +3,8 @@
 //! Programs lie in the user's cache. The name of one is its content's hash, so an agent of another version is never started
 //! by mistake. Before every start the program checks its own content, which takes a few milliseconds: one that has been
 //! damaged since it came, on its way or on the disk, has to come anew. One that comes is written beside its place, and takes
-//! it when it is whole: several may come at once, and what was interrupted is never started.
+//! it when it is whole: what was interrupted is never started. Several may come at once, also from hosts that share the
+//! directory: who comes second leaves the first where it is, since it may run already, and NFS forgets what is replaced.
 
 use super::program::AgentProgram;
 use crate::agent::CHECK;
@@ -62,9 +63,12 @@ impl Script<'_> {
     /// Takes the program from standard input and starts it.
     pub(crate) fn take(&self) -> String {
         let (length, check, words) = (self.agent.length, self.check(), self.words);
+        let is_there =
+            format!("{{ [ -f \"$p\" ] && [ \"$(wc -c <\"$p\")\" -eq {length} ] && \"$p\" {check}; }} 2>/dev/null");
         format!(
             "if w=$( {{ head -c {length} >\"$t\" && {{ [ \"$(wc -c <\"$t\")\" -eq {length} ] || ! echo only a part of it came; }} && \
-             chmod 700 \"$t\" && \"$t\" {check} && mv -f \"$t\" \"$p\"; }} 2>&1); then umask $u; exec \"$p\" {words}; fi; \
+             chmod 700 \"$t\" && \"$t\" {check} && {{ ln \"$t\" \"$p\" 2>/dev/null || {is_there} || mv -f \"$t\" \"$p\"; }}; }} 2>&1); \
+             then rm -f \"$t\"; umask $u; exec \"$p\" {words}; fi; \
              fail \"$c: $w\"; "
         )
     }

@@ -4,10 +4,11 @@
 //! makes the allocation itself, so hosts and processes come in one step. `srun` copies its standard input to every
 //! task: by that way the roster, and with it the secret, reaches the agents and nobody else.
 //!
-//! Nodes have the agent program at the path that it has here, or in the user's cache [as with ssh](super::keep). One that has
-//! it nowhere says so, and the launch begins anew with the program before the roster: every node reads it, and those that
-//! lack it keep it. What a task does not read would stop `srun`, so nodes that need it not read it too, as do those that
-//! cannot keep it. To ask beforehand who lacks it would take a step of its own at every launch.
+//! Nodes have the agent program at the path that it has here, where it has to be the user's or root's, since others may put
+//! things there too, or in the user's cache [as with ssh](super::keep). One that has it nowhere says so, and the launch begins
+//! anew with the program before the roster: every node reads it, and those that lack it keep it. What a task does not read
+//! would stop `srun`, so nodes that need it not read it too, as do those that cannot keep it. To ask beforehand who lacks it
+//! would take a step of its own at every launch.
 
 use std::ffi::OsString;
 
@@ -100,7 +101,16 @@ fn script(agent: &AgentProgram, brings: bool) -> String {
     let script = Script { agent, words, speaker, before_failure: READ_ON, before_start };
     let start = script.start();
     let otherwise = if brings { format!("{}{}", script.make_room(), script.take()) } else { format!("fail {NEED}") };
-    format!("if [ -f \"$1\" ] && [ -x \"$1\" ]; then {before_start}exec \"$1\" {words}; fi; {start}{otherwise}")
+    let is_trusted = "{ [ -O \"$1\" ] || [ -n \"$(find -H \"$1\" -prune -user 0 2>/dev/null)\" ]; }";
+    format!(
+        "if [ -f \"$1\" ] && [ -x \"$1\" ] && {is_trusted}; then {before_start}exec \"$1\" {words}; fi; {start}{otherwise}"
+    )
+}
+
+/// Whether a node says that it lacks the program. `srun` may show the script too, which has the same words in other places.
+pub(crate) fn is_agent_needed(said: &str) -> bool {
+    let ending = format!(": {NEED}");
+    said.lines().any(|line| line.contains(COMPLAINT) && line.trim_end().ends_with(&ending))
 }
 
 /// A node, as Slurm's controller knows it.
@@ -156,10 +166,13 @@ mod tests {
 
     const ROSTER_TEXT: &str = "{\"the\": \"roster\"}\n";
 
+    fn agent(path: &Path) -> AgentProgram {
+        AgentProgram { path: path.into(), hash: "ab".repeat(32), length: PROGRAM.len() as u64, installed: None }
+    }
+
     /// What a node does whose users live here, if it is given this.
     fn run(home: &Path, path: &Path, brings: bool, input: &str) -> Output {
-        let length = PROGRAM.len() as u64;
-        let agent = AgentProgram { path: path.into(), hash: "ab".repeat(32), length, installed: None };
+        let agent = agent(path);
         // Variables of users are none of the script's.
         let precious = home.join("precious");
         std::fs::write(&precious, "").unwrap();
@@ -201,11 +214,45 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_lacks_the_program_is_heard_and_a_script_that_srun_shows_is_none() {
+        let home = tempfile::TempDir::new().unwrap();
+        let nowhere = home.path().join("nowhere");
+        let shown =
+            format!("srun: launching StepId=1.0 on host n7, 1 tasks: 0\nsrun: {}", script(&agent(&nowhere), false));
+        assert!(shown.contains(COMPLAINT) && shown.ends_with(NEED));
+        assert!(!is_agent_needed(&shown));
+        assert!(!is_agent_needed(&format!("{shown}\n")));
+        let said = String::from_utf8(run(home.path(), &nowhere, false, "").stderr).unwrap();
+        assert!(is_agent_needed(&said));
+        // As with `srun --label`.
+        assert!(is_agent_needed(&format!("{shown}\n3: {said}srun: error: n7: task 3: Exited with exit code 71\n")));
+    }
+
+    fn put_program(path: &Path) {
+        std::fs::write(path, PROGRAM).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn what_somebody_else_put_at_its_path_is_not_started() {
+        let home = tempfile::TempDir::new().unwrap();
+        let path = home.path().join("it is here");
+        put_program(&path);
+        // Only root can act somebody else.
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+        assert!(is_agent_needed(&String::from_utf8_lossy(&run(home.path(), &path, false, ROSTER_TEXT).stderr)));
+        assert_starts(&run(home.path(), &path, true, &format!("{PROGRAM}{ROSTER_TEXT}")));
+        assert_eq!(kept(home.path()), 1);
+    }
+
+    #[test]
     fn a_node_that_has_the_program_at_its_path_keeps_nothing() {
         let home = tempfile::TempDir::new().unwrap();
         let path = home.path().join("it is here");
-        std::fs::write(&path, PROGRAM).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        put_program(&path);
         assert_starts(&run(home.path(), &path, false, ROSTER_TEXT));
         assert_starts(&run(home.path(), &path, true, &format!("{PROGRAM}{ROSTER_TEXT}")));
         assert!(!home.path().join(".cache").exists());

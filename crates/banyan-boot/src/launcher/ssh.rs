@@ -47,7 +47,7 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
 mod tests {
     use std::fs::File;
     use std::io::{Read, Write};
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
     use std::time::SystemTime;
@@ -119,6 +119,28 @@ mod tests {
         shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
         shell.wait().unwrap();
         assert_eq!(names(&agents), [".abab.222222", "abab", &agent().hash]);
+    }
+
+    #[test]
+    fn of_several_that_come_at_once_the_first_stays_unless_it_is_damaged() {
+        let home = tempfile::TempDir::new().unwrap();
+        let agents = home.path().join(".cache/banyan/agents");
+        let place = agents.join(agent().hash);
+        let mut shells = [(); 3].map(|()| run(home.path()));
+        let mut inodes = Vec::new();
+        for shell in &mut shells {
+            if inodes.len() == 2 {
+                std::fs::write(&place, b"false").unwrap();
+            }
+            shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+            assert!(shell.wait().unwrap().success());
+            assert_eq!(std::fs::read(&place).unwrap(), b"exit\n");
+            // What is open keeps its number.
+            inodes.push((std::fs::metadata(&place).unwrap().ino(), File::open(&place).unwrap()));
+        }
+        assert_eq!(names(&agents), [agent().hash]);
+        assert_eq!(inodes[0].0, inodes[1].0);
+        assert_ne!(inodes[1].0, inodes[2].0);
     }
 
     #[test]

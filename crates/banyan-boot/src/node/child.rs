@@ -17,7 +17,7 @@ use super::token::Token;
 use super::wire::Wire;
 use crate::launcher::content::Content;
 use crate::launcher::program::AgentProgram;
-use crate::launcher::ssh::NEED;
+use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
 
@@ -199,7 +199,7 @@ impl StarterProcess {
             match rustix::io::retry_on_intr(|| rustix::io::read(errors, &mut buffer[..])) {
                 Ok(count) if count > 0 => {
                     self.complaint.extend(&buffer[..count]);
-                    self.is_needed |= self.complaint().contains(NEED);
+                    self.is_needed |= slurm::is_agent_needed(&self.complaint());
                     let surplus = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
                     self.complaint.drain(..surplus);
                 }

@@ -181,13 +181,15 @@ impl Node {
             (together.upload, together.input) = (None, Vec::new());
         }
         if let Some(upload) = &mut together.upload {
-            // Bytes are moving: no host can be late.
-            let deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
-            self.agents.iter_mut().filter(|agent| is_awaited(agent)).for_each(|agent| agent.deadline = deadline);
+            // Bytes are moving: no host can be late. While the command waits for hosts there is no deadline at all.
+            if !together.queued {
+                let deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
+                self.agents.iter_mut().filter(|agent| is_awaited(agent)).for_each(|agent| agent.deadline = deadline);
+            }
             match upload.write(input) {
                 Ok(false) => return,
                 Ok(true) => {}
-                // Its end, or its complaint, says why.
+                // The command has ended and says why, or the program cannot be read here: hosts say that only a part came.
                 Err(_) => together.input.clear(),
             }
             together.upload = None;

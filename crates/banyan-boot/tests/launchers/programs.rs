@@ -22,13 +22,19 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         "auto" => Launcher::Auto,
         template => Launcher::Command { template: template.into() },
     };
-    let host_deadline = Duration::from_secs(if matches!(what, "impatient" | "enough") { 5 } else { 30 });
+    let own_agent = std::env::var_os(OWN_AGENT);
+    let host_deadline = Duration::from_secs(match what {
+        // To bring it takes time, where others work too.
+        "impatient" | "enough" if own_agent.is_some() => 20,
+        "impatient" | "enough" => 5,
+        _ => 30,
+    });
     let options = SessionOptions {
         launcher,
         fanout: fanout.parse().unwrap(),
         host_deadline,
         min_hosts: (what == "enough").then_some(3),
-        agent: std::env::var_os(OWN_AGENT).map(Into::into),
+        agent: own_agent.map(Into::into),
         installed_agent: std::env::var(AGENT).ok(),
         ..SessionOptions::default()
     };

@@ -81,7 +81,7 @@ impl Target {
     /// Hears all that who is to come says to open its link, keeps the end of it back, and says the same. Only who has said
     /// the beginning could say the end that the answer asks for.
     fn replay_what_is_kept_back(&self) {
-        let (mut from_peer, _) = self.relay.ear.accept().unwrap();
+        let mut from_peer = self.relay.accept();
         let (mut first, mut answer, mut proof) = ([0; FIRST], [0; ANSWER], [0; PROOF]);
         from_peer.read_exact(&mut first).unwrap();
         let mut to_door = self.connect();
@@ -140,14 +140,24 @@ impl Relay {
         format!("{before}\"front_end\": [\"{}\"]{behind}", self.ear.local_addr().unwrap())
     }
 
+    /// Who comes next.
+    fn accept(&self) -> TcpStream {
+        self.ear.set_nonblocking(true).unwrap();
+        let (peer, _) = wait_until("a peer at the relay", Instant::now() + PATIENCE, || self.ear.accept().ok());
+        self.ear.set_nonblocking(false).unwrap();
+        peer.set_read_timeout(Some(PATIENCE)).unwrap();
+        peer
+    }
+
     /// Passes on what is said from now on, in both directions, by one after the other.
     fn pass_on_to(&self, door: SocketAddr) {
         let (ear, heard) = (self.ear.try_clone().unwrap(), Arc::clone(&self.heard));
         thread::spawn(move || {
-            for from_peer in ear.incoming() {
+            // Until the door is gone.
+            while let (Ok((from_peer, _)), Ok(to_door)) = (ear.accept(), TcpStream::connect(door)) {
                 heard.lock().unwrap().clear();
                 // Who is sent away comes again.
-                let _ = pass_on(from_peer.unwrap(), TcpStream::connect(door).unwrap(), &heard);
+                let _ = pass_on(from_peer, to_door, &heard);
             }
         });
     }
