@@ -1,8 +1,9 @@
 //! How a host keeps agent programs and starts them, in the words of `sh`: nothing of ours runs there yet.
 //!
 //! Programs lie in the user's cache. The name of one is its content's hash, so an agent of another version is never started
-//! by mistake. Before every start the program checks its own content, which takes a few milliseconds: one that has been
-//! damaged since it came, on its way or on the disk, has to come anew. One that comes is written beside its place, and takes
+//! by mistake. Before it is started the first time, and whenever it was written to since, the program checks its own content:
+//! one that was damaged has to come anew. That takes 8 ms, much for a machine on which many hosts are only namespaces; so a
+//! program that was found whole is made to look as if it was last written long ago. One that comes is written beside its place, and takes
 //! it when it is whole: what was interrupted is never started. Several may come at once, also from hosts that share the
 //! directory: who comes second leaves the first where it is, since it may run already, and NFS forgets what is replaced.
 
@@ -11,6 +12,12 @@ use crate::agent::CHECK;
 
 /// After so many minutes without a byte nobody sends a program any more: what came of it is removed by the next upload.
 const LEFTOVER_MINUTES: u32 = 60;
+
+/// When a program that was found whole was last written, as it says itself: in the words of `touch`.
+const CHECKED: &str = "200001010000";
+
+/// Days since then, or fewer: whatever was last written before so many was found whole.
+const CHECKED_DAYS: u32 = 3650;
 
 /// What is wrong with a directory in which somebody else could put a program, as with the cache of files.
 const UNSAFE: &str = "belongs to someone else, or others may write to it; programs are not started from such a directory: chmod 700 it, or set XDG_CACHE_HOME";
@@ -37,16 +44,18 @@ impl Script<'_> {
     pub(crate) fn start(&self) -> String {
         let Script { agent, words, speaker, before_failure, before_start } = self;
         let (hash, length, check) = (&agent.hash, agent.length, self.check());
-        // A damaged program may not even begin to run: its length comes first. One look tells that, and of the directory.
+        // A damaged program may not even begin to run: its length comes first. One look tells that, and of the directory. It
+        // prints the program's name, and once more if that has to be checked.
         let look = "-prune -type d -perm -020 -print -o -prune -type d -perm -002 -print";
         format!(
             "t=; fail() {{ echo \"{speaker}$1\" >&2; {before_failure}exit 71; }}; \
              d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/banyan/agents\"; p=\"$d/{hash}\"; c=\"cannot keep the agent program in $d\"; \
              [ -d \"$d\" ] || w=$( (umask 077; mkdir -p \"$d\") 2>&1) || fail \"$c: $w\"; \
-             s=$(find -H \"$d\" \"$p\" -type f -size {length}c -print -o {look} 2>/dev/null); \
-             if [ -O \"$d\" ]; then case \"$s\" in \"$p\"|\"\") ;; *) s=unsafe ;; esac; else s=unsafe; fi; \
+             s=$(find -H \"$d\" \"$p\" -type f -size {length}c \\( -mtime +{CHECKED_DAYS} -o -print \\) -print -o {look} 2>/dev/null); \
+             if [ -O \"$d\" ]; then case \"$s\" in \"$p\"|\"$p\"*\"$p\"|\"\") ;; *) s=unsafe ;; esac; else s=unsafe; fi; \
              if [ \"$s\" = unsafe ]; then fail \"$d {UNSAFE}\"; fi; \
-             if [ -n \"$s\" ] && [ -x \"$p\" ] && \"$p\" {check} 2>/dev/null; then {before_start}exec \"$p\" {words}; fi; "
+             if [ -n \"$s\" ] && [ -x \"$p\" ] && {{ [ \"$s\" = \"$p\" ] || {{ \"$p\" {check} && {{ touch -t {CHECKED} \"$p\" || :; }}; }}; }} 2>/dev/null; \
+             then {before_start}exec \"$p\" {words}; fi; "
         )
     }
 
@@ -67,7 +76,8 @@ impl Script<'_> {
             format!("{{ [ -f \"$p\" ] && [ \"$(wc -c <\"$p\")\" -eq {length} ] && \"$p\" {check}; }} 2>/dev/null");
         format!(
             "if w=$( {{ head -c {length} >\"$t\" && {{ [ \"$(wc -c <\"$t\")\" -eq {length} ] || ! echo only a part of it came; }} && \
-             chmod 700 \"$t\" && \"$t\" {check} && {{ ln \"$t\" \"$p\" 2>/dev/null || {is_there} || mv -f \"$t\" \"$p\"; }}; }} 2>&1); \
+             chmod 700 \"$t\" && \"$t\" {check} && \
+             {{ ln \"$t\" \"$p\" 2>/dev/null || {is_there} || mv -f \"$t\" \"$p\"; }} && {{ touch -t {CHECKED} \"$p\" || :; }}; }} 2>&1); \
              then rm -f \"$t\"; umask $u; exec \"$p\" {words}; fi; \
              fail \"$c: $w\"; "
         )

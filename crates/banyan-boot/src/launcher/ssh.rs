@@ -71,11 +71,15 @@ mod tests {
     }
 
     /// The script on a host whose users live here.
-    fn run(home: &Path) -> Child {
+    fn begin(home: &Path) -> Child {
         let mut shell = Command::new("sh");
         shell.args(["-c", &remote(&agent(), Duration::from_secs(1))]).env("HOME", home).env_remove("XDG_CACHE_HOME");
-        let mut shell =
-            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell")
+    }
+
+    /// The same, which has asked for the program.
+    fn run(home: &Path) -> Child {
+        let mut shell = begin(home);
         let mut asked = vec![0; NEED.len() + 1];
         shell.stdout.as_mut().unwrap().read_exact(&mut asked).unwrap();
         assert_eq!(asked, format!("{NEED}\n").as_bytes());
@@ -141,6 +145,26 @@ mod tests {
         assert_eq!(names(&agents), [agent().hash]);
         assert_eq!(inodes[0].0, inodes[1].0);
         assert_ne!(inodes[1].0, inodes[2].0);
+    }
+
+    #[test]
+    fn a_program_is_checked_when_it_comes_and_when_it_was_written_to_since() {
+        let home = tempfile::TempDir::new().unwrap();
+        let place = home.path().join(".cache/banyan/agents").join(agent().hash);
+        let upload = || {
+            let mut shell = run(home.path());
+            shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+            assert!(shell.wait().unwrap().success());
+            assert_eq!(std::fs::read(&place).unwrap(), b"exit\n");
+        };
+        upload();
+        let checked = std::fs::metadata(&place).unwrap().modified().unwrap();
+        std::fs::write(&place, b"false").unwrap();
+        upload();
+        std::fs::write(&place, b"false").unwrap();
+        File::options().write(true).open(&place).unwrap().set_modified(checked).unwrap();
+        let started = begin(home.path()).wait_with_output().unwrap();
+        assert!(!started.status.success() && started.stdout.is_empty(), "{started:?}");
     }
 
     #[test]
