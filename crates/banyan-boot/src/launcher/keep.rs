@@ -16,7 +16,7 @@ const LEFTOVER_MINUTES: u32 = 60;
 /// When a program that was found whole was last written, as it says itself: in the words of `touch`.
 const CHECKED: &str = "200001010000";
 
-/// Days since then, or fewer: whatever was last written before so many was found whole.
+/// What says that it was last written more than so many days ago was found whole: nobody wrote a program then.
 const CHECKED_DAYS: u32 = 3650;
 
 /// What is wrong with a directory in which somebody else could put a program, as with the cache of files.

@@ -34,7 +34,11 @@ fn finish(network: Network, stream: Stream) {
 }
 
 pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
-    let network = network("2x4", "serve");
+    kill_an_agent_between_waves(network("2x4", "serve"));
+}
+
+/// Of a network with eight members.
+fn kill_an_agent_between_waves(network: Network) {
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 3, 0);
     for number in 0..3 {
@@ -52,17 +56,7 @@ pub(crate) fn an_agent_killed_in_a_tree_over_tcp_alone_loses_no_wave() {
     let program = ProcessDistribution::new(this_program(), ["member", "serve"]);
     let network = Network::launch(&program, &NetworkOptions { only_tcp: true, ..options("2x2x2") }).unwrap();
     assert!(doors().is_empty(), "{:?}", doors());
-    let stream = network.open(&network.everyone(), SUMS).unwrap();
-    order(&stream, 0, 3, 0);
-    for number in 0..3 {
-        expect_wave(&stream, number);
-    }
-    kill(workers()[0]);
-    order(&stream, 3, 10, 0);
-    for number in 3..13 {
-        assert_eq!(expect_wave(&stream, number).members().len(), 8);
-    }
-    finish(network, stream);
+    kill_an_agent_between_waves(network);
 }
 
 pub(crate) fn an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them() {
