@@ -273,6 +273,20 @@ fn newcomers_do_not_let_others_get_further_ahead_of_a_front_end_that_takes_nothi
 }
 
 #[test]
+fn a_member_keeps_nothing_of_what_it_has_taken() {
+    let mut tree = Tree::new();
+    let member = tree.member(0, &[1]);
+    let stream = tree.open(0..=0);
+    (0..100).for_each(|tag| tree.send(stream, tag));
+    let bytes = |tree: &Tree| tree.nodes[member].counters().log_bytes;
+    let all = bytes(&tree);
+    assert!(tree.nodes[member].take_packet(stream).is_some());
+    assert_eq!(bytes(&tree), all - all / 100);
+    assert_eq!(tree.take(member, stream).len(), 99);
+    assert_eq!(bytes(&tree), 0);
+}
+
+#[test]
 fn streams_that_were_closed_leave_nothing_behind_and_nobody_keeps_them() {
     let mut tree = Tree::new();
     let steady = tree.member(0, &[2]);

@@ -18,7 +18,7 @@ pub struct NodeCounters {
     pub kept_bytes: usize,
     /// Bytes of waves that wait for other children, or of records that wait to be taken.
     pub gathered_bytes: usize,
-    /// Bytes of packets that someone below has not taken.
+    /// Bytes of packets that someone at or below this node has not taken.
     pub log_bytes: usize,
     /// At the front-end: contributions to waves that were delivered already, once more or too late.
     pub late: u64,
@@ -42,7 +42,7 @@ pub struct StreamCounters {
     pub kept_bytes: usize,
     /// Bytes of waves that wait for other children, or of records that wait to be taken.
     pub gathered_bytes: usize,
-    /// Bytes of packets that someone below has not taken.
+    /// Bytes of packets that someone at or below this node has not taken.
     pub log_bytes: usize,
     /// What the program has not taken: at a member packets, at the front-end runs of waves or of records.
     pub queued: usize,
@@ -90,7 +90,7 @@ impl Node {
             traffic: stream.traffic,
             kept_bytes: stream.kept.bytes(),
             gathered_bytes: stream.gathering.bytes() + records.map_or(0, Records::bytes),
-            log_bytes: stream.log.bytes(),
+            log_bytes: stream.untaken_bytes(),
             queued: stream.inbox.len() + waiting,
             overdue: stream.overdue,
             records: records.map(|records| records.counters).unwrap_or_default(),
@@ -114,7 +114,7 @@ impl NodeCounters {
             gathered_bytes: self.gathered_bytes
                 + stream.gathering.bytes()
                 + stream.records.as_ref().map_or(0, Records::bytes),
-            log_bytes: self.log_bytes + stream.log.bytes(),
+            log_bytes: self.log_bytes + stream.untaken_bytes(),
             late: self.late + of_ledger(Ledger::late),
             overdue: self.overdue + of_ledger(Ledger::overdue),
             conflicts: self.conflicts + of_ledger(Ledger::conflicts),

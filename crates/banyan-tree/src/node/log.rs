@@ -4,6 +4,7 @@
 //! A node sends each child the packets in order from where that child is. What a newcomer needs and this node has not got
 //! any more it asks its own parent for; the front-end keeps a packet until every member that may come back has taken it.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 
 use banyan_boot::RankSet;
@@ -159,8 +160,13 @@ impl Log {
 
     /// Whether a packet of this number that has come is of use to anyone.
     pub(super) fn needs(&self, sequence: u64, packet: &Packet) -> bool {
-        let is_kept = (self.start..self.next()).contains(&sequence);
-        !self.is_started || sequence <= self.next() && (!is_kept || is_scattered(packet))
+        !self.is_started
+            || match sequence {
+                next if next == self.next() => true,
+                later if later > self.next() => false,
+                kept if kept >= self.start => is_scattered(packet),
+                _ => !self.children.is_empty(),
+            }
     }
 
     /// Takes a packet from the parent: the children that need just this one, and whether it is new here.
@@ -180,6 +186,19 @@ impl Log {
                 Taken::Known
             }
             _ => Taken::TooEarly,
+        }
+    }
+
+    /// As [`take`](Self::take), at a member, which has nobody to keep a packet for.
+    pub(super) fn pass(&mut self, sequence: u64) -> Taken {
+        self.start_at(sequence);
+        match sequence.cmp(&self.next()) {
+            Ordering::Less => Taken::Known,
+            Ordering::Equal => {
+                self.start += 1;
+                Taken::New
+            }
+            Ordering::Greater => Taken::TooEarly,
         }
     }
 

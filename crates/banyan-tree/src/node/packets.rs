@@ -133,6 +133,7 @@ impl Node {
         };
         let before = sequence.saturating_sub(stream.consumed);
         stream.consumed = sequence + 1;
+        stream.unreported_bytes += packet.size();
         self.tell_skipped(id, before);
         self.report_received(id);
         match packet {
@@ -195,9 +196,10 @@ impl Node {
         }
         let packet = if log.needs(sequence, &packet) { self.descend(id, sequence, packet) } else { packet };
         let Some(log) = self.log_mut(id) else { return };
-        match log.take(sequence, &packet) {
+        let is_members = rank.is_some() && id != StreamId::CONTROL;
+        match if is_members { log.pass(sequence) } else { log.take(sequence, &packet) } {
             // What a member has not taken is nothing to report.
-            Taken::New if rank.is_some() && id != StreamId::CONTROL => return self.take_new(id, sequence, packet),
+            Taken::New if is_members => return self.take_new(id, sequence, packet),
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => self.repeat_received(id, sequence),
             Taken::For(links) => {
@@ -275,6 +277,7 @@ impl Node {
     }
 
     /// A stream begins here.
+    #[cold]
     pub(super) fn open_here(&mut self, opening: &Arc<Opening>) {
         let id = opening.stream;
         if self.streams.contains_key(&id) {
@@ -517,7 +520,7 @@ impl Node {
             None => self.control.received_by_children().unwrap_or(self.control.next()),
         };
         match self.streams.get_mut(&id) {
-            Some(stream) => stream.reported = until,
+            Some(stream) => stream.report(until),
             None => self.control_reported = until,
         }
         self.send_up(Message::Received { stream: id, until });
@@ -536,8 +539,6 @@ impl Node {
     fn report_received(&mut self, id: StreamId) {
         let needed = self.root.as_ref().and_then(|root| root.needed_by_adrift(id));
         let (is_member, is_root) = (self.rank.is_some(), self.root.is_some());
-        let step = if is_member { self.options.ahead_packets as u64 / 8 } else { 1 };
-        let bytes = self.options.ahead_bytes / 8;
         if id == StreamId::CONTROL {
             let taken = self.control.received_by_children().unwrap_or(self.control.next());
             if !self.is_over {
@@ -551,16 +552,16 @@ impl Node {
         }
         let Some(stream) = self.streams.get(&id) else { return };
         let taken = self.received(stream);
-        let untaken = || stream.inbox.iter().map(|(_, packet)| packet.size()).sum();
         let is_due = taken > stream.reported
-            && (taken - stream.reported >= step.max(1)
-                || (stream.log.bytes() >= bytes && stream.log.bytes().saturating_sub(untaken()) >= bytes));
+            && (!is_member
+                || taken - stream.reported >= self.options.ahead_packets as u64 / 8
+                || stream.unreported_bytes >= self.options.ahead_bytes / 8);
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if is_root || !is_member || is_due {
+        if !is_member {
             stream.log.drop_before(needed.unwrap_or(taken).min(taken));
         }
         if !is_root && (is_due || taken < stream.reported) {
-            stream.reported = taken;
+            stream.report(taken);
             self.send_up(Message::Received { stream: id, until: taken });
         }
     }

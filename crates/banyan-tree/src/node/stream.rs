@@ -50,6 +50,8 @@ pub(super) struct Stream {
     pub(super) consumed: u64,
     /// What the parent was last told of [`Received`](crate::Message::Received).
     pub(super) reported: u64,
+    /// At a member: bytes of what it has taken since.
+    pub(super) unreported_bytes: usize,
 
     /// What comes up from the children.
     pub(super) gathering: Gathering,
@@ -106,6 +108,7 @@ impl Stream {
             inbox: VecDeque::new(),
             consumed: 0,
             reported: 0,
+            unreported_bytes: 0,
             gathering: Gathering::default(),
             kept: Kept::default(),
             sent: Wave(0),
@@ -162,6 +165,16 @@ impl Stream {
                 false
             }
         }
+    }
+
+    /// The parent is told that everything before this packet was taken.
+    pub(super) fn report(&mut self, until: u64) {
+        (self.reported, self.unreported_bytes) = (until, 0);
+    }
+
+    /// Bytes of packets that someone at or below this node has not taken.
+    pub(super) fn untaken_bytes(&self) -> usize {
+        self.log.bytes() + self.inbox.iter().map(|(_, packet)| packet.size()).sum::<usize>()
     }
 
     /// The first wave that is still waited for here.
