@@ -47,8 +47,10 @@
 
 mod acknowledged;
 mod address;
+mod arena;
 mod bell;
 mod cipher;
+mod clock;
 mod connection;
 mod counters;
 mod credit;
@@ -74,7 +76,9 @@ mod transport;
 mod unproved;
 
 pub use address::{Address, AddressError};
+pub use arena::Arena;
 pub use bell::Bell;
+pub use clock::now;
 pub use connection::{Connection, Event, PeerInfo};
 pub use counters::Counters;
 pub use error::{LinkError, OpeningError, ProtocolError, SendError};

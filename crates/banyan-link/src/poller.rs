@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::patience::Patience;
 
 /// Events taken from the system at once; more come with the next wait.
-const EVENTS: usize = 256;
+const EVENTS: usize = 64;
 
 /// The same for those who wait for a few descriptors.
 const FEW_EVENTS: usize = 4;

@@ -1,6 +1,6 @@
 //! Records of one format that a member has sent on a stream and that have not gone yet.
 
-use banyan_link::{SLAB_BYTES, Slabs};
+use banyan_link::{Arena, SLAB_BYTES, Slabs};
 use banyan_ndr::typed::{Scratch, encode_body, encode_body_into};
 use banyan_ndr::{EncodeError, FormatId, Record};
 use bytes::Bytes;
@@ -31,6 +31,8 @@ pub(crate) fn check_length(bytes: usize) -> Result<(), TreeError> {
 pub(crate) struct Pending {
     format: FormatId,
     bytes: Vec<u8>,
+    /// Memory of batches that are small.
+    arena: Arena,
     /// Memory of records that are longer than a batch: what the peer takes them from.
     slabs: Slabs,
     /// The only record, if it is one of those and was expected to be.
@@ -50,8 +52,19 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new(format: FormatId, slabs: Slabs) -> Pending {
-        let (bytes, ends) = (Vec::new(), Vec::new());
-        Pending { format, bytes, slabs, long: None, was_long: false, count: 0, size: 0, ends, went: 0, refused: None }
+        Pending {
+            format,
+            bytes: Vec::new(),
+            arena: Arena::new(Arena::FEW),
+            slabs,
+            long: None,
+            was_long: false,
+            count: 0,
+            size: 0,
+            ends: Vec::new(),
+            went: 0,
+            refused: None,
+        }
     }
 
     /// The format of all.
@@ -145,6 +158,11 @@ impl Pending {
         }
         let length = self.bytes.len();
         self.was_long = length > BYTES;
+        if length <= Arena::FEW / 2 {
+            let bytes = self.arena.join(&[&self.bytes]);
+            self.bytes.clear();
+            return bytes;
+        }
         if !self.was_long {
             return std::mem::replace(&mut self.bytes, Vec::with_capacity(length)).into();
         }

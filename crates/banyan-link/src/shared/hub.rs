@@ -4,13 +4,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use bytes::BytesMut;
-
-use super::arena::Arena;
 use super::board::Board;
 use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, words};
 use super::memory::Memory;
 use super::ring::{Reader, SharedError, Writer, has_come, is_small};
+use crate::arena::Arena;
 use crate::bell::Bell;
 use crate::frame::Frame;
 
@@ -73,7 +71,7 @@ impl Hub {
             seen: 0,
             looks: 0,
             open: 0,
-            arena: Arena::Pieces(BytesMut::new()),
+            arena: Arena::new(Arena::MANY),
         })
     }
 

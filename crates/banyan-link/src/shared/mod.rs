@@ -18,7 +18,6 @@
 //! [`Hub`] and [`Spoke`] never wait: drivers sleep on descriptors, beside their sockets. Where the system refuses such
 //! memory, making a hub fails and there are only sockets.
 
-mod arena;
 mod board;
 mod hub;
 mod layout;

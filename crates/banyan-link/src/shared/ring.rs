@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 
-use super::arena::Arena;
+use crate::arena::Arena;
 use crate::frame::{Frame, HEADER_BYTES, Header};
 
 /// Bytes of the longest payload that goes through shared memory. Longer ones are better off with sockets, which carry
@@ -164,7 +164,7 @@ impl Reader {
     fn payload(&self, words: &[AtomicU32], length: usize, arena: &mut Arena) -> Bytes {
         let first = self.read.wrapping_add(HEAD as u32);
         let positions = (0..length.div_ceil(WORD)).map(|at| first.wrapping_add(at as u32));
-        arena.take(length, positions.map(|position| self.ring.word(words, position).load(Ordering::Relaxed)))
+        arena.gather(length, positions.map(|position| self.ring.word(words, position).load(Ordering::Relaxed)))
     }
 
     fn header(&self, words: &[AtomicU32]) -> [u8; HEADER_BYTES] {

@@ -4,10 +4,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 
-use super::arena::Arena;
 use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, board, words};
 use super::memory::Memory;
 use super::ring::{Reader, SharedError, Writer, has_come, is_small};
+use crate::arena::Arena;
 use crate::frame::Frame;
 
 /// A process that shares the memory of a hub. See the [module](super).
@@ -42,7 +42,7 @@ impl Spoke {
         }
         let place = Place::of(number);
         let (down, up) = (Reader::new(place.down(), 0), Writer::new(place.up()));
-        let (is_unannounced, announced_for, arena) = (false, None, Arena::Single);
+        let (is_unannounced, announced_for, arena) = (false, None, Arena::new(Arena::FEW));
         Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced, announced_for, arena })
     }
 

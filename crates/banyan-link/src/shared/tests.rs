@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::arena::Arena;
 use super::ring::{Reader, Ring, SHARED_PAYLOAD, Writer};
+use crate::arena::Arena;
 use crate::frame::{Frame, Kind};
 
 const CAPACITY: u32 = 1024;
@@ -58,7 +58,7 @@ proptest! {
                     }
                 }
                 Step::Read(which) => {
-                    prop_assert_eq!(readers[which].next(&words, &mut Arena::Single, |_, _| true), Ok(model[which].pop_front()));
+                    prop_assert_eq!(readers[which].next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(model[which].pop_front()));
                 }
             }
         }
@@ -78,7 +78,7 @@ proptest! {
         words[3].store(hostile[0] & 0xff, Ordering::Relaxed);
         (6..10).for_each(|at| words[at].store(0, Ordering::Relaxed));
         let mut reader = Reader::new(ring, 0);
-        if let Ok(Some((_, frame))) = reader.next(&words, &mut Arena::Single, |_, _| true) {
+        if let Ok(Some((_, frame))) = reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| true) {
             prop_assert!(frame.payload.len() <= SHARED_PAYLOAD && !frame.kind.is_link());
             prop_assert!(reader.read() <= written && written <= CAPACITY);
         }
@@ -90,8 +90,8 @@ fn what_is_not_wanted_stays() {
     let (ring, words) = ring();
     assert!(Writer::starting_at(ring, 0).write(&words, 7, &frame(1, 5), 0));
     let mut reader = Reader::new(ring, 0);
-    assert_eq!(reader.next(&words, &mut Arena::Single, |_, _| false), Ok(None));
-    assert_eq!(reader.next(&words, &mut Arena::Single, |_, _| true), Ok(Some((7, frame(1, 5)))));
+    assert_eq!(reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| false), Ok(None));
+    assert_eq!(reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(Some((7, frame(1, 5)))));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_write_that_was_not_finished_is_never_seen() {
     Writer::starting_at(ring, 0).write(&words, 0, &torn, 0);
     // The writer was killed before it published how far it had written.
     words[0].store(0, Ordering::Relaxed);
-    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::Single, |_, _| true), Ok(None));
+    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(None));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_reader_on_another_processor_sees_whole_frames_in_order() {
         let mut reader = Reader::new(ring, 0);
         for sequence in 0..FRAMES {
             let next = loop {
-                match reader.next(&words, &mut Arena::Single, |_, _| true).unwrap() {
+                match reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| true).unwrap() {
                     Some(next) => break next,
                     None => std::thread::yield_now(),
                 }
@@ -138,7 +138,7 @@ fn empty_payloads_and_flags_come_through() {
     let (ring, words) = ring();
     let sent = Frame { flags: 3, ..Frame::new(Kind::control(130), 0, u32::MAX, Bytes::new()) };
     Writer::starting_at(ring, 0).write(&words, 0, &sent, 0);
-    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::Single, |_, _| true), Ok(Some((0, sent))));
+    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(Some((0, sent))));
 }
 
 #[cfg(not(miri))]

@@ -4,6 +4,7 @@
 //! thread of an agent for ever, the front-end and members while their callers wait. Nothing is handed from thread to
 //! thread on the way of a message.
 
+mod alarm;
 mod credentials;
 mod dialling;
 mod memory;
@@ -24,6 +25,7 @@ use banyan_link::{
     Address, Bell, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
 };
 
+use alarm::Alarm;
 pub(crate) use credentials::{Credentials, silent_links};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
@@ -32,7 +34,7 @@ use tree_link::{Arrival, Dialling, End, TreeLink};
 
 use crate::format_book::FormatBook;
 use crate::ids::{LinkId, NodeId, Time};
-use crate::message::Message;
+use crate::message::{Attach, Message};
 use crate::node::{Action, LinkFigures, Node, Report};
 use crate::reports::Reports;
 use crate::sorted::SortedMap;
@@ -47,11 +49,13 @@ const COMPUTED: Duration = Duration::from_millis(100);
 /// A member with one link sleeps in a read that ends after this time at the latest.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Tokens of doors, of the bell, of shared memory and of processes that may have ended; links have their own numbers.
+/// Tokens of doors, of the bell, of shared memory, of processes that may have ended and of the alarm; links have their own
+/// numbers.
 const DOORS: u64 = 1 << 63;
 const BELL: u64 = u64::MAX;
 const MEMORY: u64 = u64::MAX - 1;
 const PROCESS: u64 = u64::MAX - 2;
+const ALARM: u64 = u64::MAX - 3;
 
 /// See the module.
 #[derive(Debug)]
@@ -74,6 +78,8 @@ pub(crate) struct Driver {
     below: Option<Below>,
     /// The link to a parent that shares its memory with this node.
     above: Option<LinkId>,
+    /// Ends its long sleeps, once it shares the memory of a parent, and so a host with many.
+    alarm: Option<Alarm>,
     /// Whether others wait on the poller, who do not know of shared memory.
     is_watched: bool,
     /// Empty: memory for those that share, while they are looked at.
@@ -125,6 +131,7 @@ impl Driver {
             inherited: None,
             below: None,
             above: None,
+            alarm: None,
             is_watched: false,
             sharing: Vec::new(),
             touched: Vec::new(),
@@ -346,6 +353,10 @@ impl Driver {
         }
         let is_due = timeout != Some(Duration::ZERO) && !self.doze();
         let timeout = if is_due { Some(Duration::ZERO) } else { timeout };
+        let timeout = match &mut self.alarm {
+            Some(alarm) => alarm.instead_of(timeout, self.prepared),
+            None => timeout,
+        };
         let mut ready = std::mem::take(&mut self.ready);
         let waited = self.poller.wait_asleep(timeout, &mut ready);
         self.handle(&ready);
@@ -382,8 +393,7 @@ impl Driver {
 
     /// Does what the node wants and sends what there is to send; how long to wait for something to happen.
     pub(crate) fn prepare(&mut self, deadline: Option<Instant>) -> Option<Duration> {
-        // One look at the clock for all of this: in a process that was asleep it is slow.
-        let now = Instant::now();
+        let now = banyan_link::now();
         self.prepared = now;
         let away = self.left.take().map(|left| now.saturating_duration_since(left));
         if let Some(away) = away.filter(|away| *away > COMPUTED) {
@@ -407,7 +417,7 @@ impl Driver {
 
     /// Something has happened, or time has passed.
     pub(crate) fn handle(&mut self, ready: &[Ready]) {
-        self.handle_at(ready, Instant::now());
+        self.handle_at(ready, banyan_link::now());
     }
 
     fn handle_at(&mut self, ready: &[Ready], now: Instant) {
@@ -419,7 +429,7 @@ impl Driver {
         }
         for Ready { token, readable, .. } in ready {
             match *token {
-                BELL | MEMORY | PROCESS => {}
+                BELL | MEMORY | PROCESS | ALARM => {}
                 door @ DOORS.. => self.open_door((door - DOORS) as usize, now),
                 link => {
                     let link = LinkId(link);
@@ -490,38 +500,50 @@ impl Driver {
             let Some(link) = self.links.get_mut(&id) else { return };
             match link.next(&mut self.book, &self.formats, &mut self.below) {
                 None => return,
-                Some(Arrival::Opened) => {
-                    // From now on signs of life are due, which is sooner than what was due until now.
-                    self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
-                    if let Some(Dialling { to, .. }) = link.dialling.take() {
-                        if to == NodeId::ROOT {
-                            self.front_end_refused = 0;
-                        }
-                        self.node.linked(id, time);
-                    }
-                }
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),
-                Some(Arrival::Message(Message::Attach(attach))) if !link.may_be(&attach.place, self.first_member) => {
-                    // It proved to be someone else, or was invited as someone else.
-                    return self.lost(id, End::Other, time);
-                }
-                Some(Arrival::Message(message)) => {
-                    let asks = matches!(message, Message::Attach(_));
-                    self.node.message(id, message, time);
-                    if asks {
-                        self.offer_memory(id);
-                    }
-                }
-                // Who is let go shares nothing any more.
-                Some(Arrival::Offered(_)) if link.is_closing => {}
-                Some(Arrival::Offered(place)) => {
-                    link.share_memory(place, &self.poller, MEMORY);
-                    self.above = link.shares_above().then_some(id).or(self.above);
-                    self.touch(id);
-                }
+                Some(Arrival::Message(Message::Attach(attach))) => self.take_attach(id, attach, time),
+                Some(Arrival::Message(message)) => self.node.message(id, message, time),
+                Some(Arrival::Opened) => self.opened(id, time),
+                Some(Arrival::Offered(place)) => self.offered(id, place),
                 Some(Arrival::Ended(end)) => return self.lost(id, end, time),
             }
         }
+    }
+
+    /// The peer of a link is there.
+    #[cold]
+    fn opened(&mut self, id: LinkId, time: Time) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        // From now on signs of life are due, which is sooner than what was due until now.
+        self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
+        if let Some(Dialling { to, .. }) = link.dialling.take() {
+            if to == NodeId::ROOT {
+                self.front_end_refused = 0;
+            }
+            self.node.linked(id, time);
+        }
+    }
+
+    /// The parent offers memory to share. Who is let go shares nothing any more.
+    #[cold]
+    fn offered(&mut self, id: LinkId, place: u32) {
+        let Some(link) = self.links.get_mut(&id).filter(|link| !link.is_closing) else { return };
+        link.share_memory(place, &self.poller, MEMORY);
+        self.above = link.shares_above().then_some(id).or(self.above);
+        self.alarm = self.alarm.take().or_else(|| Alarm::new(&self.poller));
+        self.touch(id);
+    }
+
+    /// Someone wants to become a child, and to share memory.
+    #[cold]
+    fn take_attach(&mut self, id: LinkId, attach: Attach, time: Time) {
+        let Some(link) = self.links.get(&id) else { return };
+        if !link.may_be(&attach.place, self.first_member) {
+            // It proved to be someone else, or was invited as someone else.
+            return self.lost(id, End::Other, time);
+        }
+        self.node.message(id, Message::Attach(attach), time);
+        self.offer_memory(id);
     }
 
     /// Offers memory to a child that was taken in just now.
@@ -533,6 +555,7 @@ impl Driver {
     }
 
     /// A link has ended, or is not to be had.
+    #[cold]
     fn lost(&mut self, id: LinkId, end: End, time: Time) {
         let Some(link) = self.remove(id) else { return };
         if let Some(peer) = link.link().peer_id() {
@@ -571,28 +594,36 @@ impl Driver {
     fn carry_out(&mut self) {
         while let Some(action) = self.node.action() {
             match action {
-                Action::Dial { link, to } => self.dial(link, to),
                 Action::Send { link: id, message } => {
                     if let Some(link) = self.links.get_mut(&id) {
                         link.send(&message, &self.book);
                         self.touch(id);
                     }
                 }
-                Action::Close(id) => self.close(id),
-                Action::LetGo(id) => self.let_go(id),
-                Action::Examine(id) => {
-                    let stopped = self.links.get(&id).and_then(|link| stopped::run_time_if_stopped(link));
-                    let now = self.time(Instant::now());
-                    self.node.examined(id, stopped, now);
-                }
-                Action::Count(question) => {
-                    let figures = self.link_figures();
-                    self.node.answer(question, figures);
-                }
-                Action::Report(report) => self.reports.push(report),
+                action => self.carry_out_rare(action),
             }
         }
         self.note_adrift();
+    }
+
+    #[cold]
+    fn carry_out_rare(&mut self, action: Action) {
+        match action {
+            Action::Send { .. } => {}
+            Action::Dial { link, to } => self.dial(link, to),
+            Action::Close(id) => self.close(id),
+            Action::LetGo(id) => self.let_go(id),
+            Action::Examine(id) => {
+                let stopped = self.links.get(&id).and_then(|link| stopped::run_time_if_stopped(link));
+                let now = self.time(Instant::now());
+                self.node.examined(id, stopped, now);
+            }
+            Action::Count(question) => {
+                let figures = self.link_figures();
+                self.node.answer(question, figures);
+            }
+            Action::Report(report) => self.reports.push(report),
+        }
     }
 
     /// Closes a link when everything has gone that was sent on it; one that was not there in time at once.

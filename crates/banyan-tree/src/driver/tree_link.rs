@@ -41,9 +41,9 @@ const ASKED: u32 = 4;
 /// What came over a link.
 #[derive(Debug)]
 pub(super) enum Arrival {
+    Message(Message),
     /// The peer is there.
     Opened,
-    Message(Message),
     /// The parent offers memory to share, and a place there.
     Offered(u32),
     /// The link has ended, or is not to be had.
@@ -362,29 +362,41 @@ impl TreeLink {
                 Err(_) => return Some(Arrival::Ended(End::Other)),
             }
             let event = self.link.poll()?;
-            self.has_received = true;
-            match event {
-                Event::Opened(_) => {
-                    self.is_open = true;
-                    return Some(Arrival::Opened);
-                }
-                Event::Frame(frame) => {
-                    self.taken = self.taken.wrapping_add(1);
-                    let arrival = if frame.kind == MEMORY {
-                        self.heard_of_memory(frame.stream, below.as_mut())
-                    } else {
-                        self.understood(&frame, book, formats)
-                    };
-                    if frame.kind.is_data() {
-                        self.link.release(frame.cost());
-                    }
-                    if arrival.is_some() {
-                        return arrival;
-                    }
-                }
-                Event::Closed => return Some(Arrival::Ended(End::Other)),
-                Event::Lost(error) => return Some(Arrival::Ended(self.end(&error))),
+            if let Some(arrival) = self.arrived(event, book, formats, below.as_mut()) {
+                return Some(arrival);
             }
+        }
+    }
+
+    /// What has come by the socket. A function of its own: who is served by memory need not touch what this needs.
+    #[inline(never)]
+    fn arrived(
+        &mut self,
+        event: Event,
+        book: &mut AddressBook,
+        formats: &FormatBook,
+        below: Option<&mut Below>,
+    ) -> Option<Arrival> {
+        self.has_received = true;
+        match event {
+            Event::Frame(frame) => {
+                self.taken = self.taken.wrapping_add(1);
+                let arrival = if frame.kind == MEMORY {
+                    self.heard_of_memory(frame.stream, below)
+                } else {
+                    self.understood(&frame, book, formats)
+                };
+                if frame.kind.is_data() {
+                    self.link.release(frame.cost());
+                }
+                arrival
+            }
+            Event::Opened(_) => {
+                self.is_open = true;
+                Some(Arrival::Opened)
+            }
+            Event::Closed => Some(Arrival::Ended(End::Other)),
+            Event::Lost(error) => Some(Arrival::Ended(self.end(&error))),
         }
     }
 

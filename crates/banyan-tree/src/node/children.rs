@@ -21,6 +21,24 @@ impl Node {
         };
         self.note_early(link, &message);
         match message {
+            Message::Run(run) => {
+                let taken = match self.rank_of(child) {
+                    // A member speaks for itself alone.
+                    Some(rank) if run.members.len() != 1 || !run.members.contains(rank) => {
+                        Err(format!("sent a contribution of members {}", run.members))
+                    }
+                    rank => self.run(link, run, rank.is_some(), now),
+                };
+                taken.unwrap_or_else(|cause| self.violation(link, child, cause, now));
+            }
+            Message::Received { stream, until } => self.received_until(link, stream, until),
+            message => self.childs_rare_message(link, child, message, now),
+        }
+    }
+
+    #[cold]
+    fn childs_rare_message(&mut self, link: LinkId, child: NodeId, message: Message, now: Time) {
+        match message {
             Message::Placed { .. } if self.rank_of(child).is_some() => {
                 self.violation(link, child, "is a member, and told of nodes below it".into(), now);
             }
@@ -32,16 +50,6 @@ impl Node {
                 self.complete(&mut gone.resumes, &known, &members);
                 self.gone(gone, now);
             }
-            Message::Run(run) => {
-                let taken = match self.rank_of(child) {
-                    // A member speaks for itself alone.
-                    Some(rank) if run.members.len() != 1 || !run.members.contains(rank) => {
-                        Err(format!("sent a contribution of members {}", run.members))
-                    }
-                    rank => self.run(link, run, rank.is_some(), now),
-                };
-                taken.unwrap_or_else(|cause| self.violation(link, child, cause, now));
-            }
             Message::Participate { stream, next } => {
                 if let Err(cause) = self.participate(link, stream, next) {
                     self.violation(link, child, cause, now);
@@ -49,7 +57,6 @@ impl Node {
             }
             Message::Withdraw(stream) => self.withdraw(link, stream),
             Message::Hurry(stream) => self.hurry(stream),
-            Message::Received { stream, until } => self.received_until(link, stream, until),
             Message::Resend { stream, from } => self.resend(link, stream, from),
             // Of others only their own way up speaks.
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
@@ -64,6 +71,7 @@ impl Node {
         self.below.get(child).and_then(|place| place.rank)
     }
 
+    #[cold]
     fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
         self.violated(child, cause);
         self.actions.push_back(Action::Close(link));

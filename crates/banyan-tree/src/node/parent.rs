@@ -67,6 +67,15 @@ impl Node {
 
     pub(super) fn parents_message(&mut self, link: LinkId, message: Message, now: Time) {
         match message {
+            Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
+            Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
+            message => self.parents_rare_message(link, message, now),
+        }
+    }
+
+    #[cold]
+    fn parents_rare_message(&mut self, link: LinkId, message: Message, now: Time) {
+        match message {
             Message::Welcome(ancestry) => self.welcomed(link, ancestry),
             Message::Refuse(others) => {
                 self.actions.push_back(Action::Close(link));
@@ -85,9 +94,7 @@ impl Node {
             }
             Message::Listed(opening) => self.listed(&opening),
             Message::Succeeded(succession) => self.succeeded(&succession, now),
-            Message::Packet { stream, sequence, packet } => self.packet(stream, sequence, packet),
             Message::Skipped { stream, until } => self.skipped(stream, until),
-            Message::Acknowledge { stream, until } => self.acknowledge(stream, until),
             Message::Begin { stream, next } => self.begin(stream, next),
             Message::Again(stream) => self.resume_upwards(stream),
             Message::Overdue { stream, wave, members } => self.overdue(stream, wave, &members, now),

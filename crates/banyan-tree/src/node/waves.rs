@@ -323,6 +323,7 @@ impl Node {
     }
 
     /// At a member that another process was before: what that may have contributed to, this one contributes to by itself.
+    #[cold]
     fn emit_cautiously(&mut self, run: Run) {
         let (id, end) = (run.stream, run.end());
         let own = self.own_succession();

@@ -88,7 +88,25 @@ impl Decoder {
         let stream = StreamId(frame.stream);
         let mut reader = Reader::new(layout.name, &frame.payload);
         let message = match frame.kind {
-            ATTACH => attach(&mut reader, frame.flags)?,
+            RUN => Message::Run(self.run(frame, &mut reader, bodies)?),
+            RECORD => {
+                let (sequence, packet) = record(frame, &mut reader, bodies)?;
+                Message::Packet { stream, sequence, packet }
+            }
+            ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
+            RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
+            _ => self.rare(frame, &mut reader, bodies)?,
+        };
+        reader.end()?;
+        Ok(message)
+    }
+
+    /// What is not said for every wave: its variables would lie between those of what is, on a stack that is cold.
+    #[cold]
+    fn rare(&self, frame: &Frame, reader: &mut Reader<'_>, bodies: Option<Bytes>) -> Result<Message, WireError> {
+        let stream = StreamId(frame.stream);
+        Ok(match frame.kind {
+            ATTACH => attach(reader, frame.flags)?,
             WELCOME => Message::Welcome(reader.ancestry()?.into()),
             REFUSE => Message::Refuse(reader.candidates()?),
             ANCESTRY => Message::Ancestry(reader.ancestry()?.into()),
@@ -107,52 +125,47 @@ impl Decoder {
                 is_certain: frame.flags & CERTAIN != 0,
                 resumes: reader.resumes()?,
             }),
-            RUN => Message::Run(self.run(frame, &mut reader, bodies)?),
-            PARTICIPATE => Message::Participate { stream, next: Wave(numbered(frame, &mut reader)?) },
+            PARTICIPATE => Message::Participate { stream, next: Wave(numbered(frame, reader)?) },
             WITHDRAW => Message::Withdraw(stream),
             AGAIN => Message::Again(stream),
             HURRY => Message::Hurry(stream),
-            ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
-            BEGIN => Message::Begin { stream, next: Wave(numbered(frame, &mut reader)?) },
-            RECORD | SCATTER | FAILED | OPEN | CLOSE | OVER => {
-                let (sequence, packet) = self.packet(frame, &mut reader, bodies)?;
+            BEGIN => Message::Begin { stream, next: Wave(numbered(frame, reader)?) },
+            SCATTER | FAILED | OPEN | CLOSE | OVER => {
+                let (sequence, packet) = self.packet(frame, reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
             LISTED => {
                 let options = reader.stream_options()?;
-                let members = self.set(frame, &reader)?;
+                let members = self.set(frame, reader)?;
                 Message::Listed(Arc::new(Opening { stream, members, options }))
             }
-            RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
-            RESEND => Message::Resend { stream, from: numbered(frame, &mut reader)? },
-            SKIPPED => Message::Skipped { stream, until: numbered(frame, &mut reader)? },
+            RESEND => Message::Resend { stream, from: numbered(frame, reader)? },
+            SKIPPED => Message::Skipped { stream, until: numbered(frame, reader)? },
             COUNT => Message::Count(frame.sequence),
             COUNTED => Message::Counted {
                 question: frame.sequence,
                 node: NodeId(frame.stream),
-                figures: Box::new(figures(&mut reader)?),
+                figures: Box::new(figures(reader)?),
             },
             UNCOMBINED => Message::Uncombined {
                 node: NodeId(frame.sequence),
                 stream,
                 wave: Wave(reader.number("the wave")?),
-                cause: text(&mut reader, "why")?,
+                cause: text(reader, "why")?,
             },
             VIOLATED => Message::Violated {
                 node: NodeId(frame.stream),
                 child: NodeId(frame.sequence),
-                cause: text(&mut reader, "what it did")?,
+                cause: text(reader, "what it did")?,
             },
             OVERDUE => {
                 let wave = Wave(reader.number("the wave")?);
-                Message::Overdue { stream, wave, members: self.set(frame, &reader)? }
+                Message::Overdue { stream, wave, members: self.set(frame, reader)? }
             }
-            EXAMINE => Message::Examine { stream, wave: Wave(numbered(frame, &mut reader)?) },
-            TAKEN => Message::Taken { stream, bytes: numbered(frame, &mut reader)? },
+            EXAMINE => Message::Examine { stream, wave: Wave(numbered(frame, reader)?) },
+            TAKEN => Message::Taken { stream, bytes: numbered(frame, reader)? },
             kind => return Err(WireError::Kind(kind.number())),
-        };
-        reader.end()?;
-        Ok(message)
+        })
     }
 
     fn run(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<Run, WireError> {
@@ -208,16 +221,7 @@ impl Decoder {
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
             FAILED => Packet::Failed { tag: frame.sequence, cause: text(reader, "why")? },
-            SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
-            _ => {
-                let format = format(frame, reader)?;
-                let later = reader.number("what is kept for later")?;
-                if later != 0 {
-                    return Err(reader.value("what is kept for later", later));
-                }
-                let (tag, is_partial) = (frame.sequence, frame.flags & PARTIAL != 0);
-                Packet::Record { tag, format, body: bodies(frame, reader, apart), is_partial }
-            }
+            _ => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
         };
         Ok((sequence, packet))
     }
@@ -243,6 +247,18 @@ impl Decoder {
         let (message, number) = (reader.message(), frame.sequence);
         self.sets.get(number).cloned().ok_or(WireError::UnknownSet { message, number })
     }
+}
+
+/// A record, and its number.
+fn record(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {
+    let sequence = reader.number("the packet's number")?;
+    let format = format(frame, reader)?;
+    let later = reader.number("what is kept for later")?;
+    if later != 0 {
+        return Err(reader.value("what is kept for later", later));
+    }
+    let (tag, is_partial) = (frame.sequence, frame.flags & PARTIAL != 0);
+    Ok((sequence, Packet::Record { tag, format, body: bodies(frame, reader, apart), is_partial }))
 }
 
 /// What is said about where nodes can be reached.

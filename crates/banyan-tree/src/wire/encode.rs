@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
-use banyan_link::{Address, Frame, Kind};
+use banyan_link::{Address, Arena, Frame, Kind};
 use bytes::Bytes;
 
 use crate::ids::{NodeId, StreamId, Wave};
@@ -33,6 +33,7 @@ pub(crate) struct Encoder {
     sets: MemberSets,
     /// Which addresses the peer was told.
     told: HashMap<NodeId, Arc<[Address]>>,
+    arena: Arena,
 }
 
 impl Encoder {
@@ -47,13 +48,27 @@ impl Encoder {
         );
         let sizes = max_payload - COPIED_BODIES - HEAD_BYTES - BODY_ALIGN;
         let max_waves = u32::try_from(sizes / size_of::<u32>()).map_or(RUN_WAVES, |waves| waves.min(RUN_WAVES));
-        Encoder { max_payload, max_waves, sets: MemberSets::default(), told: HashMap::new() }
+        let (sets, told, arena) = (MemberSets::default(), HashMap::new(), Arena::new(Arena::FEW));
+        Encoder { max_payload, max_waves, sets, told, arena }
     }
 
     /// Appends the frames of a message, and before them what the peer needs to understand it.
     pub(crate) fn encode(&mut self, message: &Message, book: &AddressBook, out: &mut Vec<Frame>) {
+        match message {
+            Message::Run(run) => self.run(run, out),
+            Message::Packet { stream, sequence, packet } => self.packet(*stream, *sequence, packet, out),
+            Message::Acknowledge { stream, until } => out.push(numbered(ACKNOWLEDGE, *stream, until.0)),
+            Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
+            _ => self.encode_rare(message, book, out),
+        }
+    }
+
+    /// What is not said for every wave: its variables would lie between those of what is, on a stack that is cold.
+    #[cold]
+    fn encode_rare(&mut self, message: &Message, book: &AddressBook, out: &mut Vec<Frame>) {
         self.tell_addresses(message, book, out);
         match message {
+            Message::Run(_) | Message::Packet { .. } | Message::Acknowledge { .. } | Message::Received { .. } => {}
             Message::Attach(attach) => self.attach(attach, out),
             Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
             Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
@@ -72,12 +87,10 @@ impl Encoder {
                 let frame = Frame { flags, ..frame(GONE, gone.node.0, gone.epoch.0) };
                 self.push(frame, structure::resumes(&gone.resumes), out);
             }
-            Message::Run(run) => self.run(run, out),
             Message::Participate { stream, next } => out.push(numbered(PARTICIPATE, *stream, next.0)),
             Message::Withdraw(stream) => out.push(frame(WITHDRAW, stream.0, 0)),
             Message::Again(stream) => out.push(frame(AGAIN, stream.0, 0)),
             Message::Hurry(stream) => out.push(frame(HURRY, stream.0, 0)),
-            Message::Acknowledge { stream, until } => out.push(numbered(ACKNOWLEDGE, *stream, until.0)),
             Message::Begin { stream, next } => out.push(numbered(BEGIN, *stream, next.0)),
             Message::Listed(opening) => {
                 let set = self.set(&opening.members, out);
@@ -85,8 +98,6 @@ impl Encoder {
                 opening::push(&mut payload, &opening.options);
                 self.push(frame(LISTED, opening.stream.0, set), payload, out);
             }
-            Message::Packet { stream, sequence, packet } => self.packet(*stream, *sequence, packet, out),
-            Message::Received { stream, until } => out.push(numbered(RECEIVED, *stream, *until)),
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
             Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
             Message::Count(question) => out.push(frame(COUNT, 0, *question)),
@@ -119,6 +130,21 @@ impl Encoder {
 
     fn packet(&mut self, stream: StreamId, sequence: u64, packet: &Packet, out: &mut Vec<Frame>) {
         match packet {
+            Packet::Record { tag, format, body, is_partial } => {
+                let mut head = [0; HEAD_BYTES];
+                head[..8].copy_from_slice(&sequence.to_le_bytes());
+                let flags = if *is_partial { PARTIAL } else { 0 };
+                let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
+                self.push_with_bodies(frame, &head, body, out);
+            }
+            _ => self.packet_rare(stream, sequence, packet, out),
+        }
+    }
+
+    #[cold]
+    fn packet_rare(&mut self, stream: StreamId, sequence: u64, packet: &Packet, out: &mut Vec<Frame>) {
+        match packet {
+            Packet::Record { .. } => {}
             Packet::Open(opening) => self.open(stream, sequence, opening, out),
             Packet::Close(closed) => {
                 let payload = Bytes::copy_from_slice(&sequence.to_le_bytes());
@@ -129,14 +155,6 @@ impl Encoder {
             Packet::Failed { tag, cause } => {
                 let payload = [&sequence.to_le_bytes()[..], cause.as_bytes()].concat();
                 self.push(frame(FAILED, stream.0, *tag), payload, out);
-            }
-            Packet::Record { tag, format, body, is_partial } => {
-                let mut head = head_before(HEAD_BYTES, body);
-                head.extend_from_slice(&sequence.to_le_bytes());
-                head.extend_from_slice(&[0; 8]);
-                let flags = if *is_partial { PARTIAL } else { 0 };
-                let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
-                self.push_with_bodies(frame, head, body, out);
             }
         }
     }
@@ -175,7 +193,7 @@ impl Encoder {
         (fit.count() as u32).max(1)
     }
 
-    fn part_of_run(&self, run: &Run, set: u32, out: &mut Vec<Frame>) {
+    fn part_of_run(&mut self, run: &Run, set: u32, out: &mut Vec<Frame>) {
         let bodies = &run.bodies;
         let flags = if run.is_fresh { FRESH } else { 0 } | if run.is_partial { PARTIAL } else { 0 };
         let format = (!bodies.are_absent()).then(|| bodies.format());
@@ -201,14 +219,12 @@ impl Encoder {
     }
 
     /// Numbers, then where each body ends if they are of several sizes, then the bodies.
-    fn push_bodies(&self, frame: Frame, numbers: &[u8], bodies: &Bodies, out: &mut Vec<Frame>) {
+    fn push_bodies(&mut self, frame: Frame, numbers: &[u8], bodies: &Bodies, out: &mut Vec<Frame>) {
         if bodies.uniform_size().is_some() {
-            let mut head = head_before(numbers.len(), bodies.bytes());
-            head.extend_from_slice(numbers);
-            return self.push_with_bodies(frame, head, bodies.bytes(), out);
+            return self.push_with_bodies(frame, numbers, bodies.bytes(), out);
         }
         let length = (numbers.len() + size_of::<u32>() * bodies.len() as usize).next_multiple_of(BODY_ALIGN);
-        let mut head = head_before(length, bodies.bytes());
+        let mut head = Vec::with_capacity(length);
         head.extend_from_slice(numbers);
         let mut end = 0u32;
         for body in bodies.iter() {
@@ -216,7 +232,7 @@ impl Encoder {
             head.extend_from_slice(&end.to_le_bytes());
         }
         head.resize(length, 0);
-        self.push_with_bodies(Frame { flags: frame.flags | SIZES, ..frame }, head, bodies.bytes(), out);
+        self.push_with_bodies(Frame { flags: frame.flags | SIZES, ..frame }, &head, bodies.bytes(), out);
     }
 
     /// The number by which the peer knows a set, from now on if not before.
@@ -265,12 +281,12 @@ impl Encoder {
     }
 
     /// Appends a frame with bodies behind its numbers, or else the bodies in frames of their own.
-    fn push_with_bodies(&self, frame: Frame, mut head: Vec<u8>, bodies: &Bytes, out: &mut Vec<Frame>) {
-        if is_copied(bodies) {
-            head.extend_from_slice(bodies);
-            self.push(frame, head, out);
+    fn push_with_bodies(&mut self, frame: Frame, head: &[u8], bodies: &Bytes, out: &mut Vec<Frame>) {
+        if bodies.len() <= COPIED_BODIES {
+            pieces::cut(frame, self.arena.join(&[head, bodies]), self.max_payload, out);
         } else {
-            self.push(Frame { flags: frame.flags | APART, ..frame }, head, out);
+            let head = self.arena.join(&[head]);
+            pieces::cut(Frame { flags: frame.flags | APART, ..frame }, head, self.max_payload, out);
             pieces::cut(self::frame(BODIES, 0, 0), bodies.clone(), self.max_payload, out);
         }
     }
@@ -285,15 +301,6 @@ fn numbered(kind: Kind, stream: StreamId, number: u64) -> Frame {
     let (low, high) = (number as u32, (number >> 32) as u32);
     let payload = if high == 0 { Bytes::new() } else { Bytes::copy_from_slice(&high.to_le_bytes()) };
     Frame { payload, ..frame(kind, stream.0, low) }
-}
-
-fn is_copied(bodies: &Bytes) -> bool {
-    bodies.len() <= COPIED_BODIES
-}
-
-/// Memory for the numbers before bodies, and for the bodies if they are copied.
-fn head_before(length: usize, bodies: &Bytes) -> Vec<u8> {
-    Vec::with_capacity(length + if is_copied(bodies) { bodies.len() } else { 0 })
 }
 
 fn named_in(ancestry: &[Ancestor]) -> impl Iterator<Item = NodeId> {
