@@ -15,12 +15,12 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// For who takes many payloads before it gives the first one back.
+    /// Bytes of a piece for who takes many payloads before it gives the first one back.
     pub const MANY: usize = 4096;
-    /// For who takes one and gives it back.
+    /// The same for who takes one and gives it back.
     pub const FEW: usize = 512;
 
-    /// Memory in pieces of so many bytes, or of one payload that is longer. There is none until it is needed.
+    /// Memory in pieces of so many bytes; longer payloads have memory of their own. There is none until it is needed.
     pub fn new(size: usize) -> Arena {
         Arena { piece: BytesMut::new(), size }
     }
@@ -41,9 +41,16 @@ impl Arena {
             return Bytes::new();
         }
         let room = length.next_multiple_of(FRAME_ALIGN);
+        if room > self.size {
+            // By itself: a piece as long as the longest payload would stay for good.
+            let mut payload = BytesMut::with_capacity(room);
+            fill(&mut payload);
+            payload.truncate(length);
+            return payload.freeze();
+        }
         if self.piece.capacity() < room {
             // What nobody holds any more is used again.
-            self.piece.reserve(self.size.max(room));
+            self.piece.reserve(self.size);
         }
         fill(&mut self.piece);
         self.piece.resize(room, 0);
@@ -67,13 +74,22 @@ mod tests {
             let (front, back) = bytes.split_at(length / 3);
             for payload in [arena.gather(length, words.clone()), arena.join(&[front, back])] {
                 assert_eq!(payload, bytes);
-                assert!(length == 0 || payload.as_ptr().addr().is_multiple_of(8));
+                assert!(length == 0 || payload.as_ptr().addr().is_multiple_of(FRAME_ALIGN));
                 if length % 3 == 0 {
                     held.push((payload, bytes.clone()));
                 }
             }
         }
         assert!(held.into_iter().all(|(payload, bytes)| payload == bytes), "what is held is not overwritten");
+    }
+
+    #[test]
+    fn long_payloads_leave_pieces_as_they_are() {
+        let mut arena = Arena::new(Arena::FEW);
+        let small = arena.join(&[&[1; 16]]);
+        let long = arena.join(&[&[2; 100_000]]);
+        assert_eq!(arena.join(&[&[3; 16]]).as_ptr().addr(), small.as_ptr().addr() + 16);
+        assert_eq!((small.len(), long), (16, Bytes::from(vec![2; 100_000])));
     }
 
     #[test]

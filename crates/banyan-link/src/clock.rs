@@ -18,7 +18,7 @@ const READINGS: usize = 8;
 pub fn now() -> Instant {
     let (time, instant) = BEGIN.get_or_init(|| {
         let readings = (0..READINGS).map(|_| (monotonic(), Instant::now(), monotonic()));
-        let closest = readings.min_by_key(|(before, _, after)| *after - *before);
+        let closest = readings.min_by_key(|(before, _, after)| after.saturating_sub(*before));
         closest.map_or_else(|| (monotonic(), Instant::now()), |(time, instant, _)| (time, instant))
     });
     *instant + monotonic().saturating_sub(*time)

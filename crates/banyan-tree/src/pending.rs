@@ -151,7 +151,7 @@ impl Pending {
         bodies.ok()
     }
 
-    /// The bytes; room for as many is ready then.
+    /// The bytes; room for about as many is ready then.
     fn take_bytes(&mut self) -> Bytes {
         if let Some(long) = self.long.take() {
             return long;
@@ -161,6 +161,7 @@ impl Pending {
         if length <= Arena::FEW / 2 {
             let bytes = self.arena.join(&[&self.bytes]);
             self.bytes.clear();
+            self.bytes.shrink_to(Arena::FEW);
             return bytes;
         }
         if !self.was_long {

@@ -1,6 +1,8 @@
 //! Nodes that are brought together by hand, for what is hard to meet by chance: answers that never come, and parents that
 //! die between two messages.
 
+#[path = "nodes/pressed.rs"]
+mod pressed;
 #[path = "nodes/stopped.rs"]
 mod stopped;
 #[path = "nodes/unanswered.rs"]

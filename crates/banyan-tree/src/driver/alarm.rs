@@ -21,6 +21,8 @@ const LONG: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Alarm {
     timer: OwnedFd,
+    /// Never later than the timer: the clock is read before that is set. Who comes after this sets it again, or would sleep
+    /// without end.
     rings_at: Option<Instant>,
 }
 
@@ -32,8 +34,8 @@ impl Alarm {
         Some(Alarm { timer, rings_at: None })
     }
 
-    /// How long to sleep for who would sleep for this time from now on: without limit if the alarm ends that, by then or
-    /// earlier.
+    /// How long to wait for who wants to sleep for this time from now on: without limit where the alarm ends the sleep, which
+    /// may be earlier.
     pub(super) fn instead_of(&mut self, time: Option<Duration>, now: Instant) -> Option<Duration> {
         let Some(long) = time.filter(|time| *time >= LONG) else { return time };
         let until = now + long;
@@ -84,8 +86,6 @@ mod tests {
             poller.wait(sleep, &mut ready).unwrap();
             assert_eq!(ready.iter().map(|ready| ready.token).collect::<Vec<_>>(), [ALARM]);
             assert!(begin.elapsed() >= LONG);
-            // A moment later, when it has rung for sure.
-            alarm.rings_at = None;
         }
     }
 }

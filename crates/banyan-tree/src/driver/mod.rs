@@ -529,8 +529,10 @@ impl Driver {
     fn offered(&mut self, id: LinkId, place: u32) {
         let Some(link) = self.links.get_mut(&id).filter(|link| !link.is_closing) else { return };
         link.share_memory(place, &self.poller, MEMORY);
-        self.above = link.shares_above().then_some(id).or(self.above);
-        self.alarm = self.alarm.take().or_else(|| Alarm::new(&self.poller));
+        if link.shares_above() {
+            self.above = Some(id);
+            self.alarm = self.alarm.take().or_else(|| Alarm::new(&self.poller));
+        }
         self.touch(id);
     }
 
@@ -609,7 +611,7 @@ impl Driver {
     #[cold]
     fn carry_out_rare(&mut self, action: Action) {
         match action {
-            Action::Send { .. } => {}
+            Action::Send { .. } => debug_assert!(false, "is carried out at once"),
             Action::Dial { link, to } => self.dial(link, to),
             Action::Close(id) => self.close(id),
             Action::LetGo(id) => self.let_go(id),

@@ -23,7 +23,7 @@ pub struct Figures {
     /// Their bytes.
     pub bytes_down: u64,
     /// Bytes that are kept: of waves that the front-end has not taken, or that wait for others, and of packets that someone
-    /// below has not taken.
+    /// at or below it has not taken.
     pub held_bytes: u64,
     /// How often the program could not send because others were behind.
     pub program_stalls: u64,

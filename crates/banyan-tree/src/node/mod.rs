@@ -37,6 +37,7 @@ mod log;
 mod packets;
 mod parent;
 mod patience;
+mod pressed;
 mod records;
 mod root;
 mod scatter;

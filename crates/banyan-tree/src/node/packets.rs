@@ -110,6 +110,7 @@ impl Node {
             || (known.log.bytes() >= unreported && known.log.bytes() + packet.size() > bytes);
         if is_full {
             known.traffic.stalls += 1;
+            self.press_if_new(stream);
             return Err(SendError::Full);
         }
         let sequence = known.log.next();
@@ -121,6 +122,7 @@ impl Node {
         let Some(log) = self.log_mut(stream) else { return Err(SendError::NoStream(stream)) };
         log.append(packet);
         self.pump_down(stream);
+        self.press_if_much(stream);
         Ok(())
     }
 
@@ -196,10 +198,10 @@ impl Node {
         }
         let packet = if log.needs(sequence, &packet) { self.descend(id, sequence, packet) } else { packet };
         let Some(log) = self.log_mut(id) else { return };
-        let is_members = rank.is_some() && id != StreamId::CONTROL;
-        match if is_members { log.pass(sequence) } else { log.take(sequence, &packet) } {
+        let is_for_program = rank.is_some() && id != StreamId::CONTROL;
+        match if is_for_program { log.pass(sequence) } else { log.take(sequence, &packet) } {
             // What a member has not taken is nothing to report.
-            Taken::New if is_members => return self.take_new(id, sequence, packet),
+            Taken::New if is_for_program => return self.take_new(id, sequence, packet),
             Taken::New => self.take_new(id, sequence, packet),
             Taken::Known => self.repeat_received(id, sequence),
             Taken::For(links) => {
@@ -433,6 +435,7 @@ impl Node {
                 log.lower_received(link, resume.received);
             }
             self.pump_down(id);
+            self.press_child(link, id);
         }
     }
 
@@ -457,6 +460,7 @@ impl Node {
         if let Some(log) = self.log_mut(id) {
             log.rewind(link, from);
             self.pump_down(id);
+            self.press_child(link, id);
         }
     }
 
@@ -536,7 +540,7 @@ impl Node {
     }
 
     /// Drops what all have taken, and tells the parent.
-    fn report_received(&mut self, id: StreamId) {
+    pub(super) fn report_received(&mut self, id: StreamId) {
         let needed = self.root.as_ref().and_then(|root| root.needed_by_adrift(id));
         let (is_member, is_root) = (self.rank.is_some(), self.root.is_some());
         if id == StreamId::CONTROL {
@@ -554,6 +558,7 @@ impl Node {
         let taken = self.received(stream);
         let is_due = taken > stream.reported
             && (!is_member
+                || stream.reported < stream.pressed
                 || taken - stream.reported >= self.options.ahead_packets as u64 / 8
                 || stream.unreported_bytes >= self.options.ahead_bytes / 8);
         let Some(stream) = self.streams.get_mut(&id) else { return };

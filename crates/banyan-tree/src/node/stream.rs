@@ -50,8 +50,10 @@ pub(super) struct Stream {
     pub(super) consumed: u64,
     /// What the parent was last told of [`Received`](crate::Message::Received).
     pub(super) reported: u64,
-    /// At a member: bytes of what it has taken since.
+    /// At a member: bytes of what it has taken from there on.
     pub(super) unreported_bytes: usize,
+    /// Packets before this one are to be reported as soon as they are taken.
+    pub(super) pressed: u64,
 
     /// What comes up from the children.
     pub(super) gathering: Gathering,
@@ -109,6 +111,7 @@ impl Stream {
             consumed: 0,
             reported: 0,
             unreported_bytes: 0,
+            pressed: 0,
             gathering: Gathering::default(),
             kept: Kept::default(),
             sent: Wave(0),

@@ -95,7 +95,7 @@ impl Decoder {
             }
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
-            _ => self.rare(frame, &mut reader, bodies)?,
+            _ => self.decode_rare(frame, &mut reader, bodies)?,
         };
         reader.end()?;
         Ok(message)
@@ -103,7 +103,7 @@ impl Decoder {
 
     /// What is not said for every wave: its variables would lie between those of what is, on a stack that is cold.
     #[cold]
-    fn rare(&self, frame: &Frame, reader: &mut Reader<'_>, bodies: Option<Bytes>) -> Result<Message, WireError> {
+    fn decode_rare(&self, frame: &Frame, reader: &mut Reader<'_>, bodies: Option<Bytes>) -> Result<Message, WireError> {
         let stream = StreamId(frame.stream);
         Ok(match frame.kind {
             ATTACH => attach(reader, frame.flags)?,
@@ -221,7 +221,8 @@ impl Decoder {
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
             FAILED => Packet::Failed { tag: frame.sequence, cause: text(reader, "why")? },
-            _ => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
+            SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
+            kind => return Err(WireError::Kind(kind.number())),
         };
         Ok((sequence, packet))
     }

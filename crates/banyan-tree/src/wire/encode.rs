@@ -68,7 +68,9 @@ impl Encoder {
     fn encode_rare(&mut self, message: &Message, book: &AddressBook, out: &mut Vec<Frame>) {
         self.tell_addresses(message, book, out);
         match message {
-            Message::Run(_) | Message::Packet { .. } | Message::Acknowledge { .. } | Message::Received { .. } => {}
+            Message::Run(_) | Message::Packet { .. } | Message::Acknowledge { .. } | Message::Received { .. } => {
+                debug_assert!(false, "is encoded at once");
+            }
             Message::Attach(attach) => self.attach(attach, out),
             Message::Welcome(ancestry) => self.push(frame(WELCOME, 0, 0), structure::ancestry(ancestry), out),
             Message::Refuse(candidates) => self.push(frame(REFUSE, 0, 0), structure::candidates(candidates), out),
@@ -144,7 +146,7 @@ impl Encoder {
     #[cold]
     fn packet_rare(&mut self, stream: StreamId, sequence: u64, packet: &Packet, out: &mut Vec<Frame>) {
         match packet {
-            Packet::Record { .. } => {}
+            Packet::Record { .. } => debug_assert!(false, "is encoded at once"),
             Packet::Open(opening) => self.open(stream, sequence, opening, out),
             Packet::Close(closed) => {
                 let payload = Bytes::copy_from_slice(&sequence.to_le_bytes());

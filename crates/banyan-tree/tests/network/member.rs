@@ -185,7 +185,8 @@ fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeEr
     for wave in [order.first, order.first + 1] {
         back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
     }
-    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(100)));
+    // So long that an alarm ends it.
+    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(250)));
     assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
     assert!(back_end.try_recv()?.is_none());
     let counters = back_end.counters(incoming.stream).expect("it is open");

@@ -1,0 +1,80 @@
+//! Front-ends that keep more of a packet than members get of it: they have to hear that it was taken all the same.
+
+use super::*;
+
+/// Bytes that the front-end may be ahead: less than what makes members speak by themselves.
+const AHEAD: usize = 64 << 10;
+
+/// Bytes of each part.
+const PART: usize = 1 << 10;
+
+fn tree() -> Tree {
+    let mut options = NodeOptions::default();
+    options.ahead_bytes = AHEAD;
+    Tree::with(options)
+}
+
+impl Tree {
+    /// A part for each of so many members, whose first byte is this number.
+    fn scatter(&mut self, stream: StreamId, members: u32, number: u8) -> Result<(), SendError> {
+        let bytes = Bytes::from(vec![number; PART * members as usize]);
+        let bodies = Bodies::of_size(FORMAT, PART as u32, members, bytes).unwrap();
+        let scattered = self.nodes[0].scatter(stream, 0, bodies);
+        self.settle();
+        scattered
+    }
+}
+
+#[test]
+fn members_that_take_what_was_scattered_make_room_for_more() {
+    let mut tree = tree();
+    let members: Vec<usize> = (0..16).map(|rank| tree.member(rank, &[1 + rank as usize % 2])).collect();
+    let stream = tree.open(0..=15);
+    for number in 0..100 {
+        tree.scatter(stream, 16, number).unwrap();
+        for member in &members {
+            assert_eq!(tree.take(*member, stream), [number]);
+        }
+        tree.settle();
+    }
+}
+
+#[test]
+fn a_member_that_takes_late_makes_room_when_it_does_and_also_elsewhere() {
+    for moves in [false, true] {
+        let mut tree = tree();
+        let quick: Vec<usize> = (0..15).map(|rank| tree.member(rank, &[2])).collect();
+        let slow = tree.member(15, &[1, 2]);
+        let stream = tree.open(0..=15);
+        let sent = (0..=u8::MAX).take_while(|number| tree.scatter(stream, 16, *number).is_ok()).count();
+        assert_eq!(sent, AHEAD / PART / 16 - 1, "with what packets take besides");
+        if moves {
+            tree.cut.extend([(0, 1), (2, 1)]);
+            tree.kill(1);
+            // Until nobody waits any more for the agent to come back.
+            (0..11).for_each(|_| tree.pass(Duration::from_secs(1)));
+        }
+        quick.iter().for_each(|member| assert_eq!(tree.take(*member, stream).len(), sent));
+        tree.settle();
+        assert_eq!(tree.scatter(stream, 16, 0), Err(SendError::Full), "{moves}");
+        assert_eq!(tree.take(slow, stream).len(), sent);
+        tree.settle();
+        assert_eq!(tree.scatter(stream, 16, 0), Ok(()), "{moves}");
+    }
+}
+
+#[test]
+fn a_member_that_takes_few_large_packets_says_so_unasked() {
+    let mut tree = tree();
+    let member = tree.member(0, &[1]);
+    let stream = tree.open(0..=0);
+    let large = Bytes::from(vec![0; AHEAD / 8]);
+    for _ in 0..2 {
+        tree.nodes[0].multicast(stream, 0, FORMAT, large.clone()).unwrap();
+        tree.settle();
+        assert!(tree.nodes[0].counters().log_bytes > 0);
+        assert_eq!(tree.take(member, stream).len(), 1);
+        tree.settle();
+        assert_eq!(tree.nodes[0].counters().log_bytes, 0);
+    }
+}
