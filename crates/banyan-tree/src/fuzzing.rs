@@ -75,7 +75,13 @@ pub fn polite_words() -> Vec<Vec<u8>> {
         let first = crate::ids::Wave(first);
         Message::Run(Run { stream, first, members, is_fresh: true, is_partial: false, bodies: bodies.clone() })
     };
-    let down = [open, packet(StreamId(1), 0, record), Message::Count(3), Message::Again(StreamId(1))];
+    let down = [
+        open,
+        packet(StreamId(1), 0, record),
+        Message::Count(3),
+        Message::Again(StreamId(1)),
+        Message::Hurry(StreamId(1)),
+    ];
     let next = crate::ids::Wave(0);
     let up = [Message::Participate { stream: StreamId(1), next }, run(1, 0), run(1, 1), Message::Hurry(StreamId(1))];
     vec![

@@ -50,7 +50,7 @@ pub enum Message {
     Withdraw(StreamId),
     /// Downwards: I have only now heard of this stream; send again what the front-end has not taken.
     Again(StreamId),
-    /// Upwards: my window is full; acknowledge each wave. Downwards: say at once what you take of the packets that have come.
+    /// Upwards: my window is full; acknowledge each wave. Downwards: say so when you have taken the packets that have come.
     Hurry(StreamId),
     /// Downwards: the front-end has taken all waves before this one.
     Acknowledge {

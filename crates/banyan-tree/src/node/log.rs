@@ -81,6 +81,11 @@ impl Log {
         self.children.contains_key(&link)
     }
 
+    /// Children that were sent something which someone there has not taken.
+    pub(super) fn owing(&self) -> impl Iterator<Item = LinkId> {
+        self.children.iter().filter(|(_, cursor)| cursor.received < cursor.reached).map(|(link, _)| *link)
+    }
+
     /// A child takes part, from this packet on.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
         self.children.insert(link, Cursor { sent: next, reached: next, received });

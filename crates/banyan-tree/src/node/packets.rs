@@ -110,7 +110,7 @@ impl Node {
             || (known.log.bytes() >= unreported && known.log.bytes() + packet.size() > bytes);
         if is_full {
             known.traffic.stalls += 1;
-            self.press_if_new(stream);
+            self.press_beyond(stream, unreported);
             return Err(SendError::Full);
         }
         let sequence = known.log.next();
@@ -122,7 +122,7 @@ impl Node {
         let Some(log) = self.log_mut(stream) else { return Err(SendError::NoStream(stream)) };
         log.append(packet);
         self.pump_down(stream);
-        self.press_if_much(stream);
+        self.press_beyond(stream, self.options.ahead_bytes / 2);
         Ok(())
     }
 
@@ -558,7 +558,7 @@ impl Node {
         let taken = self.received(stream);
         let is_due = taken > stream.reported
             && (!is_member
-                || stream.reported < stream.pressed
+                || (stream.reported < stream.pressed && stream.pressed <= taken)
                 || taken - stream.reported >= self.options.ahead_packets as u64 / 8
                 || stream.unreported_bytes >= self.options.ahead_bytes / 8);
         let Some(stream) = self.streams.get_mut(&id) else { return };

@@ -19,7 +19,9 @@ impl Node {
         let options = &self.options;
         let control = options.is_far_behind(&self.control).then(|| (StreamId::CONTROL, Wave(self.control.start())));
         let others = self.streams.iter().filter_map(|(id, stream)| {
-            let behind = || options.is_far_behind(&stream.log).then(|| Wave(stream.log.start()));
+            // What was asked for may be little here and much at the front-end.
+            let is_behind = || options.is_far_behind(&stream.log) || stream.pressed > stream.log.start();
+            let behind = || is_behind().then(|| Wave(stream.log.start()));
             Some((*id, stream.stands_still_at().or_else(behind)?))
         });
         for (id, at) in watch.look(control.into_iter().chain(others), now) {

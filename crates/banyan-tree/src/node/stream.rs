@@ -52,7 +52,7 @@ pub(super) struct Stream {
     pub(super) reported: u64,
     /// At a member: bytes of what it has taken from there on.
     pub(super) unreported_bytes: usize,
-    /// Packets before this one are to be reported as soon as they are taken.
+    /// Packets before this one are to be reported as soon as all of them are taken.
     pub(super) pressed: u64,
 
     /// What comes up from the children.

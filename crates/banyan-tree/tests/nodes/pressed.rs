@@ -64,6 +64,51 @@ fn a_member_that_takes_late_makes_room_when_it_does_and_also_elsewhere() {
 }
 
 #[test]
+fn a_stopped_member_does_not_hold_up_what_is_scattered() {
+    let mut tree = tree();
+    let members: Vec<usize> = (0..16).map(|rank| tree.member(rank, &[1])).collect();
+    let (stream, stopped) = (tree.open(0..=15), members[3]);
+    tree.pass(Duration::ZERO);
+    (0..3).for_each(|above| tree.cut.extend([(above, stopped), (stopped, above)]));
+    tree.stopped.insert(stopped, 0);
+    let go_on = |tree: &mut Tree, number| {
+        let scattered = tree.scatter(stream, 16, number);
+        let others = members.iter().filter(|member| **member != stopped);
+        others.for_each(|member| _ = tree.take(*member, stream));
+        tree.settle();
+        scattered.is_ok()
+    };
+    assert!((0..100).take_while(|number| go_on(&mut tree, *number)).count() < 10, "memory is bounded");
+    (0..20).for_each(|_| tree.pass(Duration::from_millis(500)));
+    assert_eq!(tree.nodes[0].members().len(), 15);
+    assert_eq!((0..100).take_while(|number| go_on(&mut tree, *number)).count(), 100);
+}
+
+#[test]
+fn what_fills_the_window_is_asked_for_once() {
+    let mut tree = tree();
+    let member = tree.member(0, &[1]);
+    let stream = tree.open(0..=0);
+    let asked = |tree: &mut Tree, body: Bytes| {
+        let sent = tree.nodes[0].multicast(stream, 0, FORMAT, body);
+        let mut hurries = 0;
+        while let Some(action) = tree.nodes[0].action() {
+            hurries += usize::from(matches!(action, Action::Send { message: Message::Hurry(_), .. }));
+            tree.act(0, action);
+        }
+        tree.settle();
+        (sent.is_ok(), hurries)
+    };
+    let all: Vec<(bool, usize)> = (0..200).map(|_| asked(&mut tree, Bytes::from(vec![0; PART]))).collect();
+    assert_eq!(all.iter().map(|(_, hurries)| hurries).sum::<usize>(), 1, "{all:?}");
+    let sent = all.iter().filter(|(is_sent, _)| *is_sent).count();
+    assert!(sent < 100);
+    assert_eq!(tree.take(member, stream).len(), sent);
+    tree.settle();
+    assert!(asked(&mut tree, Bytes::from(vec![0; PART])).0);
+}
+
+#[test]
 fn a_member_that_takes_few_large_packets_says_so_unasked() {
     let mut tree = tree();
     let member = tree.member(0, &[1]);
