@@ -343,7 +343,8 @@ impl Node {
                 words.map_or_else(String::new, |words| format!(" (last words: {words:?})"))
             ),
             remedy: format!(
-                "its members {}; look into the host's log for the reason (out of memory, reboot, a signal)",
+                "its members {}; check the network to it, or allow a longer silence; look into the host's log for the \
+                 reason (out of memory, reboot, a signal)",
                 if self.assignment.note.is_some() { "go on without it" } else { "were ended" }
             ),
             members: agent.ranks.to_string(),

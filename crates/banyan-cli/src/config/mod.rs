@@ -53,6 +53,7 @@ pub(crate) struct Defaults {
     pub(crate) fanout: Option<u32>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) host_timeout: Option<Duration>,
+    pub(crate) silence: Option<Duration>,
     pub(crate) min_hosts: Option<usize>,
     pub(crate) color: Option<Color>,
 }

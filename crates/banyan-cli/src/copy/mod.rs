@@ -95,7 +95,7 @@ impl Copy {
         let hosts = self.hosts.hosts()?;
         let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
         let interrupt = Interrupt::watch().map_err(|error| no_thread(&error))?;
-        match Session::launch(&[members], &self.hosts.options(hosts.len())?) {
+        match Session::launch(&[members], &self.hosts.patient_options(hosts.len())?) {
             Ok(session) => {
                 tell.begun(session.layout().len(), session.missing());
                 let session = Arc::new(session);

@@ -25,6 +25,9 @@ pub(crate) use slurm::nodes_of_job;
 /// The variable with the hosts of a Slurm allocation.
 pub(crate) const ALLOCATION: &str = "SLURM_JOB_NODELIST";
 
+/// How long a host may be silent while it works: a switch that restarts, or a link that flaps, is no reason to end a job.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// The host that is meant when none is named.
 pub(crate) const THIS_MACHINE: &str = "localhost";
 
@@ -59,6 +62,10 @@ pub(crate) struct HostChoice {
     /// How long one host may take to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = time)]
     host_timeout: Option<Duration>,
+    /// How long a host may be silent, once it has answered, before it counts as lost [default: 60s with run and copy, 3s
+    /// with others]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    silence: Option<Duration>,
     /// Go on without hosts that cannot be reached, as long as so many remain
     #[arg(long, value_name = "N")]
     min_hosts: Option<usize>,
@@ -118,11 +125,18 @@ impl HostChoice {
             fanout: self.fanout.or(configured.fanout).unwrap_or(defaults.fanout),
             host_deadline: self.host_timeout.or(configured.host_timeout).unwrap_or(defaults.host_deadline),
             deadline: self.timeout()?.map(|limit| limit.saturating_sub(waited)),
+            silence: self.silence.or(configured.silence).unwrap_or(defaults.silence),
             min_hosts: self.min_hosts.or(configured.min_hosts),
             encrypt: !self.no_encrypt,
             notice: Some(|text| warn(text)),
             ..defaults
         })
+    }
+
+    /// The same for work that a short outage of the network must not end.
+    pub(crate) fn patient_options(&self, hosts: usize) -> Result<SessionOptions, Failure> {
+        let silence = self.silence.or(Config::get()?.defaults.silence).unwrap_or(PATIENCE);
+        Ok(SessionOptions { silence, ..self.options(hosts)? })
     }
 
     /// When everything has to end that begins now.

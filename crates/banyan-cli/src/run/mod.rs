@@ -126,7 +126,7 @@ impl Run {
         let hosts = self.hosts.hosts()?;
         let distribution = self.distribution(&hosts)?;
         // Each is a command of its own.
-        let options = SessionOptions { independent: true, ..self.hosts.options(hosts.len())? };
+        let options = SessionOptions { independent: true, ..self.hosts.patient_options(hosts.len())? };
         let shared = Shared::default();
         interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);

@@ -41,7 +41,7 @@ fn stopped_while_it_launches_it_stops_when_its_members_run() {
     shop.shell("chmod +x ssh; mkfifo started");
     let mut shell = shell();
     shell.press(&format!("cd {}; export PATH=$PWD:$PATH HOME=$PWD XDG_CACHE_HOME=\n", shop.path("").display()));
-    shell.press("banyan run --launcher ssh -w a -- sleep 1\n");
+    shell.press("banyan run --silence 3s --launcher ssh -w a -- sleep 1\n");
     shop.read("started");
     shell.press("\x1a");
     shell.wait_for("Stopped");
@@ -54,7 +54,7 @@ fn stopped_while_it_launches_it_stops_when_its_members_run() {
 #[test]
 fn stopped_it_stops_its_members_and_goes_on_with_them() {
     let mut shell = shell();
-    shell.press("banyan run -n 2 -- sh -c 'echo first; sleep 5; echo second'\n");
+    shell.press("banyan run --silence 3s -n 2 -- sh -c 'echo first; sleep 5; echo second'\n");
     // When both have spoken the command no longer launches, and is not at their end by far.
     shell.wait_for("0 localhost: first");
     shell.wait_for("1 localhost: first");

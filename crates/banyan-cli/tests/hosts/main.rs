@@ -13,6 +13,7 @@ mod job;
 mod least;
 #[path = "../command/look.rs"]
 mod look;
+mod outage;
 #[path = "../command/pseudo_terminal.rs"]
 #[expect(dead_code, reason = "the tests without hosts need more of it")]
 mod pseudo_terminal;
