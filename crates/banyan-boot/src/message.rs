@@ -39,78 +39,78 @@
 //! Data that is longer than a chunk travels as several frames, all but the last with [`MORE`]; in collectives all but the
 //! first have [`CONTINUED`].
 
-use banyan_link::Kind;
+banyan_link::kinds! {
+    /// Data: the master's bytes for everyone.
+    pub(crate) BROADCAST = data(16);
+    /// Data: the master's bytes for one member.
+    pub(crate) SCATTER = data(17);
+    /// Data: a member's bytes for the master.
+    pub(crate) GATHER = data(18);
+    /// Data: a member's bytes for everyone.
+    pub(crate) SHARE = data(19);
+    /// Data: a contribution to a reduction.
+    pub(crate) REDUCE = data(20);
+    /// Data: what the reduction gave.
+    pub(crate) RESULT = data(21);
+    /// Data: between the front-end and the master.
+    pub(crate) USER = data(22);
+    /// Data: lines a member wrote.
+    pub(crate) OUTPUT = data(23);
+    /// Data: standard input of members.
+    pub(crate) INPUT = data(24);
+    /// Data: a piece of a file on its way to the agents.
+    pub(crate) STAGE = data(25);
 
-/// Data: the master's bytes for everyone.
-pub(crate) const BROADCAST: Kind = Kind::data(16);
-/// Data: the master's bytes for one member.
-pub(crate) const SCATTER: Kind = Kind::data(17);
-/// Data: a member's bytes for the master.
-pub(crate) const GATHER: Kind = Kind::data(18);
-/// Data: a member's bytes for everyone.
-pub(crate) const SHARE: Kind = Kind::data(19);
-/// Data: a contribution to a reduction.
-pub(crate) const REDUCE: Kind = Kind::data(20);
-/// Data: what the reduction gave.
-pub(crate) const RESULT: Kind = Kind::data(21);
-/// Data: between the front-end and the master.
-pub(crate) const USER: Kind = Kind::data(22);
-/// Data: lines a member wrote.
-pub(crate) const OUTPUT: Kind = Kind::data(23);
-/// Data: standard input of members.
-pub(crate) const INPUT: Kind = Kind::data(24);
-/// Data: a piece of a file on its way to the agents.
-pub(crate) const STAGE: Kind = Kind::data(25);
+    /// Data, so that it stays behind what the members wrote: members that ended, and how.
+    pub(crate) EXITED = data(26);
 
-/// Data, so that it stays behind what the members wrote: members that ended, and how.
-pub(crate) const EXITED: Kind = Kind::data(26);
+    /// Control: makes the process at the other end a member.
+    pub(crate) WELCOME = control(128);
+    /// Control: a member, or all of a subtree, is in a collective.
+    pub(crate) ENTER = control(129);
+    /// Control: everyone is in the collective.
+    pub(crate) GO = control(130);
+    /// Control: members are in different collectives.
+    pub(crate) MISMATCH = control(131);
+    /// Control: the collective cannot complete.
+    pub(crate) FAILED = control(132);
+    /// Control: a member will take no part in collectives any more.
+    pub(crate) GONE = control(133);
 
-/// Control: makes the process at the other end a member.
-pub(crate) const WELCOME: Kind = Kind::control(128);
-/// Control: a member, or all of a subtree, is in a collective.
-pub(crate) const ENTER: Kind = Kind::control(129);
-/// Control: everyone is in the collective.
-pub(crate) const GO: Kind = Kind::control(130);
-/// Control: members are in different collectives.
-pub(crate) const MISMATCH: Kind = Kind::control(131);
-/// Control: the collective cannot complete.
-pub(crate) const FAILED: Kind = Kind::control(132);
-/// Control: a member will take no part in collectives any more.
-pub(crate) const GONE: Kind = Kind::control(133);
+    /// Control: a member reads what its agent writes to shared memory.
+    pub(crate) SHARED = control(134);
+    /// Control: a member has put something into shared memory that its agent, which sleeps, should look at.
+    pub(crate) BELL = control(135);
 
-/// Control: a member reads what its agent writes to shared memory.
-pub(crate) const SHARED: Kind = Kind::control(134);
-/// Control: a member has put something into shared memory that its agent, which sleeps, should look at.
-pub(crate) const BELL: Kind = Kind::control(135);
-
-/// Control: what an agent and its subtree have to do.
-pub(crate) const ASSIGN: Kind = Kind::control(140);
-/// Control: how many members of a subtree were started and have joined.
-pub(crate) const PROGRESS: Kind = Kind::control(141);
-/// Control: something went wrong at a host.
-pub(crate) const PROBLEM: Kind = Kind::control(143);
-/// Control: those that were refused at doors of a subtree.
-pub(crate) const REFUSED: Kind = Kind::control(153);
-/// Control: where members of other hosts attach.
-pub(crate) const DOOR: Kind = Kind::control(150);
-/// Control: a signal for members.
-pub(crate) const SIGNAL: Kind = Kind::control(144);
-/// Control: the parent will be silent for so many seconds at most; 0: it is back.
-pub(crate) const PAUSE: Kind = Kind::control(151);
-/// Control: members that were held back may start.
-pub(crate) const RELEASE: Kind = Kind::control(142);
-/// Control: the time for the launch is over; who has not come is given up.
-pub(crate) const TIME_IS_UP: Kind = Kind::control(152);
-/// Control: the session ends; end all members and go.
-pub(crate) const END: Kind = Kind::control(145);
-/// Control: the front-end goes and its members stay.
-pub(crate) const DETACH: Kind = Kind::control(146);
-/// Control: a file that follows in [`STAGE`] frames.
-pub(crate) const STAGE_BEGIN: Kind = Kind::control(147);
-/// Control: agents of a subtree have the file, or why not.
-pub(crate) const STAGED: Kind = Kind::control(148);
-/// Control: the front-end gave a transfer up.
-pub(crate) const STAGE_CANCEL: Kind = Kind::control(149);
+    /// Control: what an agent and its subtree have to do.
+    pub(crate) ASSIGN = control(140);
+    /// Control: how many members of a subtree were started and have joined.
+    pub(crate) PROGRESS = control(141);
+    /// Control: something went wrong at a host.
+    pub(crate) PROBLEM = control(143);
+    /// Control: those that were refused at doors of a subtree.
+    pub(crate) REFUSED = control(153);
+    /// Control: where members of other hosts attach.
+    pub(crate) DOOR = control(150);
+    /// Control: a signal for members.
+    pub(crate) SIGNAL = control(144);
+    /// Control: the parent will be silent for so many seconds at most; 0: it is back.
+    pub(crate) PAUSE = control(151);
+    /// Control: members that were held back may start.
+    pub(crate) RELEASE = control(142);
+    /// Control: the time for the launch is over; who has not come is given up.
+    pub(crate) TIME_IS_UP = control(152);
+    /// Control: the session ends; end all members and go.
+    pub(crate) END = control(145);
+    /// Control: the front-end goes and its members stay.
+    pub(crate) DETACH = control(146);
+    /// Control: a file that follows in [`STAGE`] frames.
+    pub(crate) STAGE_BEGIN = control(147);
+    /// Control: agents of a subtree have the file, or why not.
+    pub(crate) STAGED = control(148);
+    /// Control: the front-end gave a transfer up.
+    pub(crate) STAGE_CANCEL = control(149);
+}
 
 /// Flag of data frames: another frame of the same bytes follows.
 pub(crate) const MORE: u8 = 1;

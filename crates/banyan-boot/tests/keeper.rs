@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     if let Ok(role) = std::env::var(ROLE) {
         std::process::exit(agent(&role).unwrap());
     }
-    harness::run(TESTS, None)
+    harness::run(TESTS, None, &[harness::ONE])
 }
 
 const TESTS: &[harness::Test] = &[

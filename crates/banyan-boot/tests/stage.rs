@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         let _ = session(&place, 2).stage(&place.join("long"), &Stage::Cache, None);
         return ExitCode::SUCCESS;
     }
-    harness::run(TESTS, None)
+    harness::run(TESTS, None, &[harness::ONE])
 }
 
 const TESTS: &[harness::Test] = &[

@@ -59,6 +59,21 @@ impl Kind {
         self.0
     }
 
+    /// Whether no two of these are the same; see [`kinds!`](crate::kinds).
+    pub const fn are_distinct(kinds: &[Kind]) -> bool {
+        let mut seen = [false; 256];
+        let mut at = 0;
+        while at < kinds.len() {
+            let number = kinds[at].0 as usize;
+            if seen[number] {
+                return false;
+            }
+            seen[number] = true;
+            at += 1;
+        }
+        true
+    }
+
     /// Whether such frames cost credit and wait for it.
     pub const fn is_data(self) -> bool {
         self.0 >= Kind::FIRST_DATA && self.0 < Kind::FIRST_CONTROL
@@ -73,6 +88,36 @@ impl Kind {
     pub(crate) const fn is_link(self) -> bool {
         self.0 < Kind::FIRST_DATA
     }
+}
+
+/// Declares all kinds of frames that travel on the same links, in one place. A number that two of them have is an error of
+/// compilation.
+///
+/// ```
+/// banyan_link::kinds! {
+///     /// Data: an answer.
+///     pub(crate) ANSWER = data(16);
+///     /// Control: a question.
+///     pub(crate) QUESTION = control(128);
+/// }
+/// assert_eq!(ANSWER.number(), 16);
+/// assert!(QUESTION.is_control());
+/// ```
+///
+/// Both of these would be taken for the other:
+///
+/// ```compile_fail,E0080
+/// banyan_link::kinds! {
+///     pub(crate) ANSWER = data(16);
+///     pub(crate) REFUSAL = data(16);
+/// }
+/// ```
+#[macro_export]
+macro_rules! kinds {
+    ($($(#[$about:meta])* $visible:vis $name:ident = $make:ident($number:literal);)*) => {
+        $($(#[$about])* $visible const $name: $crate::Kind = $crate::Kind::$make($number);)*
+        const _: () = assert!($crate::Kind::are_distinct(&[$($name),*]), "two kinds of frames have one number");
+    };
 }
 
 /// One frame, as it is sent and as it was received.

@@ -5,31 +5,33 @@
 use std::time::Duration;
 
 use crate::error::ProtocolError;
-use crate::frame::{Header, Kind};
+use crate::frame::Header;
 use crate::options::{INITIAL_CREDIT, LinkOptions};
 
 /// The version of everything in `docs/links.md`.
 pub const PROTOCOL_VERSION: u16 = 1;
 
-/// The first frame in each direction.
-pub(crate) const HELLO: Kind = Kind::link(1);
-/// A description of a format, before its first record.
-pub(crate) const FORMAT: Kind = Kind::link(2);
-/// A grant.
-pub(crate) const CREDIT: Kind = Kind::link(3);
-/// A sign of life.
-pub(crate) const HEARTBEAT: Kind = Kind::link(4);
-/// The goodbye.
-pub(crate) const CLOSE: Kind = Kind::link(5);
+crate::kinds! {
+    /// The first frame in each direction.
+    pub(crate) HELLO = link(1);
+    /// A description of a format, before its first record.
+    pub(crate) FORMAT = link(2);
+    /// A grant.
+    pub(crate) CREDIT = link(3);
+    /// A sign of life.
+    pub(crate) HEARTBEAT = link(4);
+    /// The goodbye.
+    pub(crate) CLOSE = link(5);
 
-/// A pool that the peer may map.
-pub(crate) const POOL: Kind = Kind::link(6);
-/// The peer's pool is wanted: this side is ready to receive its descriptor.
-pub(crate) const WANTED: Kind = Kind::link(7);
-/// The descriptor has come with this frame, or before it.
-pub(crate) const PASSED: Kind = Kind::link(8);
-/// The peer's pool is mapped.
-pub(crate) const MAPPED: Kind = Kind::link(9);
+    /// A pool that the peer may map.
+    pub(crate) POOL = link(6);
+    /// The peer's pool is wanted: this side is ready to receive its descriptor.
+    pub(crate) WANTED = link(7);
+    /// The descriptor has come with this frame, or before it.
+    pub(crate) PASSED = link(8);
+    /// The peer's pool is mapped.
+    pub(crate) MAPPED = link(9);
+}
 
 /// In the second byte of a hello: this side maps pools, and may offer its own.
 const SHARES: u8 = 1;

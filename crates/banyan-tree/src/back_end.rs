@@ -16,7 +16,7 @@ use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
 
 use crate::combiner::Combiners;
-use crate::driver::{Credentials, Driver, INVITATION, Invited, Note, NoteError, silent_links};
+use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, StreamId};
@@ -28,6 +28,7 @@ use crate::reduce::{Aligned, Alignment, Filters};
 use crate::reports::Reports;
 use crate::run::{Bodies, shared};
 use crate::sorted::SortedMap;
+use crate::wire::INVITATION;
 
 /// How long an agent may take to invite a member it has started.
 const INVITATION_TIME: Duration = Duration::from_secs(30);

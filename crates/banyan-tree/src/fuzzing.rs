@@ -152,7 +152,7 @@ impl Scene {
                 continue;
             }
             // Links give nodes no others.
-            let kind = if (16..128).contains(&kind) { kind } else { 32 + kind % 30 };
+            let kind = if (16..128).contains(&kind) { kind } else { 32 + kind % 40 };
             let format = (format & 1 == 1).then(|| FormatId::from_bytes([1; 16]));
             let frame = Frame::new(Kind::data(kind), stream.into(), sequence.into(), Bytes::copy_from_slice(payload));
             self.hear(usize::from(peer), &Frame { flags, format, ..frame });

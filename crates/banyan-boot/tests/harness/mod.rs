@@ -31,6 +31,12 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 /// Tests at the same time: most of them wait most of the time.
 const SIDE_BY_SIDE: usize = 4;
 
+/// The variable of the environment that says in which of several ways a test runs.
+pub(crate) const WAY: &str = "BANYAN_TEST_WAY";
+
+/// The way of tests that have no other.
+pub(crate) const ONE: &str = "";
+
 /// Makes a test of each function, called by its name.
 #[macro_export]
 macro_rules! tests {
@@ -77,7 +83,10 @@ impl Request {
 }
 
 /// Runs the tests that the command line asks for. `ignored`: they run only when told to, for this reason.
-pub(crate) fn run(tests: &[Test], ignored: Option<&str>) -> ExitCode {
+///
+/// Each test runs in all of these ways at the same time, which takes little longer: most tests wait most of the time. The
+/// processes of a test find theirs in [`WAY`]. Where there is but one way it is [`ONE`].
+pub(crate) fn run(tests: &[Test], ignored: Option<&str>, ways: &[&str]) -> ExitCode {
     let request = Request::of(std::env::args().skip(1));
     let wanted: Vec<&Test> = tests.iter().filter(|(name, _)| request.wants(name)).collect();
     if request.list {
@@ -100,7 +109,7 @@ pub(crate) fn run(tests: &[Test], ignored: Option<&str>) -> ExitCode {
     if ignored.is_none() {
         place::enter();
     }
-    let mut failed = run_all(&wanted, if request.in_turn { 1 } else { SIDE_BY_SIDE });
+    let mut failed = run_all(&wanted, ways, if request.in_turn { 1 } else { SIDE_BY_SIDE });
     let left = place::left(Instant::now() + END_LIMIT);
     if !left.is_empty() {
         failed += 1;
@@ -110,14 +119,14 @@ pub(crate) fn run(tests: &[Test], ignored: Option<&str>) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn run_all(tests: &[&Test], side_by_side: usize) -> usize {
+fn run_all(tests: &[&Test], ways: &[&str], side_by_side: usize) -> usize {
     let (next, failed, speaking) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
         for _ in 0..side_by_side.min(tests.len()) {
             scope.spawn(|| {
                 while let Some((name, _)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let begin = Instant::now();
-                    let result = run_one(name);
+                    let result = run_one(name, ways);
                     let _speaking = speaking.lock().unwrap();
                     let time = begin.elapsed().as_secs_f64();
                     match result {
@@ -135,16 +144,31 @@ fn run_all(tests: &[&Test], side_by_side: usize) -> usize {
     failed.into_inner()
 }
 
+/// Runs one test in all ways at the same time.
+fn run_one(name: &str, ways: &[&str]) -> Result<(), String> {
+    let results: Vec<(&str, Result<(), String>)> = std::thread::scope(|scope| {
+        let running: Vec<_> = ways.iter().map(|way| (*way, scope.spawn(move || run_one_way(name, way)))).collect();
+        running.into_iter().map(|(way, test)| (way, test.join().unwrap())).collect()
+    });
+    let failed = results.into_iter().filter_map(|(way, result)| {
+        let why = result.err()?;
+        Some(if way == ONE { why } else { format!("{WAY}={way}: {why}") })
+    });
+    let failed: Vec<String> = failed.collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
 /// Runs one test in a process of its own, and looks for what is left.
-fn run_one(name: &str) -> Result<(), String> {
+fn run_one_way(name: &str, way: &str) -> Result<(), String> {
     let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
     let said = tempfile::tempfile().map_err(|error| error.to_string())?;
-    let marker = format!("{}-{name}", std::process::id());
+    let marker = format!("{}-{name}-{way}", std::process::id());
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = || said.try_clone().map(Stdio::from).map_err(|error| error.to_string());
     let mut child = Command::new(this)
         .args(["--exact", name])
         .env(MARKER, &marker)
+        .env(WAY, way)
         .env("TMPDIR", directory.path())
         .stdin(Stdio::null())
         .stdout(output()?)

@@ -61,6 +61,6 @@ fn main() -> ExitCode {
     match words[..] {
         ["member", what] => programs::member(what),
         ["front-end", launcher, fanout, hosts, what] => programs::front_end(launcher, fanout, hosts, what),
-        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions"), &[harness::ONE]),
     }
 }

@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         ["ssh-front-end", script] => uploads::run(script),
         ["extended-front-end"] => front_end::run_extended(None),
         ["extended-front-end", note] => front_end::run_extended(Some(note)),
-        _ => harness::run(TESTS, None),
+        _ => harness::run(TESTS, None, &[harness::ONE]),
     }
 }
 

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         ["member", "asked"] => asked_member::run(),
         ["member", ref rest @ ..] => member::run(rest),
         ["front-end"] => losses::front_end(),
-        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions"), &[harness::ONE]),
     }
 }
 

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
 use banyan_link::{
-    Address, Bell, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
+    Address, Bell, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
 };
 
 use alarm::Alarm;
@@ -38,10 +38,7 @@ use crate::message::{Attach, Message};
 use crate::node::{Action, LinkFigures, Node, Report};
 use crate::reports::Reports;
 use crate::sorted::SortedMap;
-use crate::wire::AddressBook;
-
-/// The first frame to a member, on the socket that it inherits: its [`Note`].
-pub(crate) const INVITATION: Kind = Kind::data(63);
+use crate::wire::{AddressBook, INVITATION};
 
 /// A caller that was elsewhere for longer has computed.
 const COMPUTED: Duration = Duration::from_millis(100);

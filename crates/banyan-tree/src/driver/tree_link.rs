@@ -16,13 +16,13 @@ use bytes::Bytes;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
-use super::memory::{Above, Below, MEMORY, Next};
+use super::memory::{Above, Below, Next};
 use crate::agent::FIRST_GUARD;
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::node::LinkFigures;
-use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, contributes};
+use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, contributes};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
 /// mebibyte, as people like to send, is one with all that stands before its numbers.

@@ -36,6 +36,10 @@
 //! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`TAKEN`] | stream | of the bytes taken, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`RECEIVED`], [`RESEND`], [`SKIPPED`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`INVITATION`] | | | | a [`Note`](crate::driver::Note) |
+//! | [`MEMORY`] | the place | | | |
+//!
+//! The last two are for the drivers at both ends. No [`Decoder`] takes them.
 //!
 //! A place is node, parent, epoch, rank (32 bits each), level, and whether there is a rank (16 bits each). A resume is
 //! stream (32 bits), next and received (64 bits each). A candidate is node (32 bits) and level (16 bits).
@@ -69,59 +73,66 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use banyan_link::{Frame, Kind};
+use banyan_link::Frame;
 
 #[cfg(test)]
 pub(crate) use error::WireError;
 pub(crate) use fingerprint::FINGERPRINT;
 pub(crate) use {book::AddressBook, decode::Decoder, encode::Encoder};
 
-/// Prepares: a set of members, to be known by a number.
-const MEMBERS: Kind = Kind::data(32);
-/// Prepares: where nodes can be reached.
-const ADDRESSES: Kind = Kind::data(33);
-/// The bodies of the message before.
-const BODIES: Kind = Kind::data(34);
+banyan_link::kinds! {
+    /// Prepares: a set of members, to be known by a number.
+    MEMBERS = data(32);
+    /// Prepares: where nodes can be reached.
+    ADDRESSES = data(33);
+    /// The bodies of the message before.
+    BODIES = data(34);
 
-const ATTACH: Kind = Kind::data(35);
-const WELCOME: Kind = Kind::data(36);
-const REFUSE: Kind = Kind::data(37);
-const ANCESTRY: Kind = Kind::data(38);
-const PLACED: Kind = Kind::data(39);
-const GONE: Kind = Kind::data(40);
+    ATTACH = data(35);
+    WELCOME = data(36);
+    REFUSE = data(37);
+    ANCESTRY = data(38);
+    PLACED = data(39);
+    GONE = data(40);
 
-const RUN: Kind = Kind::data(41);
-const PARTICIPATE: Kind = Kind::data(42);
-const WITHDRAW: Kind = Kind::data(43);
-const AGAIN: Kind = Kind::data(44);
-const HURRY: Kind = Kind::data(45);
-const ACKNOWLEDGE: Kind = Kind::data(46);
+    RUN = data(41);
+    PARTICIPATE = data(42);
+    WITHDRAW = data(43);
+    AGAIN = data(44);
+    HURRY = data(45);
+    ACKNOWLEDGE = data(46);
 
-/// Packet: a record.
-const RECORD: Kind = Kind::data(47);
-/// Packet: a new stream.
-const OPEN: Kind = Kind::data(48);
-/// Packet: the end of a stream.
-const CLOSE: Kind = Kind::data(49);
-/// Packet: the end of the network.
-const OVER: Kind = Kind::data(50);
-const RECEIVED: Kind = Kind::data(51);
-const RESEND: Kind = Kind::data(52);
-const SKIPPED: Kind = Kind::data(53);
-const TAKEN: Kind = Kind::data(54);
-const SCATTER: Kind = Kind::data(55);
-const COUNT: Kind = Kind::data(56);
-const COUNTED: Kind = Kind::data(57);
-/// Packet: there is no record.
-const FAILED: Kind = Kind::data(58);
-const SUCCEEDED: Kind = Kind::data(59);
-const BEGIN: Kind = Kind::data(60);
-const LISTED: Kind = Kind::data(61);
-const UNCOMBINED: Kind = Kind::data(62);
-// 63 is the invitation of a member, which comes before all of these.
-const VIOLATED: Kind = Kind::data(64);
-const OVERDUE: Kind = Kind::data(65);
-const EXAMINE: Kind = Kind::data(66);
+    /// Packet: a record.
+    RECORD = data(47);
+    /// Packet: a new stream.
+    OPEN = data(48);
+    /// Packet: the end of a stream.
+    CLOSE = data(49);
+    /// Packet: the end of the network.
+    OVER = data(50);
+    RECEIVED = data(51);
+    RESEND = data(52);
+    SKIPPED = data(53);
+    TAKEN = data(54);
+    SCATTER = data(55);
+    COUNT = data(56);
+    COUNTED = data(57);
+    /// Packet: there is no record.
+    FAILED = data(58);
+    SUCCEEDED = data(59);
+    BEGIN = data(60);
+    LISTED = data(61);
+    UNCOMBINED = data(62);
+    /// To a member, before everything else, on the socket that it inherits.
+    pub(crate) INVITATION = data(63);
+    VIOLATED = data(64);
+    OVERDUE = data(65);
+    EXAMINE = data(66);
+
+    /// To a child: memory to share, whose descriptors were handed over, and the child's place there. From a child: it reads
+    /// there.
+    pub(crate) MEMORY = data(67);
+}
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.
 pub(crate) fn contributes(frame: &Frame, before: bool) -> bool {

@@ -5,13 +5,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
-use banyan_tree::{Direction, Network, NetworkOptions, Report, Stream, StreamOptions, TreeError, Where};
+use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
-use crate::strangers::{doors, sockets};
+use crate::strangers::sockets;
 use crate::streams::expect_array;
 
 /// Beyond patience and grace: what a busy machine may need.
@@ -34,11 +34,7 @@ fn finish(network: Network, stream: Stream) {
 }
 
 pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
-    kill_an_agent_between_waves(network("2x4", "serve"));
-}
-
-/// Of a network with eight members.
-fn kill_an_agent_between_waves(network: Network) {
+    let network = network("2x2x2", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 3, 0);
     for number in 0..3 {
@@ -50,13 +46,6 @@ fn kill_an_agent_between_waves(network: Network) {
         assert_eq!(expect_wave(&stream, number).members().len(), 8);
     }
     finish(network, stream);
-}
-
-pub(crate) fn an_agent_killed_in_a_tree_over_tcp_alone_loses_no_wave() {
-    let program = ProcessDistribution::new(this_program(), ["member", "serve"]);
-    let network = Network::launch(&program, &NetworkOptions { only_tcp: true, ..options("2x2x2") }).unwrap();
-    assert!(doors().is_empty(), "{:?}", doors());
-    kill_an_agent_between_waves(network);
 }
 
 pub(crate) fn an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them() {

@@ -1,6 +1,7 @@
 //! Networks on this machine, with real agents and members, and with some of them killed.
 //!
-//! This program is the tests, and when it is started as such the agent, the member and the front-end of a network.
+//! This program is the tests, and when it is started as such the agent, the member and the front-end of a network. Every test
+//! runs in two networks: one as networks are on one machine, and one over TCP alone.
 
 #[path = "../../../banyan-boot/tests/harness/mod.rs"]
 mod harness;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     match words[..] {
         ["member", behaviour] => member::run(behaviour),
         ["front-end", topology] => front_end::run(topology),
-        _ => harness::run(TESTS, None),
+        _ => harness::run(TESTS, None, &[harness::ONE, setup::ONLY_TCP]),
     }
 }
 
@@ -70,7 +71,6 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::times_of_day_have_intervals_from_a_start_on,
     synchronisations::a_time_of_day_without_a_start_is_refused_with_the_remedy,
     losses::an_agent_killed_between_waves_loses_none_of_them,
-    losses::an_agent_killed_in_a_tree_over_tcp_alone_loses_no_wave,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
     losses::agents_are_told_to_join_and_to_be_lost,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,

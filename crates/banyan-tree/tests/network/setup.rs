@@ -7,8 +7,13 @@ use banyan_boot::{Launcher, ProcessDistribution, SessionOptions};
 use banyan_ndr::Record;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, Wave};
 
+use crate::harness::WAY;
+
 /// Nothing here takes a third of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The [way](WAY) of tests whose networks are over TCP alone.
+pub(crate) const ONLY_TCP: &str = "only_tcp";
 
 /// Tag: send so many waves, as [`Order`] says.
 pub(crate) const SEND: u32 = 1;
@@ -81,6 +86,11 @@ pub(crate) fn this_program() -> PathBuf {
     std::env::current_exe().unwrap()
 }
 
+/// Whether the networks of this test are over TCP alone.
+pub(crate) fn is_only_tcp() -> bool {
+    std::env::var(WAY).is_ok_and(|way| way == ONLY_TCP)
+}
+
 pub(crate) fn options(topology: &str) -> NetworkOptions {
     let session = SessionOptions {
         launcher: Launcher::Local,
@@ -90,7 +100,13 @@ pub(crate) fn options(topology: &str) -> NetworkOptions {
         ..SessionOptions::default()
     };
     let topology = Some(topology.parse().unwrap());
-    NetworkOptions { topology, session, filters: crate::known_filters::known_filters, ..NetworkOptions::default() }
+    NetworkOptions {
+        topology,
+        session,
+        filters: crate::known_filters::known_filters,
+        only_tcp: is_only_tcp(),
+        ..NetworkOptions::default()
+    }
 }
 
 /// A network of this program's agents and members.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 
@@ -9,7 +10,10 @@ use banyan_tree::Network;
 use rustix::process::{Pid, getpid};
 
 use crate::relatives::{others, wait_until};
-use crate::setup::{SUMS, deadline, expect_wave, network, order};
+use crate::setup::{SUMS, deadline, expect_wave, is_only_tcp, network, order};
+
+/// The state of a TCP socket that listens, in the kernel's table.
+const LISTENS: &str = "0A";
 
 /// Strangers of each kind at each door.
 const EACH: u64 = 20;
@@ -19,6 +23,7 @@ pub(crate) fn strangers_at_the_doors_of_a_network_are_counted_and_change_nothing
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     let doors = doors();
     assert_eq!(doors.len(), 3, "{doors:?}");
+    assert!(doors.iter().all(|door| matches!(door, Door::Tcp(_)) == is_only_tcp()), "{doors:?}");
     let waves = 500;
     order(&stream, 0, waves, 1);
     let mut silent = Vec::new();
@@ -33,17 +38,40 @@ pub(crate) fn strangers_at_the_doors_of_a_network_are_counted_and_change_nothing
     drop(silent);
 }
 
-/// Some who speak another language, some who look who is there and go, and some who say nothing at all.
-fn visit(door: &str) -> Vec<UnixStream> {
-    let address = SocketAddr::from_abstract_name(door).unwrap();
-    let connect = || UnixStream::connect_addr(&address).unwrap();
-    for _ in 0..EACH {
-        let mut stranger = connect();
-        // It may be sent away before it has said all.
-        let _ = stranger.write_all(&[b'G'; 200]);
-        drop(connect());
+/// Where a node listens.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Door {
+    /// The name of an abstract socket.
+    Unix(String),
+    /// A port of this machine.
+    Tcp(u16),
+}
+
+/// Somebody who has connected. What it says may be for nobody: it may be sent away before.
+trait Stranger: Write {}
+
+impl<W: Write> Stranger for W {}
+
+impl Door {
+    fn connect(&self) -> Box<dyn Stranger> {
+        match self {
+            Door::Unix(name) => {
+                let address = SocketAddr::from_abstract_name(name).unwrap();
+                Box::new(UnixStream::connect_addr(&address).unwrap())
+            }
+            Door::Tcp(port) => Box::new(TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).unwrap()),
+        }
     }
-    (0..EACH).map(|_| connect()).collect()
+}
+
+/// Some who speak another language, some who look who is there and go, and some who say nothing at all.
+fn visit(door: &Door) -> Vec<Box<dyn Stranger>> {
+    for _ in 0..EACH {
+        // It may be sent away before it has said all.
+        let _ = door.connect().write_all(&[b'G'; 200]);
+        drop(door.connect());
+    }
+    (0..EACH).map(|_| door.connect()).collect()
 }
 
 /// Those whom nodes have refused; those who say nothing have five seconds.
@@ -54,19 +82,25 @@ fn refused(network: &Network) -> u64 {
     refused
 }
 
-/// The names of the sockets at which front-end and agents of this test listen.
-pub(crate) fn doors() -> BTreeSet<String> {
+/// Where front-end and agents of this test listen for their network.
+fn doors() -> BTreeSet<Door> {
     let own: BTreeSet<String> = others().into_iter().chain([getpid()]).flat_map(sockets).collect();
-    let table = std::fs::read_to_string("/proc/net/unix").unwrap();
-    let door = |line: &str| {
+    let table = |name: &str| std::fs::read_to_string(format!("/proc/net/{name}")).unwrap();
+    let unix = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [.., inode, name] = words[..] else { return None };
         let name = name.strip_prefix("@banyan-").filter(|_| own.contains(inode))?;
         // The network and the node.
         let (network, node) = name.split_once('-')?;
-        (network.len() == 32 && node.parse::<u32>().is_ok()).then(|| format!("banyan-{name}"))
+        (network.len() == 32 && node.parse::<u32>().is_ok()).then(|| Door::Unix(format!("banyan-{name}")))
     };
-    table.lines().filter_map(door).collect()
+    let tcp = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (address, state, inode) = (words.get(1)?, words.get(3)?, words.get(9)?);
+        let port = u16::from_str_radix(address.split_once(':')?.1, 16).ok()?;
+        (*state == LISTENS && own.contains(*inode)).then_some(Door::Tcp(port))
+    };
+    table("unix").lines().filter_map(unix).chain(table("tcp").lines().filter_map(tcp)).collect()
 }
 
 /// The numbers of a process's sockets.

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["member", behaviour] => member::run(behaviour),
-        _ => harness::run(TESTS, None),
+        _ => harness::run(TESTS, None, &[harness::ONE]),
     }
 }
 

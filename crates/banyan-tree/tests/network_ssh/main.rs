@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["member", behaviour] => member::run(behaviour),
-        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions")),
+        _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions"), &[harness::ONE]),
     }
 }
 

@@ -12,12 +12,8 @@ mod above;
 mod below;
 
 pub(super) use above::Above;
-use banyan_link::{Frame, Kind};
+use banyan_link::Frame;
 pub(super) use below::Below;
-
-/// To a child: memory to share, whose descriptors were handed over; the stream is the child's place there. From a child: it
-/// reads there.
-pub(super) const MEMORY: Kind = Kind::data(62);
 
 /// What the other side has written.
 #[derive(Debug)]
