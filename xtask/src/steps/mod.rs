@@ -209,11 +209,13 @@ fn closing_lines(output: &str) -> impl Iterator<Item = &str> {
     lines.filter(|line| passed_in(line) > 0 || line.starts_with("FLAKY "))
 }
 
-/// How many tests passed, by the closing lines of `cargo test`.
+/// How many tests passed, by the closing lines of `cargo test`, and how many of them only when they were run again.
 fn tests_passed(output: &str) -> Outcome {
-    match closing_lines(output).map(passed_in).sum::<usize>() {
-        0 => Err(Problem::Failed(format!("{}\nno test was run", output.trim_end()))),
-        count => Ok(format!("{count} tests")),
+    let flaky = closing_lines(output).filter(|line| line.starts_with("FLAKY ")).count();
+    match (closing_lines(output).map(passed_in).sum::<usize>(), flaky) {
+        (0, _) => Err(Problem::Failed(format!("{}\nno test was run", output.trim_end()))),
+        (count, 0) => Ok(format!("{count} tests")),
+        (count, flaky) => Ok(format!("{count} tests, {flaky} only when run again")),
     }
 }
 
@@ -232,7 +234,7 @@ mod unit_tests {
         assert_eq!(closing_lines(cargo).count(), 2);
         assert!(tests_passed(cargo).is_ok_and(|note| note == "15 tests"));
         let nextest = "     Summary [   0.5s] 40 tests run: 40 passed (1 flaky), 0 skipped\n   FLAKY 2/3 [   0.1s] (7/40) crate test";
-        assert!(tests_passed(nextest).is_ok_and(|note| note == "40 tests"));
+        assert!(tests_passed(nextest).is_ok_and(|note| note == "40 tests, 1 only when run again"));
         assert_eq!(closing_lines(nextest).count(), 2, "a flaky test is named");
     }
 

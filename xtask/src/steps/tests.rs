@@ -12,10 +12,6 @@ use crate::{install, manifest};
 /// differs, has been tried beside generated code as well.
 const PROPTEST_CASES: &str = "64";
 
-/// Tests with real processes meet machines of any load: one that fails is run again, and what then passes is told of by
-/// name, as flaky. A test that fails again fails.
-const RETRIES: &str = "2";
-
 /// Programs that tests compare with, and the packages that have them. A test without its program has nothing to say.
 pub(super) const BESIDE: (&[&str], &[&str]) =
     (&["xmllint", "eu-stack", "nodeset"], &["libxml2-utils", "elfutils", "clustershell"]);
@@ -33,7 +29,7 @@ pub(super) fn run(job: &Job<'_>) {
             false => cargo(["test", "--quiet", "--lib", "--bins", "--tests"]),
         };
         if nextest {
-            command.args(["--failure-output", "final", "--retries", RETRIES]);
+            command.args(["--failure-output", "final"]);
         }
         command.arg("--no-fail-fast").args(arguments).env("PATH", &path).env(HOLD.0, HOLD.1);
         command

@@ -63,7 +63,19 @@ fn by_ssh(words: &[&str]) -> Output {
 /// The command with hosts that Slurm starts agents on.
 fn by_slurm(words: &[&str]) -> Output {
     let [verb, rest @ ..] = words else { panic!("no verb") };
-    banyan(&[&[*verb, "--launcher", "slurm"], rest].concat())
+    let mut output = banyan(&[&[*verb, "--launcher", "slurm"], rest].concat());
+    output.stderr = without_queueing(&text(&output.stderr)).into_bytes();
+    output
+}
+
+/// What a command says, without `srun: job 50 queued and waiting for resources`: whether a job waits depends on what else runs.
+fn without_queueing(said: &str) -> String {
+    let is_about_the_queue = |line: &&str| {
+        let about =
+            line.strip_prefix("srun: job ").and_then(|line| line.split_once(' ')).map(|(_, about)| about.trim());
+        matches!(about, Some("queued and waiting for resources" | "has been allocated resources"))
+    };
+    said.split_inclusive('\n').filter(|line| !is_about_the_queue(line)).collect()
 }
 
 /// The eight good hosts.
