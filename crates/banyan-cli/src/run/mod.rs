@@ -6,8 +6,10 @@ mod gather;
 mod input;
 mod interrupt;
 mod job;
+mod joiner;
 mod names;
 mod show;
+mod side;
 mod stream;
 mod summary;
 
@@ -139,6 +141,8 @@ impl Run {
         let mut summary = Summary::new(names(), session.missing().to_vec(), begin);
         if self.fold || self.diff {
             show.fold(Folded::new(names(), self.diff));
+        } else if session.size() == 1 {
+            show.only_one();
         }
         shared.replace(Some(session));
         interrupt::pause_if_due();
@@ -195,7 +199,10 @@ impl Run {
                     session.stop();
                     until = None;
                 }
-                None => return show.flush(),
+                None => {
+                    show.finish(None)?;
+                    return show.flush();
+                }
             }
         }
     }

@@ -1,18 +1,18 @@
 //! What the user sees of a session while it runs.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, Lines, Problem};
+use banyan_boot::{Event, ExitState, Problem};
 use serde_json::{Value, json};
 
 use super::folded::{Folded, Look};
 use super::is_loss;
-use super::stream::Stream;
+use super::joiner::{Joiner, KEPT_BYTES, Origin, Piece};
+use super::side::Side;
 use crate::failure::{Failure, warn};
 use crate::paint::{Paint, Style};
 use crate::progress::Progress;
-use crate::screen::harmless;
 use crate::speech::{Color, complain, note, paints};
 
 /// How events are shown.
@@ -29,10 +29,9 @@ pub(super) enum Form {
 /// Standard output and errors.
 pub(super) struct Show {
     form: Form,
-    out: BufWriter<Stream<StdoutLock<'static>>>,
-    err: BufWriter<Stream<io::Stderr>>,
-    out_look: Look,
-    err_look: Look,
+    out: Side,
+    err: Side,
+    joiner: Joiner,
     folded: Option<Gathered>,
 }
 
@@ -48,15 +47,21 @@ struct Gathered {
 impl Show {
     /// `color` is what the configuration says about colours.
     pub(super) fn new(form: Form, color: Option<Color>) -> Show {
+        let side = |to: Box<dyn Write>, paints, terminal| Side::new(to, Look { paint: Paint(paints), terminal });
         let (out, err) = (io::stdout(), io::stderr());
-        let look = |paints, terminal| Look { paint: Paint(paints), terminal };
         Show {
             form,
-            out_look: look(paints(&out, color), out.is_terminal()),
-            err_look: look(paints(&err, color), err.is_terminal()),
-            out: Stream::buffered(out.lock()),
-            err: Stream::buffered(err),
+            out: side(Box::new(out.lock()), paints(&out, color), out.is_terminal()),
+            err: side(Box::new(io::stderr()), paints(&err, color), err.is_terminal()),
+            joiner: Joiner::new(KEPT_BYTES),
             folded: None,
+        }
+    }
+
+    /// There is one member, whose lines nobody else's come between: without labels it is a pipe.
+    pub(super) fn only_one(&mut self) {
+        if self.form == Form::Bare && !self.out.look.terminal && !self.err.look.terminal {
+            self.joiner = Joiner::new(0);
         }
     }
 
@@ -73,7 +78,7 @@ impl Show {
 
     /// Whether something was shown that nobody will read.
     pub(super) fn is_unread(&self) -> bool {
-        self.out.get_ref().is_unread() || self.err.get_ref().is_unread()
+        self.out.is_unread() || self.err.is_unread()
     }
 
     /// Says how far it is, to those who see nothing else of it.
@@ -90,9 +95,9 @@ impl Show {
         if self.form == Form::Json {
             return folded.to_json().iter().try_for_each(|object| self.object(object));
         }
-        folded.show_out(&mut self.out, self.out_look)?;
+        folded.show_out(&mut self.out.to, self.out.look)?;
         self.out.flush()?;
-        folded.show_err(&mut self.err, self.err_look)?;
+        folded.show_err(&mut self.err.to, self.err.look)?;
         self.err.flush()?;
         if let Some(last) = last {
             note(format_args!("all was shown {:.1} ms after the last line came", last.elapsed().as_secs_f64() * 1e3));
@@ -109,13 +114,17 @@ impl Show {
                 }
                 Ok(())
             }
-            (Event::Output(lines), Form::Json) => {
-                lines.lines().try_for_each(|line| Ok(writeln!(self.out, "{}", line_json(lines, line))?))
+            (Event::Output(lines), _) => {
+                let Show { form, out, err, joiner, .. } = self;
+                Ok(joiner.take(lines, |origin, piece| show(*form, out, err, origin, piece))?)
             }
-            (Event::Output(lines), _) => Ok(self.lines(lines)?),
-            (Event::Exited { rank, host, state }, Form::Json) => self.object(&exit_json(*rank, host, state)),
+            (Event::Exited { rank, host, state }, form) => {
+                self.finish(Some(*rank))?;
+                if form == Form::Json { self.object(&exit_json(*rank, host, state)) } else { Ok(()) }
+            }
             (Event::Problem(problem), Form::Json) => self.object(&problem_json(problem)),
             (Event::Problem(problem), _) => {
+                self.err.begin_line()?;
                 self.flush()?;
                 if is_loss(problem) {
                     complain(problem)
@@ -131,46 +140,57 @@ impl Show {
 
     /// One JSON object on a line of its own.
     pub(super) fn object(&mut self, object: &Value) -> Result<(), Failure> {
-        writeln!(self.out, "{object}")?;
+        writeln!(self.out.to, "{object}")?;
         Ok(self.out.flush()?)
     }
 
-    fn lines(&mut self, lines: &Lines) -> io::Result<()> {
-        let (out, look): (&mut dyn Write, Look) =
-            if lines.errors { (&mut self.err, self.err_look) } else { (&mut self.out, self.out_look) };
-        let label = || look.paint.text(Style::Label, format_args!("{} {}:", lines.rank, lines.host)) + " ";
-        let label = (self.form == Form::Labelled).then(label).unwrap_or_default();
-        for line in lines.lines() {
-            out.write_all(label.as_bytes())?;
-            if look.terminal {
-                out.write_all(harmless(line).as_bytes())?;
-            } else {
-                out.write_all(line)?;
-            }
-            out.write_all(b"\n")?;
+    /// Shows what is left of a member that has ended, or of all. Where lines have labels, the last one gets an end.
+    pub(super) fn finish(&mut self, rank: Option<u32>) -> Result<(), Failure> {
+        let Show { form, out, err, joiner, .. } = self;
+        joiner.finish(rank, |origin, piece| show(*form, out, err, origin, piece))?;
+        if *form == Form::Labelled {
+            out.end_line_of(rank)?;
+            err.end_line_of(rank)?;
         }
         Ok(())
     }
 }
 
-fn line_json(lines: &Lines, line: &[u8]) -> Value {
-    let stream = if lines.errors { "stderr" } else { "stdout" };
+/// Shows a line, or a piece of one.
+fn show(form: Form, out: &mut Side, err: &mut Side, origin: &Origin, piece: Piece<'_>) -> io::Result<()> {
+    if form == Form::Json {
+        return writeln!(out.to, "{}", piece_json(origin, piece));
+    }
+    let side = if origin.errors { err } else { out };
+    let paint = side.look.paint;
+    let label = || match form {
+        Form::Labelled => paint.text(Style::Label, format_args!("{} {}:", origin.rank, origin.host)) + " ",
+        Form::Bare | Form::Json => String::new(),
+    };
+    side.write(origin.rank, label, piece)
+}
+
+fn piece_json(origin: &Origin, piece: Piece<'_>) -> Value {
     let mut object = json!({
         "event": "output",
-        "rank": lines.rank,
-        "host": &*lines.host,
-        "stream": stream,
-        "line": String::from_utf8_lossy(line),
+        "rank": origin.rank,
+        "host": &*origin.host,
+        "stream": if origin.errors { "stderr" } else { "stdout" },
+        "line": String::from_utf8_lossy(piece.bytes),
     });
-    hex_unless_text(&mut object, line);
+    if !piece.is_ended {
+        object["partial"] = true.into();
+    }
+    hex_unless_text(&mut object, piece.bytes);
     object
 }
 
 /// Bytes that are no text are given as they are, too.
 pub(super) fn hex_unless_text(object: &mut Value, bytes: &[u8]) {
     if std::str::from_utf8(bytes).is_err() {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        object["hex"] = hex.into();
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)]));
+        object["hex"] = bytes.iter().flat_map(digits).collect::<String>().into();
     }
 }
 

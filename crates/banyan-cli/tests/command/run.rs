@@ -36,7 +36,74 @@ fn two_hundred_agents_on_one_machine_are_no_more_than_it_can_bear() {
 #[test]
 fn without_hosts_it_runs_here_and_without_labels_lines_are_as_they_are() {
     let ran = Workshop::new().run(&["run", "--no-label", "--", "printf", "one\\ntwo"]);
-    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("one\ntwo\n", "", 0));
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("one\ntwo", "", 0));
+}
+
+#[test]
+fn one_member_without_labels_is_a_pipe() {
+    let zeros = run(&["-n1", "--no-label", "--", "head", "-c", "1000000", "/dev/zero"]);
+    assert_eq!((zeros.out.len(), zeros.err.as_str(), zeros.status), (1_000_000, "", 0));
+    let shop = Workshop::new();
+    shop.write("bytes", noise(300_000));
+    let ran = shop.shell("banyan run --no-label -- cat \"$PWD/bytes\" | cmp - bytes");
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("", "", 0));
+    let ran = shop.shell("banyan run --no-label -- sh -c \"cat '$PWD/bytes' >&2\" 2>&1 >out | cmp - bytes");
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("", "", 0));
+}
+
+#[test]
+fn long_lines_stay_whole_behind_one_label() {
+    let script = "head -c 300000 /dev/zero | tr '\\0' $BANYAN_RANK; echo; printf end";
+    let lines = |rank: u32, label: &str| {
+        let line = rank.to_string().repeat(300_000);
+        [format!("{label}{line}"), format!("{label}end")]
+    };
+    let labelled = run(&["-w", "a,b", "-n", "2", "--", "sh", "-c", script]);
+    let expected: Vec<String> =
+        (0..4).flat_map(|rank| lines(rank, &format!("{rank} {}: ", ["a", "b"][rank as usize / 2]))).collect();
+    assert!(sorted_lines(&labelled.out) == expected, "{:.200}", labelled.out);
+    assert!(labelled.out.ends_with('\n'));
+    let bare = run(&["-n", "2", "--no-label", "--", "sh", "-c", script]);
+    let mut expected: Vec<String> = (0..2).flat_map(|rank| lines(rank, "")).collect();
+    expected.sort_unstable();
+    assert!(sorted_lines(&bare.out) == expected, "{:.200}", bare.out);
+}
+
+#[test]
+fn what_json_has_joins_to_what_was_written() {
+    let shop = Workshop::new();
+    let written = [noise(300_000), b"\nshort\n\n".to_vec(), vec![b'x'; 17 << 20], "\u{fc}".into()].concat();
+    shop.write("bytes", &written);
+    let ran = shop.run(&["run", "--json", "--", "cat", &shop.path("bytes").display().to_string()]);
+    let outputs: Vec<Value> = ran.json().into_iter().filter(|it| it["event"] == "output").collect();
+    assert!(outputs.iter().any(|it| it["line"] == "short" && it.get("partial").is_none()));
+    assert!(joined(&outputs) == written, "{} bytes", joined(&outputs).len());
+}
+
+/// The bytes that objects of `--json` stand for, by the rule that the chapter gives.
+fn joined(outputs: &[Value]) -> Vec<u8> {
+    let bytes = |output: &Value| {
+        let hex = output["hex"].as_str().map(|hex| {
+            hex.as_bytes()
+                .chunks(2)
+                .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+                .collect()
+        });
+        let mut bytes: Vec<u8> = hex.unwrap_or_else(|| output["line"].as_str().expect("text").into());
+        bytes.extend((output["partial"] != true).then_some(b'\n'));
+        bytes
+    };
+    outputs.iter().flat_map(bytes).collect()
+}
+
+/// Bytes without order, the same each time; some are newlines, many are no text.
+fn noise(count: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    std::iter::repeat_with(next).take(count).collect()
 }
 
 #[test]
