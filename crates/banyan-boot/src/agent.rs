@@ -62,7 +62,7 @@ pub fn become_agent_if_asked() {
 
 /// As [`become_agent_if_asked`], with an extension: `make` makes it in the agent, if the session asks for one.
 ///
-/// When the agent is killed, `guard` is called on its host, in a process of its own. What the agent had started lives on
+/// When the agent dies, however it does, `guard` is called on its host, in a process of its own. What the agent had started lives on
 /// until it returns: it is to return when the extension's network is over or
 /// [nobody is left](GuardInfo::is_anyone_left).
 pub fn become_agent_if_asked_with(make: impl FnOnce() -> Box<dyn AgentExtension>, guard: fn(&GuardInfo)) {
@@ -148,10 +148,8 @@ pub fn run_agent_with(
 /// The exit status of a worker that has done its work, or could not be made.
 fn finish(worked: io::Result<Result<(), String>>) -> i32 {
     let worked = match worked {
-        Ok(worked) => {
-            // The keeper would do the same, if it is still there.
-            worked.and(end_descendants(&[]).map(drop).map_err(|error| error.to_string()))
-        }
+        // The keeper would do the same, if it is still there. What a worker leaves that has failed is the keeper's business.
+        Ok(worked) => worked.and_then(|()| end_descendants(&[]).map(drop).map_err(|error| error.to_string())),
         Err(error) => Err(format!("cannot be split into keeper and worker: {error}")),
     };
     match worked {
@@ -193,7 +191,19 @@ fn work(channel: &AgentChannel, keeper: OwnedFd, extension: impl FnOnce() -> Opt
     let (keeper, listener, hosts) = (Some(keeper), door, Vec::new());
     let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
+    let _dies = DiesOfPanic;
     node.run().map_err(|error| format!("stopped working: {error}"))
+}
+
+/// A worker that panics dies at once, before it drops what its members depend on: they live on if they are guarded.
+struct DiesOfPanic;
+
+impl Drop for DiesOfPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
 }
 
 /// The link to the parent, before its work says how long the parent may be silent.

@@ -119,7 +119,7 @@ impl AgentExtension for TreeAgent {
     fn end(&mut self) {
         self.order(Order::End);
         if let Some(running) = self.running.take() {
-            // If it panicked, that was said where it happened.
+            // It does not panic without ending this process.
             let _ = running.thread.join();
         }
     }
@@ -158,11 +158,15 @@ struct Worker {
     patience: Duration,
 }
 
-/// Says that the network is over when it is dropped: also when a filter panics, and with it the thread of the node.
+/// Says that the network is over when it is dropped. A thread that panics does not know that: it takes its process with it,
+/// so that the members live on in the care of the keeper.
 struct OverAtTheEnd(ExtensionControl);
 
 impl Drop for OverAtTheEnd {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
         self.0.over();
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
-use crate::stream_options::StreamOptions;
+use crate::stream_options::{Direction, StreamOptions};
 
 /// A message between a node and its parent.
 #[derive(Debug, Clone)]
@@ -107,13 +107,15 @@ pub enum Message {
         /// Its answer.
         figures: Box<Figures>,
     },
-    /// Upwards: at this agent a stream's contributions could not be combined.
+    /// Upwards: at this agent a filter of a stream failed.
     Uncombined {
         /// The agent.
         node: NodeId,
         /// The stream.
         stream: StreamId,
-        /// The first wave.
+        /// Which of its filters.
+        direction: Direction,
+        /// The first wave, or packet.
         wave: Wave,
         /// Why.
         cause: Arc<str>,

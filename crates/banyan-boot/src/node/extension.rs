@@ -137,6 +137,8 @@ impl Node {
     pub(super) fn end_extension(&mut self) {
         if let Some(mut extension) = self.extension.take() {
             extension.agent.end();
+            // A keeper that is gone guards nothing.
+            let _ = extension.will.revoke_word();
         }
     }
 }

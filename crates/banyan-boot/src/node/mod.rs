@@ -320,13 +320,14 @@ impl Node {
 
     /// Runs until the session is over and nothing of it is left below.
     pub(crate) fn run(&mut self) -> io::Result<()> {
-        let ran = self.work();
+        // After an error, members with an extension live on in the care of the keeper.
+        self.work()?;
         self.end_extension();
-        if let (Ok(()), Up::Parent(wire)) = (&ran, &mut self.up) {
+        if let Up::Parent(wire) = &mut self.up {
             wire.link.close();
             wire.link.flush(Instant::now());
         }
-        ran
+        Ok(())
     }
 
     fn work(&mut self) -> io::Result<()> {

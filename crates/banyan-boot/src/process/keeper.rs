@@ -5,8 +5,8 @@
 //! started sessions of their own too, becomes a child of the worker, and if the worker is gone, of the keeper.
 //!
 //! - The worker ends, also by SIGKILL: the keeper kills and reaps all that is left and exits with the worker's status.
-//!   With a guard ([`keep_guarded`]) that is put off if the worker was killed: what is left lives on
-//!   ([`guard`](super::guard)) until the guard has ended.
+//!   With a guard ([`keep_guarded`]) that is put off if the worker had not done its work, however it died: what is left
+//!   lives on ([`guard`](super::guard)) until the guard has ended.
 //! - The keeper ends, also by SIGKILL: the worker sees its pidfd become readable, ends everything
 //!   ([`end_descendants`]), and exits.
 //! - Signals that ask the keeper to end, stop or look up are passed to the worker. A keeper that was asked to end does not
@@ -56,8 +56,8 @@ pub fn keep() -> io::Result<Worker> {
     split(None)
 }
 
-/// As [`keep`]; when the worker is killed, the keeper runs `guard` before it ends what is left. What the worker leaves with
-/// its will is what is guarded: without a word in it nothing is.
+/// As [`keep`]; when the worker dies, the keeper runs `guard` before it ends what is left. What the worker leaves with its
+/// will is what is guarded: without a word in it, or once that is revoked, nothing is.
 ///
 /// # Errors
 /// As [`keep`].
@@ -138,7 +138,7 @@ struct End {
 
 impl End {
     fn is_to_guard(&self) -> bool {
-        self.status.signaled() && !self.asked && self.is_whole
+        !self.asked && self.is_whole
     }
 }
 

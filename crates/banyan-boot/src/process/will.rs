@@ -1,4 +1,5 @@
-//! What a worker leaves to its keeper in case it is killed: a word for the guard, and the pipes that its members write to.
+//! What a worker leaves to its keeper in case it dies: a word for the guard, and the pipes that its members write to. A worker
+//! that has done its work revokes the word, so that nothing is guarded.
 //!
 //! It goes over a socket that both have from the fork on. The keeper takes it as it comes: descriptors on their way count
 //! against the user's limit. Whatever it cannot take whole it does not guard ([`Estate::is_whole`]).
@@ -30,6 +31,7 @@ const PIPES: usize = 2;
 const WORD: u8 = 0;
 const LEAVE: u8 = 1;
 const WITHDRAW: u8 = 2;
+const REVOKE: u8 = 3;
 
 /// The worker's side.
 #[derive(Debug)]
@@ -47,6 +49,14 @@ impl Will {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a word for the guard is too long"));
         }
         self.send(WORD, word, &[])
+    }
+
+    /// The work is done: nothing is to be guarded.
+    ///
+    /// # Errors
+    /// If the keeper does not take it.
+    pub(crate) fn revoke_word(&self) -> io::Result<()> {
+        self.send(REVOKE, &[], &[])
     }
 
     /// The pipes that a member writes to: up to two.
@@ -130,6 +140,7 @@ impl Estate {
         let Some((kind, rest)) = self.buffer[..received.bytes].split_first() else { return Ok(false) };
         match (*kind, <[u8; 4]>::try_from(rest).map(u32::from_le_bytes)) {
             (WORD, _) => self.word = Some(rest.to_vec()),
+            (REVOKE, _) => self.word = None,
             (LEAVE, Ok(member)) => _ = self.pipes.insert(member, pipes),
             (WITHDRAW, Ok(member)) => _ = self.pipes.remove(&member),
             _ => self.is_whole = false,

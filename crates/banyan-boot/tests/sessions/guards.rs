@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::front_end::SILENCE;
 use crate::harness::processes::{describe, words};
 use crate::losses::SPARE;
-use crate::network::{BROKEN, Network};
+use crate::network::{BROKEN, EXITS, Network, PANICS};
 use crate::one_host;
 use crate::relatives::{agents, assert_alone, others, parent};
 use crate::setup::{self, assert_says, members, outcome, this_program, wait_for_problem};
@@ -94,6 +94,26 @@ pub(crate) fn members_that_are_guarded_may_end_by_themselves() {
     assert_eq!(network.lines("guard ", 1), ["guard 1 is alone"]);
     assert_alone(SPARE);
     session.kill().unwrap();
+}
+
+/// The agent of two members dies in this way when one of them ends: the other lives on.
+fn a_faulty_agent_is_guarded(fault: &str) {
+    let (network, session, members) = two_members(|network| [&network.note()[..], fault.as_bytes()].concat());
+    kill_process(members[1], Signal::KILL).unwrap();
+    assert_eq!(network.lines("guard ", 1), ["guard 1"]);
+    network.ask("print");
+    assert_eq!(network.lines("printed ", 1), ["printed 0"]);
+    drop(network);
+    assert_alone(SPARE);
+    session.kill().unwrap();
+}
+
+pub(crate) fn the_members_of_an_agent_that_panics_live_on() {
+    a_faulty_agent_is_guarded(PANICS);
+}
+
+pub(crate) fn the_members_of_an_agent_that_exits_live_on() {
+    a_faulty_agent_is_guarded(EXITS);
 }
 
 pub(crate) fn a_guard_that_fails_leaves_nothing() {

@@ -137,6 +137,8 @@ const TESTS: &[harness::Test] = tests![
     guards::members_and_agents_below_a_killed_agent_live_on_until_it_is_over,
     guards::the_end_of_a_session_ends_those_who_are_guarded,
     guards::members_that_are_guarded_may_end_by_themselves,
+    guards::the_members_of_an_agent_that_panics_live_on,
+    guards::the_members_of_an_agent_that_exits_live_on,
     guards::a_guard_that_fails_leaves_nothing,
     guards::an_agent_that_is_asked_to_end_is_not_guarded,
     guards::a_killed_keeper_leaves_nothing_to_guard,

@@ -16,6 +16,12 @@ use crate::setup::PATIENCE;
 /// In a note that makes guards fail.
 pub(crate) const BROKEN: &str = "broken";
 
+/// In a note that makes agents panic when a member has ended, …
+pub(crate) const PANICS: &str = "panics";
+
+/// … and in one that makes them exit then, as if all was well.
+pub(crate) const EXITS: &str = "exits";
+
 /// Between two looks of a guard at who is left.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -159,6 +165,11 @@ impl AgentExtension for Extension {
     }
 
     fn member_ended(&mut self, rank: u32) {
+        let note = String::from_utf8_lossy(&self.note);
+        assert!(!note.contains(PANICS), "an agent that fails");
+        if note.contains(EXITS) {
+            std::process::exit(0);
+        }
         self.say(&format!("member {rank} ended"));
     }
 

@@ -16,6 +16,7 @@ use crate::ids::{StreamId, Wave};
 use crate::message::{Packet, Scatter};
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
+use crate::stream_options::Direction;
 use crate::transformation::TransformationError;
 use crate::wire::LONGEST_MESSAGE;
 
@@ -33,7 +34,15 @@ impl Node {
     pub(super) fn descend(&mut self, id: StreamId, sequence: u64, packet: Packet) -> Packet {
         let place = self.filter_place();
         match self.streams.get_mut(&id) {
-            Some(stream) if stream.down.is_some() => stream.descend(sequence, packet, place),
+            Some(stream) if stream.down.is_some() => {
+                let has_failed_above = matches!(packet, Packet::Failed { .. });
+                let made = stream.descend(sequence, packet, place);
+                // The front-end and members have the error in place of the record.
+                if let (Packet::Failed { cause, .. }, Place::Inner, false) = (&made, place, has_failed_above) {
+                    self.uncombined(id, Direction::Down, Wave(sequence), cause);
+                }
+                made
+            }
             _ => packet,
         }
     }

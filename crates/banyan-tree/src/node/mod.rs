@@ -208,14 +208,17 @@ pub enum Report {
     Over,
     /// At a member: it was given up, and another process has taken its place. This one has no part in the network any more.
     Succeeded,
-    /// A filter of a stream is not known, or failed: contributions could not be combined there, and go on one by one. Of each
-    /// agent the front-end hears it once for each stream.
+    /// A filter of a stream is not known, failed or panicked. Contributions that come up could not be combined there, and go on
+    /// one by one; members get the error in place of what goes down. Of each agent the front-end hears it once for each stream
+    /// and direction.
     Uncombined {
         /// Where.
         node: NodeId,
         /// The stream.
         stream: StreamId,
-        /// The first wave.
+        /// Whether it is the filter of what comes up or of what goes down.
+        direction: Direction,
+        /// The first wave; of what goes down, the number of the first record that failed.
         wave: Wave,
         /// Why.
         cause: String,

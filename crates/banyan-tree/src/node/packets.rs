@@ -17,7 +17,7 @@ use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
 use crate::reduce::Place;
 use crate::sorted::SortedMap;
-use crate::stream_options::StreamOptions;
+use crate::stream_options::{Direction, StreamOptions};
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError};
 
@@ -287,9 +287,10 @@ impl Node {
             return;
         }
         let (place, level) = (self.filter_place(), self.ascent.level());
-        let transformation = self.make_filter(id, opening.options.upward(place, level).unwrap_or_default());
+        let transformation =
+            self.make_filter(id, Direction::Up, opening.options.upward(place, level).unwrap_or_default());
         let mut stream = Stream::new(Arc::clone(opening), transformation);
-        stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, text));
+        stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, Direction::Down, text));
         stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
         stream.is_older = self.rank.is_some() && !self.is_greeted;
         stream.filters_own = place == Place::Member && opening.options.filters_at_members();
@@ -353,9 +354,9 @@ impl Node {
     }
 
     /// A filter of this node; in place of one that it does not know, one that fails.
-    fn make_filter(&mut self, stream: StreamId, text: &str) -> Box<dyn Transformation> {
+    fn make_filter(&mut self, stream: StreamId, direction: Direction, text: &str) -> Box<dyn Transformation> {
         self.transformations.make(text).unwrap_or_else(|error| {
-            self.uncombined(stream, Wave(0), &error.to_string());
+            self.uncombined(stream, direction, Wave(0), &error.to_string());
             Box::new(super::waves::Uncombinable(error))
         })
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Node, Report};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
+use crate::stream_options::Direction;
 
 /// What an agent tells of in its life. A filter that fails in every wave, or a child that breaks the rules whenever it has come
 /// back, is not worth more than that.
@@ -20,17 +21,17 @@ const CAUSE: usize = 400;
 pub(super) struct Troubles {
     count: usize,
     /// Streams whose filters failed: of each it is told once.
-    streams: BTreeSet<StreamId>,
+    streams: BTreeSet<(StreamId, Direction)>,
 }
 
 impl Node {
-    /// Contributions cannot be combined here.
-    pub(super) fn uncombined(&mut self, stream: StreamId, wave: Wave, cause: &str) {
+    /// A filter of this node has failed.
+    pub(super) fn uncombined(&mut self, stream: StreamId, direction: Direction, wave: Wave, cause: &str) {
         let node = self.id;
-        self.report(Report::Uncombined { node, stream, wave, cause: cause.to_owned() });
-        if self.tells() && self.troubles.streams.insert(stream) {
+        self.report(Report::Uncombined { node, stream, direction, wave, cause: cause.to_owned() });
+        if self.tells() && self.troubles.streams.insert((stream, direction)) {
             self.troubles.count += 1;
-            self.send_up(Message::Uncombined { node, stream, wave, cause: short(cause) });
+            self.send_up(Message::Uncombined { node, stream, direction, wave, cause: short(cause) });
         }
     }
 
@@ -58,14 +59,14 @@ impl Node {
         }
         // An agent that does not cut what it says is nobody's reason to keep more.
         match message {
-            Message::Uncombined { node, stream, wave, cause } if self.root.is_none() => {
-                self.send_up(Message::Uncombined { node, stream, wave, cause: short(&cause) });
+            Message::Uncombined { node, stream, direction, wave, cause } if self.root.is_none() => {
+                self.send_up(Message::Uncombined { node, stream, direction, wave, cause: short(&cause) });
             }
             Message::Violated { node, child, cause } if self.root.is_none() => {
                 self.send_up(Message::Violated { node, child, cause: short(&cause) });
             }
-            Message::Uncombined { node, stream, wave, cause } => {
-                self.report(Report::Uncombined { node, stream, wave, cause: short(&cause).to_string() });
+            Message::Uncombined { node, stream, direction, wave, cause } => {
+                self.report(Report::Uncombined { node, stream, direction, wave, cause: short(&cause).to_string() });
             }
             Message::Violated { node, child, cause } => {
                 self.report(Report::Violation { node, child, cause: short(&cause).to_string() });

@@ -14,6 +14,7 @@ use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
 use crate::run::{Bodies, Run};
+use crate::stream_options::Direction;
 use crate::transformation::{Transformation, TransformationError};
 
 /// Waves at the front-end, whole.
@@ -284,7 +285,7 @@ impl Node {
     /// Sends the parts of one wave on as they are.
     fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, next: Wave, error: &TransformationError) {
         let wave = parts.first().map_or(Wave(0), |part| part.first);
-        self.uncombined(id, wave, &error.to_string());
+        self.uncombined(id, Direction::Up, wave, &error.to_string());
         for part in parts {
             self.emit(Run { is_fresh: false, ..part });
         }

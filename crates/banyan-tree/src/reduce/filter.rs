@@ -32,7 +32,8 @@ use crate::run::{Bodies, Run};
 /// ```
 pub trait Filter: Send {
     /// Makes records of the parts of one wave, one part for each child that contributed, in the order of their lowest
-    /// ranks. After an error the records are discarded, and the filter must be ready for the next wave.
+    /// ranks. After an error the records are discarded, and the filter must be ready for the next wave. A panic is an error,
+    /// after which the next wave gets a new filter.
     fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError>;
 
     /// Makes the records of many waves at once, for filters that are quicker so: their format, and one body a wave, of
@@ -191,6 +192,16 @@ pub enum FilterError {
         name: String,
         /// What is wrong with them.
         reason: String,
+    },
+    /// A filter panicked. The next wave gets a new one.
+    #[error("filter {name} panicked: {text}{}", if *.is_state_lost { " (what it knew is lost; it begins anew)" } else { "" })]
+    Panicked {
+        /// The filter.
+        name: String,
+        /// What it panicked with.
+        text: String,
+        /// Whether it had a state that nobody can compute again.
+        is_state_lost: bool,
     },
     /// A filter of one's own says why.
     #[error("{0}")]

@@ -13,11 +13,12 @@
 //! The way to read it: `specification`, then `input` (where values lie in a record), `cell` (what a function
 //! keeps of them), `layout` (how that travels), `compiled`, `fast` and `whole` (what is done with records of one
 //! format), `groups`, and `reduction`, which drives them. `filter` is what custom filters
-//! implement too, `registry` how they get a name, `shared_object` how they come from C.
+//! implement too, `registry` how they get a name, `caught` what becomes of their panics, `shared_object` how they come from C.
 //! `docs/reductions.md` in the repository is the guide.
 
 mod alignment;
 mod body;
+mod caught;
 mod cell;
 mod collect;
 mod column;

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use super::caught::Caught;
 use super::collect::{COLLECT, Collect};
 use super::{Filter, FilterError, Reduction, ReductionLimits, Specification};
 
 /// The name of the filter that takes a [`Specification`] as its parameters.
 pub const REDUCE: &str = "reduce";
 
-type Maker = Box<dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync>;
+/// Makes a filter from its parameters.
+pub(super) type Maker = dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync;
 
 /// The filters that a program knows: [`REDUCE`] and [`COLLECT`], and those it brings.
 ///
@@ -27,7 +30,7 @@ type Maker = Box<dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + 
 /// assert_eq!(error.to_string(), "there is no filter coldest; this program has collect, hottest, reduce");
 /// ```
 pub struct Filters {
-    makers: BTreeMap<String, Maker>,
+    makers: BTreeMap<String, Arc<Maker>>,
 }
 
 impl Filters {
@@ -53,13 +56,13 @@ impl Filters {
         name: impl Into<String>,
         maker: impl Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync + 'static,
     ) {
-        self.makers.insert(name.into(), Box::new(maker));
+        self.makers.insert(name.into(), Arc::new(maker));
     }
 
-    /// Makes a filter, with a state of its own.
+    /// Makes a filter, with a state of its own. If it panics, that is an error of the wave, and the next wave gets a new one.
     pub fn make(&self, name: &str, parameters: &[u8]) -> Result<Box<dyn Filter>, FilterError> {
         match self.makers.get(name) {
-            Some(maker) => maker(parameters),
+            Some(maker) => Ok(Box::new(Caught::new(name, parameters, maker)?)),
             None => {
                 let known = self.makers.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
                 Err(FilterError::Unknown { name: name.into(), known })

@@ -12,6 +12,7 @@ use crate::ids::{Epoch, NodeId, StreamId, Wave};
 use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter, Succession};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
+use crate::stream_options::Direction;
 
 use super::book::AddressBook;
 use super::error::WireError;
@@ -151,6 +152,7 @@ impl Decoder {
                 node: NodeId(frame.sequence),
                 stream,
                 wave: Wave(reader.number("the wave")?),
+                direction: direction(reader)?,
                 cause: text(reader, "why")?,
             },
             VIOLATED => Message::Violated {
@@ -293,6 +295,14 @@ fn bodies(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Bytes
 fn text(reader: &mut Reader<'_>, what: &'static str) -> Result<Arc<str>, WireError> {
     let at = reader.at();
     std::str::from_utf8(reader.rest()).map(Arc::from).map_err(|_| reader.malformed(what, at))
+}
+
+fn direction(reader: &mut Reader<'_>) -> Result<Direction, WireError> {
+    match reader.u8("the direction")? {
+        0 => Ok(Direction::Up),
+        1 => Ok(Direction::Down),
+        other => Err(reader.value("the direction", other)),
+    }
 }
 
 fn figures(reader: &mut Reader<'_>) -> Result<Figures, WireError> {

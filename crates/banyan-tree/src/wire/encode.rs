@@ -10,6 +10,7 @@ use bytes::Bytes;
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Message, Opening, Packet, Scatter};
 use crate::run::{Bodies, Run};
+use crate::stream_options::Direction;
 
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
@@ -107,8 +108,9 @@ impl Encoder {
                 let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
                 self.push(frame(COUNTED, node.0, *question), payload, out);
             }
-            Message::Uncombined { node, stream, wave, cause } => {
-                let payload = [&wave.0.to_le_bytes()[..], cause.as_bytes()].concat();
+            Message::Uncombined { node, stream, direction, wave, cause } => {
+                let is_down = u8::from(*direction == Direction::Down);
+                let payload = [&wave.0.to_le_bytes()[..], &[is_down], cause.as_bytes()].concat();
                 self.push(frame(UNCOMBINED, stream.0, node.0), payload, out);
             }
             Message::Violated { node, child, cause } => {

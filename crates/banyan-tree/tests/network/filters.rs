@@ -2,13 +2,24 @@
 
 use std::time::Instant;
 
-use banyan_tree::{NodeId, PASS, Report, StreamOptions, TreeError, WaveNumber, Where};
+use banyan_tree::{Direction, Network, NodeId, PASS, Report, StreamOptions, TreeError, WaveNumber, Where};
 
 use crate::setup::{ECHO, Text, deadline, network, order};
 
 /// What came of a wave of texts.
 fn next(stream: &banyan_tree::Stream) -> String {
     stream.recv(deadline()).unwrap().read::<Text>().unwrap().text
+}
+
+/// What has happened so far, but for who has joined.
+fn told(network: &Network) -> Vec<Report> {
+    let told = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    told.filter(|report| !matches!(report, Report::Joined(_) | Report::AgentJoined(_))).collect()
+}
+
+/// A text for each of so many members: this one for one of them.
+fn texts(count: usize, rank: usize, word: &str) -> Vec<Text> {
+    (0..count).map(|at| Text { text: if at == rank { word.into() } else { "go".into() } }).collect()
 }
 
 pub(crate) fn what_goes_down_passes_a_filter_at_every_level() {
@@ -62,10 +73,9 @@ pub(crate) fn a_filter_that_fails_at_an_agent_is_told_to_the_front_end() {
         stream.scatter(ECHO, &parts).unwrap();
         assert_eq!(next(&stream), "up(strict(0:good),1:bad)");
     }
-    let told: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
-    let told: Vec<&Report> = told.iter().filter(|report| matches!(report, Report::Uncombined { .. })).collect();
-    let [Report::Uncombined { node, stream: of, wave, cause }] = told[..] else { panic!("{told:?}") };
-    assert_eq!((*node, *of, *wave), (NodeId(2), stream.id(), WaveNumber(0)));
+    let told = told(&network);
+    let [Report::Uncombined { node, stream: of, direction, wave, cause }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((*node, *of, *direction, *wave), (NodeId(2), stream.id(), Direction::Up, WaveNumber(0)));
     assert!(cause.contains("1:bad is bad"), "{cause}");
 }
 
@@ -86,4 +96,77 @@ pub(crate) fn a_filter_that_fails_on_the_way_down_is_an_error_in_place_of_the_re
     assert!(next(&stream).contains("0:strict(good)"), "what failed has no number");
     let error = network.open(&network.everyone(), StreamOptions::default().down("stamp", "")).unwrap_err();
     assert!(error.to_string().contains("there is no filter stamp"), "{error}");
+}
+
+pub(crate) fn a_filter_that_panics_at_an_agent_is_told_and_the_wave_goes_on_in_parts() {
+    let network = network("4x4", "echo");
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Agents, "brittle", "");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    for (word, expected) in
+        [("go", "1(4:go,5:go,6:go,7:go)"), ("panic", ",4:go,5:panic,6:go,7:go,"), ("go", ",1(4:go,5")]
+    {
+        stream.scatter(ECHO, &texts(16, 5, word)).unwrap();
+        let wave = stream.recv(deadline()).unwrap();
+        let came = wave.read::<Text>().unwrap().text;
+        assert!(wave.members().len() == 16 && came.contains(expected), "{wave:?}: {came}");
+    }
+    let told = told(&network);
+    let [Report::Uncombined { node, stream: of, direction, wave, cause }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((*node, *of, *direction, *wave), (NodeId(2), stream.id(), Direction::Up, WaveNumber(1)));
+    assert!(cause.contains("filter brittle panicked: no filter for 4:go,5:panic"), "{cause}");
+    assert!(cause.contains("what it knew is lost"), "{cause}");
+}
+
+pub(crate) fn a_filter_that_panics_at_the_front_end_or_at_a_member_fails_once() {
+    let network = network("2x2", "echo");
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Root, "brittle", "");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    stream.scatter(ECHO, &texts(4, 1, "panic")).unwrap();
+    let error = stream.recv(deadline()).unwrap_err();
+    assert!(matches!(&error, TreeError::Uncombined { cause, .. } if cause.contains("1:panic")), "{error}");
+    stream.scatter(ECHO, &texts(4, 1, "go")).unwrap();
+    assert_eq!(next(&stream), "1(up(0:go,1:go),up(2:go,3:go))");
+    let options = StreamOptions::filter("trace", "up").up_at(Where::Members, "brittle", "");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    for (word, expected) in [("panic", "up(1(0:go)),1:panic,"), ("go", "up(2(0:go),1(1:go))")] {
+        stream.scatter(ECHO, &texts(4, 1, word)).unwrap();
+        let came = next(&stream);
+        assert!(came.contains(expected), "{came}");
+    }
+}
+
+pub(crate) fn a_filter_that_panics_on_the_way_down_is_told_and_an_error_in_place_of_the_record() {
+    let network = network("2x2", "echo");
+    let options = StreamOptions::filter("trace", "up").down_at(Where::Agents, "brittle", "");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    for (word, expected) in [("panic", "3:failed: filter brittle panicked: no filter for panic"), ("go", "3:1(go)")] {
+        stream.send(ECHO, &Text { text: word.into() }).unwrap();
+        let came = next(&stream);
+        assert!(came.contains(expected), "{came}");
+    }
+    let told = told(&network);
+    let is_of = |report: &Report, agent: u32| matches!(report, Report::Uncombined { node, direction: Direction::Down, .. } if *node == NodeId(agent));
+    assert!(told.len() == 2 && [1, 2].iter().all(|agent| told.iter().any(|told| is_of(told, *agent))), "{told:?}");
+    let options = StreamOptions::filter("trace", "up").down_at(Where::Root, "brittle", "");
+    let stream = network.open(&network.everyone(), options).unwrap();
+    let error = stream.send(ECHO, &Text { text: "panic".into() }).unwrap_err();
+    assert!(error.to_string().contains("filter brittle panicked"), "{error}");
+    stream.send(ECHO, &Text { text: "go".into() }).unwrap();
+    assert!(next(&stream).contains("0:1(go)"));
+}
+
+pub(crate) fn a_filter_that_ends_its_agent_ends_none_of_its_members() {
+    for word in ["exit", "abort"] {
+        let network = network("4x4", "echo");
+        let options = StreamOptions::filter("trace", "up").up_at(Where::Agents, "brittle", "");
+        let stream = network.open(&network.everyone(), options).unwrap();
+        for word in [word, "go"] {
+            stream.scatter(ECHO, &texts(16, 5, word)).unwrap();
+            let wave = stream.recv(deadline()).unwrap();
+            assert_eq!(wave.members().len(), 16, "{wave:?}");
+        }
+        let told = told(&network);
+        assert!(!told.iter().any(|report| matches!(report, Report::Lost(_))), "{told:?}");
+        assert!(told.iter().any(|report| matches!(report, Report::AgentLost(_))), "{told:?}");
+    }
 }

@@ -11,6 +11,7 @@ pub(crate) fn known_filters() -> Filters {
     filters
         .register("trace", |parameters| Ok(Box::new(Trace { name: String::from_utf8_lossy(parameters).into_owned() })));
     filters.register("tally", |_| Ok(Box::new(Tally { waves: 0 })));
+    filters.register("brittle", |_| Ok(Box::new(Brittle { waves: 0 })));
     filters
 }
 
@@ -23,6 +24,31 @@ impl Filter for Tally {
     fn wave(&mut self, _: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
         self.waves += 1;
         push(&Text { text: self.waves.to_string() }, out)
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Lost
+    }
+}
+
+/// Counts the waves it has seen, and ends in the way that a text among its parts asks for.
+struct Brittle {
+    waves: u64,
+}
+
+impl Filter for Brittle {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let texts = parts.iter().map(|part| text(part).map_err(|error| FilterError::Custom(error.to_string())));
+        let texts = texts.collect::<Result<Vec<String>, _>>()?.join(",");
+        self.waves += 1;
+        assert!(!texts.contains("panic"), "no filter for {texts}");
+        if texts.contains("exit") {
+            std::process::exit(0);
+        }
+        if texts.contains("abort") {
+            std::process::abort();
+        }
+        push(&Text { text: format!("{}({texts})", self.waves) }, out)
     }
 
     fn recovery(&self) -> Recovery {

@@ -14,7 +14,7 @@ use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
-use crate::stream_options::{Filtering, StreamOptions, Where};
+use crate::stream_options::{Direction, Filtering, StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
 use crate::wire::LARGEST_NUMBER;
@@ -66,7 +66,8 @@ fn about_stream() -> impl Strategy<Value = Message> {
         }
         11 => {
             let cause = format!("{number} is \u{17}é").into();
-            Message::Uncombined { node: NodeId(number as u32), stream, wave: Wave(number), cause }
+            let direction = if number % 2 == 0 { Direction::Up } else { Direction::Down };
+            Message::Uncombined { node: NodeId(number as u32), stream, direction, wave: Wave(number), cause }
         }
         12 => Message::Violated { node: NodeId(stream.0), child: NodeId(number as u32), cause: "says so".into() },
         13 => Message::Examine { stream, wave: Wave(number) },
