@@ -103,6 +103,10 @@ impl Transformation for Timed {
         combined
     }
 
+    fn verify(&mut self, part: &Run) -> Result<(), TransformationError> {
+        self.combiner.verify(part)
+    }
+
     fn recovery(&self) -> Recovery {
         self.combiner.filter.recovery()
     }
@@ -150,6 +154,13 @@ impl Combiner {
     fn new(name: &str, filter: Box<dyn Filter>, formats: FormatBook) -> Combiner {
         let (known, output, recycled) = (Vec::new(), Output::new(), Recycled::default());
         Combiner { name: name.into(), filter, formats, known, made: None, output, recycled, seen: None }
+    }
+
+    /// Has the filter look at what a member made itself. Of a format that is not known here nothing is made.
+    fn verify(&mut self, part: &Run) -> Result<(), TransformationError> {
+        let Some(format) = self.formats.get(part.bodies.format()) else { return Ok(()) };
+        let run = PartRun::new(part, &format);
+        (0..part.bodies.len()).try_for_each(|at| self.filter.verify(&run.wave(at))).map_err(failed)
     }
 
     /// Where among those that are known the formats of parts are.

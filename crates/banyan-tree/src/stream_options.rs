@@ -140,6 +140,11 @@ impl StreamOptions {
         self.up.contains_key(&Where::Members) && !matches!(self.synchronisation, Synchronisation::Interval(_))
     }
 
+    /// Whether members send what a filter made of their records, instead of the records.
+    pub(crate) fn are_made_at_members(&self) -> bool {
+        self.filters_at_members() || matches!(self.synchronisation, Synchronisation::Interval(_))
+    }
+
     /// The filter of a node for what goes down; none if it is passed on.
     pub(crate) fn downward(&self, place: Place, level: Level) -> Option<&str> {
         chosen(&self.down, place, level).filter(|text| *text != PASS)

@@ -22,6 +22,15 @@ pub trait Transformation: Send {
     /// delivers the error in place of the wave.
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError>;
 
+    /// Looks at partial results that a member made itself, when they come.
+    ///
+    /// # Errors
+    /// If they speak for others.
+    fn verify(&mut self, part: &Run) -> Result<(), TransformationError> {
+        let _ = part;
+        Ok(())
+    }
+
     /// How its state comes back when its node dies.
     fn recovery(&self) -> Recovery {
         Recovery::Recomputed

@@ -1,6 +1,10 @@
 //! Nodes that are brought together by hand, for what is hard to meet by chance: answers that never come, and parents that
 //! die between two messages.
 
+#[path = "nodes/hostile.rs"]
+mod hostile;
+#[path = "hostile/mod.rs"]
+mod hostile_member;
 #[path = "nodes/pressed.rs"]
 mod pressed;
 #[path = "nodes/stopped.rs"]
@@ -49,6 +53,7 @@ struct Tree {
     stopped: BTreeMap<usize, u64>,
     now: Time,
     options: NodeOptions,
+    transformations: Arc<dyn Transformations + Sync>,
     /// Who has said so of itself.
     succeeded: BTreeSet<usize>,
     /// What the front-end has said.
@@ -63,11 +68,15 @@ impl Tree {
     }
 
     fn with(options: NodeOptions) -> Tree {
-        let front_end = Node::front_end(options.clone(), Arc::new(FirstOf));
+        Tree::of(options, Arc::new(FirstOf))
+    }
+
+    fn of(options: NodeOptions, transformations: Arc<dyn Transformations + Sync>) -> Tree {
+        let front_end = Node::front_end(options.clone(), Arc::clone(&transformations));
         let (ends, under_way, cut) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
         let (succeeded, stopped) = (BTreeSet::new(), BTreeMap::new());
         let (nodes, now, told) = (vec![front_end], Time(0), Vec::new());
-        let mut tree = Tree { nodes, ends, under_way, cut, stopped, now, options, succeeded, told };
+        let mut tree = Tree { nodes, ends, under_way, cut, stopped, now, options, transformations, succeeded, told };
         for agent in AGENTS {
             tree.add(None, Level(1), &[0]);
             assert_eq!(tree.nodes[agent].parent(), Some(NodeId::ROOT));
@@ -89,7 +98,8 @@ impl Tree {
         });
         let ancestry: Ancestry = ancestors.collect();
         let options = self.options.clone();
-        self.nodes.push(Node::below(id, rank, level, ancestry, options, Arc::new(FirstOf)).in_life(life));
+        let transformations = Arc::clone(&self.transformations);
+        self.nodes.push(Node::below(id, rank, level, ancestry, options, transformations).in_life(life));
         self.pass(Duration::ZERO);
         self.nodes.len() - 1
     }
@@ -866,7 +876,7 @@ fn what_a_child_of_an_agent_does_wrong_is_told_to_the_front_end() {
     let placed = Message::Placed { places, resumes: Vec::new(), is_new: true };
     tree.nodes[1].message(link, placed, tree.now);
     tree.settle();
-    let is_told = |report: &Report| matches!(report, Report::Violation { node: NodeId(1), child: NodeId(3), cause } if cause.contains("told of nodes"));
+    let is_told = |report: &Report| matches!(report, Report::Violation { node: NodeId(1), child: NodeId(3), cause, .. } if cause.contains("told of nodes"));
     assert!(tree.told.iter().any(is_told), "{:?}", tree.told);
 }
 
@@ -874,7 +884,9 @@ fn what_a_child_of_an_agent_does_wrong_is_told_to_the_front_end() {
 fn what_a_member_has_for_a_wave_that_is_over_is_counted() {
     let mut tree = Tree::new();
     let member = tree.member(0, &[1]);
-    let stream = tree.open(0..=0);
+    let options = StreamOptions::default().synchronised("interval time 1".parse().unwrap());
+    let stream = tree.nodes[0].open(Arc::new(ranks([0])), options).unwrap();
+    tree.settle();
     let body = Bodies::one(FORMAT, Bytes::from_static(&[1; 8]));
     assert_eq!(tree.nodes[member].contribute_at(stream, WaveNumber(2), body.clone()), Ok(()));
     assert_eq!(tree.nodes[member].contribute_at(stream, WaveNumber(1), body), Err(SendError::Over(WaveNumber(1))));

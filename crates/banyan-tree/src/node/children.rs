@@ -22,13 +22,9 @@ impl Node {
         self.note_early(link, &message);
         match message {
             Message::Run(run) => {
-                let taken = match self.rank_of(child) {
-                    // A member speaks for itself alone.
-                    Some(rank) if run.members.len() != 1 || !run.members.contains(rank) => {
-                        Err(format!("sent a contribution of members {}", run.members))
-                    }
-                    rank => self.run(link, run, rank.is_some(), now),
-                };
+                let rank = self.rank_of(child);
+                let checked = rank.map_or(Ok(()), |rank| self.check_own(rank, &run));
+                let taken = checked.and_then(|()| self.run(link, run, rank.is_some(), now));
                 taken.unwrap_or_else(|cause| self.violation(link, child, cause, now));
             }
             Message::Received { stream, until } => self.received_until(link, stream, until),
@@ -67,7 +63,22 @@ impl Node {
         }
     }
 
-    fn rank_of(&self, child: NodeId) -> Option<u32> {
+    /// A member speaks for itself alone: it sends its own records, and what a filter made of them where members have filters.
+    fn check_own(&mut self, rank: u32, run: &Run) -> Result<(), String> {
+        if run.members.only() != Some(rank) {
+            return Err(format!("sent a contribution of members {}", run.members));
+        }
+        let Some(stream) = self.streams.get_mut(&run.stream).filter(|_| run.is_partial || run.bodies.are_absent())
+        else {
+            return Ok(());
+        };
+        if !stream.opening.options.are_made_at_members() {
+            return Err(format!("sent what a filter made on {}, where members have no filter", run.stream));
+        }
+        stream.transformation.verify(run).map_err(|error| format!("spoke for others on {}: {error}", run.stream))
+    }
+
+    pub(super) fn rank_of(&self, child: NodeId) -> Option<u32> {
         self.below.get(child).and_then(|place| place.rank)
     }
 

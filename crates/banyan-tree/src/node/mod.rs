@@ -187,6 +187,8 @@ pub enum Report {
         node: NodeId,
         /// The child.
         child: NodeId,
+        /// Its rank, if it is a member.
+        rank: Option<u32>,
         /// What it did.
         cause: String,
     },
@@ -453,7 +455,7 @@ impl Node {
     }
 
     /// Sends to the parent, if there is one.
-    fn send_up(&mut self, message: Message) {
+    pub(crate) fn send_up(&mut self, message: Message) {
         if let Some(link) = self.ascent.link() {
             self.send(link, message);
         }

@@ -42,7 +42,7 @@ impl Node {
             self.troubles.count += 1;
             self.send_up(Message::Violated { node, child, cause: short(&cause) });
         }
-        self.report(Report::Violation { node, child, cause });
+        self.report(Report::Violation { node, child, rank: self.rank_of(child), cause });
     }
 
     /// Whether this is an agent that has someone to tell. One that only keeps the members of another has no streams of its own.
@@ -69,7 +69,8 @@ impl Node {
                 self.report(Report::Uncombined { node, stream, direction, wave, cause: short(&cause).to_string() });
             }
             Message::Violated { node, child, cause } => {
-                self.report(Report::Violation { node, child, cause: short(&cause).to_string() });
+                let (rank, cause) = (self.rank_of(child), short(&cause).to_string());
+                self.report(Report::Violation { node, child, rank, cause });
             }
             _ => {}
         }

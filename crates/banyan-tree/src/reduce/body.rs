@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 
+use banyan_boot::RankSet;
 use banyan_ndr::wire::Slots;
 use banyan_ndr::{Buffer, ByteOrder, PointerWidth};
 
@@ -160,11 +161,52 @@ pub(super) struct Reader<'a> {
     /// Bytes that lists may still have. Those of an honest body do not overlap, so together they are no longer than the
     /// body; without this bound a short body with many references to one list would cost any time and memory.
     budget: Cell<usize>,
+    /// Whom a partial result may name, if that is known: those who contributed to it.
+    members: Option<&'a RankSet>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(body: &'a [u8]) -> Reader<'a> {
-        Reader { body, budget: Cell::new(body.len()) }
+        Reader { body, budget: Cell::new(body.len()), members: None }
+    }
+
+    /// Reads a partial result that these members contributed to: it names nobody else.
+    pub(super) fn of_members(body: &'a [u8], members: &'a RankSet) -> Reader<'a> {
+        Reader { members: Some(members), ..Reader::new(body) }
+    }
+
+    /// The rank of a contributor, in the fixed part.
+    #[inline]
+    pub(super) fn rank(&self, at: usize) -> Result<u32, Fault> {
+        self.contributor(self.u32(at))
+    }
+
+    /// The ranks of contributors in a list.
+    pub(super) fn ranks(&self, at: usize) -> Result<impl ExactSizeIterator<Item = u32> + use<'a>, Fault> {
+        let ranks = self.numbers::<4>(at)?.iter().map(|bytes| u32::from_ne_bytes(*bytes));
+        ranks.clone().try_for_each(|rank| self.contributor(rank).map(|_| ()))?;
+        Ok(ranks)
+    }
+
+    /// A set of contributors, as it is encoded.
+    pub(super) fn rank_set(&self, bytes: &[u8]) -> Result<RankSet, Fault> {
+        let ranks = match RankSet::decode(bytes) {
+            Ok((ranks, taken)) if taken == bytes.len() => ranks,
+            Ok(_) => return Err(Fault::partial("something stands behind a set of members")),
+            Err(error) => return Err(Fault::partial(error.to_string())),
+        };
+        match self.members {
+            Some(members) if !ranks.is_subset(members) => Err(Fault::Stranger(ranks.difference(members))),
+            _ => Ok(ranks),
+        }
+    }
+
+    #[inline]
+    fn contributor(&self, rank: u32) -> Result<u32, Fault> {
+        match self.members {
+            Some(members) if !members.contains(rank) => Err(Fault::Stranger(RankSet::from_iter([rank]))),
+            _ => Ok(rank),
+        }
     }
 
     /// Bytes in the fixed part.

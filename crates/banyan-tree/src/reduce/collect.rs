@@ -76,7 +76,7 @@ impl Collected {
         let mut converted = Buffer::new();
         let body = Foreign::default().native(format, body, &mut converted)?;
         let mut entries = Entries::default();
-        entries.take_collected(body)?;
+        entries.take_collected(&Reader::new(body))?;
         let formats = entries.formats.iter().map(|encoded| Format::decode(encoded, limits));
         let formats: Vec<Format> = formats.collect::<Result<_, _>>()?;
         let collected = |(rank, number, body): &(u32, u32, &[u8])| Collected {
@@ -103,7 +103,8 @@ impl Filter for Collect {
         for (part, converted) in parts.iter().zip(&mut self.converted) {
             let taken = match (part.is_partial, part.members.first()) {
                 (true, _) => {
-                    self.foreign.native(part.format, part.body, converted).and_then(|body| entries.take_collected(body))
+                    let body = self.foreign.native(part.format, part.body, converted);
+                    body.and_then(|body| entries.take_collected(&Reader::of_members(body, part.members)))
                 }
                 (false, Some(rank)) if part.members.last() == Some(rank) => {
                     entries.take(rank, part.format.encoded(), part.body)
@@ -115,6 +116,15 @@ impl Filter for Collect {
         entries.records.sort_by_key(|(rank, ..)| *rank);
         entries.write(out.add(&LAYOUT.format));
         Ok(())
+    }
+
+    fn verify(&mut self, part: &Part<'_>) -> Result<(), FilterError> {
+        let mut converted = Buffer::new();
+        let Ok(body) = self.foreign.native(part.format, part.body, &mut converted) else { return Ok(()) };
+        match Entries::default().take_collected(&Reader::of_members(body, part.members)) {
+            Err(fault @ Fault::Stranger(_)) => Err(ReduceError::Part { members: part.members.clone(), fault }.into()),
+            _ => Ok(()),
+        }
     }
 
     fn recovery(&self) -> Recovery {
@@ -163,8 +173,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Takes what another node has collected.
-    fn take_collected(&mut self, collected: &'a [u8]) -> Result<(), Fault> {
-        let from = Reader::new(collected);
+    fn take_collected(&mut self, from: &Reader<'a>) -> Result<(), Fault> {
         let (first, count) = from.list(LAYOUT.formats, SPAN)?;
         if count > MOST_FORMATS {
             return Err(too_many(count));
@@ -178,7 +187,7 @@ impl<'a> Entries<'a> {
             let at = first + index * LAYOUT.size;
             let number = numbers.get(from.u32(at + LAYOUT.number) as usize);
             let number = *number.ok_or_else(|| Fault::partial("a record has a format that is not there"))?;
-            self.push(from.u32(at + LAYOUT.rank), number, from.bytes(at + LAYOUT.body)?)?;
+            self.push(from.rank(at + LAYOUT.rank)?, number, from.bytes(at + LAYOUT.body)?)?;
         }
         Ok(())
     }

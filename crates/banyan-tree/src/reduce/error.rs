@@ -107,6 +107,9 @@ pub enum Fault {
         /// Why not.
         reason: String,
     },
+    /// A partial result that names members which did not contribute to it.
+    #[error("it names members {0}, which did not contribute to it")]
+    Stranger(RankSet),
     /// The bytes are no record of their format.
     #[error(transparent)]
     Record(#[from] DecodeError),

@@ -43,6 +43,13 @@ pub trait Filter: Send {
         None
     }
 
+    /// Looks at a partial result that a member made itself, when it comes: an error closes the member's link. Filters whose
+    /// partial results name members refuse those that name others than [`Part::members`] here.
+    fn verify(&mut self, part: &Part<'_>) -> Result<(), FilterError> {
+        let _ = part;
+        Ok(())
+    }
+
     /// How its state comes back when its node dies.
     fn recovery(&self) -> Recovery;
 }
@@ -261,6 +268,10 @@ impl Filter for Reduction {
 
     fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
         self.strips(parts, place)
+    }
+
+    fn verify(&mut self, part: &Part<'_>) -> Result<(), FilterError> {
+        Ok(Reduction::verify(self, part)?)
     }
 
     fn recovery(&self) -> Recovery {

@@ -105,13 +105,12 @@ impl State {
         &mut self,
         specification: &Specification,
         layout: &Layout,
-        body: &[u8],
+        from: &Reader<'_>,
         longest: usize,
     ) -> Result<(), Fault> {
-        let from = Reader::new(body);
         let shape = &layout.partial;
         match (self, &shape.grouped) {
-            (State::Whole(cells), _) => merge_row(specification, cells, &from, shape, 0, longest),
+            (State::Whole(cells), _) => merge_row(specification, cells, from, shape, 0, longest),
             (State::Groups(groups), Some(grouped)) => {
                 let (start, count) = from.list(grouped.groups, grouped.size)?;
                 groups.ungrouped = groups.ungrouped.saturating_add(from.u64(grouped.ungrouped));
@@ -123,7 +122,7 @@ impl State {
                     }
                     let records = grouped.records.map_or(0, |place| from.u64(at + place));
                     if let Some(row) = groups.row(Some(key), records) {
-                        merge_row(specification, &mut row.cells, &from, shape, at, longest)?;
+                        merge_row(specification, &mut row.cells, from, shape, at, longest)?;
                     }
                 }
                 Ok(())

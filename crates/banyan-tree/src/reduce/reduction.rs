@@ -5,7 +5,7 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
 
-use super::body::Writer;
+use super::body::{Reader, Writer};
 use super::compiled::{Input, Step, Way};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
@@ -192,7 +192,8 @@ impl Reduction {
                         &self.converted
                     }
                 };
-                state.merge(&self.specification, layout, body, longest).map_err(|fault| (0, fault))
+                let from = Reader::of_members(body, part.members);
+                state.merge(&self.specification, layout, &from, longest).map_err(|fault| (0, fault))
             }
         }
     }
@@ -208,6 +209,18 @@ impl Reduction {
         match &input.way {
             Way::Record { whole, .. } => whole.as_ref().filter(|whole| whole.fits(parts)),
             Way::Partial(_) => None,
+        }
+    }
+
+    /// Whether a partial result names only members that contributed to it. Between waves; what else may be wrong with it is
+    /// found when it is reduced.
+    pub(super) fn verify(&mut self, part: &Part<'_>) -> Result<(), ReduceError> {
+        self.clear();
+        let added = self.add(part);
+        self.clear();
+        match added {
+            Err(error @ ReduceError::Part { fault: Fault::Stranger(_), .. }) => Err(error),
+            _ => Ok(()),
         }
     }
 
@@ -276,7 +289,7 @@ impl Reduction {
             }
             Way::Partial(None) => {
                 let mut pairs = strips.iter_mut().zip(layout.partial.places(0));
-                pairs.try_for_each(|(strip, places)| strip.merge(rows, places))
+                pairs.try_for_each(|(strip, places)| strip.merge(rows, places, part.members))
             }
             Way::Partial(Some(_)) => None,
         }

@@ -6,6 +6,8 @@
 //!
 //! Whatever is unusual is left to the reduction of single waves, errors as well: it does not need to be quick.
 
+use banyan_boot::RankSet;
+
 use super::PartRun;
 use super::body::{Reader, Writer};
 use super::cell::Cell;
@@ -80,7 +82,7 @@ impl Strip {
     }
 
     /// Merges partial results. None if one of them is wrong, or too large.
-    pub(super) fn merge(&mut self, rows: Rows<'_>, at: Places<'_>) -> Option<()> {
+    pub(super) fn merge(&mut self, rows: Rows<'_>, at: Places<'_>, members: &RankSet) -> Option<()> {
         match self {
             Strip::Count(counts) => {
                 for (count, body) in counts.iter_mut().zip(rows.iter()) {
@@ -88,8 +90,8 @@ impl Strip {
                 }
                 Some(())
             }
-            Strip::Integer(scalars) => scalars.merge(rows, at),
-            Strip::Float(scalars) => scalars.merge(rows, at),
+            Strip::Integer(scalars) => scalars.merge(rows, at, members),
+            Strip::Float(scalars) => scalars.merge(rows, at, members),
         }
     }
 
@@ -124,9 +126,9 @@ impl<N: Number> Scalars<N> {
         &mut self.waves
     }
 
-    fn merge(&mut self, rows: Rows<'_>, at: Places<'_>) -> Option<()> {
+    fn merge(&mut self, rows: Rows<'_>, at: Places<'_>, members: &RankSet) -> Option<()> {
         for (scalar, body) in self.waves.iter_mut().zip(rows.iter()) {
-            scalar.merge(&Reader::new(body), at).ok()?;
+            scalar.merge(&Reader::of_members(body, members), at).ok()?;
         }
         Some(())
     }

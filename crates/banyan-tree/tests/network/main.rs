@@ -12,6 +12,9 @@ mod attached;
 mod back_pressure;
 mod filters;
 mod front_end;
+mod hostile;
+#[path = "../hostile/mod.rs"]
+mod hostile_member;
 mod known_filters;
 mod launches;
 mod losses;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["hostile", behaviour] => hostile::run(behaviour),
         ["member", behaviour] => member::run(behaviour),
         ["front-end", topology] => front_end::run(topology),
         _ => harness::run(TESTS, None, &[harness::ONE, setup::ONLY_TCP]),
@@ -50,6 +54,7 @@ const TESTS: &[harness::Test] = tests![
     streams::several_threads_wait_at_once,
     streams::every_member_gets_its_own_part_of_a_scatter,
     streams::every_node_says_what_it_has_done_and_where_it_is,
+    hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
     strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
     streams::waves_are_found_by_whoever_watches_the_descriptor,
     streams::members_that_join_late_are_members_of_their_agent,

@@ -260,11 +260,11 @@ impl<E: Element> Elements<E> {
         if !self.tracks_who() {
             return self.combine(numbers, std::iter::repeat(0), count);
         }
-        let who = from.numbers::<4>(at.field(1))?;
+        let who = from.ranks(at.field(1))?;
         if who.len() != numbers.len() {
             return Err(Fault::partial(format!("{} values belong to {} members", numbers.len(), who.len())));
         }
-        self.combine(numbers, who.iter().map(|bytes| u32::from_ne_bytes(*bytes)), count)
+        self.combine(numbers, who, count)
     }
 
     pub(in crate::reduce) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {

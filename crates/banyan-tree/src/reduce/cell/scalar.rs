@@ -175,7 +175,7 @@ impl<N: Number> Scalar<N> {
                 if !value.is_ordered() {
                     return Err(Fault::partial("NaN is no extreme"));
                 }
-                self.take(value, from.u32(at.field(1)))
+                self.take(value, from.rank(at.field(1))?)
             }
             Operation::Minimum | Operation::Maximum => Ok(()),
         }

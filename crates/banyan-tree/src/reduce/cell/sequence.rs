@@ -63,12 +63,12 @@ impl Concatenation {
     /// Places: values, who, cut.
     pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>, longest: usize) -> Result<(), Fault> {
         let values = from.values(at.field(0), self.kind)?;
-        let who = from.numbers::<4>(at.field(1))?;
+        let who = from.ranks(at.field(1))?;
         if values.len() != who.len() {
             return Err(Fault::partial(format!("{} values belong to {} members", values.len(), who.len())));
         }
         for (datum, who) in values.zip(who) {
-            self.push(datum?.value(longest)?, u32::from_ne_bytes(*who));
+            self.push(datum?.value(longest)?, who);
         }
         self.cut = self.cut.saturating_add(from.u64(at.field(2)));
         Ok(())
@@ -145,7 +145,7 @@ impl First {
         if !from.flag(at.field(1))? {
             return Ok(());
         }
-        if !self.begins_with(from.u32(at.field(1) + 4)) {
+        if !self.begins_with(from.rank(at.field(1) + 4)?) {
             return Ok(());
         }
         if self.many {

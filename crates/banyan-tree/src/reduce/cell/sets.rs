@@ -65,11 +65,11 @@ impl Classes {
         for (datum, members) in values.zip(members) {
             let value = datum?.value(longest)?.canonical();
             let Datum::Bytes(bytes) = members? else { unreachable!("asked for bytes") };
-            self.insert(value, ranks(bytes)?);
+            self.insert(value, from.rank_set(bytes)?);
         }
         let others = from.bytes(at.field(2))?;
         if !others.is_empty() {
-            self.others = self.others.union(&ranks(others)?);
+            self.others = self.others.union(&from.rank_set(others)?);
         }
         Ok(())
     }
@@ -94,14 +94,6 @@ impl Classes {
         if !self.others.is_empty() {
             out.bytes(at.field(2), &encode(&self.others));
         }
-    }
-}
-
-fn ranks(bytes: &[u8]) -> Result<RankSet, Fault> {
-    match RankSet::decode(bytes) {
-        Ok((ranks, taken)) if taken == bytes.len() => Ok(ranks),
-        Ok(_) => Err(Fault::partial("something stands behind a set of members")),
-        Err(error) => Err(Fault::partial(error.to_string())),
     }
 }
 

@@ -43,12 +43,12 @@ impl Top {
     /// Places: values, who.
     pub(in crate::reduce) fn merge(&mut self, from: &Reader<'_>, at: Places<'_>) -> Result<(), Fault> {
         let values = from.values(at.field(0), self.kind)?;
-        let who = from.numbers::<4>(at.field(1))?;
+        let who = from.ranks(at.field(1))?;
         if values.len() != who.len() || who.len() > self.most {
             return Err(Fault::partial(format!("{} values of {} members", values.len(), who.len())));
         }
         for (datum, who) in values.zip(who) {
-            self.take(datum?, u32::from_ne_bytes(*who));
+            self.take(datum?, who);
         }
         Ok(())
     }

@@ -1,0 +1,156 @@
+//! A hostile member: what it says to its agent, one behaviour a function. Each breaks one rule, and has to be named for it.
+//!
+//! Tests of nodes give these messages to an agent by hand; tests of networks have a member process say them
+//! (`BackEnd::say`), as a program would that speaks the protocol by itself.
+
+use std::sync::Arc;
+
+use banyan_boot::RankSet;
+use banyan_ndr::{Buffer, Format, Record};
+use banyan_tree::reduce::{COLLECT, Filters, Output, Part, Place, Reduction, ReductionLimits};
+use banyan_tree::{
+    Bodies, Epoch, Level, Message, NodeId, Place as NodePlace, Run, StreamId, StreamOptions, WaveNumber,
+};
+use bytes::Bytes;
+
+/// What all members of these tests send.
+#[derive(Record)]
+pub(crate) struct Value {
+    pub(crate) value: i64,
+    pub(crate) ones: u32,
+}
+
+/// Who speaks, and on which stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hostile {
+    pub(crate) rank: u32,
+    pub(crate) stream: StreamId,
+}
+
+/// What it says, and the formats that it has to describe first.
+pub(crate) struct Speech {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) formats: Vec<Format>,
+}
+
+/// One way to break the rules.
+pub(crate) struct Behaviour {
+    pub(crate) name: &'static str,
+    /// On a stream of these options.
+    pub(crate) options: fn() -> StreamOptions,
+    pub(crate) speak: fn(Hostile) -> Speech,
+    /// What the report of it says.
+    pub(crate) cause: &'static str,
+}
+
+macro_rules! behaviours {
+    ($($speak:ident on $options:expr, cause $cause:literal;)*) => {
+        &[$(Behaviour { name: stringify!($speak), options: || $options, speak: $speak, cause: $cause }),*]
+    };
+}
+
+/// All of them.
+pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
+    speaks_for_a_thousand_by_a_mark on StreamOptions::reduce(ALL), cause "members have no filter";
+    names_another_in_a_marked_extreme on StreamOptions::reduce(ALL), cause "members have no filter";
+    collects_for_another_by_a_mark on StreamOptions::collect(), cause "members have no filter";
+    says_that_it_has_nothing_where_everyone_sends on StreamOptions::reduce(ALL), cause "members have no filter";
+    names_another_in_an_interval on intervals(ALL), cause "names members 0";
+    names_others_in_a_class_of_an_interval on intervals("classes(ones)"), cause "names members 0-2";
+    collects_for_another_in_an_interval on intervals(""), cause "names members 0";
+    contributes_for_others on StreamOptions::reduce(ALL), cause "contribution of members 0,3";
+    tells_of_nodes_below_it on StreamOptions::reduce(ALL), cause "told of nodes below it";
+];
+
+/// The reduction of most streams.
+pub(crate) const ALL: &str = "count(), max(value)";
+
+fn intervals(reduction: &str) -> StreamOptions {
+    let options = if reduction.is_empty() { StreamOptions::collect() } else { StreamOptions::reduce(reduction) };
+    options.synchronised("interval value 1000000000000".parse().unwrap())
+}
+
+/// What a reduction makes of records of these members.
+fn reduced(specification: &str, members: impl IntoIterator<Item = u32>) -> (Format, Bytes) {
+    let mut reduction = Reduction::new(specification.parse().unwrap(), ReductionLimits::default());
+    let mut body = Vec::new();
+    banyan_ndr::typed::encode_body_into(&Value { value: 9_000_000, ones: 1 }, &mut body).unwrap();
+    for rank in members {
+        let members = RankSet::from_iter([rank]);
+        reduction.add(&Part { members: &members, format: Value::format(), body: &body, is_partial: false }).unwrap();
+    }
+    let mut out = Buffer::new();
+    let format = reduction.partial(&mut out).unwrap().clone();
+    (format, Bytes::copy_from_slice(&out))
+}
+
+/// What is collected of a record of this member.
+fn collected(rank: u32) -> (Format, Bytes) {
+    let mut collect = Filters::new(ReductionLimits::default()).make(COLLECT, b"").unwrap();
+    let mut body = Vec::new();
+    banyan_ndr::typed::encode_body_into(&Value { value: 9_000_000, ones: 1 }, &mut body).unwrap();
+    let members = RankSet::from_iter([rank]);
+    let part = Part { members: &members, format: Value::format(), body: &body, is_partial: false };
+    let mut out = Output::new();
+    collect.wave(&[part], Place::Inner, &mut out).unwrap();
+    let (format, body) = out.take().next().unwrap();
+    (format, Bytes::copy_from_slice(&body))
+}
+
+/// A contribution to the first wave, marked as made by a filter.
+fn marked(hostile: Hostile, (format, body): (Format, Bytes)) -> Speech {
+    let bodies = Bodies::one(format.id(), body);
+    Speech { messages: vec![contribution(hostile, [hostile.rank], true, bodies)], formats: vec![format] }
+}
+
+fn contribution(hostile: Hostile, members: impl IntoIterator<Item = u32>, is_partial: bool, bodies: Bodies) -> Message {
+    let members = Arc::new(RankSet::from_iter(members));
+    Message::Run(Run { stream: hostile.stream, first: WaveNumber(0), members, is_fresh: true, is_partial, bodies })
+}
+
+fn speaks_for_a_thousand_by_a_mark(hostile: Hostile) -> Speech {
+    marked(hostile, reduced(ALL, 0..1000))
+}
+
+fn names_another_in_a_marked_extreme(hostile: Hostile) -> Speech {
+    marked(hostile, reduced(ALL, [0]))
+}
+
+fn collects_for_another_by_a_mark(hostile: Hostile) -> Speech {
+    marked(hostile, collected(0))
+}
+
+fn says_that_it_has_nothing_where_everyone_sends(hostile: Hostile) -> Speech {
+    let nothing = Bodies::absent(std::num::NonZeroU32::MIN);
+    Speech { messages: vec![contribution(hostile, [hostile.rank], true, nothing)], formats: Vec::new() }
+}
+
+fn names_another_in_an_interval(hostile: Hostile) -> Speech {
+    marked(hostile, reduced(ALL, [0]))
+}
+
+fn names_others_in_a_class_of_an_interval(hostile: Hostile) -> Speech {
+    marked(hostile, reduced("classes(ones)", 0..=3))
+}
+
+fn collects_for_another_in_an_interval(hostile: Hostile) -> Speech {
+    marked(hostile, collected(0))
+}
+
+fn contributes_for_others(hostile: Hostile) -> Speech {
+    let (format, body) = reduced(ALL, [0]);
+    let bodies = Bodies::one(format.id(), body);
+    Speech { messages: vec![contribution(hostile, [0, hostile.rank], true, bodies)], formats: vec![format] }
+}
+
+fn tells_of_nodes_below_it(hostile: Hostile) -> Speech {
+    let place = NodePlace {
+        node: NodeId(1000),
+        parent: NodeId(hostile.rank),
+        epoch: Epoch(1),
+        level: Level(9),
+        rank: Some(1000),
+    };
+    let placed = Message::Placed { places: vec![place], resumes: Vec::new(), is_new: true };
+    Speech { messages: vec![placed], formats: Vec::new() }
+}
