@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::assembly::{Assembly, Found, Slice};
 use super::part::{END, QUESTION, SLICE};
-use super::store::{Store, StoreError};
+use super::store::{Site, Store, StoreError};
 use super::{Large, Offer, parcel};
 
 /// Something on its way to the disk.
@@ -28,18 +28,13 @@ pub(crate) enum Begun {
 }
 
 impl Intake {
-    pub(crate) fn begin(
-        offer: &Offer,
-        cache: Option<&[u8]>,
-        host: &str,
-        assembly: &Assembly,
-    ) -> Result<Begun, StoreError> {
+    pub(crate) fn begin(offer: &Offer, site: Site<'_>, assembly: &Assembly) -> Result<Begun, StoreError> {
         let Some(large) = &offer.large else {
-            let store = Store::begin(offer, cache, host)?;
+            let store = Store::begin(offer, site)?;
             return Ok(store.map_or(Begun::Had, |store| Begun::Needs(Intake::Whole(Box::new(store)))));
         };
         if large.step == QUESTION {
-            let asked = ask(offer, large, host, assembly);
+            let asked = ask(offer, large, site, assembly);
             if asked.is_err() {
                 assembly.broken(large);
             }
@@ -57,7 +52,7 @@ impl Intake {
                 Ok(slice.map_or(Begun::Had, |slice| Begun::Needs(Intake::Slice(Box::new(slice)))))
             }
             END if assembled.is_complete() => {
-                let store = Store::begin_end(offer, host, assembled)?;
+                let store = Store::begin_end(offer, site, assembled)?;
                 Ok(Begun::Needs(Intake::Whole(Box::new(store))))
             }
             _ => Err(StoreError::Refused(assembled.target().to_owned(), "some of it is missing".into())),
@@ -88,13 +83,13 @@ impl Intake {
 }
 
 /// Whether this host has a large file; if not, it is made ready for its slices.
-fn ask(offer: &Offer, large: &Large, host: &str, assembly: &Assembly) -> Result<Begun, StoreError> {
-    let Some(mut store) = Store::begin(offer, None, host)? else {
+fn ask(offer: &Offer, large: &Large, site: Site<'_>, assembly: &Assembly) -> Result<Begun, StoreError> {
+    let Some(mut store) = Store::begin(offer, site)? else {
         assembly.had(large);
         return Ok(Begun::Had);
     };
     let names = offer.names.as_deref().and_then(parcel::names_of).unwrap_or_default();
     let inside = names.last().map_or(Path::new(""), PathBuf::as_path);
-    assembly.open(&mut store, large, inside, host)?;
+    assembly.open(&mut store, large, inside, site.host)?;
     Ok(Begun::Lacks)
 }

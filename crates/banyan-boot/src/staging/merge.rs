@@ -1,7 +1,7 @@
 //! Putting a directory that was stored under a temporary name into one that exists.
 //!
 //! Files and links take the place of what has their name, each at once, unless that is [special](super::special);
-//! directories are kept and get the modes of those that were sent. Below the top no symbolic link is followed.
+//! directories are kept and get the modes of those that were sent. No symbolic link is followed.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -33,21 +33,19 @@ impl<E: Into<io::Error>> From<E> for Obstacle {
 /// Moves everything named from one directory into another. An obstacle comes with the name it was met at.
 pub(super) fn merge(
     from: &OwnedFd,
-    to: &Path,
+    to: &OwnedFd,
     names: &[PathBuf],
     directories: &[(PathBuf, u32)],
 ) -> Result<(), (PathBuf, Obstacle)> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let to = rustix::fs::open(to, flags, Mode::empty()).map_err(|error| (PathBuf::new(), error.into()))?;
     let kept: HashSet<&Path> = directories.iter().map(|(name, _)| name.as_path()).collect();
     for name in names {
         let is_kept = kept.contains(name.as_path());
-        let moved = if is_kept { open_up(&to, name).map_err(Into::into) } else { take_place(from, &to, name) };
+        let moved = if is_kept { open_up(to, name).map_err(Into::into) } else { take_place(from, to, name) };
         moved.map_err(|error| (name.clone(), error))?;
     }
     // The innermost first: their parents may then forbid to reach them.
     for (name, mode) in directories.iter().rev() {
-        let changed = open(&to, name).and_then(|directory| set_mode(&directory, *mode));
+        let changed = open(to, name).and_then(|directory| set_mode(&directory, *mode));
         changed.map_err(|error| (name.clone(), error.into()))?;
     }
     Ok(())

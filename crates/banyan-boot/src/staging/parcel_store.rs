@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::assembly::Assembly;
 use super::intake::{Begun, Intake};
-use super::store::StoreError;
+use super::store::{Site, StoreError};
 use super::{Large, Offer};
 use crate::described;
 use crate::problem::ProblemKind;
@@ -48,7 +48,7 @@ impl From<StoreError> for ParcelError {
 
 impl ParcelStore {
     /// Makes ready to store what was [described](super::Part::describe). Neither the description nor what follows is
-    /// trusted: nothing outside of `to` is written. What has come of a large file is in the assembly from one part to the
+    /// trusted: nothing outside of `to` is written, and neither `to` nor the directory it is in may be a link. What has come of a large file is in the assembly from one part to the
     /// next; if `keep`, it stays on the disk when the rest does not come, and the next who stores there goes on from it.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl ParcelStore {
         }
         let large = offer.large.map(|large| Large { keep, ..large });
         let offer = Offer { path: Some(to.as_os_str().as_bytes().to_vec()), name: None, large, ..offer };
-        match Intake::begin(&offer, None, HOST_ITSELF, assembly)? {
+        match Intake::begin(&offer, HERE, assembly)? {
             Begun::Had => Ok(Wanted::Had),
             Begun::Lacks => Ok(Wanted::Lacks),
             Begun::Needs(intake) => Ok(Wanted::Needs(ParcelStore(intake))),
@@ -85,5 +85,6 @@ impl ParcelStore {
     }
 }
 
-/// The destination is a path of this machine as it is.
-const HOST_ITSELF: &str = super::place::HOST_PLACE;
+/// The destination is a path of this machine as it is. The directory that it goes into has the name of a host, and nobody but
+/// this user should have made it a link.
+const HERE: Site<'_> = Site { cache: None, host: super::place::HOST_PLACE, follows: false };

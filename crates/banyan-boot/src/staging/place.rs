@@ -60,7 +60,12 @@ impl Placed {
 /// Whether something goes into what is at its destination: into a directory, as with `cp`, but not into its own copy. So a
 /// command that is given again means the same again, whether it was cut or not.
 fn goes_into(path: &Path, offer: &Offer) -> bool {
-    path.is_dir() && !(offer.directory && is_copy(path, offer))
+    is_directory(path) && !(offer.directory && is_copy(path, offer))
+}
+
+/// Whether a path is a directory, and no link to one.
+pub(super) fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|about| about.is_dir())
 }
 
 /// Whether a directory is taken for a copy of the one that is offered: it has its name; or it has what the first parcel

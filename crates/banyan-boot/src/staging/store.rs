@@ -8,7 +8,7 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +37,17 @@ pub(super) const DIRECTORY: OFlags =
 pub(super) const NEW_FILE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// The host that something is stored on, as the offer does not know it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'s> {
+    /// The session's cache, if it has one of its own.
+    pub(crate) cache: Option<&'s [u8]>,
+    /// What the host is called.
+    pub(crate) host: &'s str,
+    /// Whether the directory that the target goes into may be a symbolic link: one that the user has named.
+    pub(crate) follows: bool,
+}
+
 /// Why a stream could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
@@ -50,6 +61,11 @@ pub(crate) enum StoreError {
     Exists(PathBuf),
     #[error("{} exists and is no directory; remove it first", .0.display())]
     NoDirectory(PathBuf),
+    #[error(
+        "{} is a symbolic link, which is not followed; remove it, or name the directory it leads to with a / behind it",
+        .0.display()
+    )]
+    Link(PathBuf),
     #[error(
         "{} is {what}, which a copy would replace: files are put into place by renaming; give the name of a file or a directory",
         .path.display()
@@ -133,36 +149,43 @@ enum State {
 
 impl Store {
     /// Makes ready to store; `None` if this host has it.
-    pub(crate) fn begin(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<Option<Store>, StoreError> {
-        Store::make_ready(offer, cache, host, None)
+    pub(crate) fn begin(offer: &Offer, site: Site<'_>) -> Result<Option<Store>, StoreError> {
+        Store::make_ready(offer, site, None)
     }
 
     /// Makes ready to put a file into place whose content has come, with what stands before that.
-    pub(super) fn begin_end(offer: &Offer, host: &str, assembled: Box<Assembled>) -> Result<Store, StoreError> {
+    pub(super) fn begin_end(offer: &Offer, site: Site<'_>, assembled: Box<Assembled>) -> Result<Store, StoreError> {
         let target = assembled.target().to_owned();
-        let store = Store::make_ready(offer, None, host, Some(assembled))?;
+        let store = Store::make_ready(offer, site, Some(assembled))?;
         store.ok_or_else(|| StoreError::Refused(target, "it is there already".into()))
     }
 
     fn make_ready(
         offer: &Offer,
-        cache: Option<&[u8]>,
-        host: &str,
+        site: Site<'_>,
         mut assembled: Option<Box<Assembled>>,
     ) -> Result<Option<Store>, StoreError> {
-        let target = target(offer, cache, host).map_err(StoreError::NoPlace)?;
+        let target = target(offer, site).map_err(StoreError::NoPlace)?;
         let in_cache = offer.path.is_none();
         if !is_hash(&offer.hash) || !place::is_destination(&target) {
             return Err(StoreError::Refused(target, "it is no place for a file".into()));
         }
         let parcel = match offer.names.as_deref().map(parcel::names_of) {
             Some(None) => return Err(StoreError::Refused(target, "it has names that lead elsewhere".into())),
-            Some(Some(names)) if assembled.is_none() && parcel::has(&target, &names, offer) => return Ok(None),
             Some(Some(names)) => Some(Announced { names, came: 0 }),
             None => None,
         };
-        let beside = if parcel.is_some() { workplace(&target) } else { target.clone() };
-        let (parent, made) = open_parent(&beside, in_cache)?;
+        let (parent, made) = open_parent(&target, in_cache, site.follows)?;
+        if !in_cache {
+            check_target(&target, &parent, parcel.is_some() && offer.directory)?;
+        }
+        if let Some(parcel) = &parcel
+            && assembled.is_none()
+            && parcel::has(&target, &parcel.names, offer)
+        {
+            return Ok(None);
+        }
+        let (beside, parent) = if parcel.is_some() { workplace(&target, parent)? } else { (target.clone(), parent) };
         let made = assembled.as_mut().map_or(made, |assembled| std::mem::take(&mut assembled.made));
         let store = Store {
             parent,
@@ -189,12 +212,6 @@ impl Store {
                 return Ok(None);
             }
             store.sweep();
-        } else if let Some(refusal) = store.special() {
-            return Err(refusal);
-        } else if store.parcel.is_some() && offer.directory && store.target.exists() && !store.target.is_dir() {
-            return Err(StoreError::NoDirectory(store.target.clone()));
-        } else if store.target_type() == Some(FileType::Directory) && !(store.parcel.is_some() && offer.directory) {
-            return Err(StoreError::Exists(store.target.clone()));
         }
         if offer.large.is_none() {
             store.check_space(offer.length)?;
@@ -275,7 +292,7 @@ impl Store {
         if self.parcel.as_ref().is_some_and(|parcel| parcel.came < parcel.names.len()) {
             return Err(StoreError::Damaged(self.target.clone()));
         }
-        if self.parcel.is_some() && self.root.is_some() && self.target.exists() {
+        if self.parcel.is_some() && self.root.is_some() && self.is_target_there() {
             return self.merge();
         }
         self.set_directory_modes()?;
@@ -302,7 +319,16 @@ impl Store {
     /// Puts a directory into the one that is there. What is left under the temporary name is removed.
     fn merge(&self) -> Result<(), StoreError> {
         let (Some(root), Some(parcel)) = (&self.root, &self.parcel) else { return Ok(()) };
-        merge(root, &self.target, &parcel.names, &self.directories).map_err(|(name, obstacle)| {
+        let opened = match self.target.file_name().filter(|_| self.beside == self.target) {
+            Some(name) => rustix::fs::openat(&self.parent, name, DIRECTORY, Mode::empty()),
+            // It is put together within the target.
+            None => rustix::io::fcntl_dupfd_cloexec(&self.parent, 0),
+        };
+        let to = opened.map_err(|error| match error {
+            Errno::NOTDIR | Errno::LOOP => StoreError::NoDirectory(self.target.clone()),
+            error => self.failed(error.into()),
+        })?;
+        merge(root, &to, &parcel.names, &self.directories).map_err(|(name, obstacle)| {
             let path = if name.as_os_str().is_empty() { self.target.clone() } else { self.target.join(name) };
             let source = match obstacle {
                 Obstacle::Special(what) => return StoreError::Special { path, what },
@@ -471,10 +497,9 @@ impl Store {
         }
     }
 
-    fn target_type(&self) -> Option<FileType> {
-        let name = self.target.file_name()?;
-        let about = rustix::fs::statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(FileType::from_raw_mode(about.st_mode))
+    /// Whether something has the name of the target, or is put together within it.
+    fn is_target_there(&self) -> bool {
+        self.beside != self.target || kind_of(&self.parent, self.target.file_name().unwrap_or_default()).is_some()
     }
 
     fn check_owner(&self) -> Result<(), StoreError> {
@@ -538,14 +563,14 @@ fn is_hash(text: &str) -> bool {
 }
 
 /// Where it goes on this host.
-fn target(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<PathBuf, String> {
-    let Some(path) = &offer.path else { return Ok(place::cache(cache, host)?.join(&offer.hash)) };
+fn target(offer: &Offer, site: Site<'_>) -> Result<PathBuf, String> {
+    let Some(path) = &offer.path else { return Ok(place::cache(site.cache, site.host)?.join(&offer.hash)) };
     if offer.names.is_none() {
         return place::destination(Path::new(&OsString::from_vec(path.clone())));
     }
-    let target = place::destination(&place::for_host(path, host))?;
+    let target = place::destination(&place::for_host(path, site.host))?;
     match &offer.name {
-        Some(name) if target.is_dir() => {
+        Some(name) if place::is_directory(&target) => {
             let name = OsString::from_vec(name.clone());
             if parcel::is_one_name(&name) {
                 Ok(target.join(name))
@@ -557,32 +582,62 @@ fn target(offer: &Offer, cache: Option<&[u8]>, host: &str) -> Result<PathBuf, St
     }
 }
 
-/// A path in the directory in which a parcel is put together: beside its target, from where renaming is one step; or
-/// within it, if it is a directory on another file system or its own directory may not be written to.
-fn workplace(target: &Path) -> PathBuf {
-    let parent = target.parent().unwrap_or(Path::new("/"));
-    let device = |path: &Path| path.metadata().ok().map(|about| about.dev());
-    let writable = rustix::fs::access(parent, Access::WRITE_OK).is_ok();
-    if target.is_dir() && (device(target) != device(parent) || !writable) {
-        target.join("part")
-    } else {
-        target.to_owned()
+/// What has a name in a directory. Links are not followed.
+fn kind_of(directory: &OwnedFd, name: &OsStr) -> Option<FileType> {
+    let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(about.st_mode))
+}
+
+/// Refuses a target that something else has the name of. A directory goes into one that is there; a file takes the place of a
+/// file, or of a link that leads to no directory.
+fn check_target(target: &Path, parent: &OwnedFd, is_directory: bool) -> Result<(), StoreError> {
+    let name = target.file_name().unwrap_or_default();
+    if let Some(what) = Special::at(parent, name) {
+        return Err(StoreError::Special { path: target.to_owned(), what });
     }
+    match kind_of(parent, name) {
+        Some(FileType::Symlink) if is_directory || target.is_dir() => Err(StoreError::Link(target.to_owned())),
+        Some(FileType::Directory) if !is_directory => Err(StoreError::Exists(target.to_owned())),
+        Some(FileType::RegularFile) if is_directory => Err(StoreError::NoDirectory(target.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// Where a parcel is put together: beside its target, from where renaming is one step; or within it, if it is a directory
+/// on another file system or its own directory may not be written to. A path in that directory, and the directory.
+fn workplace(target: &Path, parent: OwnedFd) -> Result<(PathBuf, OwnedFd), StoreError> {
+    let name = target.file_name().unwrap_or_default();
+    let failed = |error: Errno| StoreError::Write { path: target.to_owned(), source: error.into() };
+    if kind_of(&parent, name) == Some(FileType::Directory) {
+        let within = rustix::fs::openat(&parent, name, DIRECTORY, Mode::empty()).map_err(failed)?;
+        let device = |directory: &OwnedFd| rustix::fs::fstat(directory).ok().map(|about| about.st_dev);
+        let is_writable = rustix::fs::accessat(&parent, ".", Access::WRITE_OK, AtFlags::empty()).is_ok();
+        if device(&within) != device(&parent) || !is_writable {
+            return Ok((target.join("part"), within));
+        }
+    }
+    Ok((target.to_owned(), parent))
 }
 
 /// Removes what processes of this user that were killed have left where parcels for this target are put together; see
 /// [`remove_leftovers`].
 pub fn remove_leftovers_of(target: &Path) {
-    if let Some(directory) = workplace(target).parent() {
+    let parent = target.parent().unwrap_or(Path::new("/"));
+    let opened = rustix::fs::open(parent, DIRECTORY, Mode::empty());
+    let beside = opened.ok().and_then(|parent| workplace(target, parent).ok());
+    if let Some(directory) = beside.as_ref().and_then(|(beside, _)| beside.parent()) {
         remove_leftovers(directory);
     }
 }
 
 /// Opens the directory that the target goes into, and makes it if it is missing. Links on the way there are the user's
-/// own. A cache stays, whatever becomes of what is to go there: others use it at the same time.
-fn open_parent(target: &Path, in_cache: bool) -> Result<(OwnedFd, MadeDirectories), StoreError> {
+/// own; the directory itself may be one only if it `follows`. A cache stays, whatever becomes of what is to go there: others
+/// use it at the same time.
+fn open_parent(target: &Path, in_cache: bool, follows: bool) -> Result<(OwnedFd, MadeDirectories), StoreError> {
     let parent = target.parent().unwrap_or(Path::new("/"));
+    let is_link = !follows && parent.is_symlink();
     let failed = |source: io::Error| match source.kind() {
+        _ if is_link => StoreError::Link(parent.to_owned()),
         io::ErrorKind::AlreadyExists => StoreError::NoDirectory(parent.to_owned()),
         _ => StoreError::Write { path: parent.to_owned(), source },
     };
@@ -592,7 +647,7 @@ fn open_parent(target: &Path, in_cache: bool) -> Result<(OwnedFd, MadeDirectorie
         MadeDirectories::make(parent)
     };
     let made = made.map_err(failed)?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = if follows { DIRECTORY.difference(OFlags::NOFOLLOW) } else { DIRECTORY };
     let opened = rustix::fs::open(parent, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
     Ok((opened, made))
 }

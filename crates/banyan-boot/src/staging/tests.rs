@@ -15,8 +15,10 @@ use super::error::StageError;
 use super::pack::Packer;
 use super::place::Placed;
 use super::special::Special;
-use super::store::{Store, StoreError};
+use super::store::{Site, Store, StoreError};
 use super::{Assembly, Offer, ParcelStore, Parcels, Place, Wanted};
+
+const HERE: Site<'_> = Site { cache: None, host: "here", follows: true };
 
 fn stream_of(what: &Path) -> Vec<u8> {
     let mut packer = Packer::new(what);
@@ -35,7 +37,7 @@ fn offer(stream: &[u8], to: &Path) -> Offer {
 
 /// Stores a stream in pieces of a length.
 fn store(stream: &[u8], to: &Path, piece: usize) -> Result<(), StoreError> {
-    let mut store = Store::begin(&offer(stream, to), None, "here")?.expect("paths are never there already");
+    let mut store = Store::begin(&offer(stream, to), HERE)?.expect("paths are never there already");
     stream.chunks(piece).try_for_each(|piece| store.push(piece))?;
     store.finish()
 }
@@ -84,7 +86,7 @@ fn a_stream_with_one_wrong_byte_is_refused_and_leaves_nothing() {
     let mut damaged = stream.clone();
     damaged[5000] ^= 1;
     for wrong in [damaged, stream[..9999].to_vec(), [stream.clone(), vec![0]].concat()] {
-        let mut store = Store::begin(&offer, None, "here").unwrap().unwrap();
+        let mut store = Store::begin(&offer, HERE).unwrap().unwrap();
         let result = store.push(&wrong).and_then(|()| store.finish());
         assert!(matches!(result, Err(StoreError::Damaged(_))), "{result:?}");
         assert!(!place.path().join("to").exists(), "nor the directory that it was to go into");
@@ -187,7 +189,7 @@ fn devices_and_pipes_and_sockets_are_never_replaced() {
 fn one_that_comes_while_a_file_is_stored_is_not_replaced_either() {
     let place = TempDir::new().unwrap();
     let (stream, to) = (entry(EntryKind::File, "", b"x"), place.path().join("fifo"));
-    let mut store = Store::begin(&offer(&stream, &to), None, "here").unwrap().unwrap();
+    let mut store = Store::begin(&offer(&stream, &to), HERE).unwrap().unwrap();
     special_things(place.path());
     let refused = store.push(&stream).and_then(|()| store.finish());
     assert!(matches!(refused, Err(StoreError::Special { what: Special::Fifo, .. })), "{refused:?}");
@@ -203,7 +205,7 @@ fn one_in_a_directory_is_not_replaced_when_a_directory_is_put_into_that() {
         let (before, name) = (kind(&thing), thing.file_name().unwrap().to_str().unwrap().to_owned());
         let stream = [entry(EntryKind::Directory, "", b""), entry(EntryKind::File, &name, b"x")].concat();
         let offer = parcel_offer(&stream, &to, &format!("\0{name}"));
-        let mut store = Store::begin(&offer, None, "here").unwrap().unwrap();
+        let mut store = Store::begin(&offer, HERE).unwrap().unwrap();
         let refused = store.push(&stream).and_then(|()| store.finish());
         assert!(matches!(&refused, Err(StoreError::Special { path, .. }) if *path == thing), "{refused:?}");
         assert_eq!(kind(&thing), before);
@@ -216,19 +218,20 @@ fn the_cache_has_what_was_stored_and_is_refused_if_others_may_write_to_it() {
     let place = TempDir::new().unwrap();
     let cache = place.path().join("{host}");
     let chosen = Some(cache.as_os_str().as_encoded_bytes());
+    let in_cache = |host| Site { cache: chosen, host, follows: true };
     let stream = entry(EntryKind::File, "", b"content");
     let offer = Offer { path: None, ..offer(&stream, Path::new("unused")) };
-    let mut store = Store::begin(&offer, chosen, "n1").unwrap().unwrap();
+    let mut store = Store::begin(&offer, in_cache("n1")).unwrap().unwrap();
     store.push(&stream).unwrap();
     store.finish().unwrap();
-    assert!(Store::begin(&offer, chosen, "n1").unwrap().is_none());
-    assert!(Store::begin(&offer, chosen, "n2").unwrap().is_some());
+    assert!(Store::begin(&offer, in_cache("n1")).unwrap().is_none());
+    assert!(Store::begin(&offer, in_cache("n2")).unwrap().is_some());
     let stored = place.path().join("n1").join(&offer.hash);
     assert_eq!(fs::read(&stored).unwrap(), b"content");
     fs::write(&stored, "cut").unwrap();
-    assert!(Store::begin(&offer, chosen, "n1").unwrap().is_some(), "one that was cut short is not there");
+    assert!(Store::begin(&offer, in_cache("n1")).unwrap().is_some(), "one that was cut short is not there");
     fs::set_permissions(place.path().join("n1"), fs::Permissions::from_mode(0o770)).unwrap();
-    assert!(matches!(Store::begin(&offer, chosen, "n1"), Err(StoreError::Unsafe(_))));
+    assert!(matches!(Store::begin(&offer, in_cache("n1")), Err(StoreError::Unsafe(_))));
 }
 
 #[test]
@@ -243,7 +246,7 @@ fn temporary_files_of_killed_agents_are_swept_after_a_day_and_not_before() {
     fs::File::open(&old).unwrap().set_modified(two_days_ago).unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let offer = Offer { path: None, ..offer(&entry(EntryKind::File, "", b""), Path::new("unused")) };
-    drop(Store::begin(&offer, Some(place.path().as_os_str().as_encoded_bytes()), "here").unwrap());
+    drop(Store::begin(&offer, Site { cache: Some(place.path().as_os_str().as_encoded_bytes()), ..HERE }).unwrap());
     assert_eq!(names(place.path()), [Path::new(".banyan-recent")]);
 }
 
@@ -252,7 +255,7 @@ fn more_than_there_is_space_for_is_refused_before_it_is_sent() {
     let place = TempDir::new().unwrap();
     let stream = entry(EntryKind::File, "", b"x");
     let offer = Offer { length: u64::MAX, ..offer(&stream, &place.path().join("to")) };
-    let error = Store::begin(&offer, None, "here").unwrap_err();
+    let error = Store::begin(&offer, HERE).unwrap_err();
     assert!(error.to_string().contains("bytes free"), "{error}");
 }
 
@@ -348,17 +351,17 @@ fn a_parcel_whose_names_lead_elsewhere_or_were_not_announced_is_refused() {
     let top = entry(EntryKind::Directory, "", b"");
     let stream = [top.clone(), entry(EntryKind::File, "a", b"1")].concat();
     for names in ["x", "\0../a", "\0/etc", "\0a/../b", "\0a\0"] {
-        let begun = Store::begin(&parcel_offer(&stream, &to, names), None, "here");
+        let begun = Store::begin(&parcel_offer(&stream, &to, names), HERE);
         assert!(matches!(begun, Err(StoreError::Refused(..))), "{names:?}");
     }
     for names in ["", "\0b", "\0b\0a", "\0a\0b"] {
-        let mut store = Store::begin(&parcel_offer(&stream, &to, names), None, "here").unwrap().unwrap();
+        let mut store = Store::begin(&parcel_offer(&stream, &to, names), HERE).unwrap().unwrap();
         store.push(&stream).and_then(|()| store.finish()).unwrap_err();
     }
     assert!(!place.path().join("to").exists());
     let name = Some(b"../up".to_vec());
     let offer = Offer { name, ..parcel_offer(&stream, place.path(), "\0a") };
-    assert!(matches!(Store::begin(&offer, None, "here"), Err(StoreError::NoPlace(_))));
+    assert!(matches!(Store::begin(&offer, HERE), Err(StoreError::NoPlace(_))));
 }
 
 #[test]
@@ -387,7 +390,7 @@ proptest! {
         let stream = [entry(EntryKind::Directory, "", b""), bytes].concat();
         let hash = blake3::hash(b"something else").to_hex().to_string();
         let offer = Offer { hash, ..offer(&stream, &place.path().join("to")) };
-        let mut store = Store::begin(&offer, None, "here").unwrap().unwrap();
+        let mut store = Store::begin(&offer, HERE).unwrap().unwrap();
         let pushed = stream.chunks(piece).try_for_each(|piece| store.push(piece));
         prop_assert!(pushed.and_then(|()| store.finish()).is_err());
         prop_assert!(names(place.path()).is_empty());
@@ -439,7 +442,7 @@ fn what_a_killed_process_has_left_is_removed_and_what_is_being_worked_on_is_not(
     let others = [".banyan-", ".banyan-0123456789abcdeg", ".banyan-notes", "x.banyan-0123456789abcdef"];
     others.iter().for_each(|name| fs::write(place.path().join(name), "").unwrap());
     let stream = entry(EntryKind::File, "", b"content");
-    let mut store = Store::begin(&offer(&stream, &place.path().join("file")), None, "here").unwrap().unwrap();
+    let mut store = Store::begin(&offer(&stream, &place.path().join("file")), HERE).unwrap().unwrap();
     store.push(&stream).unwrap();
     super::remove_leftovers_of(&place.path().join("file"));
     assert!(left.iter().all(|name| !place.path().join(name).exists()));

@@ -17,7 +17,7 @@ use super::Offer;
 use super::assembly::Assembly;
 use super::intake::{Begun, Intake};
 use super::place::Placed;
-use super::store::StoreError;
+use super::store::{Site, StoreError};
 use crate::problem::ProblemKind;
 
 /// Pieces that wait for the disk at most.
@@ -80,7 +80,8 @@ impl Writer {
         let theirs = Arc::clone(&shared);
         let run = move || {
             let offer = placed.settle(offer, &host);
-            let outcome = Intake::begin(&offer, cache.as_deref(), &host, &assembly).and_then(|begun| match begun {
+            let site = Site { cache: cache.as_deref(), host: &host, follows: true };
+            let outcome = Intake::begin(&offer, site, &assembly).and_then(|begun| match begun {
                 Begun::Had => Ok(Progress::Had),
                 Begun::Lacks => Ok(Progress::Lacks),
                 Begun::GaveUp => Ok(Progress::GaveUp),

@@ -92,7 +92,9 @@ fn names_at(copy: &Copy, host: &str) -> Result<Vec<OsString>, Failure> {
 /// Where the files of a host go. What a front-end has left there that was killed is removed.
 fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
     let targets: Vec<PathBuf> = names_at(copy, host)?.iter().map(|name| dest.join(host).join(name)).collect();
-    remove_leftovers(&dest.join(host));
+    if !dest.join(host).is_symlink() {
+        remove_leftovers(&dest.join(host));
+    }
     // Where a directory is a file system of its own, files are put together within it.
     targets.iter().for_each(|target| remove_leftovers_of(target));
     Ok(Inbox::new(targets, copy.partial))

@@ -217,6 +217,45 @@ fn no_link_of_a_host_is_followed_below_the_destination() {
 }
 
 #[test]
+fn no_link_at_the_top_of_the_destination_is_followed() {
+    let shop = with_data();
+    fs::create_dir_all(shop.path("n1")).expect("room");
+    fs::create_dir(shop.path("elsewhere")).expect("room");
+    symlink(shop.path("elsewhere"), shop.path("n1/data")).expect("room");
+    let to = |what: &str, dest: &str| shop.run(&["copy", "--launcher", "local", "-w", "n1", what, dest]);
+    for (what, dest) in [("data", "{host}/"), ("data", "{host}/data"), ("data/numbers", "{host}/data")] {
+        let ran = to(what, &shop.path(dest).display().to_string());
+        assert_eq!(ran.status, 1, "{what} {dest}: {}", ran.err);
+        assert!(ran.err.contains("n1/data is a symbolic link, which is not followed"), "{}", ran.err);
+    }
+    assert!(names_below(&shop.path("elsewhere")).is_empty());
+    // A link to a directory that the user names as a directory is the user's own.
+    let ran = to("data", &shop.path("n1/data/").display().to_string());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(shop.path("elsewhere/data/numbers").exists());
+}
+
+#[test]
+fn what_is_gathered_does_not_go_through_a_link_with_the_name_of_its_host() {
+    let shop = with_data();
+    fs::create_dir(shop.path("all")).expect("room");
+    fs::create_dir_all(shop.path("elsewhere/data")).expect("room");
+    symlink(shop.path("elsewhere"), shop.path("all/n1")).expect("room");
+    let data = shop.path("data").display().to_string();
+    let gather = || shop.run(&["copy", "--launcher", "local", "-w", "n[1-2]", "--gather", &data, "all"]);
+    let ran = gather();
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.err.contains("all/n1 is a symbolic link, which is not followed"), "{}", ran.err);
+    fs::remove_file(shop.path("all/n1")).expect("a link");
+    fs::create_dir(shop.path("all/n1")).expect("room");
+    symlink(shop.path("elsewhere/data"), shop.path("all/n1/data")).expect("room");
+    let ran = gather();
+    assert!(ran.err.contains("all/n1/data is a symbolic link, which is not followed"), "{}", ran.err);
+    assert!(names_below(&shop.path("elsewhere/data")).is_empty());
+    assert!(shop.path("all/n2/data/numbers").exists(), "the others are gathered");
+}
+
+#[test]
 fn what_cannot_be_copied_is_known_before_anything_is() {
     let shop = with_data();
     symlink("/etc/passwd", shop.path("data/none/out")).expect("room");
