@@ -73,6 +73,14 @@ impl Filter for Caught {
         })
     }
 
+    fn verify(&mut self, part: &Part<'_>) -> Result<(), FilterError> {
+        self.work(|filter| filter.verify(part)).unwrap_or_else(|error| {
+            // That is not the member's fault.
+            self.untold = Some(error);
+            Ok(())
+        })
+    }
+
     fn recovery(&self) -> Recovery {
         self.recovery
     }
