@@ -1,4 +1,5 @@
 //! An enum without data is an integer with named values: as it lies if `#[repr]` says which integer, else 32 bits.
+//! An enum that `align` makes longer than its integer does not lie in place.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -22,7 +23,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream
         cases.push(quote!(Self::#ident {}));
     }
     let repr = Repr::parse(&input.attrs)?.integer;
-    let enumeration = Enumeration { input, name, names, cases, in_place: repr.is_some(), integer: integer(repr) };
+    let enumeration = Enumeration { input, name, names, cases, has_repr: repr.is_some(), integer: integer(repr) };
     let (wire, read) = (enumeration.wire(), enumeration.read());
     Ok(quote!(#wire #read))
 }
@@ -37,40 +38,24 @@ struct Enumeration<'a> {
     name: String,
     names: Vec<String>,
     cases: Vec<TokenStream>,
-    /// Whether the enum is that integer in memory too.
-    in_place: bool,
+    /// Whether the enum is stored as that integer in memory too.
+    has_repr: bool,
     integer: TokenStream,
 }
 
 impl Enumeration<'_> {
     fn wire(&self) -> TokenStream {
-        let Enumeration { name, names, cases, in_place, integer, .. } = self;
+        let Enumeration { name, names, cases, has_repr, integer, .. } = self;
         let head = generics::head(self.input, &quote!(_banyan_ndr::typed::Wire));
-        let write = if *in_place {
-            quote!(out.put_plain(place, self))
-        } else {
-            quote! {
-                let value: #integer = match self {
-                    #(#cases => const {
-                        let value = #cases as i128;
-                        assert!(
-                            value >= <#integer>::MIN as i128 && value <= <#integer>::MAX as i128,
-                            "a value does not fit 32 bits: add #[repr(i64)]"
-                        );
-                        value as #integer
-                    },)*
-                };
-                out.put(place, &value.to_ne_bytes())
-            }
-        };
         quote! {
-            // SAFETY: in place only if `repr` makes it that integer, without padding; `check` knows all its values.
+            // SAFETY: in place only if `repr` makes it that integer and no padding follows, as it does with `align`;
+            // `check` knows all its values.
             #[automatically_derived]
             unsafe #head {
                 const SIZE: usize = ::core::mem::size_of::<#integer>();
                 const ALIGN: usize = ::core::mem::size_of::<#integer>();
-                const IN_PLACE: bool = #in_place;
-                const PLAIN: bool = #in_place;
+                const IN_PLACE: bool = #has_repr && ::core::mem::size_of::<Self>() == ::core::mem::size_of::<#integer>();
+                const PLAIN: bool = <Self as _banyan_ndr::typed::Wire>::IN_PLACE;
                 const ANY_BITS: bool = false;
                 const SHALLOW: bool = true;
 
@@ -89,7 +74,20 @@ impl Enumeration<'_> {
                     place: _banyan_ndr::typed::Place,
                     out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
                 ) {
-                    #write
+                    if <Self as _banyan_ndr::typed::Wire>::PLAIN {
+                        return out.put_plain(place, self);
+                    }
+                    let value: #integer = match self {
+                        #(#cases => const {
+                            let value = #cases as i128;
+                            assert!(
+                                value >= <#integer>::MIN as i128 && value <= <#integer>::MAX as i128,
+                                "a value does not fit 32 bits: add #[repr(i64)]"
+                            );
+                            value as #integer
+                        },)*
+                    };
+                    out.put(place, &value.to_ne_bytes())
                 }
 
                 #[inline]
@@ -111,19 +109,8 @@ impl Enumeration<'_> {
     }
 
     fn read(&self) -> TokenStream {
-        let Enumeration { name, cases, in_place, integer, .. } = self;
+        let Enumeration { name, cases, integer, .. } = self;
         let head = generics::read_head(self.input);
-        let read = if *in_place {
-            quote!(input.in_place(at))
-        } else {
-            quote! {
-                let value = <#integer>::from_ne_bytes(input.bytes(at));
-                #(if value == const { #cases as #integer } {
-                    return ::core::result::Result::Ok(#cases);
-                })*
-                ::core::result::Result::Err(_banyan_ndr::typed::derived::no_value(value as i128, #name))
-            }
-        };
         quote! {
             #[automatically_derived]
             #head {
@@ -132,7 +119,14 @@ impl Enumeration<'_> {
                     input: &_banyan_ndr::typed::Reader<'banyan_body>,
                     at: usize,
                 ) -> ::core::result::Result<Self, _banyan_ndr::DecodeError> {
-                    #read
+                    if <Self as _banyan_ndr::typed::Wire>::IN_PLACE {
+                        return input.in_place(at);
+                    }
+                    let value = <#integer>::from_ne_bytes(input.bytes(at));
+                    #(if value == const { #cases as #integer } {
+                        return ::core::result::Result::Ok(#cases);
+                    })*
+                    ::core::result::Result::Err(_banyan_ndr::typed::derived::no_value(value as i128, #name))
                 }
 
                 #[inline]

@@ -4,6 +4,15 @@
 use super::Wire;
 use crate::DecodeError;
 
+/// Refuses, when the program is compiled, a type that is read in place but is not as long as it says: [`Wire`] can be
+/// implemented by hand.
+pub const fn measured<T: Wire>() {
+    assert!(
+        !T::IN_PLACE || (T::SIZE == size_of::<T>() && T::ALIGN.is_multiple_of(align_of::<T>())),
+        "a type that is read in place must have the size and the alignment that it has in memory"
+    );
+}
+
 /// The memory of a plain value.
 ///
 /// # Panics
@@ -19,6 +28,7 @@ pub(super) fn bytes_of<T: Wire>(value: &T) -> &[u8] {
 /// When `T` is not plain.
 #[inline]
 pub(super) fn slice_bytes<T: Wire>(values: &[T]) -> &[u8] {
+    const { measured::<T>() };
     assert!(T::PLAIN, "only plain values are sent as they lie");
     // SAFETY: by the promises of `Wire`, all bytes of a plain value are initialised and stay as they are while the
     // values are borrowed.
@@ -28,6 +38,7 @@ pub(super) fn slice_bytes<T: Wire>(values: &[T]) -> &[u8] {
 /// Checks `bytes` as values in the native layout, one behind the other.
 #[inline]
 pub(super) fn check_all<T: Wire>(bytes: &[u8]) -> Result<(), DecodeError> {
+    const { measured::<T>() };
     assert!(T::IN_PLACE, "only values that are laid out as in memory can be viewed");
     if T::ANY_BITS {
         return Ok(());
@@ -41,6 +52,7 @@ pub(super) fn check_all<T: Wire>(bytes: &[u8]) -> Result<(), DecodeError> {
 /// The bytes as a value, where they lie. Only as many as the value has.
 #[inline]
 pub(super) fn view<T: Wire>(bytes: &[u8]) -> Result<&T, DecodeError> {
+    const { measured::<T>() };
     assert!(T::IN_PLACE, "only values that are laid out as in memory can be viewed");
     if bytes.len() != T::SIZE {
         return Err(DecodeError::Size { found: bytes.len(), wanted: T::SIZE });
@@ -70,6 +82,7 @@ pub(super) fn view_slice<T: Wire>(bytes: &[u8]) -> Result<&[T], DecodeError> {
 /// A value made of bytes, aligned or not.
 #[inline]
 pub(super) fn value<T: Wire>(bytes: &[u8]) -> Result<T, DecodeError> {
+    const { measured::<T>() };
     assert!(T::IN_PLACE && bytes.len() == T::SIZE, "the bytes of one value");
     if !T::ANY_BITS {
         T::check(bytes)?;

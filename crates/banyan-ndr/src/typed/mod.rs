@@ -57,6 +57,7 @@ use crate::{DecodeError, Format, Type, Value};
 #[doc(hidden)]
 pub mod derived {
     pub use super::layout::{Layout, align_up, fold_max, in_order, narrow};
+    pub use super::memory::measured;
     pub use super::sink::{Deferred, Entry, POINTER};
     pub use super::sized::{Length, LengthOf, discover_sized, read_sized, sized_to_value, with_order, write_sized};
     pub use super::text::not_in_place;
@@ -81,6 +82,7 @@ pub mod derived {
 /// # Safety
 /// - If `IN_PLACE`, then `SIZE` is `size_of::<Self>()`, `ALIGN` is a multiple of `align_of::<Self>()`, every field lies
 ///   in memory where `describe` says, and any bytes that pass `check` are a valid `Self`, whatever lies in the padding.
+///   Size and alignment are compared when the program is compiled.
 /// - If `PLAIN`, then also every one of the `SIZE` bytes is initialised in every value.
 /// - If `ANY_BITS`, then `check` never fails.
 /// - Nothing in a value can change behind a shared borrow (no `Cell` within), but for parts that are not sent and are

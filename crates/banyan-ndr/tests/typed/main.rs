@@ -10,4 +10,6 @@ mod memory;
 #[cfg(feature = "derive")]
 mod recursive;
 #[cfg(feature = "derive")]
+mod representations;
+#[cfg(feature = "derive")]
 mod round_trip;
