@@ -48,9 +48,11 @@ fn implement(input: DeriveInput, ndr: proc_macro2::TokenStream) -> TokenStream {
     };
     let ident = &input.ident;
     // A type with parameters is measured when it is used.
-    let measured = input.generics.params.is_empty().then(|| {
-        quote!(const _: () = _banyan_ndr::typed::derived::measured::<#ident>();)
-    });
+    let measured = input
+        .generics
+        .params
+        .is_empty()
+        .then(|| quote!(const _: () = _banyan_ndr::typed::derived::measured::<#ident>();));
     quote! {
         const _: () = {
             use #ndr as _banyan_ndr;

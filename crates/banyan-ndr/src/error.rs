@@ -123,20 +123,24 @@ pub enum DecodeError {
         path: String,
     },
     /// The sender lacks fields that have no default.
-    #[error("{}: the sender has no field {}; declare a default to go on without", visible(format), visible(&.fields.join(", ")))]
+    #[error("{}: the sender has no field {}{}; declare a default to go on without", visible(format), visible(&.fields.join(", ")), and_more(*.more))]
     Missing {
         /// The receiver's format.
         format: String,
-        /// All the missing fields, by path.
+        /// The missing fields, by path.
         fields: Vec<String>,
+        /// How many more there are.
+        more: usize,
     },
     /// Fields of both formats cannot be converted into each other.
-    #[error("{}: cannot convert {}", visible(format), visible(&.fields.iter().map(|(field, why)| format!("{field} ({why})")).collect::<Vec<_>>().join(", ")))]
+    #[error("{}: cannot convert {}{}", visible(format), visible(&.fields.iter().map(|(field, why)| format!("{field} ({why})")).collect::<Vec<_>>().join(", ")), and_more(*.more))]
     NotConvertible {
         /// The receiver's format.
         format: String,
-        /// All those fields, by path, and why.
+        /// Those fields, by path, and why.
         fields: Vec<(String, String)>,
+        /// How many more there are.
+        more: usize,
     },
     /// A limit is exceeded.
     #[error("{}: {found} is more than the limit of {limit} (raise Limits::{name} to allow it)", visible(path))]
@@ -166,6 +170,11 @@ pub enum DecodeError {
         /// What went wrong.
         reason: String,
     },
+}
+
+/// What follows a list that does not name all.
+fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" and {more} more") }
 }
 
 /// A text with its control characters escaped, and those that turn the direction of writing. Quotes and the like stay:

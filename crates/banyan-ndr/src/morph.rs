@@ -165,12 +165,12 @@ fn has_path(format: &Format, path: &str) -> bool {
         let Segment::Name(name) = segment else { return false };
         match ty.map(Type::innermost) {
             Some(Type::Record(id)) => {
-                let field = format.record(*id).field(name);
-                ty = field.map(|field| &field.ty);
+                let field = format.field_of(*id, name);
+                ty = field.map(|(_, field)| &field.ty);
                 field.is_some()
             }
             Some(Type::Variant(id)) => {
-                let case = format.variant(*id).cases.iter().find(|case| case.name == *name);
+                let case = format.case_of(*id, name);
                 ty = case.and_then(|case| case.payload.as_ref());
                 case.is_some()
             }

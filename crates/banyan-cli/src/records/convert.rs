@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use banyan_ndr::file::Time;
-use banyan_ndr::{DefId, Definition, Format, Type};
+use banyan_ndr::{DefId, Format, Type};
 use clap::Args;
 use serde_json::json;
 
@@ -183,8 +183,7 @@ impl Convert {
 fn is_number(format: &Format, path: &str) -> bool {
     let mut at = DefId::ROOT;
     for name in path.split('.') {
-        let Definition::Record(record) = format.definition(at) else { return false };
-        match record.field(name).map(|field| &field.ty) {
+        match format.field_of(at, name).map(|(_, field)| &field.ty) {
             Some(Type::Record(inner)) => at = *inner,
             found => return matches!(found, Some(Type::Int { .. } | Type::Float { width: 4 | 8 })),
         }

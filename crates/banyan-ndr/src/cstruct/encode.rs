@@ -229,7 +229,7 @@ impl<'f> Encoder<'f, '_> {
         // SAFETY: the tag is the first field of a variant.
         unsafe { self.copy(source, at, width) };
         let tag = read_uint(&self.out[at..at + width], ByteOrder::NATIVE);
-        let case = variant.cases.iter().find(|case| u128::from(case.tag) == tag);
+        let case = u64::try_from(tag).ok().and_then(|tag| self.format.case_with_tag(*id, tag));
         let case = case.ok_or_else(|| refuse(name, format!("{tag} is no case of {}", variant.name)))?;
         let payload_at = variant.payload_at as usize;
         match &case.payload {

@@ -187,17 +187,20 @@ impl DynRecord {
         match (located.ty, value) {
             (Type::Record(id), Value::Record(fields)) => {
                 let record = format.record(*id);
-                let field = record.field(name);
-                let field = field.ok_or_else(|| Miss::Wrong(format!("{} has no field {name}", record.name)))?;
-                let index = fields.iter().position(|(other, _)| other == name);
+                let field = format.field_of(*id, name);
+                let (position, field) =
+                    field.ok_or_else(|| Miss::Wrong(format!("{} has no field {name}", record.name)))?;
+                let here = fields.get(position).is_some_and(|(other, _)| other == name);
+                let elsewhere = || fields.iter().position(|(other, _)| other == name);
+                let index = if here { Some(position) } else { elsewhere() };
                 let index = index.ok_or_else(|| Miss::Wrong(format!("field {name} has no value")))?;
                 let owner = Some((located.place.clone(), record));
                 Ok(Located { place: located.place.child(index), ty: &field.ty, indexed: 0, owner })
             }
             (Type::Variant(id), value) => {
-                let variant = format.variant(*id);
-                let case = variant.cases.iter().find(|case| case.name == name);
-                let case = case.ok_or_else(|| Miss::Wrong(format!("{} has no case {name}", variant.name)))?;
+                let case = format.case_of(*id, name);
+                let none = || Miss::Wrong(format!("{} has no case {name}", format.variant(*id).name));
+                let case = case.ok_or_else(none)?;
                 let payload = case.payload.as_ref();
                 let ty = payload.ok_or_else(|| Miss::Wrong(format!("case {name} carries nothing")))?;
                 match value {

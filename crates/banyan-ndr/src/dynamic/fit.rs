@@ -1,8 +1,9 @@
 //! Whether a value can stand for a type; if so, in the one form in which records hold it.
 
+use super::fields::{lengths_of_arrays, position_of};
 use super::initial::Initial;
 use super::number::{describe, from_bits, to_bits};
-use crate::{Dim, EncodeError, Format, RecordDef, Type, Value};
+use crate::{DefId, Dim, EncodeError, Format, Type, Value};
 
 /// Checks values and brings them into the form in which [`DynRecord::from_body`](super::DynRecord::from_body) would
 /// have read them: numbers of the type's own kind, all fields in order, targets in the table where they belong.
@@ -69,7 +70,7 @@ impl Fitter<'_> {
             Type::Array { item, dims, .. } => self.array(value, item, dims),
             Type::List { item } => self.items(value, item, None),
             Type::Sized { item, dims, .. } => self.sized(value, item, dims),
-            Type::Record(id) => self.record(value, self.format.record(*id)),
+            Type::Record(id) => self.record(value, *id),
             Type::Variant(_) => self.variant(value, ty),
         }
     }
@@ -168,21 +169,23 @@ impl Fitter<'_> {
         Ok(Value::List(rows))
     }
 
-    fn record(&mut self, value: Value, record: &RecordDef) -> Result<Value, EncodeError> {
-        let Value::Record(mut given) = value else {
+    fn record(&mut self, value: Value, id: DefId) -> Result<Value, EncodeError> {
+        let record = self.format.record(id);
+        let Value::Record(given) = value else {
             return Err(refuse(format!("{} is no record {}", describe(&value), record.name)));
         };
-        if let Some((name, _)) = given.iter().find(|(name, _)| record.field(name).is_none()) {
-            return Err(refuse(format!("{} has no field {name}", record.name)));
+        let is_length = lengths_of_arrays(record, |_| None);
+        let mut values: Vec<Option<Value>> = vec![None; record.fields.len()];
+        for (index, (name, value)) in given.into_iter().enumerate() {
+            let position = position_of(self.format, id, index, &name);
+            let position = position.ok_or_else(|| refuse(format!("{} has no field {name}", record.name)))?;
+            values[position].get_or_insert(value);
         }
         let mut fields = Vec::with_capacity(record.fields.len());
-        for (index, field) in record.fields.iter().enumerate() {
-            let found = given.iter_mut().find(|(name, _)| *name == field.name);
-            let value = match found {
-                Some((_, Value::Null)) | None if is_length(record, index) => Value::Null,
-                Some((_, value)) => self
-                    .fit(std::mem::replace(value, Value::Null), &field.ty)
-                    .map_err(|error| within(error, &field.name))?,
+        for (index, (field, value)) in record.fields.iter().zip(values).enumerate() {
+            let value = match value {
+                Some(Value::Null) | None if is_length[index].is_some() => Value::Null,
+                Some(value) => self.fit(value, &field.ty).map_err(|error| within(error, &field.name))?,
                 None => Initial::new(self.format, self.shared).field(field),
             };
             fields.push((field.name.clone(), value));
@@ -193,14 +196,13 @@ impl Fitter<'_> {
 
     fn variant(&mut self, value: Value, ty: &Type) -> Result<Value, EncodeError> {
         let Type::Variant(id) = ty else { unreachable!("asked for a variant") };
-        let variant = self.format.variant(*id);
         let (name, payload) = match value {
             Value::Case(name, payload) => (name, payload),
             Value::Str(name) | Value::Enum(name) => (name, None),
             other => return Err(self.unfit(&other, ty)),
         };
-        let case = variant.cases.iter().find(|case| case.name == name);
-        let case = case.ok_or_else(|| refuse(format!("{} has no case {name}", variant.name)))?;
+        let case = self.format.case_of(*id, &name);
+        let case = case.ok_or_else(|| refuse(format!("{} has no case {name}", self.format.variant(*id).name)))?;
         let payload = match (&case.payload, payload) {
             (None, None) => None,
             (None, Some(_)) => return Err(refuse(format!("case {name} carries nothing"))),
@@ -216,14 +218,4 @@ impl Fitter<'_> {
     fn unfit(&self, value: &Value, ty: &Type) -> EncodeError {
         refuse(format!("{} is no {}", describe(value), self.format.type_name(ty)))
     }
-}
-
-/// Whether a field gives another one its length.
-fn is_length(record: &RecordDef, index: usize) -> bool {
-    record.fields.iter().any(|field| match &field.ty {
-        Type::Sized { dims, .. } => {
-            dims.iter().any(|dim| matches!(dim, Dim::Field(other) if usize::from(*other) == index))
-        }
-        _ => false,
-    })
 }

@@ -51,9 +51,8 @@ impl<'a> Initial<'a> {
                 from_bits(self.format, ty, 0).expect("zero is a value of each of them")
             }
             Type::Enum(id) => {
-                let enumeration = self.format.enumeration(*id);
-                let first = enumeration.names.first().map(|(name, _)| name.as_str());
-                enumeration.name_of(0).or(first).map_or(Value::Int(0), |name| Value::Enum(name.into()))
+                let first = self.format.enumeration(*id).names.first().map(|(name, _)| name.as_str());
+                self.format.name_of(*id, 0).or(first).map_or(Value::Int(0), |name| Value::Enum(name.into()))
             }
             Type::Str => Value::Str(String::new()),
             Type::Bytes => Value::Bytes(Vec::new()),

@@ -15,6 +15,7 @@
 
 mod convert;
 mod edit;
+pub(crate) mod fields;
 mod fit;
 mod initial;
 pub(crate) mod number;

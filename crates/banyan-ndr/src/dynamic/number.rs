@@ -1,6 +1,6 @@
 //! Numbers and other values of fixed width: which [`Value`]s stand for which of them, and their bits.
 
-use crate::{EnumerationDef, Format, Type, Value, half};
+use crate::{DefId, EnumerationDef, Format, Type, Value, half};
 
 /// The integer a value is, if it is one: integers, floats without fraction, bools.
 pub(crate) fn as_integer(value: &Value) -> Option<Integer> {
@@ -96,8 +96,7 @@ pub(crate) fn to_bits(format: &Format, ty: &Type, value: &Value) -> Result<u128,
             if *width == 1 && code > 0xff { Err(refused()) } else { Ok(u128::from(code)) }
         }
         Type::Enum(id) => {
-            let enumeration = format.enumeration(*id);
-            let number = enumeration_value(enumeration, value).ok_or_else(refused)?;
+            let number = enumeration_value(format, *id, value).ok_or_else(refused)?;
             Ok(number as u128)
         }
         _ => Err(refused()),
@@ -137,9 +136,10 @@ fn as_char(value: &Value) -> Option<u32> {
     }
 }
 
-fn enumeration_value(enumeration: &EnumerationDef, value: &Value) -> Option<i128> {
+fn enumeration_value(format: &Format, id: DefId, value: &Value) -> Option<i128> {
+    let enumeration = format.enumeration(id);
     match value {
-        Value::Enum(name) | Value::Str(name) => enumeration.value_of(name),
+        Value::Enum(name) | Value::Str(name) => format.value_of(id, name),
         // A number without a name may be sent too: C programs do.
         _ => as_integer(value)?.bits(enumeration.width, enumeration.signed).map(|bits| bits as i128),
     }
@@ -160,9 +160,8 @@ pub(crate) fn from_bits(format: &Format, ty: &Type, bits: u128) -> Result<Value,
         Type::Bool { .. } => Value::Bool(bits == 1),
         Type::Char { .. } => Value::Char(u32::try_from(bits).ok().and_then(char::from_u32).ok_or("character")?),
         Type::Enum(id) => {
-            let enumeration = format.enumeration(*id);
-            let number = enumeration_number(enumeration, bits);
-            enumeration.name_of(number).map_or(Value::Int(number), |name| Value::Enum(name.into()))
+            let number = enumeration_number(format.enumeration(*id), bits);
+            format.name_of(*id, number).map_or(Value::Int(number), |name| Value::Enum(name.into()))
         }
         _ => return Err("number"),
     })

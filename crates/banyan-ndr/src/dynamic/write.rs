@@ -7,11 +7,12 @@
 use std::collections::VecDeque;
 
 use super::edit::real_lengths;
+use super::fields::{FieldValues, lengths_of_arrays};
 use super::fit::{refuse, within};
 use super::number::{describe, to_bits};
 use super::{DynRecord, targets::TypeKeys};
 use crate::wire::{Slots, write_uint};
-use crate::{Buffer, Dim, EncodeError, Format, Order, RecordDef, Type, Value, reflect};
+use crate::{Buffer, DefId, Dim, EncodeError, Format, Order, RecordDef, Type, Value, reflect};
 
 /// The body of a record.
 pub(super) fn body(record: &DynRecord) -> Result<Buffer, EncodeError> {
@@ -127,7 +128,7 @@ impl<'r> Writer<'r> {
                 self.put(at, ty, value, name)
             }
             (Type::Str | Type::Bytes | Type::CStr, _) => self.text(at, ty, value),
-            (Type::Record(id), Value::Record(fields)) => self.record(at, self.format.record(*id), fields),
+            (Type::Record(id), Value::Record(fields)) => self.record(at, *id, fields),
             (Type::Variant(_), _) => self.variant(at, ty, value, name),
             (Type::Array { item, dims, order }, _) => {
                 let dims: Vec<usize> = dims.iter().map(|dim| *dim as usize).collect();
@@ -237,14 +238,19 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    fn record(&mut self, at: usize, record: &'r RecordDef, fields: &'r [(String, Value)]) -> Result<(), EncodeError> {
+    fn record(&mut self, at: usize, id: DefId, given: &'r [(String, Value)]) -> Result<(), EncodeError> {
+        static MISSING: Value = Value::Null;
+        let record = self.format.record(id);
+        let values = FieldValues::new(self.format, id, given).values;
+        let lengths = lengths_of_arrays(record, |position| values[position]);
+        let fields = Fields { record, values: &values, lengths: &lengths };
         for (position, field) in record.fields.iter().enumerate() {
-            let value = find(fields, position, &field.name);
+            let value = values[position].unwrap_or(&MISSING);
             let place = at + field.offset as usize;
             let written = match (&field.ty, value) {
-                (Type::Sized { .. }, _) => self.sized(place, record, field, fields, value),
+                (Type::Sized { .. }, _) => self.sized(place, &fields, field, value),
                 // A length field without a value is written with its array.
-                (Type::Int { .. }, Value::Null) => self.length(place, record, position, fields),
+                (Type::Int { .. }, Value::Null) => self.length(place, &field.ty, lengths[position]),
                 _ => self.put(place, &field.ty, value, &field.name),
             };
             written.map_err(|error| within(error, &field.name))?;
@@ -253,15 +259,8 @@ impl<'r> Writer<'r> {
     }
 
     /// Writes a length field that has no value of its own.
-    fn length(
-        &mut self,
-        at: usize,
-        record: &'r RecordDef,
-        position: usize,
-        fields: &'r [(String, Value)],
-    ) -> Result<(), EncodeError> {
-        let length = derived_length(record, position, fields).ok_or_else(|| refuse("it has no value"))?;
-        let ty = &record.fields[position].ty;
+    fn length(&mut self, at: usize, ty: &Type, length: Option<usize>) -> Result<(), EncodeError> {
+        let length = length.ok_or_else(|| refuse("it has no value"))?;
         let bits = to_bits(self.format, ty, &Value::from(length)).map_err(refuse)?;
         let width = self.format.size_of(ty);
         write_uint(&mut self.out[at..at + width], bits, self.format.order());
@@ -271,9 +270,8 @@ impl<'r> Writer<'r> {
     fn sized(
         &mut self,
         at: usize,
-        record: &'r RecordDef,
+        fields: &Fields<'_>,
         field: &'r crate::Field,
-        fields: &'r [(String, Value)],
         value: &'r Value,
     ) -> Result<(), EncodeError> {
         let Type::Sized { item, dims, order } = &field.ty else { unreachable!("asked for an array sized by fields") };
@@ -291,7 +289,7 @@ impl<'r> Writer<'r> {
         for dim in dims {
             lengths.push(match dim {
                 Dim::Fixed(length) => u128::from(*length),
-                Dim::Field(index) => declared_length(record, usize::from(*index), fields)?,
+                Dim::Field(index) => fields.declared_length(usize::from(*index))?,
             });
         }
         if items.is_empty() && lengths.contains(&0) {
@@ -315,7 +313,7 @@ impl<'r> Writer<'r> {
         let Type::Variant(id) = ty else { unreachable!("asked for a variant") };
         let variant = self.format.variant(*id);
         let Value::Case(case, payload) = value else { return Err(self.unfit(value, ty)) };
-        let found = variant.cases.iter().find(|other| other.name == *case);
+        let found = self.format.case_of(*id, case);
         let found = found.ok_or_else(|| refuse(format!("{} has no case {case}", variant.name)))?;
         let tag = &mut self.out[at..at + usize::from(variant.tag_width)];
         write_uint(tag, u128::from(found.tag), self.format.order());
@@ -386,33 +384,25 @@ fn used_again(key: usize) -> EncodeError {
     refuse(format!("shared value {key} is used again, but not by shared pointers only"))
 }
 
-/// The value of a field: almost always at the field's own position.
-fn find<'r>(fields: &'r [(String, Value)], position: usize, name: &str) -> &'r Value {
-    static MISSING: Value = Value::Null;
-    match fields.get(position) {
-        Some((other, value)) if other == name => value,
-        _ => fields.iter().find(|(other, _)| other == name).map_or(&MISSING, |(_, value)| value),
-    }
+/// The fields of a record that is being written, by position.
+struct Fields<'v> {
+    record: &'v RecordDef,
+    values: &'v [Option<&'v Value>],
+    /// What the arrays say that these fields give their lengths.
+    lengths: &'v [Option<usize>],
 }
 
-/// What a length field says, or what its array says for it.
-fn declared_length(record: &RecordDef, position: usize, fields: &[(String, Value)]) -> Result<u128, EncodeError> {
-    let field = &record.fields[position];
-    match find(fields, position, &field.name) {
-        Value::Int(length) => {
-            u128::try_from(*length).map_err(|_| refuse(format!("its length field {} is {length}", field.name)))
+impl Fields<'_> {
+    /// What a length field says, or what its array says for it.
+    fn declared_length(&self, position: usize) -> Result<u128, EncodeError> {
+        let name = &self.record.fields[position].name;
+        match self.values[position] {
+            Some(Value::Int(length)) => {
+                u128::try_from(*length).map_err(|_| refuse(format!("its length field {name} is {length}")))
+            }
+            Some(Value::UInt(length)) => Ok(*length),
+            None | Some(Value::Null) => Ok(self.lengths[position].unwrap_or(0) as u128),
+            Some(other) => Err(refuse(format!("its length field {name} is {}", describe(other)))),
         }
-        Value::UInt(length) => Ok(*length),
-        Value::Null => Ok(derived_length(record, position, fields).unwrap_or(0) as u128),
-        other => Err(refuse(format!("its length field {} is {}", field.name, describe(other)))),
     }
-}
-
-/// The length that the first array sized by this field has.
-fn derived_length(record: &RecordDef, position: usize, fields: &[(String, Value)]) -> Option<usize> {
-    record.fields.iter().enumerate().find_map(|(at, field)| {
-        let Type::Sized { dims, .. } = &field.ty else { return None };
-        let axis = dims.iter().position(|dim| matches!(dim, Dim::Field(index) if usize::from(*index) == position))?;
-        Some(real_lengths(find(fields, at, &field.name), dims.len())[axis])
-    })
 }

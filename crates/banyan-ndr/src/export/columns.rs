@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::error::ExportError;
 use crate::text::TextError;
 use crate::text::json_names::BYTES;
-use crate::{DefId, Definition, EnumerationDef, Format, Type};
+use crate::{DefId, Definition, Format, Type};
 
 /// Most columns of a table; what would have more has a single one. A short description can mean thousands of millions.
 const MOST_COLUMNS: usize = 1 << 16;
@@ -42,7 +42,7 @@ enum Cell {
     /// A C string, which need not be UTF-8: then it is an object with its bytes, as in JSON.
     CText,
     /// A name, or a number that has none.
-    Name(EnumerationDef),
+    Name(Format, DefId),
     /// JSON.
     Json,
 }
@@ -109,7 +109,7 @@ fn cell_of(format: &Format, ty: &Type) -> (Cell, bool) {
         Type::Float { .. } => (Cell::Float, false),
         Type::Str | Type::Bytes | Type::Char { .. } => (Cell::Text, false),
         Type::CStr => (Cell::CText, true),
-        Type::Enum(id) => (Cell::Name(format.enumeration(*id).clone()), false),
+        Type::Enum(id) => (Cell::Name(format.clone(), *id), false),
         Type::Optional { item, .. } => match cell_of(format, item) {
             (Cell::Json, _) => (Cell::Json, false),
             (cell, _) => (cell, true),
@@ -167,8 +167,8 @@ impl Column {
             Cell::CText if is_bytes_object(cell) => self.one_value(cell)?.into(),
             Cell::Word if is_word(cell) => cell.into(),
             Cell::Float => plain_float(cell).map_or_else(quoted, Cow::from),
-            Cell::Name(names) if names.value_of(cell).is_none() && is_word(cell) => cell.into(),
-            Cell::Word | Cell::Name(_) | Cell::Text | Cell::CText => quoted(),
+            Cell::Name(format, id) if format.value_of(*id, cell).is_none() && is_word(cell) => cell.into(),
+            Cell::Word | Cell::Name(..) | Cell::Text | Cell::CText => quoted(),
         })
     }
 

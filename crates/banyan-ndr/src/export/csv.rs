@@ -5,7 +5,7 @@
 //! variants and pointers are JSON within a cell. A C string that is not UTF-8 is `{"$bytes":"…"}` with its bytes in
 //! base64, and so is one whose text begins like that.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 
 use super::columns::{self, Column};
@@ -69,17 +69,20 @@ impl<R: Read> CsvReader<R> {
         if header.is_empty() {
             return Err(ImportError::NoHeader);
         }
-        let is_known = |name: &&str| known.iter().any(|column| column.name == *name);
-        let unknown: Vec<String> = header.iter().filter(|name| !is_known(name)).map(str::to_owned).collect();
+        let known_names: HashSet<&str> = known.iter().map(|column| column.name.as_str()).collect();
+        let unknown: Vec<String> =
+            header.iter().filter(|name| !known_names.contains(name)).map(str::to_owned).collect();
         if !unknown.is_empty() {
             let known = known.into_iter().map(|column| column.name).collect();
             return Err(ImportError::UnknownColumns { format: format.name().to_owned(), unknown, known });
         }
-        let mut names = HashSet::new();
-        if let Some(twice) = header.iter().find(|name| !names.insert(*name)) {
-            return Err(ImportError::ColumnTwice { column: twice.to_owned() });
+        let mut places = HashMap::new();
+        for (at, name) in header.iter().enumerate() {
+            if places.insert(name, at).is_some() {
+                return Err(ImportError::ColumnTwice { column: name.to_owned() });
+            }
         }
-        let place = |column: &Column| header.iter().position(|name| name == column.name);
+        let place = |column: &Column| places.get(column.name.as_str()).copied();
         let columns = known.into_iter().filter_map(|column| place(&column).map(|at| (column, at))).collect();
         Ok(CsvReader { input, format: format.clone(), limits, columns, row: ::csv::StringRecord::new() })
     }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::io::IoSlice;
 
 use crate::wire::{read_int, read_uint};
-use crate::{ByteOrder, DefId, Definition, Format, Type};
+use crate::{ByteOrder, DefId, Format, Type};
 
 /// A time: an integer of 64 bits, or a float that is a number.
 #[derive(Debug, Clone, Copy)]
@@ -160,8 +160,7 @@ impl TimePlace {
         let mut names = path.split('.').peekable();
         loop {
             let name = names.next()?;
-            let Definition::Record(record) = format.definition(definition) else { return None };
-            let field = record.field(name)?;
+            let (_, field) = format.field_of(definition, name)?;
             offset += field.offset as usize;
             match (&field.ty, names.peek()) {
                 (Type::Record(inner), Some(_)) => definition = *inner,

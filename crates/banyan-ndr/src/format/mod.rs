@@ -10,6 +10,7 @@ mod codec;
 mod display;
 mod id;
 mod layout;
+mod lookup;
 mod plain;
 mod project;
 mod recursion;
@@ -21,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use check::FormatError;
 pub use id::FormatId;
+use lookup::Lookup;
 pub use types::{
     ByteOrder, Case, DefId, Definition, Dim, EnumerationDef, Field, Meter, Order, PointerWidth, RecordDef, Type,
     VariantDef,
@@ -45,6 +47,8 @@ struct Inner {
     recursive: Vec<bool>,
     /// By definition.
     plain: OnceLock<Vec<bool>>,
+    /// By definition.
+    lookups: Vec<Lookup>,
 }
 
 impl Format {
@@ -71,6 +75,7 @@ impl Format {
             has_references: definitions.iter().any(Definition::has_reference),
             recursive: recursion::recursive(&definitions),
             plain: OnceLock::new(),
+            lookups: definitions.iter().map(|_| Lookup::default()).collect(),
             order,
             pointer,
             definitions,

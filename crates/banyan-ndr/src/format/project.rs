@@ -1,5 +1,7 @@
 //! Projections: some fields of a large record as a format of their own.
 
+use std::collections::{HashMap, HashSet};
+
 use super::check::FormatError;
 use super::types::{ByteOrder, Definition, Dim, Field, PointerWidth, RecordDef, Type};
 use super::{Format, check};
@@ -41,15 +43,17 @@ fn select(definitions: &mut Vec<Definition>, index: usize, wanted: &[Vec<&str>])
         return Err(check::definition_error(&name, "is no record; only fields of records can be selected"));
     };
     let mut record = record.clone();
-    for path in wanted {
-        if record.field(path[0]).is_none() {
-            return Err(check::definition_error(&name, format!("has no field {}", path[0])));
-        }
+    let names: HashSet<&str> = record.fields.iter().map(|field| field.name.as_str()).collect();
+    if let Some(path) = wanted.iter().find(|path| !names.contains(path[0])) {
+        return Err(check::definition_error(&name, format!("has no field {}", path[0])));
     }
     let keep = kept(&record, wanted);
+    let mut rests: HashMap<&str, Vec<Vec<&str>>> = HashMap::new();
+    for path in wanted {
+        rests.entry(path[0]).or_default().push(path[1..].to_vec());
+    }
     for (field, _) in record.fields.iter_mut().zip(&keep).filter(|(_, keep)| **keep) {
-        let rest: Vec<Vec<&str>> =
-            wanted.iter().filter(|path| path[0] == field.name).map(|path| path[1..].to_vec()).collect();
+        let rest = rests.remove(field.name.as_str()).unwrap_or_default();
         let whole = rest.iter().any(Vec::is_empty) || rest.is_empty();
         if !whole {
             narrow(definitions, field, &rest)?;
@@ -62,8 +66,8 @@ fn select(definitions: &mut Vec<Definition>, index: usize, wanted: &[Vec<&str>])
 
 /// Which fields are wanted, or hold a length of one that is.
 fn kept(record: &RecordDef, wanted: &[Vec<&str>]) -> Vec<bool> {
-    let mut keep: Vec<bool> =
-        record.fields.iter().map(|field| wanted.iter().any(|path| path[0] == field.name)).collect();
+    let names: HashSet<&str> = wanted.iter().map(|path| path[0]).collect();
+    let mut keep: Vec<bool> = record.fields.iter().map(|field| names.contains(field.name.as_str())).collect();
     for (position, field) in record.fields.iter().enumerate() {
         if let (true, Type::Sized { dims, .. }) = (keep[position], &field.ty) {
             for dim in dims {
@@ -93,14 +97,19 @@ fn narrow(definitions: &mut Vec<Definition>, field: &mut Field, rest: &[Vec<&str
 
 /// Drops the fields not kept; the numbers of length fields change with them.
 fn renumber_dims(fields: Vec<Field>, keep: &[bool]) -> Vec<Field> {
-    let new_number = |old: u16| keep[..usize::from(old)].iter().filter(|keep| **keep).count() as u16;
+    let mut next = 0;
+    let number = |keep: &bool| {
+        next += u16::from(*keep);
+        next - u16::from(*keep)
+    };
+    let numbers: Vec<u16> = keep.iter().map(number).collect();
     let mut fields: Vec<Field> =
         fields.into_iter().zip(keep).filter(|(_, keep)| **keep).map(|(field, _)| field).collect();
     for field in &mut fields {
         if let Type::Sized { dims, .. } = &mut field.ty {
             for dim in dims {
                 if let Dim::Field(number) = dim {
-                    *number = new_number(*number);
+                    *number = numbers[usize::from(*number)];
                 }
             }
         }

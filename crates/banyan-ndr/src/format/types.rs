@@ -119,13 +119,6 @@ pub struct RecordDef {
     pub fields: Vec<Field>,
 }
 
-impl RecordDef {
-    /// A field by its name.
-    pub fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == name)
-    }
-}
-
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -201,18 +194,6 @@ pub struct EnumerationDef {
     pub signed: bool,
     /// Names and values, both distinct. Values fit the width.
     pub names: Vec<(String, i128)>,
-}
-
-impl EnumerationDef {
-    /// The name of a value.
-    pub fn name_of(&self, value: i128) -> Option<&str> {
-        self.names.iter().find(|(_, other)| *other == value).map(|(name, _)| name.as_str())
-    }
-
-    /// The value of a name.
-    pub fn value_of(&self, name: &str) -> Option<i128> {
-        self.names.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
-    }
 }
 
 /// Order of the elements of a multi-dimensional array.

@@ -4,6 +4,8 @@
 //! step a field; [`merge`](super::merge) turns it into the fewest and widest steps; the interpreter and the code
 //! generator run the same merged program.
 
+use std::sync::Arc;
+
 use crate::ByteOrder;
 
 /// A conversion of one item. All positions are relative to the start of the item, and lie within it.
@@ -33,7 +35,7 @@ pub(crate) enum Step {
     /// `count` numbers converted one by one.
     Number { src: u32, dst: u32, count: u32, from: Number, to: Number, loss: Loss, path: u32 },
     /// `count` values of an enumeration, renumbered by a sorted table of (from, to). Others are an error.
-    Renumber { src: u32, dst: u32, count: u32, from: Number, to: Number, table: Box<[(i128, i128)]>, path: u32 },
+    Renumber { src: u32, dst: u32, count: u32, from: Number, to: Number, table: Arc<[(i128, i128)]>, path: u32 },
     /// The byte at `src`, the flag of an optional value, must not be 0: the target needs the value.
     Require { src: u32, path: u32 },
     /// The byte at `src` decides: not 0 runs `steps`, 0 writes `otherwise` to `dst`. `steps` write just those bytes.

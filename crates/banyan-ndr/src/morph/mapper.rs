@@ -12,7 +12,7 @@ use crate::kernel::number;
 use crate::kernel::program::{Number, NumberKind};
 use crate::reflect::RecordView;
 use crate::{
-    DecodeError, DecodeOptions, Definition, DynRecord, EncodeError, Field, Format, RecordDef, Type, Value, reflect,
+    DecodeError, DecodeOptions, DefId, DynRecord, EncodeError, Field, Format, RecordDef, Type, Value, reflect,
 };
 
 /// How deep missing fields are named. In what contains itself the same field is missing again and again.
@@ -52,10 +52,13 @@ pub(super) fn map(
     }
     if !mapper.missing.is_empty() {
         let fields = mapper.missing.into_iter().collect();
-        return Err(DecodeError::Missing { format: target.name().into(), fields });
+        return Err(DecodeError::Missing { format: target.name().into(), fields, more: 0 });
     }
     Ok(DynRecord { format: target.clone(), root, shared: mapper.shared })
 }
+
+/// The values of one old record by the names of their fields.
+type OldFields<'m> = HashMap<&'m str, &'m Value>;
 
 /// Where a value stands in the new record: the place of a name in [`Paths`], counted from one.
 type Path = usize;
@@ -173,7 +176,7 @@ impl<'m> Mapper<'m, '_> {
             (_, Value::Null) => Err(DecodeError::Absent { path: self.paths.text(path) }),
             (Type::Record(id), Value::Record(fields)) => self.record(fields, self.format.record(*id), path),
             (Type::Variant(id), Value::Case(name, payload)) => {
-                let case = self.format.variant(*id).cases.iter().find(|case| case.name == *name);
+                let case = self.format.case_of(*id, name);
                 let payload = match (case.map(|case| &case.payload), payload) {
                     (Some(Some(ty)), Some(payload)) => {
                         Some(Box::new(self.within(path, name, |mapper, path| mapper.map(payload, ty, path))?))
@@ -207,6 +210,7 @@ impl<'m> Mapper<'m, '_> {
     }
 
     fn record(&mut self, old: &'m [(String, Value)], record: &'m RecordDef, path: Path) -> Result<Value, DecodeError> {
+        let old = &old.iter().map(|(name, value)| (name.as_str(), value)).collect();
         let mut fields = Vec::with_capacity(record.fields.len());
         for field in &record.fields {
             let value = self.within(path, &field.name, |mapper, inner| mapper.field(old, record, field, inner))?;
@@ -230,7 +234,7 @@ impl<'m> Mapper<'m, '_> {
 
     fn field(
         &mut self,
-        old: &'m [(String, Value)],
+        old: &OldFields<'m>,
         record: &'m RecordDef,
         field: &'m Field,
         path: Path,
@@ -241,7 +245,7 @@ impl<'m> Mapper<'m, '_> {
         let default = given.map(|(_, value)| value).or(field.default.as_ref());
         let renamed = names.iter().find_map(|name| self.renamed(old, name));
         let renamed_away = || names.iter().any(|name| self.is_renamed_away(&field.name, name));
-        let found = renamed.or_else(|| sibling(old, &field.name).filter(|_| !renamed_away()));
+        let found = renamed.or_else(|| old.get(field.name.as_str()).copied().filter(|_| !renamed_away()));
         if let Some(value) = found {
             return match (&field.ty, default) {
                 (ty, Some(default)) if *self.old.resolve(value) == Value::Null && !ty.may_be_null() => {
@@ -283,12 +287,12 @@ impl<'m> Mapper<'m, '_> {
     }
 
     /// The old field that was renamed to a new one.
-    fn renamed(&self, old: &'m [(String, Value)], name: &Named) -> Option<&'m Value> {
+    fn renamed(&self, old: &OldFields<'m>, name: &Named) -> Option<&'m Value> {
         let mut renames = self.morph.renames.iter().filter(|(_, to)| *to == name.path);
         renames.find_map(|(from, _)| match from.rsplit_once('.') {
-            None if name.parent.is_empty() => sibling(old, from),
+            None if name.parent.is_empty() => old.get(from.as_str()).copied(),
             _ if name.again => None,
-            Some((before, last)) if before == self.old_path(&name.parent) => sibling(old, last),
+            Some((before, last)) if before == self.old_path(&name.parent) => old.get(last).copied(),
             _ => self.old.get(from).ok(),
         })
     }
@@ -393,10 +397,9 @@ impl<'m> Mapper<'m, '_> {
 
     /// The number that a name stands for in the enumerations of the old format, if they agree.
     fn old_number(&self, name: &str) -> Option<i128> {
-        let mut numbers = self.old.format.definitions().iter().filter_map(|definition| match definition {
-            Definition::Enumeration(enumeration) => enumeration.value_of(name),
-            _ => None,
-        });
+        let format = &self.old.format;
+        let ids = (0..format.definitions().len()).map(|index| DefId(index as u16));
+        let mut numbers = ids.filter_map(|id| format.value_of(id, name));
         let number = numbers.next()?;
         numbers.all(|other| other == number).then_some(number)
     }
@@ -422,8 +425,4 @@ impl<'m> Mapper<'m, '_> {
             wanted: self.format.type_name(ty),
         }
     }
-}
-
-fn sibling<'m>(old: &'m [(String, Value)], name: &str) -> Option<&'m Value> {
-    old.iter().find(|(other, _)| other == name).map(|(_, value)| value)
 }

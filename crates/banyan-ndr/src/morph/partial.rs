@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{Compute, Morph, joined};
 use crate::dynamic::number::describe;
 use crate::{
-    Buffer, ConvertOptions, DecodeError, Definition, Dim, DynRecord, EncodeError, Format, Limits, Plan, RecordDef,
-    RecordView, Type, Value,
+    Buffer, ConvertOptions, DecodeError, DefId, Definition, Dim, DynRecord, EncodeError, Format, Limits, Plan,
+    RecordDef, RecordView, Type, Value,
 };
 
 /// A conversion of which some fields of the record itself are computed.
@@ -77,9 +77,8 @@ impl Partial {
     }
 
     fn unfit(&self, field: &str, value: String, error: EncodeError) -> DecodeError {
-        let Definition::Record(root) = &self.target.definitions()[0] else { unreachable!("it was one when planned") };
-        match (error, root.field(field)) {
-            (EncodeError::Value { path, .. }, Some(found)) if path == field => {
+        match (error, self.target.field_of(DefId::ROOT, field)) {
+            (EncodeError::Value { path, .. }, Some((_, found))) if path == field => {
                 DecodeError::OutOfRange { path, value, wanted: self.target.type_name(&found.ty) }
             }
             (other, _) => DecodeError::Rule { path: field.into(), reason: other.to_string() },

@@ -1,14 +1,16 @@
 //! Making a plan: one item for each pair of types that meet behind a reference or in a walk.
 //!
 //! Pairs are remembered, so recursive definitions end, and taken from a work list, so that long chains of definitions
-//! do not nest. What cannot be converted, is missing or can lose something is collected, with its path, until the end.
+//! do not nest. What cannot be converted or is missing is noted, with its path, until the end; what can lose something
+//! only for those who ask.
 
 use std::collections::{HashMap, HashSet};
 
 use super::ConvertOptions;
+use super::findings::{Named, Noted, Place};
 use super::layout::Layouts;
 use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference};
-use super::numbers::number;
+use super::numbers::{Renumberings, number};
 use super::steps::{Action, Item, ItemId, Walk};
 use super::template::{Template, extents};
 use super::ways::Ways;
@@ -20,39 +22,57 @@ use crate::{DecodeError, DefId, Dim, Field, Format, RecordDef, Type, Value};
 /// can nest records so that a short description means thousands of millions of places.
 const MOST_PLACES: usize = 1 << 17;
 
+/// Most paths' bytes in one plan. Steps that can fail know their path, and short formats can have long ones.
+const MOST_PATH_BYTES: usize = 16 << 20;
+
 /// What is known when all pairs have been visited.
 pub(super) struct Findings {
     pub(super) items: Vec<Item>,
-    /// Target fields, by path, that the source lacks.
-    pub(super) missing: Vec<String>,
+    /// Target fields that the source lacks.
+    pub(super) missing: Named,
     /// Fields that cannot be converted, and why.
-    pub(super) wrong: Vec<(String, String)>,
-    /// Fields that can lose something, and what.
-    pub(super) lossy: Vec<(String, String)>,
+    pub(super) wrong: Named,
+    /// Fields that can lose something, and what; empty unless asked for.
+    pub(super) lossy: Named,
 }
 
 impl Findings {
-    /// The items, or the error that names all that is wrong.
+    /// The items, or the error that names what is wrong.
     pub(super) fn into_items(self, format: &Format) -> Result<Vec<Item>, DecodeError> {
         let format = format.name().to_owned();
         if !self.wrong.is_empty() {
-            return Err(DecodeError::NotConvertible { format, fields: self.into_wrong() });
+            let Named { fields, more } = self.into_wrong();
+            return Err(DecodeError::NotConvertible { format, fields, more });
         }
         if !self.missing.is_empty() {
-            return Err(DecodeError::Missing { format, fields: self.missing });
+            let Named { fields, more } = self.missing;
+            return Err(DecodeError::Missing {
+                format,
+                fields: fields.into_iter().map(|(path, _)| path).collect(),
+                more,
+            });
         }
         Ok(self.items)
     }
 
     /// Everything that stands in the way of a conversion.
-    pub(super) fn into_wrong(self) -> Vec<(String, String)> {
-        let missing = self.missing.into_iter().map(|path| (path, "the sender has no such field".to_owned()));
-        self.wrong.into_iter().chain(missing).collect()
+    pub(super) fn into_wrong(self) -> Named {
+        let missing =
+            self.missing.fields.into_iter().map(|(path, _)| (path, "the sender has no such field".to_owned()));
+        let fields = self.wrong.fields.into_iter().chain(missing).collect();
+        Named { fields, more: self.wrong.more + self.missing.more }
     }
 }
 
+/// Whether a plan is made to convert, or to hear what converting would lose.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Convert,
+    Compare,
+}
+
 /// Visits all pairs of types that a conversion meets.
-pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions) -> Findings {
+pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions, purpose: Purpose) -> Findings {
     let mut builder = Builder {
         source,
         target,
@@ -63,10 +83,13 @@ pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions) 
         open: Vec::new(),
         ways: Ways::default(),
         flat: HashMap::new(),
+        renumberings: Renumberings::new(),
         places: 0,
-        missing: Vec::new(),
-        wrong: Vec::new(),
-        lossy: Vec::new(),
+        path_bytes: 0,
+        purpose,
+        missing: Noted::default(),
+        wrong: Noted::default(),
+        lossy: Noted::default(),
     };
     builder.open_item(&source.root_type(), &target.root_type());
     let mut items: Vec<(ItemId, Item)> = Vec::new();
@@ -76,24 +99,12 @@ pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions) 
     items.sort_unstable_by_key(|(id, _)| *id);
     let items = items.into_iter().map(|(_, item)| item).collect();
     let mut ways = builder.ways;
-    let mut everywhere = |found: Vec<(Place, String)>| {
-        let named = |(place, why): (Place, String)| {
-            let paths = ways.paths(place.item, &place.path, target.name());
-            paths.into_iter().map(move |path| (path, why.clone()))
-        };
-        distinct(found.into_iter().flat_map(named).collect())
-    };
     Findings {
         items,
-        missing: everywhere(builder.missing).into_iter().map(|(path, _)| path).collect(),
-        wrong: everywhere(builder.wrong),
-        lossy: everywhere(builder.lossy),
+        missing: builder.missing.named(&mut ways, target.name()),
+        wrong: builder.wrong.named(&mut ways, target.name()),
+        lossy: builder.lossy.named(&mut ways, target.name()),
     }
-}
-
-fn distinct<T: Clone + Eq + std::hash::Hash>(all: Vec<T>) -> Vec<T> {
-    let mut seen = HashSet::new();
-    all.into_iter().filter(|one| seen.insert(one.clone())).collect()
 }
 
 /// A pair of types whose item is still to be made.
@@ -101,12 +112,6 @@ struct Open {
     id: ItemId,
     source: Type,
     target: Type,
-}
-
-/// A place within an item, which can lie in many places of a record.
-struct Place {
-    item: ItemId,
-    path: String,
 }
 
 pub(super) struct Builder<'a> {
@@ -120,11 +125,14 @@ pub(super) struct Builder<'a> {
     flat: HashMap<(Type, Type), bool>,
     /// What leads to each item.
     ways: Ways,
+    pub(super) renumberings: Renumberings,
     places: usize,
+    path_bytes: usize,
+    purpose: Purpose,
     /// With nothing to say about them.
-    missing: Vec<(Place, String)>,
-    wrong: Vec<(Place, String)>,
-    lossy: Vec<(Place, String)>,
+    missing: Noted,
+    wrong: Noted,
+    lossy: Noted,
 }
 
 /// An item in the making.
@@ -132,6 +140,8 @@ pub(super) struct Draft {
     pub(super) steps: Vec<Step>,
     walks: Vec<Walk>,
     paths: Vec<String>,
+    /// Bytes of them.
+    path_bytes: usize,
     id: ItemId,
     /// The place within the item that is being converted.
     path: String,
@@ -164,6 +174,7 @@ impl Draft {
             steps: Vec::new(),
             walks: Vec::new(),
             paths: Vec::new(),
+            path_bytes: 0,
             id,
             path: String::new(),
             frame: None,
@@ -174,6 +185,7 @@ impl Draft {
     /// The current path as an index into the program's paths.
     pub(super) fn path_index(&mut self) -> u32 {
         if self.paths.last() != Some(&self.path) {
+            self.path_bytes += self.path.len();
             self.paths.push(self.path.clone());
         }
         (self.paths.len() - 1) as u32
@@ -246,6 +258,7 @@ impl Builder<'_> {
         let Open { id, source, target } = open;
         let mut draft = Draft::new(id);
         self.place(&mut draft, Pair { source: &source, src: 0, target: &target, dst: 0, default: None });
+        self.path_bytes += draft.path_bytes;
         // A plan with findings is thrown away, and its programs may have holes.
         let sound = self.wrong.is_empty() && self.missing.is_empty();
         let program = Program {
@@ -263,15 +276,17 @@ impl Builder<'_> {
     }
 
     pub(super) fn wrong(&mut self, draft: &Draft, why: impl Into<String>) {
-        self.wrong.push((draft.place(), why.into()));
+        self.wrong.add(draft.place(), why);
     }
 
     pub(super) fn missing(&mut self, draft: &Draft) {
-        self.missing.push((draft.place(), String::new()));
+        self.missing.add(draft.place(), "");
     }
 
     pub(super) fn lossy(&mut self, draft: &Draft, why: impl Into<String>) {
-        self.lossy.push((draft.place(), why.into()));
+        if self.purpose == Purpose::Compare {
+            self.lossy.add(draft.place(), why);
+        }
     }
 
     /// The size of a target type as a position; formats bound it.
@@ -329,6 +344,9 @@ impl Builder<'_> {
         self.places += target.fields.len();
         if self.places > MOST_PLACES {
             return self.wrong(draft, format!("the plan would have more than {MOST_PLACES} places"));
+        }
+        if self.path_bytes + draft.path_bytes > MOST_PATH_BYTES {
+            return self.wrong(draft, format!("the names in the plan would take more than {MOST_PATH_BYTES} bytes"));
         }
         let fields = FieldsByName::new(source, options);
         let used: HashSet<&str> =

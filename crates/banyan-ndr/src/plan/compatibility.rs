@@ -1,7 +1,8 @@
 //! Whether records of one format can become records of another, and at what price.
 
 use super::ConvertOptions;
-use super::build::build;
+use super::build::{Purpose, build};
+use super::findings::Named;
 use crate::Format;
 
 /// What [`compatibility`] says of two formats. Fields are named by their paths in the record.
@@ -15,11 +16,15 @@ pub enum Compatibility {
     Lossy {
         /// The fields, and what they can lose.
         fields: Vec<(String, String)>,
+        /// How many more there are.
+        more: usize,
     },
     /// Records cannot be converted.
     Incompatible {
         /// The fields that stand in the way, and why.
         fields: Vec<(String, String)>,
+        /// How many more there are.
+        more: usize,
     },
 }
 
@@ -29,12 +34,14 @@ pub fn compatibility(source: &Format, target: &Format) -> Compatibility {
     if source == target {
         return Compatibility::Equal;
     }
-    let findings = build(source, target, &ConvertOptions::default());
+    let findings = build(source, target, &ConvertOptions::default(), Purpose::Compare);
     if !findings.wrong.is_empty() || !findings.missing.is_empty() {
-        return Compatibility::Incompatible { fields: findings.into_wrong() };
+        let Named { fields, more } = findings.into_wrong();
+        return Compatibility::Incompatible { fields, more };
     }
     if findings.lossy.is_empty() {
         return Compatibility::Lossless;
     }
-    Compatibility::Lossy { fields: findings.lossy }
+    let Named { fields, more } = findings.lossy;
+    Compatibility::Lossy { fields, more }
 }

@@ -49,11 +49,9 @@ impl<'a> Layouts<'a> {
 
     fn compare(&self, s: &Type, d: &Type, open: &mut Vec<(DefId, DefId)>) -> bool {
         match (s, d) {
-            (Type::Enum(s), Type::Enum(d)) => {
-                let (s, d) = (self.source.enumeration(*s), self.target.enumeration(*d));
-                (s.width, s.signed) == (d.width, d.signed) && same_numbering(s, d)
-            }
-            (Type::Record(s), Type::Record(d)) | (Type::Variant(s), Type::Variant(d)) => {
+            (Type::Record(s), Type::Record(d))
+            | (Type::Variant(s), Type::Variant(d))
+            | (Type::Enum(s), Type::Enum(d)) => {
                 open.push((*s, *d));
                 true
             }
@@ -79,13 +77,16 @@ impl<'a> Layouts<'a> {
     }
 
     fn definitions(&self, s: DefId, d: DefId, open: &mut Vec<(DefId, DefId)>) -> bool {
-        let (s, d) = (self.source.definition(s), self.target.definition(d));
-        if s.size() != d.size() || s.align() < d.align() {
+        let (from, to) = (self.source.definition(s), self.target.definition(d));
+        if from.size() != to.size() || from.align() < to.align() {
             return false;
         }
-        match (s, d) {
+        match (from, to) {
             (Definition::Record(s), Definition::Record(d)) => self.records(s, d, open),
-            (Definition::Variant(s), Definition::Variant(d)) => self.variants(s, d, open),
+            (Definition::Variant(from), Definition::Variant(to)) => self.variants(from, to, d, open),
+            (Definition::Enumeration(from), Definition::Enumeration(to)) => {
+                (from.width, from.signed) == (to.width, to.signed) && same_numbering(from, self.target, d)
+            }
             _ => false,
         }
     }
@@ -112,12 +113,11 @@ impl<'a> Layouts<'a> {
         })
     }
 
-    fn variants(&self, s: &VariantDef, d: &VariantDef, open: &mut Vec<(DefId, DefId)>) -> bool {
+    fn variants(&self, s: &VariantDef, d: &VariantDef, id: DefId, open: &mut Vec<(DefId, DefId)>) -> bool {
         (s.tag_width, s.payload_at) == (d.tag_width, d.payload_at)
             && s.cases.iter().all(|case| {
                 let name = case_name(s, case, self.options);
-                let other = d.cases.iter().find(|other| other.name == name);
-                other.is_some_and(|other| {
+                self.target.case_of(id, name).is_some_and(|other| {
                     case.tag == other.tag
                         && match (&case.payload, &other.payload) {
                             (Some(s), Some(d)) => self.compare(s, d, open),

@@ -11,6 +11,7 @@ mod arrays;
 mod build;
 mod compatibility;
 mod display;
+mod findings;
 mod layout;
 mod matching;
 mod numbers;
@@ -21,6 +22,7 @@ mod template;
 mod walk;
 mod ways;
 
+use build::Purpose;
 pub use compatibility::{Compatibility, compatibility};
 pub use options::ConvertOptions;
 
@@ -60,9 +62,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Finds out how to convert. Fails with the names of all fields that are missing or cannot be converted.
+    /// Finds out how to convert. Fails with the names of the fields that are missing or cannot be converted.
     pub fn new(source: &Format, target: &Format, options: &ConvertOptions) -> Result<Plan, DecodeError> {
-        let items = build::build(source, target, options).into_items(target)?;
+        let items = build::build(source, target, options, Purpose::Convert).into_items(target)?;
         Ok(Plan {
             source: source.clone(),
             target: target.clone(),

@@ -1,27 +1,36 @@
 //! Which numbers become which: the rules for integers, floats, bools, characters and enumerations.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::kernel::program::{Loss, Number, NumberKind, Step};
-use crate::{EnumerationDef, Format, Type};
+use crate::{DefId, EnumerationDef, Format, Type};
 
 /// How one number becomes another.
 pub(super) struct NumberConversion {
     from: Number,
     to: Number,
     /// (source, target) values of an enumeration that is numbered anew, sorted.
-    table: Option<Box<[(i128, i128)]>>,
+    table: Option<Arc<[(i128, i128)]>>,
     /// What can be lost.
     pub(super) loss: Option<String>,
 }
 
 impl NumberConversion {
     /// The rule for two types, `None` when they are not both numbers, or why there is none.
-    pub(super) fn between(source: &Format, s: &Type, target: &Format, d: &Type) -> Option<Result<Self, String>> {
+    pub(super) fn between(
+        (source, s): (&Format, &Type),
+        (target, d): (&Format, &Type),
+        known: &mut Renumberings,
+    ) -> Option<Result<Self, String>> {
         let (from, to) = (number(source, s)?, number(target, d)?);
         let plain = |loss| Ok(NumberConversion { from, to, table: None, loss });
         let why_not = || Err(format!("{} does not become {}", source.type_name(s), target.type_name(d)));
         Some(match (s, d) {
-            (Type::Enum(s), Type::Enum(d)) => enumerations(source.enumeration(*s), target.enumeration(*d))
-                .map(|(table, loss)| NumberConversion { from, to, table, loss }),
+            (Type::Enum(s), Type::Enum(d)) => {
+                let found = known.entry((*s, *d)).or_insert_with(|| enumerations(source.enumeration(*s), target, *d));
+                found.clone().map(|(table, loss)| NumberConversion { from, to, table, loss })
+            }
             (Type::Enum(_), Type::Int { .. })
             | (Type::Int { .. } | Type::Float { .. }, Type::Int { .. } | Type::Float { .. })
             | (Type::Bool { .. } | Type::Int { .. }, Type::Bool { .. })
@@ -85,11 +94,17 @@ fn loss(from: Number, to: Number) -> Option<String> {
     (!fits).then(|| "not every value fits".to_owned())
 }
 
-type Renumbering = (Option<Box<[(i128, i128)]>>, Option<String>);
+type Renumbering = (Option<Arc<[(i128, i128)]>>, Option<String>);
+
+/// What is known of pairs of enumerations. They may have many names, and stand in many places.
+pub(super) type Renumberings = HashMap<(DefId, DefId), Result<Renumbering, String>>;
+
+/// Most names that are listed as unknown.
+const MOST_UNKNOWN: usize = 8;
 
 /// Enumerations match by the names of their values. Names that the target does not know fail when they are met.
-fn enumerations(source: &EnumerationDef, target: &EnumerationDef) -> Result<Renumbering, String> {
-    let by_name = |(name, value): &(String, i128)| target.value_of(name).map(|new| (*value, new));
+fn enumerations(source: &EnumerationDef, format: &Format, target: DefId) -> Result<Renumbering, String> {
+    let by_name = |(name, value): &(String, i128)| format.value_of(target, name).map(|new| (*value, new));
     let mut table: Vec<(i128, i128)> = source.names.iter().filter_map(by_name).collect();
     if table.is_empty() && !source.names.is_empty() {
         return Err("the enumerations have no value in common".into());
@@ -97,10 +112,14 @@ fn enumerations(source: &EnumerationDef, target: &EnumerationDef) -> Result<Renu
     let unknown: Vec<&str> = source
         .names
         .iter()
-        .filter(|(name, _)| target.value_of(name).is_none())
+        .filter(|(name, _)| format.value_of(target, name).is_none())
         .map(|(name, _)| name.as_str())
         .collect();
-    let loss = (!unknown.is_empty()).then(|| format!("the target does not know {}", unknown.join(", ")));
+    let loss = (!unknown.is_empty()).then(|| {
+        let (named, more) = unknown.split_at(unknown.len().min(MOST_UNKNOWN));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        format!("the target does not know {}{more}", named.join(", "))
+    });
     if loss.is_none() && table.iter().all(|(from, to)| from == to) {
         return Ok((None, None));
     }
@@ -109,6 +128,6 @@ fn enumerations(source: &EnumerationDef, target: &EnumerationDef) -> Result<Renu
 }
 
 /// Whether two enumerations are the same but for what the target adds.
-pub(super) fn same_numbering(source: &EnumerationDef, target: &EnumerationDef) -> bool {
-    source.names.iter().all(|(name, value)| target.value_of(name) == Some(*value))
+pub(super) fn same_numbering(source: &EnumerationDef, format: &Format, target: DefId) -> bool {
+    source.names.iter().all(|(name, value)| format.value_of(target, name) == Some(*value))
 }

@@ -45,7 +45,8 @@ impl Builder<'_> {
 
     /// `count` numbers, one behind the other. False when the types are no numbers.
     pub(super) fn numbers(&mut self, draft: &mut Draft, pair: Pair<'_>, count: u32) -> bool {
-        match NumberConversion::between(self.source, pair.source, self.target, pair.target) {
+        match NumberConversion::between((self.source, pair.source), (self.target, pair.target), &mut self.renumberings)
+        {
             None => return false,
             Some(Err(why)) => self.wrong(draft, why),
             Some(Ok(conversion)) => {
@@ -167,7 +168,7 @@ impl Builder<'_> {
         let mut cases = BTreeMap::new();
         for case in &from.cases {
             let name = case_name(from, case, options);
-            let Some(known) = to.cases.iter().find(|known| known.name == name) else {
+            let Some(known) = self.target.case_of(d, name) else {
                 self.lossy(draft, format!("the receiver does not know the case {name}"));
                 cases.insert(case.tag, CaseWalk::Unknown { name: case.name.clone() });
                 continue;

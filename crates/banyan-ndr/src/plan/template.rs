@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 
+use crate::dynamic::fields::FieldValues;
 use crate::half;
 use crate::wire::{Slots, write_uint};
-use crate::{Definition, Dim, EnumerationDef, Format, Order, RecordDef, Type, Value, VariantDef};
+use crate::{DefId, Definition, Dim, Format, Order, RecordDef, Type, Value};
 
 /// A value with all it refers to. Reference slots hold zeros until the template is placed.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +68,7 @@ pub(super) fn extents(value: &Value, rank: usize) -> Option<Vec<usize>> {
 /// Whether zeros are a value of the type, so that items can be left out.
 pub(super) fn zero_is_valid(format: &Format, ty: &Type) -> bool {
     match ty {
-        Type::Enum(id) => format.enumeration(*id).name_of(0).is_some(),
+        Type::Enum(id) => format.name_of(*id, 0).is_some(),
         Type::Record(id) => format.record(*id).fields.iter().all(|field| zero_is_valid(format, &field.ty)),
         Type::Variant(id) => format
             .variant(*id)
@@ -215,9 +216,8 @@ impl<'a> Writer<'a> {
                 self.integer(place, usize::from(*width), u128::from(u32::from(*value)));
             }
             (Type::Enum(id), _) => {
-                let enumeration = self.format.enumeration(*id);
-                let bits = enumeration_bits(enumeration, value).ok_or_else(wrong)?;
-                self.integer(place, usize::from(enumeration.width), bits);
+                let bits = enumeration_bits(self.format, *id, value).ok_or_else(wrong)?;
+                self.integer(place, usize::from(self.format.enumeration(*id).width), bits);
             }
             (Type::Str, Value::Str(text)) => self.text(place, text.as_bytes()),
             (Type::Bytes, Value::Bytes(bytes)) => self.text(place, bytes),
@@ -234,12 +234,10 @@ impl<'a> Writer<'a> {
                 self.reference(place, at);
             }
             (Type::Record(id), Value::Record(fields)) => {
-                let format = self.format;
-                self.record(format.record(*id), fields, place)?;
+                self.record(*id, fields, place)?;
             }
             (Type::Variant(id), Value::Case(name, payload)) => {
-                let format = self.format;
-                self.case(format.variant(*id), name, payload.as_deref(), place)?;
+                self.case(*id, name, payload.as_deref(), place)?;
             }
             (Type::Array { item, dims, order }, Value::List(_)) => {
                 self.array(item, &dims.iter().map(|dim| *dim as usize).collect::<Vec<_>>(), *order, value, place)?;
@@ -280,12 +278,14 @@ impl<'a> Writer<'a> {
         self.reference(place, at);
     }
 
-    fn record(&mut self, record: &RecordDef, values: &[(String, Value)], place: Place) -> Result<(), String> {
-        if let Some((name, _)) = values.iter().find(|(name, _)| record.field(name).is_none()) {
+    fn record(&mut self, id: DefId, values: &[(String, Value)], place: Place) -> Result<(), String> {
+        let format = self.format;
+        let record = format.record(id);
+        let given = FieldValues::new(format, id, values);
+        if let Some(name) = given.unknown {
             return Err(format!("the default names {name}, which {} does not have", record.name));
         }
-        for field in &record.fields {
-            let given = values.iter().find(|(name, _)| *name == field.name).map(|(_, value)| value);
+        for (field, given) in record.fields.iter().zip(given.values) {
             match given.or(field.default.as_ref()) {
                 Some(value) => {
                     self.write(&field.ty, value, place.plus(field.offset as usize))?;
@@ -315,8 +315,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn case(&mut self, variant: &VariantDef, name: &str, payload: Option<&Value>, place: Place) -> Result<(), String> {
-        let case = variant.cases.iter().find(|case| case.name == name);
+    fn case(&mut self, id: DefId, name: &str, payload: Option<&Value>, place: Place) -> Result<(), String> {
+        let format = self.format;
+        let (variant, case) = (format.variant(id), format.case_of(id, name));
         let case = case.ok_or_else(|| format!("the default {name} is no case of {}", variant.name))?;
         self.integer(place, usize::from(variant.tag_width), u128::from(case.tag));
         match (&case.payload, payload) {
@@ -342,7 +343,7 @@ impl<'a> Writer<'a> {
             Type::Record(_) => self.write(ty, &Value::Record(Vec::new()), place),
             Type::Variant(id) => {
                 let variant = format.variant(*id);
-                let first = variant.cases.iter().find(|case| case.tag == 0);
+                let first = format.case_with_tag(*id, 0);
                 let first = first.ok_or_else(|| "its items need a default".to_owned())?;
                 first.payload.as_ref().map_or(Ok(()), |ty| self.unset(ty, place.plus(variant.payload_at as usize)))
             }
@@ -467,10 +468,10 @@ fn float_bits(width: u8, value: &Value) -> Option<u128> {
     (written.is_finite() || !value.is_finite()).then_some(bits)
 }
 
-fn enumeration_bits(enumeration: &EnumerationDef, value: &Value) -> Option<u128> {
+fn enumeration_bits(format: &Format, id: DefId, value: &Value) -> Option<u128> {
     let value = match value {
-        Value::Enum(name) | Value::Str(name) => enumeration.value_of(name)?,
-        Value::Int(value) => enumeration.name_of(*value).map(|_| *value)?,
+        Value::Enum(name) | Value::Str(name) => format.value_of(id, name)?,
+        Value::Int(value) => format.name_of(id, *value).map(|_| *value)?,
         _ => return None,
     };
     Some(value as u128)

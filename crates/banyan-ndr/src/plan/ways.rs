@@ -15,13 +15,12 @@ const MOST_STEPS: usize = 1 << 18;
 /// For each item, the items that lead to it, and the paths within those. The root, item 0, is where ways begin.
 pub(super) struct Ways {
     to: HashMap<ItemId, Vec<(ItemId, String)>>,
-    known: HashMap<ItemId, Vec<String>>,
     steps_left: usize,
 }
 
 impl Default for Ways {
     fn default() -> Ways {
-        Ways { to: HashMap::new(), known: HashMap::new(), steps_left: MOST_STEPS }
+        Ways { to: HashMap::new(), steps_left: MOST_STEPS }
     }
 }
 
@@ -33,15 +32,11 @@ impl Ways {
 
     /// All paths, from the root, of a place within an item; `root` is what the root itself is called.
     pub(super) fn paths(&mut self, item: ItemId, path: &str, root: &str) -> Vec<String> {
-        if !self.known.contains_key(&item) {
-            let found = self.search(item);
-            self.known.insert(item, found);
-        }
         let full = |way: &String| match join(way, path) {
             empty if empty.is_empty() => root.to_owned(),
             full => full,
         };
-        self.known[&item].iter().map(full).collect()
+        self.search(item).iter().map(full).collect()
     }
 
     /// The ways from the root to an item that meet no item twice.

@@ -133,22 +133,18 @@ impl<'a> Item<'a> {
         let item = self.deref()?;
         match item.ty {
             Type::Record(id) if item.part.is_none() => {
-                let record = item.format().record(*id);
-                let field = record.field(name);
-                field
-                    .map(|field| item.of(field))
-                    .ok_or_else(|| item.astray(format!("{} has no field {name}", record.name)))
+                let field = item.format().field_of(*id, name).map(|(_, field)| item.of(field));
+                field.ok_or_else(|| item.astray(format!("{} has no field {name}", item.format().record(*id).name)))
             }
             Type::Variant(id) => match item.case()? {
                 Some((case, Some(payload))) if case == name => Ok(payload),
                 Some((case, None)) if case == name => Err(item.astray(format!("case {case} carries nothing"))),
                 Some((case, _)) => {
-                    let variant = item.format().variant(*id);
-                    let known = variant.cases.iter().any(|other| other.name == name);
+                    let known = item.format().case_of(*id, name).is_some();
                     Err(item.astray(if known {
                         format!("it is {case}, not {name}")
                     } else {
-                        format!("{} has no case {name}", variant.name)
+                        format!("{} has no case {name}", item.format().variant(*id).name)
                     }))
                 }
                 None => unreachable!("a variant has a case"),
@@ -168,7 +164,7 @@ impl<'a> Item<'a> {
         let Type::Variant(id) = self.ty else { return Ok(None) };
         let variant = self.format().variant(*id);
         let tag = read_uint(self.bytes_at(self.at, usize::from(variant.tag_width)), self.format().order());
-        let case = variant.cases.iter().find(|case| u128::from(case.tag) == tag);
+        let case = u64::try_from(tag).ok().and_then(|tag| self.format().case_with_tag(*id, tag));
         let case = case.ok_or_else(|| self.invalid(tag, "case of the variant"))?;
         let payload = case.payload.as_ref();
         let at = self.at + variant.payload_at as usize;
@@ -309,9 +305,8 @@ impl<'a> Item<'a> {
         let format = self.format();
         let bits = read_uint(self.bytes_at(self.at, format.size_of(self.ty)), format.order());
         if let Type::Enum(id) = self.ty {
-            let enumeration = format.enumeration(*id);
-            let number = number::enumeration_number(enumeration, bits);
-            return Ok(Some(Scalar::Enumeration(enumeration.name_of(number), number)));
+            let number = number::enumeration_number(format.enumeration(*id), bits);
+            return Ok(Some(Scalar::Enumeration(format.name_of(*id, number), number)));
         }
         number::from_bits(format, self.ty, bits)
             .map(|value| Some(Scalar::Number(value)))

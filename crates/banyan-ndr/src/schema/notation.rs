@@ -9,6 +9,7 @@
 //! sized(type, @2, 4)  column-sized(type, @2, 4)        @2: the length is in field number 2
 //! ```
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::{DefId, Dim, Order, Type};
@@ -84,7 +85,7 @@ fn call<N: std::fmt::Display>(out: &mut String, name: &str, item: &Type, keys: &
 }
 
 /// A type from text. Optionals without their numbers get zeros, and make [`Parsed::laid_out`] false.
-pub(super) fn parse(text: &str, keys: &[String]) -> Result<Parsed, String> {
+pub(super) fn parse(text: &str, keys: &HashMap<&str, DefId>) -> Result<Parsed, String> {
     let mut parser = Parser { rest: text, keys, laid_out: true };
     let ty = parser.ty(0)?;
     match parser.rest {
@@ -102,7 +103,7 @@ pub(super) struct Parsed {
 
 struct Parser<'a> {
     rest: &'a str,
-    keys: &'a [String],
+    keys: &'a HashMap<&'a str, DefId>,
     laid_out: bool,
 }
 
@@ -174,9 +175,7 @@ impl<'a> Parser<'a> {
 
     fn key(&mut self) -> Result<DefId, String> {
         let key = self.word();
-        let position = self.keys.iter().position(|other| other == key);
-        let position = position.and_then(|position| u16::try_from(position).ok());
-        position.map(DefId).ok_or_else(|| format!("there is no definition {key:?}"))
+        self.keys.get(key).copied().ok_or_else(|| format!("there is no definition {key:?}"))
     }
 
     fn word(&mut self) -> &'a str {

@@ -1,5 +1,7 @@
 //! Where a record's text can refer to a shared value by number instead of holding it.
 
+use std::collections::HashSet;
+
 use crate::{Format, Type};
 
 /// Whether a place of this type can hold a reference: pointers, what has two levels of null, and, in formats whose
@@ -24,9 +26,9 @@ pub(super) fn only_refers(ty: &Type) -> bool {
 
 /// All types that a shared value of a record of this format can have, each once.
 pub(super) fn shared_types(format: &Format) -> Vec<Type> {
-    let mut found: Vec<Type> = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
     let mut add = |ty: &Type| {
-        if !found.contains(ty) {
+        if seen.insert(ty.clone()) {
             found.push(ty.clone());
         }
     };

@@ -33,6 +33,8 @@ pub(crate) mod json_names {
 
 /// What elements and attributes are called in XML, for the schemas of it.
 pub(crate) mod xml_names {
-    pub(crate) use super::xml::{ENCODING, ITEM, REFERENCE, SHARED, escape_name, escape_text, unescape_name};
+    pub(crate) use super::xml::{
+        ENCODING, ITEM, MOST_ATTRIBUTES, REFERENCE, SHARED, escape_name, escape_text, unescape_name,
+    };
 }
 pub use xml::{from_xml, from_xml_skipping, to_xml, to_xml_pretty, write_xml};

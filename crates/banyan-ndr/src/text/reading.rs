@@ -122,7 +122,7 @@ impl<'f> Reading<'f> {
 
     /// A value of an enumeration by its number, which may be much shorter than its name.
     pub(super) fn enum_number(&mut self, text: &str, id: DefId) -> Result<Value, String> {
-        let value = parse_enum_number(text, self.format.enumeration(id))?;
+        let value = parse_enum_number(text, self.format, id)?;
         self.pay(bytes_behind(&value))?;
         Ok(value)
     }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::{EnumerationDef, F16, Value, half};
+use crate::{DefId, F16, Format, Value, half};
 
 /// What the infinities are called.
 #[derive(Clone, Copy)]
@@ -128,17 +128,18 @@ pub(super) fn parse_int(text: &str, width: u8, signed: bool) -> Result<Value, St
 }
 
 /// Reads a number that stands for a value of an enumeration, with or without a name.
-pub(super) fn parse_enum_number(text: &str, enumeration: &EnumerationDef) -> Result<Value, String> {
+pub(super) fn parse_enum_number(text: &str, format: &Format, id: DefId) -> Result<Value, String> {
+    let enumeration = format.enumeration(id);
     let value = parse_int(text, enumeration.width, enumeration.signed)?;
     let Value::Int(number) = value else { return Err(format!("{} is too large", shown(text))) };
-    Ok(enumeration.name_of(number).map_or(value, |name| Value::Enum(name.to_owned())))
+    Ok(format.name_of(id, number).map_or(value, |name| Value::Enum(name.to_owned())))
 }
 
 /// Reads the name of an enumeration's value.
-pub(super) fn parse_enum_name(name: &str, enumeration: &EnumerationDef) -> Result<Value, String> {
-    match enumeration.value_of(name) {
+pub(super) fn parse_enum_name(name: &str, format: &Format, id: DefId) -> Result<Value, String> {
+    match format.value_of(id, name) {
         Some(_) => Ok(Value::Enum(name.to_owned())),
-        None => Err(format!("{} is no value of {}", shown(name), enumeration.name)),
+        None => Err(format!("{} is no value of {}", shown(name), format.enumeration(id).name)),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::{Definition, Format, Type, Value};
+use crate::dynamic::fields::position_of;
+use crate::{Format, Type, Value};
 
 /// What a [`Value::Shared`] at a place of this type leads to.
 pub(super) fn target(ty: &Type) -> &Type {
@@ -75,19 +76,14 @@ fn inner<'a>(format: &'a Format, ty: &'a Type, value: &'a Value, out: &mut Vec<(
             push_items(item, items, rank, out);
         }
         (Type::Record(id), Value::Record(values)) => {
-            let Definition::Record(record) = format.definition(*id) else { return };
             for (position, (name, value)) in values.iter().enumerate() {
-                let same = record.fields.get(position).filter(|field| field.name == *name);
-                if let Some(field) = same.or_else(|| record.field(name)) {
-                    out.push((&field.ty, value));
+                if let Some(position) = position_of(format, *id, position, name) {
+                    out.push((&format.record(*id).fields[position].ty, value));
                 }
             }
         }
         (Type::Variant(id), Value::Case(name, Some(payload))) => {
-            let Definition::Variant(variant) = format.definition(*id) else { return };
-            if let Some(ty) =
-                variant.cases.iter().find(|case| case.name == *name).and_then(|case| case.payload.as_ref())
-            {
+            if let Some(ty) = format.case_of(*id, name).and_then(|case| case.payload.as_ref()) {
                 out.push((ty, payload));
             }
         }

@@ -81,6 +81,44 @@ fn are_refused_by_plans_or_planned_definition_by_definition() {
     }
 }
 
+/// Records of one number fewer than the target wants, or one more, in definitions that all lead to each other. Each of
+/// them can be reached in many ways, along paths as long as the description.
+fn meshes(extra: &str) -> Format {
+    let levels = crate::support::effort::share(1500).min(1500) as u16;
+    let next = |to: u16| Type::Ref { item: Type::Record(DefId(to % levels)).into(), nullable: true, shared: false };
+    let definitions = (0..levels).map(|level| {
+        let number = Type::Int { width: 4, signed: true };
+        let fields =
+            [("a".to_owned(), next(level + 1)), ("b".to_owned(), next(level + 2)), (format!("{extra}{level}"), number)];
+        definition(level, fields.into(), 4)
+    });
+    Format::new(ByteOrder::Little, PointerWidth::Four, definitions.collect()).unwrap()
+}
+
+#[test]
+fn findings_are_named_up_to_a_number_and_counted_beyond() {
+    let (old, new) = (meshes("old_number_"), meshes("new_number_"));
+    let findings = old.definitions().len();
+    let bytes = |fields: &[(String, String)]| fields.iter().map(|(path, _)| path.len()).sum::<usize>();
+    let Compatibility::Incompatible { fields, more } = compatibility(&old, &new) else { panic!("incompatible") };
+    assert!(fields.len() <= 1 << 10 && bytes(&fields) < 4 << 20, "{} fields, {} bytes", fields.len(), bytes(&fields));
+    assert!(more >= findings.saturating_sub(64), "{more} of {findings}");
+    let Err(error) = Plan::new(&old, &new, &ConvertOptions::default()) else { panic!("incompatible") };
+    assert!(error.to_string().len() < 4 << 20);
+
+    // Without the new field nothing stands in the way, and nobody asks what is lost.
+    let only_next = |definition: &Definition| {
+        let Definition::Record(record) = definition else { unreachable!("records only") };
+        let fields = record.fields.iter().take(2).cloned().collect();
+        Definition::Record(RecordDef { fields, ..record.clone() })
+    };
+    let less = old.definitions().iter().map(only_next).collect();
+    let less = Format::new(ByteOrder::Little, PointerWidth::Four, less).unwrap();
+    Plan::new(&old, &less, &ConvertOptions::default()).unwrap();
+    let Compatibility::Lossy { fields, more } = compatibility(&old, &less) else { panic!("lossy") };
+    assert!(bytes(&fields) < 4 << 20 && more >= findings.saturating_sub(64), "{more} of {findings}");
+}
+
 #[test]
 fn are_described_definition_by_definition() {
     for format in bombs(ByteOrder::Little) {

@@ -17,3 +17,4 @@ mod senders;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;
+mod wide;

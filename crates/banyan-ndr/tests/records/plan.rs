@@ -450,7 +450,7 @@ fn errors_of_the_root_name_its_format() {
     let error = plan.convert(&[1], &mut out).unwrap_err().to_string();
     assert_eq!(error, "Known: the case B is no case that the receiver knows");
     assert!(plan.convert(&[7], &mut out).unwrap_err().to_string().starts_with("Known: the tag 7"));
-    let Compatibility::Lossy { fields } = compatibility(plan.source(), plan.target()) else { panic!("lossy") };
+    let Compatibility::Lossy { fields, .. } = compatibility(plan.source(), plan.target()) else { panic!("lossy") };
     assert_eq!(fields, [("Known".into(), "the receiver does not know the case B".into())]);
 }
 
@@ -704,7 +704,7 @@ fn compatibility_tells_what_is_lost_and_what_stands_in_the_way() {
     assert_eq!(query(&small, &small), Compatibility::Lossless);
     assert_eq!(query(&small, &large), Compatibility::Lossless);
     let names = |found: Compatibility| match found {
-        Compatibility::Lossy { fields } | Compatibility::Incompatible { fields } => {
+        Compatibility::Lossy { fields, .. } | Compatibility::Incompatible { fields, .. } => {
             fields.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
         }
         other => panic!("{other:?}"),

@@ -47,7 +47,7 @@ impl Reader<'_> {
                 let enumeration = self.format.enumeration(*id);
                 let bytes = &self.body[at..at + usize::from(enumeration.width)];
                 let value = read_int(bytes, self.format.order());
-                Value::Enum(enumeration.name_of(value).expect("a name").to_owned())
+                Value::Enum(self.format.name_of(*id, value).expect("a name").to_owned())
             }
             Type::Str => Value::Str(String::from_utf8(self.bytes(at)).expect("UTF-8")),
             Type::Bytes => Value::Bytes(self.bytes(at)),
@@ -189,7 +189,7 @@ impl Writer<'_> {
             (Type::Bool { .. }, Value::Bool(value)) => self.uint(at, width(ty), u128::from(*value)),
             (Type::Char { .. }, Value::Char(value)) => self.uint(at, width(ty), u128::from(u32::from(*value))),
             (Type::Enum(id), Value::Enum(name)) => {
-                let value = self.format.enumeration(*id).value_of(name).expect("a value");
+                let value = self.format.value_of(*id, name).expect("a value");
                 self.uint(at, width(ty), value as u128);
             }
             (Type::Str, Value::Str(text)) => self.bytes(at, text.as_bytes()),
@@ -202,7 +202,7 @@ impl Writer<'_> {
             (Type::CStr | Type::Optional { .. } | Type::Ref { .. }, Value::Null) => {}
             (Type::Record(id), Value::Record(values)) => {
                 for (name, value) in values {
-                    let field = self.format.record(*id).field(name).expect("a field").clone();
+                    let field = self.format.field_of(*id, name).expect("a field").1.clone();
                     self.value(&field.ty, value, at + field.offset as usize);
                 }
             }

@@ -89,10 +89,10 @@ fn coerce(value: &Value, s: Typed<'_>, d: Typed<'_>, default: Option<&Value>) ->
         (Type::Str | Type::CStr, Type::CStr, Value::Str(text)) if text.contains('\0') => Err("a NUL".into()),
         (Type::Str | Type::CStr | Type::Bytes, _, _) => Ok(value.clone()),
         (Type::Enum(_), Type::Enum(to), Value::Enum(name)) => {
-            d.format.enumeration(*to).value_of(name).map(|_| value.clone()).ok_or("unknown name".into())
+            d.format.value_of(*to, name).map(|_| value.clone()).ok_or("unknown name".into())
         }
         (Type::Enum(from), _, Value::Enum(name)) => {
-            number(&Value::Int(s.format.enumeration(*from).value_of(name).expect("a value")), d.ty)
+            number(&Value::Int(s.format.value_of(*from, name).expect("a value")), d.ty)
         }
         _ => number(value, d.ty),
     }
@@ -133,7 +133,7 @@ impl Fields<'_> {
         }
         match (self.value(&field.name), &field.default) {
             (Some(value), default) => {
-                let from = self.source.field(&field.name).expect("a field");
+                let from = self.source.fields.iter().find(|other| other.name == field.name).expect("a field");
                 coerce(value, s.of(&from.ty), d.of(&field.ty), default.as_ref())
             }
             (None, Some(default)) => Ok(default.clone()),

@@ -170,30 +170,30 @@ fn record(name: &str, fields: Vec<Field>) -> Definition {
 /// of the field that is missing or has a type that no state has.
 pub(super) fn columns_of(specification: &Specification, format: &Format) -> Result<Columns, String> {
     let row = match (specification.by().is_empty(), format.root()) {
-        (true, Definition::Record(root)) => root,
-        (false, Definition::Record(root)) => match root.field(GROUPS).map(|field| &field.ty) {
+        (true, Definition::Record(_)) => DefId::ROOT,
+        (false, Definition::Record(_)) => match format.field_of(DefId::ROOT, GROUPS).map(|(_, field)| &field.ty) {
             Some(Type::List { item }) => match &**item {
-                Type::Record(id) => format.record(*id),
+                Type::Record(id) => *id,
                 _ => return Err(GROUPS.into()),
             },
             _ => return Err(GROUPS.into()),
         },
         _ => return Err("the record".into()),
     };
-    let field = |name: &str| row.field(name).map(|field| &field.ty).ok_or_else(|| name.to_owned());
+    let found = |name: &str| format.field_of(row, name).map(|(_, field)| &field.ty);
     let mut aggregates = Vec::new();
     for aggregate in specification.aggregates() {
         let mut columns = Column::all(&aggregate.function);
         let column = columns.find(|column| {
             let fields = fields::partial(aggregate, *column);
-            fields.iter().all(|(name, ty)| row.field(name).is_some_and(|field| alike(&field.ty, ty)))
+            fields.iter().all(|(name, ty)| found(name).is_some_and(|found| alike(found, ty)))
         });
         aggregates.push(column.ok_or_else(|| aggregate.name.clone())?);
     }
     let mut keys = Vec::new();
     for path in specification.by() {
         let name = path.to_string();
-        let ty = field(&name)?;
+        let ty = found(&name).ok_or_else(|| name.clone())?;
         keys.push(Kind::ALL.into_iter().find(|kind| kind.ty() == *ty).ok_or(name)?);
     }
     Ok(Columns { aggregates, keys })

@@ -1,7 +1,9 @@
 //! Records and partial results from somebody who means no good: errors, never panics.
 
 use banyan_boot::RankSet;
-use banyan_ndr::{Buffer, ByteOrder, Format, Plan, PointerWidth};
+use banyan_ndr::{
+    Buffer, ByteOrder, DefId, Definition, DynRecord, EnumerationDef, Field, Format, Plan, PointerWidth, RecordDef, Type,
+};
 use banyan_tree::reduce::{Part, Reduction, ReductionLimits};
 use proptest::prelude::*;
 
@@ -60,6 +62,51 @@ fn damaged(body: &[u8], (bytes, cut): &Damage) -> Buffer {
         body.truncate(cut.index(body.len()));
     }
     Buffer::from_slice(&body)
+}
+
+/// What one member's record makes of a reduction.
+fn reduce_one(specification: &str, format: &Format, body: &[u8]) -> Result<DynRecord, String> {
+    let mut reduction = Reduction::new(specification.parse().unwrap(), ReductionLimits::default());
+    let members = RankSet::from_iter([0]);
+    let added = reduction.add(&Part { members: &members, format, body, is_partial: false });
+    added.map_err(|error| error.to_string())?;
+    Ok(reduction.result_record().unwrap())
+}
+
+/// A format of one list.
+fn list(item: Type, other: Option<Definition>) -> Format {
+    let fields = vec![Field::new("v", 0, Type::List { item: Box::new(item) })];
+    let root = Definition::Record(RecordDef { name: "r".into(), size: 16, align: 8, fields });
+    Format::new(ByteOrder::Little, PointerWidth::Eight, [root].into_iter().chain(other).collect()).unwrap()
+}
+
+/// The fixed part of a record of one list, which begins behind it.
+fn span(at: u64, count: u64) -> Vec<u8> {
+    [(at + 16).to_le_bytes(), count.to_le_bytes()].concat()
+}
+
+/// Half a million times the last of 65,536 names: looked up from the first to the last, they would take an agent
+/// minutes, in which it passes on no wave.
+#[test]
+fn a_record_of_the_last_of_many_names_does_not_stop_its_agent() {
+    let names = (0..1 << 16).map(|number| (format!("n{number}"), number)).collect();
+    let names = EnumerationDef { name: "e".into(), width: 2, signed: false, names };
+    let format = list(Type::Enum(DefId(1)), Some(Definition::Enumeration(names)));
+    let body = [span(16, 1 << 19), vec![0xff; 1 << 20]].concat();
+    for specification in ["distinct(v)", "classes(v)", "union(v)"] {
+        reduce_one(specification, &format, &body).unwrap();
+    }
+}
+
+/// 32,768 lists of 65,536 absent texts, which all lie on each other: two thousand million items, and not one value.
+#[test]
+fn items_that_lead_to_no_value_are_paid_for() {
+    let format = list(Type::List { item: Type::CStr.into() }, None);
+    let (lists, texts) = (1 << 15, 1 << 16);
+    let inner = span(16 + 16 * lists, texts);
+    let body = [span(16, lists), inner.repeat(lists as usize), vec![0; 8 * texts as usize]].concat();
+    let error = reduce_one("distinct(v[*])", &format, &body).unwrap_err();
+    assert!(error.contains("references overlap"), "{error}");
 }
 
 proptest! {

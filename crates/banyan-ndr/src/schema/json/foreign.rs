@@ -1,6 +1,6 @@
 //! Formats from other people's JSON Schemas, as far as they fit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
@@ -206,22 +206,21 @@ impl<'a> Reader<'a> {
         let id = self.drafts.begin(at, name)?;
         let pointer = Type::Ref { item: Type::Record(id).into(), nullable: false, shared: false };
         self.known.insert(at.to_owned(), pointer);
-        let required: Vec<&str> = schema["required"]
-            .as_array()
-            .map(|names| names.iter().filter_map(Json::as_str).collect())
-            .unwrap_or_default();
+        let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let required: Vec<&str> = required.iter().filter_map(Json::as_str).collect();
+        let is_required: HashSet<&str> = required.iter().copied().collect();
         let Some(properties) = schema["properties"].as_object() else {
             return Err(SchemaError::unfit(at, "properties", "is missing: a record's fields must be known by name"));
         };
         // JSON objects have no order; the list of required names does.
-        let rest = properties.keys().map(String::as_str).filter(|name| !required.contains(name));
+        let rest = properties.keys().map(String::as_str).filter(|name| !is_required.contains(name));
         let mut fields = Vec::new();
         for name in required.iter().copied().chain(rest) {
             let at = format!("{at}/properties/{}", escape(name));
             let property = properties.get(name);
             let property = property.ok_or_else(|| SchemaError::unfit(&at, "required", "there is no such property"))?;
             let ty = self.ty(property, &at, name, depth + 1)?;
-            let ty = if required.contains(&name) { ty } else { optional(ty) };
+            let ty = if is_required.contains(name) { ty } else { optional(ty) };
             let text = |keyword: &str| property[keyword].as_str().map(str::to_owned);
             fields.push(Field { unit: text("x-unit"), description: text("description"), ..Field::new(name, 0, ty) });
         }

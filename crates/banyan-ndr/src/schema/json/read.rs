@@ -1,11 +1,14 @@
 //! Formats back from the JSON Schemas that are written here.
 
+use std::collections::HashMap;
+
 use serde_json::Value as Json;
 
+use super::super::keys::numbered;
 use super::super::{SchemaError, finish, notation};
 use crate::text::json_names::field_name;
 use crate::{
-    ByteOrder, Case, Definition, EnumerationDef, Field, Format, Meter, PointerWidth, RecordDef, Type, VariantDef,
+    ByteOrder, Case, DefId, Definition, EnumerationDef, Field, Format, Meter, PointerWidth, RecordDef, Type, VariantDef,
 };
 
 /// Whether this is a schema of ours.
@@ -16,7 +19,7 @@ pub(super) fn is_ours(schema: &Json) -> bool {
 pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
     let keys: Vec<String> = strings(schema, "", "x-banyan-definitions")?.into_iter().map(str::to_owned).collect();
     let same_pointer = schema.get("x-banyan-pointer").and_then(Json::as_u64) == Some(pointer.bytes() as u64);
-    let mut reader = Reader { keys: &keys, laid_out: same_pointer };
+    let mut reader = Reader { keys: numbered(&keys), laid_out: same_pointer };
     let mut definitions = Vec::new();
     for key in &keys {
         let at = format!("#/$defs/{key}");
@@ -29,7 +32,7 @@ pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> 
 }
 
 struct Reader<'a> {
-    keys: &'a [String],
+    keys: HashMap<&'a str, DefId>,
     /// Whether all that was read so far has its layout.
     laid_out: bool,
 }
@@ -107,7 +110,7 @@ impl Reader<'_> {
 
     fn ty(&mut self, schema: &Json, at: &str) -> Result<Type, SchemaError> {
         let text = string(schema, at, "x-banyan-type")?;
-        let parsed = notation::parse(text, self.keys);
+        let parsed = notation::parse(text, &self.keys);
         let parsed = parsed.map_err(|reason| SchemaError::unfit(at, "x-banyan-type", reason))?;
         self.laid_out &= parsed.laid_out;
         Ok(parsed.ty)

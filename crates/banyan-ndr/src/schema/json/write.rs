@@ -12,7 +12,9 @@ pub(super) fn schema(format: &Format) -> Json {
     let writer = Writer { format, keys: keys(format) };
     let mut schema = writer.root();
     let defs = writer.keys.iter().zip(format.definitions());
-    let defs: Map<String, Json> = defs.map(|(key, definition)| (key.clone(), writer.definition(definition))).collect();
+    let mut defs: Map<String, Json> =
+        defs.map(|(key, definition)| (key.clone(), writer.definition(definition))).collect();
+    defs.extend(writer.table().map(|table| (TABLE.to_owned(), table)));
     let order = if format.order() == ByteOrder::Big { "big" } else { "little" };
     let top = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -38,32 +40,33 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// The table of shared values, if records of the format can have one.
+    fn table(&self) -> Option<Json> {
+        let types = shared_types(self.format);
+        let entries: Vec<Json> = types.iter().map(|ty| self.ty(ty)).collect();
+        (!entries.is_empty()).then(|| json!({ "type": "array", "items": { "anyOf": entries } }))
+    }
+
     /// The root differs from its definition: it also bears the table of shared values, or is in it.
     fn root(&self) -> Json {
-        let types = shared_types(self.format);
-        let table = (!types.is_empty()).then(|| {
-            let entries: Vec<Json> = types.iter().map(|ty| self.ty(ty)).collect();
-            json!({ "type": "array", "items": { "anyOf": entries } })
-        });
+        let has_table = !shared_types(self.format).is_empty();
         let itself = match self.format.root() {
-            Definition::Record(record) => self.record(record, table.as_ref()),
-            Definition::Variant(variant) => self.variant(variant, table.as_ref()),
+            Definition::Record(record) => self.record(record, has_table),
+            Definition::Variant(variant) => self.variant(variant, has_table),
             Definition::Enumeration(_) => unreachable!("the root is a record or a variant"),
         };
-        match table {
-            Some(table) if may_refer(self.format, &self.format.root_type()) => {
-                let mut reference = reference();
-                reference["properties"][SHARED] = table;
-                json!({ "anyOf": [itself, reference] })
-            }
-            _ => itself,
+        if !has_table || !may_refer(self.format, &self.format.root_type()) {
+            return itself;
         }
+        let mut reference = reference();
+        reference["properties"][SHARED] = table_reference();
+        json!({ "anyOf": [itself, reference] })
     }
 
     fn definition(&self, definition: &Definition) -> Json {
         let (mut schema, kind) = match definition {
-            Definition::Record(record) => (self.record(record, None), "record"),
-            Definition::Variant(variant) => (self.variant(variant, None), "variant"),
+            Definition::Record(record) => (self.record(record, false), "record"),
+            Definition::Variant(variant) => (self.variant(variant, false), "variant"),
             Definition::Enumeration(enumeration) => (enumeration_schema(enumeration), "enumeration"),
         };
         extend(&mut schema, json!({ "title": definition.name(), "x-banyan-kind": kind }));
@@ -77,11 +80,11 @@ impl Writer<'_> {
         schema
     }
 
-    fn record(&self, record: &RecordDef, table: Option<&Json>) -> Json {
+    fn record(&self, record: &RecordDef, has_table: bool) -> Json {
         let mut properties: Map<String, Json> =
             record.fields.iter().map(|field| (member_name(&field.name).into(), self.field(field))).collect();
-        if let Some(table) = table {
-            properties.insert(SHARED.into(), table.clone());
+        if has_table {
+            properties.insert(SHARED.into(), table_reference());
         }
         let required: Vec<_> = record.fields.iter().map(|field| member_name(&field.name)).collect();
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
@@ -105,7 +108,7 @@ impl Writer<'_> {
         schema
     }
 
-    fn variant(&self, variant: &VariantDef, table: Option<&Json>) -> Json {
+    fn variant(&self, variant: &VariantDef, has_table: bool) -> Json {
         let cases: Vec<Json> = variant
             .cases
             .iter()
@@ -116,8 +119,8 @@ impl Writer<'_> {
                     Some(ty) => {
                         let mut properties = Map::new();
                         properties.insert(name.clone().into(), self.ty(ty));
-                        if let Some(table) = table {
-                            properties.insert(SHARED.into(), table.clone());
+                        if has_table {
+                            properties.insert(SHARED.into(), table_reference());
                         }
                         json!({
                             "type": "object",
@@ -188,6 +191,13 @@ impl Writer<'_> {
 /// Whether null itself may stand here. Pointers that cannot be null leave the question to what they point to.
 fn nullable(ty: &Type) -> bool {
     matches!(ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. })
+}
+
+/// Where the table of shared values is described. No definition has this key, which is not plain.
+const TABLE: &str = "shared-values";
+
+fn table_reference() -> Json {
+    json!({ "$ref": format!("#/$defs/{TABLE}") })
 }
 
 fn reference() -> Json {

@@ -15,10 +15,14 @@ pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> 
     if schema.name != "schema" {
         return Err(SchemaError::unfit("/", "schema", "the document is no XML Schema"));
     }
-    let declared = schema.attribute_names().filter_map(|name| Some((name.strip_prefix("xmlns:")?, schema.get(name)?)));
+    let declared = schema.attributes().filter_map(|(name, space)| Some((name.strip_prefix("xmlns:")?, space)));
     let prefix = declared.filter(|(_, space)| *space == XS).map(|(prefix, _)| format!("{prefix}:")).next();
-    let mut reader =
-        Reader { schema, prefix: prefix.unwrap_or_default(), drafts: Drafts::default(), known: HashMap::new() };
+    let mut reader = Reader {
+        types: types(schema),
+        prefix: prefix.unwrap_or_default(),
+        drafts: Drafts::default(),
+        known: HashMap::new(),
+    };
     let root = schema.child("element").ok_or_else(|| SchemaError::unfit("/", "element", "there is no root element"))?;
     let name = root.get("name").unwrap_or("Record");
     match reader.element_type(root, name, name, 0)? {
@@ -27,8 +31,20 @@ pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> 
     }
 }
 
+/// The types of a schema by name. Of two with one name the first counts.
+fn types(schema: &Node) -> HashMap<&str, &Node> {
+    let mut types = HashMap::new();
+    for node in schema.content().filter(|node| matches!(node.name.as_str(), "complexType" | "simpleType")) {
+        if let Some(name) = node.get("name") {
+            types.entry(name).or_insert(node);
+        }
+    }
+    types
+}
+
 struct Reader<'a> {
-    schema: &'a Node,
+    /// The types that the schema names.
+    types: HashMap<&'a str, &'a Node>,
     /// Of XML Schema's own types, with the colon.
     prefix: String,
     drafts: Drafts,
@@ -57,13 +73,10 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.known.get(ty) {
             return Ok(known.clone());
         }
-        let is_own = |node: &&Node| ty.rsplit(':').next() == node.get("name");
         if let Some(builtin) = ty.strip_prefix(self.prefix.as_str()).filter(|ty| !ty.contains(':')).and_then(builtin) {
             return Ok(builtin);
         }
-        let schema = self.schema;
-        let found =
-            schema.content().filter(is_own).find(|node| matches!(node.name.as_str(), "complexType" | "simpleType"));
+        let found = ty.rsplit(':').next().and_then(|name| self.types.get(name).copied());
         let node =
             found.ok_or_else(|| SchemaError::unfit(at, ty, "is a type that is unknown or has no place in a format"))?;
         let name = node.get("name").unwrap_or(ty);

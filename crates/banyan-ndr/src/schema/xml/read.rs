@@ -1,10 +1,13 @@
 //! Formats back from the XML Schemas that are written here.
 
+use std::collections::HashMap;
+
+use super::super::keys::numbered;
 use super::super::{SchemaError, finish, notation};
 use super::tree::Node;
 use crate::text::xml_names::unescape_name;
 use crate::{
-    ByteOrder, Case, Definition, EnumerationDef, Field, Format, Meter, PointerWidth, RecordDef, Type, VariantDef,
+    ByteOrder, Case, DefId, Definition, EnumerationDef, Field, Format, Meter, PointerWidth, RecordDef, Type, VariantDef,
 };
 
 pub(super) fn is_ours(schema: &Node) -> bool {
@@ -14,18 +17,23 @@ pub(super) fn is_ours(schema: &Node) -> bool {
 pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
     let keys: Vec<String> = schema.get("b:definitions").unwrap_or_default().split(' ').map(str::to_owned).collect();
     let same_pointer = schema.get("b:pointer") == Some(pointer.bytes().to_string().as_str());
-    let mut reader = Reader { keys: &keys, laid_out: same_pointer };
+    let mut reader = Reader { keys: numbered(&keys), laid_out: same_pointer };
+    let mut nodes: HashMap<&str, &Node> = HashMap::new();
+    for node in schema.children.iter().filter(|node| node.get("b:kind").is_some()) {
+        nodes.entry(node.get("name").unwrap_or_default()).or_insert(node);
+    }
     let mut definitions = Vec::new();
     for key in &keys {
-        let found = schema.children.iter().find(|node| node.get("b:kind").is_some() && node.get("name") == Some(key));
-        let node = found.ok_or_else(|| SchemaError::unfit("schema", key, "is in b:definitions, but not here"))?;
+        let node = nodes
+            .get(key.as_str())
+            .ok_or_else(|| SchemaError::unfit("schema", key, "is in b:definitions, but not here"))?;
         definitions.push(reader.definition(node, key)?);
     }
     finish(order, pointer, definitions, reader.laid_out)
 }
 
 struct Reader<'a> {
-    keys: &'a [String],
+    keys: HashMap<&'a str, DefId>,
     laid_out: bool,
 }
 
@@ -102,7 +110,7 @@ impl Reader<'_> {
     }
 
     fn ty(&mut self, node: &Node, at: &str) -> Result<Type, SchemaError> {
-        let parsed = notation::parse(needed(node, at, "b:type")?, self.keys);
+        let parsed = notation::parse(needed(node, at, "b:type")?, &self.keys);
         let parsed = parsed.map_err(|reason| SchemaError::unfit(at, "b:type", reason))?;
         self.laid_out &= parsed.laid_out;
         Ok(parsed.ty)

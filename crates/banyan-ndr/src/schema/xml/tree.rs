@@ -4,6 +4,7 @@ use quick_xml::events::{BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer};
 
 use super::super::SchemaError;
+use crate::text::xml_names::MOST_ATTRIBUTES;
 
 /// The namespace of XML Schema.
 pub(super) const XS: &str = "http://www.w3.org/2001/XMLSchema";
@@ -66,9 +67,9 @@ impl Node {
         self.children.iter().filter(|child| child.name != "annotation")
     }
 
-    /// The names of all attributes.
-    pub(super) fn attribute_names(&self) -> impl Iterator<Item = &str> {
-        self.attributes.iter().map(|(name, _)| name.as_str())
+    /// All attributes, by name and value.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// As text, indented.
@@ -148,7 +149,11 @@ fn attributes(start: &BytesStart<'_>) -> Result<Vec<(String, String)>, SchemaErr
     let syntax = |error: String| SchemaError::Syntax(error);
     start
         .attributes()
-        .map(|attribute| {
+        .enumerate()
+        .map(|(number, attribute)| {
+            if number == MOST_ATTRIBUTES {
+                return Err(syntax(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+            }
             let attribute = attribute.map_err(|error| syntax(error.to_string()))?;
             let value = attribute.normalized_value(quick_xml::XmlVersion::Explicit1_0);
             let value = value.map_err(|error| syntax(error.to_string()))?;

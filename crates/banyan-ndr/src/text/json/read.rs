@@ -10,10 +10,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::value::RawValue;
 
 use super::{BYTES, REFERENCE, SHARED, field_name};
+use crate::dynamic::fields::position_of;
 use crate::text::depth::Depth;
 use crate::text::reading::{Reading, behind, may_be_null};
 use crate::text::scalar::{parse_bytes, parse_char, parse_enum_name, parse_float, parse_float_word, parse_int, shown};
-use crate::{RecordDef, Type, Value, VariantDef};
+use crate::{DefId, Type, Value};
 
 /// A place of the format, into which the next JSON value is to be read.
 pub(super) struct Place<'c, 'f, 'de> {
@@ -55,11 +56,9 @@ impl<'de> Visitor<'de> for Place<'_, '_, 'de> {
         let Type::Variant(id) = behind(self.ty) else {
             return Err(E::custom(format!("a string where the format has {}", self.reading.format.type_name(self.ty))));
         };
-        let variant = self.reading.format.variant(*id);
-        match case(variant, text) {
-            Some((name, None)) => Ok(Value::Case(name.to_owned(), None)),
-            Some((name, Some(_))) => Err(E::custom(format!("case {name} needs its payload: {{{name:?}: …}}"))),
-            None => Err(E::custom(format!("{} is no case of {}", shown(text), variant.name))),
+        match self.case(*id, text).map_err(E::custom)? {
+            (name, None) => Ok(Value::Case(name.to_owned(), None)),
+            (name, Some(_)) => Err(E::custom(format!("case {name} needs its payload: {{{name:?}: …}}"))),
         }
     }
 
@@ -95,14 +94,8 @@ impl<'de> Visitor<'de> for Place<'_, '_, 'de> {
             };
         }
         match behind(self.ty) {
-            Type::Record(id) => {
-                let record = self.reading.format.record(*id);
-                self.record(record, first, &mut map)
-            }
-            Type::Variant(id) => {
-                let variant = self.reading.format.variant(*id);
-                self.variant(variant, first, &mut map)
-            }
+            Type::Record(id) => self.record(*id, first, &mut map),
+            Type::Variant(id) => self.variant(*id, first, &mut map),
             _ => {
                 let wanted = self.reading.format.type_name(self.ty);
                 Err(A::Error::custom(format!("an object where the format has {wanted}")))
@@ -140,21 +133,19 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
 
     fn record<A: MapAccess<'de>>(
         mut self,
-        record: &'f RecordDef,
+        id: DefId,
         first: Option<Cow<'de, str>>,
         map: &mut A,
     ) -> Result<Value, A::Error> {
         let depth = self.depth.record().map_err(A::Error::custom)?;
+        let record = self.reading.format.record(id);
         let mut values: Vec<Option<Value>> = vec![None; record.fields.len()];
         let mut next = first;
         // Members mostly come in the order of the fields: the search begins behind the last one found.
         let mut expected = 0;
         while let Some(key) = next {
-            let position = field_name(&key).and_then(|name| {
-                let here = record.fields.get(expected).is_some_and(|field| field.name == name);
-                if here { Some(expected) } else { record.fields.iter().position(|field| field.name == name) }
-            });
-            match position {
+            let name = field_name(&key);
+            match name.and_then(|name| position_of(self.reading.format, id, expected, &name)) {
                 Some(position) if values[position].is_some() => {
                     return Err(A::Error::custom(format!("{} stands here twice", shown(&key))));
                 }
@@ -177,18 +168,18 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
 
     fn variant<A: MapAccess<'de>>(
         mut self,
-        variant: &'f VariantDef,
+        id: DefId,
         first: Option<Cow<'de, str>>,
         map: &mut A,
     ) -> Result<Value, A::Error> {
         let depth = self.depth.record().map_err(A::Error::custom)?;
         let Some(key) = first else {
+            let variant = self.reading.format.variant(id);
             return Err(A::Error::custom(format!("an empty object, where a case of {} should be", variant.name)));
         };
-        let (name, payload) = match case(variant, &key) {
-            Some((name, Some(payload))) => (name, payload),
-            Some((name, None)) => return Err(A::Error::custom(format!("case {name} has no payload: write {name:?}"))),
-            None => return Err(A::Error::custom(format!("{} is no case of {}", shown(&key), variant.name))),
+        let (name, payload) = match self.case(id, &key).map_err(A::Error::custom)? {
+            (name, Some(payload)) => (name, payload),
+            (name, None) => return Err(A::Error::custom(format!("case {name} has no payload: write {name:?}"))),
         };
         self.reading.path.enter(name);
         let value = map.next_value_seed(self.inner(payload, depth))?;
@@ -197,6 +188,14 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
             None => Ok(Value::Case(name.to_owned(), Some(Box::new(value)))),
             Some(key) => Err(A::Error::custom(format!("{} beside case {name}: a variant has one case", shown(&key)))),
         }
+    }
+
+    /// The case of a variant that a member's name stands for, and its payload.
+    fn case(&self, id: DefId, key: &str) -> Result<(&'f str, Option<&'f Type>), String> {
+        let format = self.reading.format;
+        let case = field_name(key).and_then(|name| format.case_of(id, &name));
+        let case = case.ok_or_else(|| format!("{} is no case of {}", shown(key), format.variant(id).name))?;
+        Ok((&case.name, case.payload.as_ref()))
     }
 
     fn inner(&mut self, ty: &'f Type, depth: Depth) -> Place<'_, 'f, 'de> {
@@ -231,7 +230,7 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
             Type::Int { width, signed } => parse_int(&text, *width, *signed),
             Type::Float { width } => parse_float_word(&text, *width),
             Type::Char { width } => parse_char(&text, *width),
-            Type::Enum(id) => parse_enum_name(&text, self.reading.format.enumeration(*id)),
+            Type::Enum(id) => parse_enum_name(&text, self.reading.format, *id),
             _ => self.misfit(&text),
         }
     }
@@ -264,11 +263,6 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
     fn describe(&self, raw: &str) -> String {
         format!("{} where the format has {}", shown(raw), self.reading.format.type_name(self.ty))
     }
-}
-
-fn case<'f>(variant: &'f VariantDef, key: &str) -> Option<(&'f str, Option<&'f Type>)> {
-    let name = field_name(key)?;
-    variant.cases.iter().find(|case| case.name == name).map(|case| (case.name.as_str(), case.payload.as_ref()))
 }
 
 /// The items of a list, or the lists of an array's further dimensions.

@@ -5,11 +5,12 @@ use std::cell::RefCell;
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{BYTES, REFERENCE, SHARED, member_name};
+use crate::dynamic::fields::FieldValues;
 use crate::text::depth::Depth;
 use crate::text::path::Path;
 use crate::text::scalar::{Infinity, bytes_text, float_text};
 use crate::text::sharing::Sharing;
-use crate::{F16, Format, RecordDef, Type, Value, VariantDef};
+use crate::{DefId, F16, Format, Type, Value};
 
 /// One record on its way into text.
 pub(super) struct Writing<'a> {
@@ -39,10 +40,8 @@ impl Serialize for Typed<'_> {
             (Type::Optional { item, .. } | Type::Ref { item, .. }, _) => {
                 self.inner(item, self.value, self.depth.level().map_err(S::Error::custom)?).serialize(out)
             }
-            (Type::Record(id), Value::Record(fields)) => self.record(self.writing.format.record(*id), fields, out),
-            (Type::Variant(id), Value::Case(name, payload)) => {
-                self.variant(self.writing.format.variant(*id), name, payload.as_deref(), out)
-            }
+            (Type::Record(id), Value::Record(fields)) => self.record(*id, fields, out),
+            (Type::Variant(id), Value::Case(name, payload)) => self.variant(*id, name, payload.as_deref(), out),
             (Type::List { item }, Value::List(_)) => self.items(item, 1).serialize(out),
             (Type::Array { item, dims, .. }, Value::List(_)) => self.items(item, dims.len()).serialize(out),
             (Type::Sized { item, dims, .. }, Value::List(_)) => self.items(item, dims.len()).serialize(out),
@@ -66,23 +65,17 @@ impl<'a> Typed<'a> {
         map.end()
     }
 
-    fn record<S: Serializer>(
-        &self,
-        record: &'a RecordDef,
-        values: &'a [(String, Value)],
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
+    fn record<S: Serializer>(&self, id: DefId, values: &'a [(String, Value)], out: S) -> Result<S::Ok, S::Error> {
         let depth = self.depth.record().map_err(S::Error::custom)?;
-        if let Some(name) = unknown_field(record, values) {
+        let record = self.writing.format.record(id);
+        let given = FieldValues::new(self.writing.format, id, values);
+        if let Some(name) = given.unknown {
             return Err(S::Error::custom(format!("{} has no field {name}", record.name)));
         }
         let mut map = out.serialize_map(None)?;
-        for (position, field) in record.fields.iter().enumerate() {
-            let same = values.get(position).filter(|(name, _)| *name == field.name);
+        for (field, value) in record.fields.iter().zip(given.values) {
             self.writing.path.borrow_mut().enter(&field.name);
-            let Some((_, value)) = same.or_else(|| values.iter().find(|(name, _)| *name == field.name)) else {
-                return Err(S::Error::custom("the record has no value for it"));
-            };
+            let value = value.ok_or_else(|| S::Error::custom("the record has no value for it"))?;
             map.serialize_entry(&member_name(&field.name), &self.inner(&field.ty, value, depth))?;
             self.writing.path.borrow_mut().leave();
         }
@@ -92,13 +85,14 @@ impl<'a> Typed<'a> {
 
     fn variant<S: Serializer>(
         &self,
-        variant: &'a VariantDef,
+        id: DefId,
         name: &str,
         payload: Option<&'a Value>,
         out: S,
     ) -> Result<S::Ok, S::Error> {
         let depth = self.depth.record().map_err(S::Error::custom)?;
-        let Some(case) = variant.cases.iter().find(|case| case.name == name) else {
+        let Some(case) = self.writing.format.case_of(id, name) else {
+            let variant = self.writing.format.variant(id);
             return Err(S::Error::custom(format!("{name} is no case of {}", variant.name)));
         };
         match (&case.payload, payload) {
@@ -142,7 +136,7 @@ impl<'a> Typed<'a> {
             },
             (Type::Bool { .. }, Value::Bool(value)) => out.serialize_bool(*value),
             (Type::Char { .. }, Value::Char(value)) => out.serialize_char(*value),
-            (Type::Enum(id), Value::Enum(name)) if self.writing.format.enumeration(*id).value_of(name).is_some() => {
+            (Type::Enum(id), Value::Enum(name)) if self.writing.format.value_of(*id, name).is_some() => {
                 out.serialize_str(name)
             }
             (Type::Enum(_), Value::Int(value)) => serialize_int(*value, out),
@@ -160,15 +154,6 @@ impl<'a> Typed<'a> {
     fn misfit<T, E: Error>(&self) -> Result<T, E> {
         Err(E::custom(format!("the value is no {}", self.writing.format.type_name(self.ty))))
     }
-}
-
-/// A field that the record does not have. Fields almost always stand in the record's order, which is looked at first.
-fn unknown_field<'v>(record: &RecordDef, values: &'v [(String, Value)]) -> Option<&'v str> {
-    let known = |position: usize, name: &str| {
-        record.fields.get(position).is_some_and(|field| field.name == name) || record.field(name).is_some()
-    };
-    let names = values.iter().map(|(name, _)| name.as_str());
-    names.enumerate().find(|(position, name)| !known(*position, name)).map(|(_, name)| name)
 }
 
 /// Numbers that common readers of JSON hold exactly stay numbers; larger ones become strings of digits.

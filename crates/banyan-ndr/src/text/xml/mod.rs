@@ -18,6 +18,9 @@ pub(crate) const ITEM: &str = "item";
 pub(crate) const REFERENCE: &str = "ref";
 /// The attribute of a C string that is not UTF-8.
 pub(crate) const ENCODING: &str = "encoding";
+
+/// Most attributes of one element. Each is compared with those before it.
+pub(crate) const MOST_ATTRIBUTES: usize = 64;
 const BASE64: &str = "base64";
 const NIL: &str = "xsi:nil";
 const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";

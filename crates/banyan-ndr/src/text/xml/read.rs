@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::{BASE64, ENCODING, ITEM, NIL, REFERENCE, SHARED, unescape_name};
+use super::{BASE64, ENCODING, ITEM, MOST_ATTRIBUTES, NIL, REFERENCE, SHARED, unescape_name};
+use crate::dynamic::fields::position_of;
 use crate::text::TextError;
 use crate::text::depth::Depth;
 use crate::text::error::line_and_column;
 use crate::text::reading::{Reading, Table, behind, may_be_null};
 use crate::text::scalar::{parse_bytes, parse_char, parse_enum_name, parse_float, parse_float_word, parse_int, shown};
-use crate::{DynRecord, Format, Limits, RecordDef, Type, Value, VariantDef};
+use crate::{DefId, DynRecord, Format, Limits, Type, Value};
 
 pub(super) fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Result<DynRecord, TextError> {
     // Positions are counted from behind a byte order mark.
@@ -166,7 +167,10 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
 
     fn marks(&self, start: &BytesStart<'_>) -> Result<Marks, Failure> {
         let mut marks = Marks::default();
-        for attribute in start.attributes() {
+        for (number, attribute) in start.attributes().enumerate() {
+            if number == MOST_ATTRIBUTES {
+                return Err(Failure::Syntax(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+            }
             let attribute = attribute.map_err(|error| Failure::Syntax(error.to_string()))?;
             let (key, value): (&str, &str) = (attribute.key.as_ref(), &attribute.value);
             match (key, value) {
@@ -213,8 +217,8 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                 .map_or(Ok(Value::Null), |_| Err(Failure::Value("an element in one that is nil".into())));
         }
         match inner {
-            Type::Record(id) => self.record(self.state.format.record(*id), depth.record()?, table),
-            Type::Variant(id) => self.variant(self.state.format.variant(*id), depth.record()?, table),
+            Type::Record(id) => self.record(*id, depth.record()?, table),
+            Type::Variant(id) => self.variant(*id, depth.record()?, table),
             Type::List { item } => self.items(item, &[None], depth),
             Type::Array { item, dims, .. } => {
                 self.items(item, &dims.iter().copied().map(Some).collect::<Vec<_>>(), depth)
@@ -249,20 +253,13 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         Ok(None)
     }
 
-    fn record(
-        &mut self,
-        record: &'f RecordDef,
-        depth: Depth,
-        mut table: Option<&mut Entries>,
-    ) -> Result<Value, Failure> {
+    fn record(&mut self, id: DefId, depth: Depth, mut table: Option<&mut Entries>) -> Result<Value, Failure> {
+        let record = self.state.format.record(id);
         let mut values: Vec<Option<Value>> = vec![None; record.fields.len()];
         let mut expected = 0;
         while let Some(start) = self.next_field(&mut table)? {
             let name = name_of(&start);
-            let here = record.fields.get(expected).is_some_and(|field| field.name == name);
-            let position =
-                if here { Some(expected) } else { record.fields.iter().position(|field| field.name == name) };
-            match position {
+            match position_of(self.state.format, id, expected, &name) {
                 Some(position) if values[position].is_some() => {
                     return Err(Failure::Value(format!("{} stands here twice", shown(&name))));
                 }
@@ -282,17 +279,13 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         Ok(self.state.complete(record, values)?)
     }
 
-    fn variant(
-        &mut self,
-        variant: &'f VariantDef,
-        depth: Depth,
-        mut table: Option<&mut Entries>,
-    ) -> Result<Value, Failure> {
+    fn variant(&mut self, id: DefId, depth: Depth, mut table: Option<&mut Entries>) -> Result<Value, Failure> {
+        let variant = self.state.format.variant(id);
         let Some(start) = self.next_field(&mut table)? else {
             return Err(Failure::Value(format!("no case of {}", variant.name)));
         };
         let name = name_of(&start);
-        let case = variant.cases.iter().find(|case| case.name == name);
+        let case = self.state.format.case_of(id, &name);
         let case = case.ok_or_else(|| format!("{} is no case of {}", shown(&name), variant.name))?;
         self.state.path.enter(&case.name);
         let payload = match &case.payload {
@@ -378,11 +371,11 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
             },
             Type::Char { width } => parse_char(text, *width),
             Type::Enum(id) => {
-                let enumeration = self.state.format.enumeration(*id);
+                let format = self.state.format;
                 match text.strip_prefix('#') {
-                    Some(name) if name.starts_with('#') => parse_enum_name(name, enumeration),
+                    Some(name) if name.starts_with('#') => parse_enum_name(name, format, *id),
                     Some(number) => self.state.enum_number(number, *id),
-                    None => parse_enum_name(text, enumeration),
+                    None => parse_enum_name(text, format, *id),
                 }
             }
             Type::Bytes => parse_bytes(word).map(Value::Bytes),

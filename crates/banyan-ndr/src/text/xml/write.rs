@@ -6,12 +6,13 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesStart, BytesText, Event};
 
 use super::{BASE64, ENCODING, ITEM, NIL, REFERENCE, SHARED, XSI, escape_name, escape_text};
+use crate::dynamic::fields::FieldValues;
 use crate::text::TextError;
 use crate::text::depth::Depth;
 use crate::text::path::Path;
 use crate::text::scalar::{Infinity, bytes_text, float_text};
 use crate::text::sharing::Sharing;
-use crate::{DynRecord, Format, Limits, Type, Value};
+use crate::{DefId, DynRecord, Format, Limits, Type, Value};
 
 pub(super) fn to_string(record: &DynRecord, pretty: bool) -> Result<String, TextError> {
     let out = if pretty { Writer::new_with_indent(Vec::new(), b' ', 2) } else { Writer::new(Vec::new()) };
@@ -132,11 +133,10 @@ impl<'a, W: io::Write> Writing<'a, W> {
 
     fn definition(&mut self, ty: &'a Type, value: &'a Value, depth: Depth) -> Result<(), Failure> {
         match (ty, value) {
-            (Type::Record(id), Value::Record(values)) => self.fields(&self.format.record(*id).fields, values, depth),
+            (Type::Record(id), Value::Record(values)) => self.fields(*id, values, depth),
             (Type::Variant(id), Value::Case(name, payload)) => {
-                let variant = self.format.variant(*id);
-                let case = variant.cases.iter().find(|case| case.name == *name);
-                let case = case.ok_or_else(|| format!("{name} is no case of {}", variant.name))?;
+                let case = self.format.case_of(*id, name);
+                let case = case.ok_or_else(|| format!("{name} is no case of {}", self.format.variant(*id).name))?;
                 let start = BytesStart::new(escape_name(&case.name));
                 self.path.enter(&case.name);
                 match (&case.payload, payload) {
@@ -151,20 +151,14 @@ impl<'a, W: io::Write> Writing<'a, W> {
         }
     }
 
-    fn fields(
-        &mut self,
-        fields: &'a [crate::Field],
-        values: &'a [(String, Value)],
-        depth: Depth,
-    ) -> Result<(), Failure> {
-        if let Some((name, _)) = values.iter().find(|(name, _)| !fields.iter().any(|field| field.name == *name)) {
+    fn fields(&mut self, id: DefId, values: &'a [(String, Value)], depth: Depth) -> Result<(), Failure> {
+        let given = FieldValues::new(self.format, id, values);
+        if let Some(name) = given.unknown {
             return Err(Failure::Value(format!("the format has no field {name}")));
         }
-        for (position, field) in fields.iter().enumerate() {
+        for (field, value) in self.format.record(id).fields.iter().zip(given.values) {
             self.path.enter(&field.name);
-            let same = values.get(position).filter(|(name, _)| *name == field.name);
-            let found = same.or_else(|| values.iter().find(|(name, _)| *name == field.name));
-            let (_, value) = found.ok_or_else(|| "the record has no value for it".to_owned())?;
+            let value = value.ok_or_else(|| "the record has no value for it".to_owned())?;
             self.element(BytesStart::new(escape_name(&field.name)), &field.ty, value, depth, false)?;
             self.path.leave();
         }
@@ -212,7 +206,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
             (Type::Float { width }, _) => float_text(value, *width, Infinity::Upper).ok_or_else(|| self.misfit(ty))?,
             (Type::Bool { .. }, Value::Bool(value)) => value.to_string(),
             (Type::Char { .. }, Value::Char(value)) => value.to_string(),
-            (Type::Enum(id), Value::Enum(name)) if self.format.enumeration(*id).value_of(name).is_some() => {
+            (Type::Enum(id), Value::Enum(name)) if self.format.value_of(*id, name).is_some() => {
                 // The sign of a number without a name must not begin a name.
                 match name.strip_prefix('#') {
                     Some(rest) => format!("##{rest}"),

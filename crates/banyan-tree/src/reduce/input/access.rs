@@ -82,7 +82,7 @@ impl Access {
                 let mut budget = Budget::of(record);
                 for index in 0..count {
                     if let Some(datum) = datum(record, &run.ty, start + index * run.stride + run.within)? {
-                        budget.take(datum)?;
+                        budget.take_text(datum)?;
                         each(datum)?;
                     }
                 }

@@ -45,7 +45,7 @@ pub(in crate::reduce) fn datum<'a>(
             let enumeration = format.enumeration(*id);
             let bytes = bytes(enumeration.width);
             let number = if enumeration.signed { read_int(bytes, order) } else { read_uint(bytes, order) as i128 };
-            Datum::Named(number, enumeration.name_of(number))
+            Datum::Named(number, format.name_of(*id, number))
         }
         Type::Str => Datum::Text(text(span(record, at)?)?),
         Type::Bytes => Datum::Bytes(span(record, at)?),
@@ -115,8 +115,8 @@ pub(super) fn width(ty: &Type) -> Option<usize> {
     }
 }
 
-/// What the values of one record may take together. Every value of an honest record has bytes of its own; lists and
-/// texts that lie on each other would make a short record cost any time and memory.
+/// The work that one record may cause: a byte of the body for each item that is met, and for each byte of text. Every
+/// item of an honest record has bytes of its own; lists and texts that lie on each other would stop the agent.
 pub(super) struct Budget {
     body: usize,
     left: usize,
@@ -127,13 +127,21 @@ impl Budget {
         Budget { body: record.body().len(), left: record.body().len() }
     }
 
-    /// Takes what a value costs.
-    pub(super) fn take(&mut self, datum: Datum<'_>) -> Result<(), DecodeError> {
-        let cost = match datum {
-            Datum::Text(text) => 1 + text.len(),
-            Datum::Bytes(bytes) => 1 + bytes.len(),
-            _ => 1,
-        };
+    /// Takes what an item of a list costs, whatever it leads to.
+    pub(super) fn take_item(&mut self) -> Result<(), DecodeError> {
+        self.take(1)
+    }
+
+    /// Takes what the text of a value costs.
+    pub(super) fn take_text(&mut self, datum: Datum<'_>) -> Result<(), DecodeError> {
+        match datum {
+            Datum::Text(text) => self.take(text.len()),
+            Datum::Bytes(bytes) => self.take(bytes.len()),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, cost: usize) -> Result<(), DecodeError> {
         let left = self.left.checked_sub(cost);
         self.left = left.ok_or(DecodeError::Overlap { path: String::new(), body: self.body })?;
         Ok(())

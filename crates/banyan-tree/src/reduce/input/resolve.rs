@@ -94,7 +94,7 @@ impl Follower<'_> {
         match &self.ty {
             Type::Record(id) => {
                 let (id, record) = (*id, self.format.record(*id));
-                let Some(field) = record.field(name) else {
+                let Some((_, field)) = self.format.field_of(id, name) else {
                     let known: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).take(20).collect();
                     return Err(format!("{} has no field {name}; it has {}", record.name, known.join(", ")));
                 };
@@ -112,9 +112,8 @@ impl Follower<'_> {
                 Ok(())
             }
             Type::Variant(id) => {
-                let variant = self.format.variant(*id);
-                let case = variant.cases.iter().find(|case| case.name == name);
-                let case = case.ok_or_else(|| format!("{} has no case {name}", variant.name))?;
+                let case = self.format.case_of(*id, name);
+                let case = case.ok_or_else(|| format!("{} has no case {name}", self.format.variant(*id).name))?;
                 self.ty = case.payload.clone().ok_or_else(|| format!("case {name} carries nothing"))?;
                 self.way = Way::Steps;
                 Ok(())

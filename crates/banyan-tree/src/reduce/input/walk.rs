@@ -8,46 +8,50 @@ use crate::reduce::Fault;
 use crate::reduce::specification::Step;
 use crate::reduce::value::Datum;
 
-/// Calls `each` with every value that the steps lead to. What is absent on the way is left out.
+/// Calls `each` with every value that the steps lead to. What is absent on the way is left out. Every item on the way
+/// takes from the budget, also one that leads to no value: lists that lie on each other may have any number of those.
 pub(super) fn walk<'a>(
     record: RecordView<'a>,
     steps: &[Step],
     each: &mut dyn FnMut(Datum<'a>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let mut budget = Budget::of(record);
-    let mut visit = |item: Item<'a>| match datum(record, item.ty(), item.offset())? {
+    let mut visit = |item: Item<'a>, budget: &mut Budget| match datum(record, item.ty(), item.offset())? {
         Some(datum) => {
-            budget.take(datum)?;
+            budget.take_text(datum)?;
             each(datum)
         }
         None => Ok(()),
     };
-    visit_all(record.root(), steps, &mut visit)
+    visit_all(record.root(), steps, &mut budget, &mut visit)
 }
 
+/// What is done with an item at the end of the steps.
+type Visit<'v, 'a> = dyn FnMut(Item<'a>, &mut Budget) -> Result<(), Fault> + 'v;
+
 /// The depth of the recursion is that of the path and of the types at its end.
-fn visit_all<'a>(
-    item: Item<'a>,
-    steps: &[Step],
-    visit: &mut dyn FnMut(Item<'a>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+fn visit_all<'a>(item: Item<'a>, steps: &[Step], budget: &mut Budget, visit: &mut Visit<'_, 'a>) -> Result<(), Fault> {
     let Some(item) = item.follow()? else { return Ok(()) };
     let is_array = item.is_part() || matches!(item.ty(), Type::Array { .. } | Type::List { .. } | Type::Sized { .. });
     match steps {
         [Step::Name(name), rest @ ..] => match other_case(&item, name)? {
             true => Ok(()),
-            false => visit_all(item.field(name)?, rest, visit),
+            false => visit_all(item.field(name)?, rest, budget, visit),
         },
-        [Step::Item(index), rest @ ..] => visit_all(item.index(*index)?, rest, visit),
-        [Step::All, rest @ ..] => {
+        [Step::Item(index), rest @ ..] => visit_all(item.index(*index)?, rest, budget, visit),
+        [] if !is_array => visit(item, budget),
+        [Step::All, ..] | [] => {
+            let rest = steps.get(1..).unwrap_or_default();
             for part in item.iter()? {
                 let part = part?;
-                visit_all(part, if part.is_part() { steps } else { rest }, visit)?;
+                // A row is paid for with its items.
+                if !part.is_part() {
+                    budget.take_item()?;
+                }
+                visit_all(part, if part.is_part() { steps } else { rest }, budget, visit)?;
             }
             Ok(())
         }
-        [] if is_array => item.iter()?.try_for_each(|part| visit_all(part?, &[], visit)),
-        [] => visit(item),
     }
 }
 
