@@ -47,7 +47,8 @@ pub(crate) fn arguments(id: u32) -> Vec<String> {
 
 /// Whether it is the keeper or the worker of an agent.
 pub(crate) fn is_agent(id: u32) -> bool {
-    arguments(id).first().is_some_and(|word| word == "agent")
+    let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+    matches!(name.trim_end(), "banyan-agent" | "banyan-keeper")
 }
 
 /// A field of `smaps_rollup` in KiB; 0 for a process that is gone.

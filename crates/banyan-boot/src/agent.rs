@@ -23,8 +23,8 @@ use crate::message;
 use crate::node::child::COMPLAINT;
 use crate::node::greeting::READY;
 use crate::node::together::Together;
-use crate::node::{Extending, Node, Setting, agent_link_options};
-use crate::process::{Spawner, end_descendants, keep, keep_guarded};
+use crate::node::{Node, Setting, agent_link_options};
+use crate::process::{Role, Spawner, Will, end_descendants, keep, keep_guarded, set_title};
 use crate::shape;
 
 /// How long an agent waits for its work after it was started.
@@ -64,7 +64,7 @@ pub fn become_agent_if_asked() {
 ///
 /// When the agent dies, however it does, `guard` is called on its host, in a process of its own. What the agent had started lives on
 /// until it returns: it is to return when the extension's network is over or
-/// [nobody is left](GuardInfo::is_anyone_left).
+/// [nobody is left](GuardInfo::look).
 pub fn become_agent_if_asked_with(make: impl FnOnce() -> Box<dyn AgentExtension>, guard: fn(&GuardInfo)) {
     if let Some(channel) = asked() {
         std::process::exit(run_agent_with(&channel, make, guard));
@@ -128,7 +128,7 @@ fn fail(why: &str) -> ! {
 
 /// Runs an agent to its end; the exit status.
 pub fn run_agent(channel: &AgentChannel) -> i32 {
-    finish(keep().map(|worker| work(channel, worker.keeper, || None)))
+    finish(keep().map(|keeper| work(channel, keeper, || None)))
 }
 
 /// Runs an agent with an extension to its end; the exit status. See [`become_agent_if_asked_with`].
@@ -142,7 +142,7 @@ pub fn run_agent_with(
             guard(&info);
         }
     }));
-    finish(kept.map(|(worker, will)| work(channel, worker.keeper, || Some(Extending { agent: make(), will }))))
+    finish(kept.map(|keeper| work(channel, keeper, || Some(make()))))
 }
 
 /// The exit status of a worker that has done its work, or could not be made.
@@ -158,7 +158,11 @@ fn finish(worked: io::Result<Result<(), String>>) -> i32 {
     }
 }
 
-fn work(channel: &AgentChannel, keeper: OwnedFd, extension: impl FnOnce() -> Option<Extending>) -> Result<(), String> {
+fn work(
+    channel: &AgentChannel,
+    keeper: Will,
+    extension: impl FnOnce() -> Option<Box<dyn AgentExtension>>,
+) -> Result<(), String> {
     let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
     // Nothing else runs in an agent.
     spawner.remember_signals();
@@ -183,6 +187,7 @@ fn work(channel: &AgentChannel, keeper: OwnedFd, extension: impl FnOnce() -> Opt
     let assignment = receive_work(&mut link)?;
     link.set_silence(Duration::from_millis(assignment.terms.silence));
     let host = assignment.agents.first().map(|agent| agent.host.clone()).ok_or("work without agents")?;
+    name_processes(&assignment, &host, &keeper);
     let mut agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
     agent_program.installed.clone_from(&assignment.installed_agent);
@@ -204,6 +209,15 @@ impl Drop for DiesOfPanic {
             std::process::abort();
         }
     }
+}
+
+/// Calls this process, and its keeper, by what they are; from then on the keeper asks before it ends this process.
+fn name_processes(assignment: &Assignment, host: &str, keeper: &Will) {
+    let [a, b, c, d, ..] = assignment.session;
+    let session = u32::from_be_bytes([a, b, c, d]);
+    set_title(Role::Agent, &format!("{} of session {session:08x} on {host}", assignment.node));
+    // A keeper that is gone is noticed by the node.
+    let _ = keeper.name_host(host);
 }
 
 /// The link to the parent, before its work says how long the parent may be silent.

@@ -120,10 +120,17 @@ impl GuardInfo {
         Some(GuardInfo { agent: described::decode(word).ok()?, left })
     }
 
-    /// Whether any process lives that the agent, or what it started, has started. Nobody tells when that changes, so it is
-    /// to be asked now and then. A guard that does not return some seconds after the last of them is ended.
-    pub fn is_anyone_left(&self) -> bool {
-        self.left.is_anyone()
+    /// Members of the agent whose processes have ended since the last look, and whether any process lives that the agent, or
+    /// what it started, has started. A guard that does not return some seconds after the last of them is ended.
+    pub fn look(&self) -> (Vec<u32>, bool) {
+        self.left.look()
+    }
+}
+
+/// Ready to read when a look says something new.
+impl AsFd for GuardInfo {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.left.as_fd()
     }
 }
 

@@ -58,6 +58,8 @@ pub enum ProblemKind {
     Version,
     /// The agent there was lost.
     AgentLost,
+    /// The keeper of the agent there was lost; the agent and its members go on.
+    KeeperLost,
     /// A member could not be started.
     NotStarted,
     /// Members did not attach in time, or too many wanted to.

@@ -49,7 +49,7 @@ const TESTS: &[harness::Test] = &[
 
 /// The agent: a worker with a member, which waits for its keeper's end or exits by itself.
 fn agent(role: &str) -> io::Result<i32> {
-    let worker = keep()?;
+    let keeper = keep()?;
     println!("worker {}", std::process::id());
     let (null, output) = (File::open("/dev/null")?, io::stdout());
     let command = Command {
@@ -64,11 +64,11 @@ fn agent(role: &str) -> io::Result<i32> {
     let (stdin, stdout, stderr) = (null.as_fd(), output.as_fd(), null.as_fd());
     let descriptors = ChildDescriptors { stdin, stdout, stderr, control: None, shared: None, extension: None };
     let member = Spawner::new()?.spawn(&prepared, descriptors).map_err(io::Error::other)?;
-    let watched = if role == "exits" { &member.pidfd } else { &worker.keeper };
+    let watched = if role == "exits" { member.pidfd.as_fd() } else { keeper.as_fd() };
     if role == "exits" {
         rustix::process::pidfd_send_signal(&member.pidfd, Signal::KILL)?;
     }
-    rustix::event::poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&DEADLINE))?;
+    rustix::event::poll(&mut [PollFd::from_borrowed_fd(watched, PollFlags::IN)], Some(&DEADLINE))?;
     if role == "exits" {
         return Ok(7);
     }

@@ -19,9 +19,6 @@ use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
 use crate::reduce::Filters;
 
-/// The guard of an agent has the agent's number and this: behind all members.
-pub(crate) const FIRST_GUARD: u32 = 1 << 31;
-
 /// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
 
@@ -189,8 +186,9 @@ impl Worker {
             match order {
                 Order::Invite(rank, process, socket) => self.invite(rank, process, socket),
                 Order::Ended(rank) => {
-                    if let Some(link) = self.links.remove(&rank) {
-                        self.driver.ended(link);
+                    // One that is linked elsewhere, or to nobody, has ended unseen.
+                    if self.links.remove(&rank).is_some_and(|link| !self.driver.ended(link)) {
+                        self.driver.node_mut().witness([rank].into_iter().collect());
                     }
                 }
                 Order::End => return false,
@@ -216,14 +214,22 @@ fn has_ended(driver: &mut Driver, patience: Duration) -> bool {
     is_over
 }
 
-/// Keeps the members of an agent that was killed, as long as the network lives that they are part of.
+/// Keeps the members of an agent that was killed, as long as the network lives that they are part of, and says which have
+/// ended.
 pub fn guard(agent: &GuardInfo) {
-    let id = NodeId(agent.agent.node | FIRST_GUARD);
+    let id = NodeId(agent.agent.node).guard();
     // It has no children, so it may be below anyone.
     let Ok((mut driver, note)) = driver(&agent.agent, id, Level::LOWEST, Filters::default) else { return };
+    // Without this it looks now and then.
+    let _ = driver.watch(agent);
     let patience = note.options.adrift * ADRIFT_TIMES;
-    while agent.is_anyone_left() && !has_ended(&mut driver, patience) {
-        if driver.turn(Some(Instant::now() + LOOK)).is_err() {
+    while !has_ended(&mut driver, patience) {
+        let (ended, is_anyone_left) = agent.look();
+        if !ended.is_empty() {
+            driver.node_mut().witness(ended.into_iter().collect());
+        }
+        let is_told = driver.node().parent().is_some() && !driver.has_unsent();
+        if !is_anyone_left && is_told || driver.turn(Some(Instant::now() + LOOK)).is_err() {
             return;
         }
     }

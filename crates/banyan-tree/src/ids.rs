@@ -10,6 +10,19 @@ pub struct NodeId(pub u32);
 impl NodeId {
     /// The front-end.
     pub const ROOT: NodeId = NodeId(0);
+
+    /// Guards have numbers from here on: behind all members.
+    pub(crate) const FIRST_GUARD: NodeId = NodeId(1 << 31);
+
+    /// The guard of this agent, which keeps its members when it was killed.
+    pub(crate) fn guard(self) -> NodeId {
+        NodeId(self.0 | NodeId::FIRST_GUARD.0)
+    }
+
+    /// The agent that this is, or is the guard of.
+    pub(crate) fn without_guard(self) -> NodeId {
+        NodeId(self.0 & !NodeId::FIRST_GUARD.0)
+    }
 }
 
 /// How far below the root a node was when it first joined. It never changes, and a node is only ever adopted by one of

@@ -37,6 +37,14 @@ pub enum Message {
     /// Upwards: this node is not below me any more.
     Gone(Gone),
 
+    /// Upwards: the processes of these members have ended, wherever they were in the tree.
+    Ended {
+        /// The agent that started them, or its guard.
+        node: NodeId,
+        /// The members.
+        members: Arc<RankSet>,
+    },
+
     /// Upwards: contributions to waves.
     Run(Run),
     /// Upwards: wait for me from this wave on; of earlier waves I send nothing that could be combined.

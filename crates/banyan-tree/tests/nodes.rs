@@ -11,6 +11,8 @@ mod pressed;
 mod stopped;
 #[path = "nodes/unanswered.rs"]
 mod unanswered;
+#[path = "nodes/witness.rs"]
+mod witness;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use super::{Node, Up};
 use crate::layout::ranks_of;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{ExitState, reap_orphans};
+use crate::process::{ExitState, Heard, Will, reap_orphans};
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
 const AGENTS_GRACE: Duration = Duration::from_secs(2);
@@ -119,7 +119,7 @@ impl Node {
         self.tick_links(now);
         self.check_door(now);
         self.tick_together(now);
-        if self.keeper.is_some() && now >= self.reap_at {
+        if self.is_agent() && now >= self.reap_at {
             self.reap_orphans(now);
         }
         for index in 0..self.agents.len() {
@@ -154,6 +154,10 @@ impl Node {
                 self.end_starter(index);
             }
         }
+    }
+
+    fn is_agent(&self) -> bool {
+        !matches!(self.up, Up::Desk(_))
     }
 
     /// Agents inherit what their members leave behind: those that have ended are taken note of.
@@ -228,27 +232,56 @@ impl Node {
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
         let door = self.door.as_ref().and_then(Door::timeout);
         let command = self.together.as_ref().and_then(Together::timeout);
-        let reap = self.keeper.as_ref().map(|_| self.reap_at);
+        let reap = self.is_agent().then_some(self.reap_at);
         let shared = self.shared.as_ref().and_then(Shared::timeout);
         let own = [parent, ending, listener, door, command, reap, shared];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
-    /// The keeper of this agent ended: so does the agent, and all it started.
+    /// The keeper of this agent has been asked to end, or is gone.
+    pub(super) fn hear_keeper(&mut self) {
+        match self.keeper.as_ref().map(Will::hear) {
+            None | Some(Heard::Nothing) => {}
+            Some(Heard::End) => {
+                self.agent_problem(
+                    ProblemKind::AgentLost,
+                    "its keeper was asked to end, so the agent ends with all it started",
+                    "end the session instead, or let the host in again with a new one",
+                );
+                self.end();
+            }
+            Some(Heard::Gone) => self.keeper_gone(),
+        }
+    }
+
+    /// The keeper of this agent is gone. With an extension, members are to live on: only if the agent is killed as well
+    /// nobody ends them. Otherwise the agent ends, and all it started.
     pub(super) fn keeper_gone(&mut self) {
         if let Some(keeper) = self.keeper.take() {
             let _ = self.poller.remove(&keeper);
         }
         // Said before the members end: who hears of their ends should know why.
+        let reason = "look into the host's log for the reason (out of memory, a signal)";
+        if self.extension.is_some() {
+            return self.agent_problem(
+                ProblemKind::KeeperLost,
+                "its keeper is gone; the agent and its members go on",
+                reason,
+            );
+        }
+        self.agent_problem(ProblemKind::AgentLost, "its keeper is gone, so the agent ends with all it started", reason);
+        self.end();
+    }
+
+    fn agent_problem(&mut self, kind: ProblemKind, cause: &str, remedy: &str) {
         self.problem(Problem {
             host: self.host.to_string(),
-            kind: ProblemKind::AgentLost,
-            cause: "the keeper of its agent is gone, so the agent ends with all it started".into(),
-            remedy: "look into the host's log for the reason (out of memory, a signal)".into(),
+            kind,
+            cause: cause.to_owned(),
+            remedy: remedy.to_owned(),
             members: ranks_of(&self.assignment.agents).to_string(),
         });
-        self.end();
     }
 
     /// A link broke.

@@ -17,17 +17,9 @@ use crate::problem::{Problem, ProblemKind};
 use crate::process::Will;
 use crate::shape::subtrees;
 
-/// An extension that may begin.
-pub(crate) struct Extending {
-    pub(crate) agent: Box<dyn AgentExtension>,
-    /// What the agent's keeper guards if the agent is killed.
-    pub(crate) will: Will,
-}
-
 /// An extension at work.
 pub(super) struct Extension {
     agent: Box<dyn AgentExtension>,
-    will: Will,
     /// What it says to the agent.
     control: ExtensionControl,
 }
@@ -52,7 +44,7 @@ impl AgentInfo {
 
 impl Node {
     /// Lets the extension begin, if the session has one. An agent that cannot says why, and ends.
-    pub(super) fn begin_extension(&mut self, extension: Option<Extending>) {
+    pub(super) fn begin_extension(&mut self, extension: Option<Box<dyn AgentExtension>>) {
         let Some(note) = &self.assignment.note else { return };
         let Some(extension) = extension else {
             let program = self.agent_program.path.display();
@@ -70,13 +62,13 @@ impl Node {
         }
     }
 
-    fn begin(&mut self, extension: Extending, info: &AgentInfo) -> io::Result<Vec<u8>> {
-        let Extending { mut agent, will } = extension;
+    fn begin(&mut self, mut agent: Box<dyn AgentExtension>, info: &AgentInfo) -> io::Result<Vec<u8>> {
         let control = ExtensionControl::new()?;
         self.poller.register(control.bell(), Token::Extension.number(), Interest::READ)?;
         let note = agent.begin(info, control.clone())?;
-        will.leave_word(&described::encode(info).map_err(io::Error::other)?)?;
-        self.extension = Some(Extension { agent, will, control });
+        let word = described::encode(info).map_err(io::Error::other)?;
+        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.leave_word(&word))?;
+        self.extension = Some(Extension { agent, control });
         if note.len() > NOTE_BYTES {
             return Err(io::Error::other(format!("its note has {} bytes, more than {NOTE_BYTES}", note.len())));
         }
@@ -103,18 +95,17 @@ impl Node {
         self.end();
     }
 
-    /// A member was started: the extension gets its end of the socket, the keeper what the member writes to.
+    /// A member was started: the extension gets its end of the socket, the keeper the process and what it writes to.
     pub(super) fn extend_to(&mut self, index: usize, socket: Option<OwnedFd>) {
         let (Some(extension), Some(socket)) = (&mut self.extension, socket) else { return };
-        let Member { rank, process, output, errors, .. } = &self.members[index];
-        let process = process.as_ref().map_or(0, |process| process.pid.as_raw_nonzero().get().cast_unsigned());
-        extension.agent.member_started(*rank, process, socket);
+        let Member { rank, process: Some(process), output, errors, .. } = &self.members[index] else { return };
+        extension.agent.member_started(*rank, process.pid.as_raw_nonzero().get().cast_unsigned(), socket);
         let pipes: Vec<BorrowedFd<'_>> =
             [output, errors].into_iter().flatten().map(|pipe| pipe.stream.as_fd()).collect();
-        if !pipes.is_empty()
-            && let Err(error) = extension.will.leave_pipes(*rank, &pipes)
-        {
-            self.give_up(&format!("its keeper does not take what it is to guard: {error}"));
+        let left = self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.leave_member(*rank, process.pid, &pipes));
+        if left.is_err() {
+            // One that does not know whom to guard is as good as none.
+            self.keeper_gone();
         }
     }
 
@@ -129,7 +120,7 @@ impl Node {
         if let Some(extension) = &mut self.extension {
             extension.agent.member_ended(rank);
             // A keeper that is gone, or hangs, is noticed by itself.
-            let _ = extension.will.withdraw_pipes(rank);
+            let _ = self.keeper.as_ref().map(|keeper| keeper.withdraw_member(rank));
         }
     }
 
@@ -138,7 +129,7 @@ impl Node {
         if let Some(mut extension) = self.extension.take() {
             extension.agent.end();
             // A keeper that is gone guards nothing.
-            let _ = extension.will.revoke_word();
+            let _ = self.keeper.as_ref().map(Will::revoke_word);
         }
     }
 }

@@ -44,10 +44,11 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
+use crate::extension::AgentExtension;
 use crate::launcher::program::AgentProgram;
 use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
-use crate::process::{ExitState, Prepared, Spawner};
+use crate::process::{ExitState, Prepared, Spawner, Will};
 use crate::shape;
 use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
@@ -55,7 +56,6 @@ use attach::Door;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
-pub(crate) use extension::Extending;
 use extension::Extension;
 use lull::Lull;
 use member::{InputPipe, Member};
@@ -127,7 +127,8 @@ pub(crate) struct Node {
     together: Option<Together>,
     /// Ends what starts agents if this process, a front-end, is killed meanwhile.
     warden: Option<Warden>,
-    keeper: Option<OwnedFd>,
+    /// Of an agent, while it lives.
+    keeper: Option<Will>,
     extension: Option<Extension>,
     /// What it says to those below.
     note: Vec<u8>,
@@ -197,7 +198,7 @@ pub(crate) struct Node {
 pub(crate) struct Setting {
     pub(crate) host: String,
     pub(crate) agent_program: AgentProgram,
-    pub(crate) keeper: Option<OwnedFd>,
+    pub(crate) keeper: Option<Will>,
     pub(crate) spawner: Spawner,
     pub(crate) listener: Option<Listener>,
     /// For agents that are started together.
@@ -207,7 +208,7 @@ pub(crate) struct Setting {
     /// Whether members wait for a release.
     pub(crate) held: bool,
     /// What an agent's program does besides.
-    pub(crate) extension: Option<Extending>,
+    pub(crate) extension: Option<Box<dyn AgentExtension>>,
 }
 
 impl Node {
@@ -365,7 +366,7 @@ impl Node {
             Token::Parent | Token::Agent(_) | Token::Member(_) => self.handle_link(token, ready.readable),
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
-            Token::Keeper => self.keeper_gone(),
+            Token::Keeper => self.hear_keeper(),
             Token::Extension => self.extension_over(),
             Token::CommonInput => self.write_roster(),
             Token::CommonComplaint => self.take_common_complaint(),

@@ -7,10 +7,11 @@
 //! - The worker ends, also by SIGKILL: the keeper kills and reaps all that is left and exits with the worker's status.
 //!   With a guard ([`keep_guarded`]) that is put off if the worker had not done its work, however it died: what is left
 //!   lives on ([`guard`](super::guard)) until the guard has ended.
-//! - The keeper ends, also by SIGKILL: the worker sees its pidfd become readable, ends everything
-//!   ([`end_descendants`]), and exits.
-//! - Signals that ask the keeper to end, stop or look up are passed to the worker. A keeper that was asked to end does not
-//!   guard.
+//! - The keeper ends, also by SIGKILL: the worker sees the end of their socket, and decides. What nobody would guard it
+//!   ends ([`end_descendants`]).
+//! - A signal asks the keeper to end: it asks its worker, which ends everything in good order. Asked again, or when that
+//!   takes too long, it kills its worker, and all that is left. Then nothing lives on.
+//! - Other signals that mean something to the worker are passed on.
 //!
 //! The keeper holds no descriptor of anybody but what its worker leaves it to guard: its standard streams are `/dev/null`,
 //! all others are closed. Who kills both at the same instant is only met by the members' own bond to the worker's life,
@@ -19,21 +20,19 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::descendants::end_descendants;
 use super::guard::{Guard, stand_guard};
 use super::signals;
+use super::title::{Role, set_title};
 use super::will::{Estate, Will, will};
 
-/// What the worker gets to know.
-#[derive(Debug)]
-pub struct Worker {
-    /// Readable when the keeper is gone.
-    pub keeper: OwnedFd,
-}
+/// How long a worker may take to end when it is asked to: longer than members have between SIGTERM and SIGKILL.
+const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The keeper's exit status when it could not end everything.
 pub const STATUS_LEFT_OVER: u8 = 125;
@@ -41,10 +40,10 @@ pub const STATUS_LEFT_OVER: u8 = 125;
 /// What shells add to a signal's number.
 const STATUS_SIGNALLED: i32 = 128;
 
-/// The signals that the keeper passes on.
-const PASSED_ON: [Signal; 6] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2];
+/// The signals that the keeper passes on, …
+const PASSED_ON: [Signal; 2] = [Signal::USR1, Signal::USR2];
 
-/// Those of them that ask it to end.
+/// … and those that ask it to end. They are passed on as well if the worker does not listen to its keeper yet.
 pub(super) const ENDS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
 
 /// Makes this process the keeper of a new one, and returns in the new one only. To be called first of all: before any
@@ -52,7 +51,7 @@ pub(super) const ENDS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Si
 ///
 /// # Errors
 /// If this process has several threads already, or no child can be made.
-pub fn keep() -> io::Result<Worker> {
+pub fn keep() -> io::Result<Will> {
     split(None)
 }
 
@@ -61,28 +60,28 @@ pub fn keep() -> io::Result<Worker> {
 ///
 /// # Errors
 /// As [`keep`].
-pub(crate) fn keep_guarded(guard: Guard) -> io::Result<(Worker, Will)> {
-    let (will, estate) = will()?;
-    Ok((split(Some((estate, guard)))?, will))
+pub(crate) fn keep_guarded(guard: Guard) -> io::Result<Will> {
+    split(Some(guard))
 }
 
-fn split(heritage: Option<(Estate, Guard)>) -> io::Result<Worker> {
+fn split(guard: Option<Guard>) -> io::Result<Will> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         let reason = "a keeper is made before any thread: only the calling one would live on in the worker";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     // A process that inherits "ignored" never learns how its children ended.
     signals::set_default(libc::SIGCHLD);
-    let keeper = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
+    let (will, estate) = will()?;
     become_subreaper()?;
     let before = signals::block_all()?;
     match fork() {
         Ok(None) => {
             signals::set_mask(&before)?;
             become_subreaper()?;
-            Ok(Worker { keeper })
+            set_title(Role::Agent, "");
+            Ok(will)
         }
-        Ok(Some(worker)) => run(worker, heritage),
+        Ok(Some(worker)) => run(worker, estate, guard),
         Err(error) => {
             signals::set_mask(&before)?;
             Err(error)
@@ -111,15 +110,15 @@ fn become_subreaper() -> io::Result<()> {
 }
 
 /// The keeper's whole life.
-fn run(worker: Pid, heritage: Option<(Estate, Guard)>) -> ! {
-    let (mut estate, guard) = heritage.unzip();
+fn run(worker: Pid, mut estate: Estate, guard: Option<Guard>) -> ! {
+    set_title(Role::Keeper, "");
     // Better a keeper that holds descriptors than none.
-    let _ = let_go_of_descriptors(estate.as_ref().map(|estate| estate.as_fd().as_raw_fd()));
+    let _ = let_go_of_descriptors(estate.as_fd().as_raw_fd());
     let status = signals::open().and_then(|signals| {
         let end = watch(worker, &signals, &mut estate)?;
-        if let (true, Some(estate), Some(guard)) = (end.is_to_guard(), estate, guard) {
+        if let (true, Some(guard)) = (estate.is_whole(), guard) {
             // What cannot be guarded is ended at once.
-            let _ = stand_guard(estate, guard, &signals);
+            let _ = stand_guard(estate, guard, &signals, end.is_asked);
         }
         Ok(exit_status(end.status))
     });
@@ -131,45 +130,48 @@ fn run(worker: Pid, heritage: Option<(Estate, Guard)>) -> ! {
 struct End {
     status: WaitStatus,
     /// The keeper had been asked to end.
-    asked: bool,
-    /// What was left to guard is all there.
-    is_whole: bool,
+    is_asked: bool,
 }
 
-impl End {
-    fn is_to_guard(&self) -> bool {
-        !self.asked && self.is_whole
-    }
-}
-
-/// Passes signals on, and takes what the worker leaves, until the worker has ended.
-fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Option<Estate>) -> io::Result<End> {
-    let (mut asked, mut more_comes) = (false, true);
+/// Takes what the worker leaves, and asks it to end when the keeper is asked to, until the worker has ended.
+fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Estate) -> io::Result<End> {
+    // The worker is not reaped yet, so the id is its own.
+    let tell = |signal: Signal| _ = rustix::process::kill_process(worker, signal);
+    let (mut asked, mut more_comes): (Option<Instant>, bool) = (None, true);
     loop {
         // Before the look at its children: a signal for both reaches the keeper before the worker's end does.
         while let Some(signal) = signals::take(signals)? {
-            asked |= ENDS.iter().any(|ends| ends.as_raw() == signal);
-            if let Some(signal) = PASSED_ON.iter().find(|passed_on| passed_on.as_raw() == signal) {
-                // The worker is not reaped yet, so the id is its own.
-                let _ = rustix::process::kill_process(worker, *signal);
+            PASSED_ON.iter().filter(|passed_on| passed_on.as_raw() == signal).for_each(|signal| tell(*signal));
+            let Some(signal) = ENDS.iter().find(|ends| ends.as_raw() == signal) else { continue };
+            match asked.replace(Instant::now()) {
+                None if estate.ask_to_end() => {}
+                None => tell(*signal),
+                Some(_) => tell(Signal::KILL),
             }
         }
         // One SIGCHLD can stand for many children.
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if pid == worker {
-                let is_whole = estate.as_mut().is_some_and(|estate| {
-                    estate.take();
-                    estate.is_whole()
-                });
-                return Ok(End { status, asked, is_whole });
+                estate.take();
+                return Ok(End { status, is_asked: asked.is_some() });
             }
         }
-        let left = estate.as_ref().filter(|_| more_comes).map(AsFd::as_fd);
-        let watched = std::iter::once(signals.as_fd()).chain(left);
+        let left = asked.map(|asked| (asked + END_PATIENCE).saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            asked = Some(Instant::now());
+            tell(Signal::KILL);
+        }
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let leaves = more_comes.then(|| estate.as_fd());
+        let watched = std::iter::once(signals.as_fd()).chain(leaves);
         let mut watched: Vec<PollFd<'_>> = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, None))?;
-        if let Some(estate) = estate.as_mut().filter(|_| more_comes) {
+        rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, left.as_ref()))?;
+        if more_comes {
+            let is_named = estate.host.is_some();
             more_comes = estate.take();
+            if let (false, Some(host)) = (is_named, &estate.host) {
+                set_title(Role::Keeper, &format!("of {host}"));
+            }
         }
     }
 }
@@ -180,7 +182,7 @@ fn exit_status(status: WaitStatus) -> c_int {
 }
 
 /// Puts `/dev/null` in the place of the standard streams and closes everything else but one.
-fn let_go_of_descriptors(but: Option<RawFd>) -> io::Result<()> {
+fn let_go_of_descriptors(but: RawFd) -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     for place in 0..3 {
         // SAFETY: the standard streams are nobody's property; they stay open, on something else.
@@ -190,7 +192,7 @@ fn let_go_of_descriptors(but: Option<RawFd>) -> io::Result<()> {
     std::mem::forget(null);
     let others: Vec<RawFd> = std::fs::read_dir("/proc/self/fd")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|descriptor| *descriptor > 2 && Some(*descriptor) != but)
+        .filter(|descriptor| *descriptor > 2 && *descriptor != but)
         .collect();
     for descriptor in others {
         // SAFETY: what owns these descriptors is never touched again in this process: `run` does not return. The one

@@ -1,8 +1,10 @@
-//! What a worker leaves to its keeper in case it dies: a word for the guard, and the pipes that its members write to. A worker
-//! that has done its work revokes the word, so that nothing is guarded.
+//! The socket between a worker and its keeper, which both have from the fork on.
 //!
-//! It goes over a socket that both have from the fork on. The keeper takes it as it comes: descriptors on their way count
-//! against the user's limit. Whatever it cannot take whole it does not guard ([`Estate::is_whole`]).
+//! By it the worker says where it works, and leaves what its keeper needs in case it is killed: a word for the guard, and
+//! its members with the pipes that they write to. The keeper takes it as it comes: descriptors on their way count against
+//! the user's limit. Whatever it cannot take whole it does not guard ([`Estate::is_whole`]).
+//!
+//! By it the keeper asks its worker to end. Its end is the end of the other side.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -15,8 +17,9 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg, socketpair,
 };
+use rustix::process::Pid;
 
 /// How long a keeper may take to take something: it has nothing else to do.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(1);
@@ -32,14 +35,46 @@ const WORD: u8 = 0;
 const LEAVE: u8 = 1;
 const WITHDRAW: u8 = 2;
 const REVOKE: u8 = 3;
+const HOST: u8 = 4;
+/// From the keeper.
+const END: u8 = 5;
 
-/// The worker's side.
+/// The worker's side. Ready to read when the keeper asks the worker to end, or is gone.
 #[derive(Debug)]
-pub(crate) struct Will {
+pub struct Will {
     socket: OwnedFd,
 }
 
+/// What a worker has heard of its keeper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Nothing,
+    /// The worker is to end.
+    End,
+    /// The keeper is gone.
+    Gone,
+}
+
 impl Will {
+    /// What the keeper has said. Once it is gone it stays so.
+    pub(crate) fn hear(&self) -> Heard {
+        let mut kind = [0];
+        match rustix::io::retry_on_intr(|| recv(&self.socket, &mut kind, RecvFlags::DONTWAIT)) {
+            Ok((_, 1)) if kind == [END] => Heard::End,
+            Ok((_, 1)) | Err(Errno::AGAIN) => Heard::Nothing,
+            Ok(_) | Err(_) => Heard::Gone,
+        }
+    }
+
+    /// What the worker's host is called. From now on the worker hears when it is asked to end.
+    ///
+    /// # Errors
+    /// If the keeper does not take it.
+    pub(crate) fn name_host(&self, host: &str) -> io::Result<()> {
+        let host = host.as_bytes();
+        self.send(HOST, &host[..host.len().min(WORD_BYTES)], &[])
+    }
+
     /// What the guard is told; the last word counts.
     ///
     /// # Errors
@@ -59,19 +94,20 @@ impl Will {
         self.send(REVOKE, &[], &[])
     }
 
-    /// The pipes that a member writes to: up to two.
+    /// A member runs as this process, and writes to these pipes: up to two.
     ///
     /// # Errors
     /// If the keeper does not take them.
-    pub(crate) fn leave_pipes(&self, member: u32, pipes: &[BorrowedFd<'_>]) -> io::Result<()> {
-        self.send(LEAVE, &member.to_le_bytes(), pipes)
+    pub(crate) fn leave_member(&self, member: u32, process: Pid, pipes: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let process = process.as_raw_nonzero().get();
+        self.send(LEAVE, &[member.to_le_bytes(), process.to_le_bytes()].concat(), pipes)
     }
 
     /// The member has ended.
     ///
     /// # Errors
     /// If the keeper does not take it.
-    pub(crate) fn withdraw_pipes(&self, member: u32) -> io::Result<()> {
+    pub(crate) fn withdraw_member(&self, member: u32) -> io::Result<()> {
         self.send(WITHDRAW, &member.to_le_bytes(), &[])
     }
 
@@ -88,25 +124,45 @@ impl Will {
     }
 }
 
+impl AsFd for Will {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
 /// The keeper's side.
 #[derive(Debug)]
 pub(super) struct Estate {
     socket: OwnedFd,
     buffer: Vec<u8>,
     pub(super) word: Option<Vec<u8>>,
-    pipes: BTreeMap<u32, Vec<OwnedFd>>,
+    pub(super) host: Option<String>,
+    pub(super) members: BTreeMap<u32, Heir>,
     is_whole: bool,
+}
+
+/// A member that is left.
+#[derive(Debug)]
+pub(super) struct Heir {
+    pub(super) process: Pid,
+    pub(super) pipes: Vec<OwnedFd>,
 }
 
 /// Both sides.
 pub(super) fn will() -> io::Result<(Will, Estate)> {
     let (workers, keepers) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&workers, Timeout::Send, Some(KEEPER_PATIENCE))?;
-    let (buffer, word, pipes) = (vec![0; 1 + WORD_BYTES], None, BTreeMap::new());
-    Ok((Will { socket: workers }, Estate { socket: keepers, buffer, word, pipes, is_whole: true }))
+    let (buffer, members) = (vec![0; 1 + WORD_BYTES], BTreeMap::new());
+    let estate = Estate { socket: keepers, buffer, word: None, host: None, members, is_whole: true };
+    Ok((Will { socket: workers }, estate))
 }
 
 impl Estate {
+    /// Asks the worker to end; false if it does not listen.
+    pub(super) fn ask_to_end(&self) -> bool {
+        self.host.is_some() && send(&self.socket, &[END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
+    }
+
     /// Takes what has come; false when nothing will come any more.
     pub(super) fn take(&mut self) -> bool {
         loop {
@@ -138,11 +194,15 @@ impl Estate {
         // Too many descriptors for this process, for example.
         self.is_whole &= !received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
         let Some((kind, rest)) = self.buffer[..received.bytes].split_first() else { return Ok(false) };
-        match (*kind, <[u8; 4]>::try_from(rest).map(u32::from_le_bytes)) {
-            (WORD, _) => self.word = Some(rest.to_vec()),
-            (REVOKE, _) => self.word = None,
-            (LEAVE, Ok(member)) => _ = self.pipes.insert(member, pipes),
-            (WITHDRAW, Ok(member)) => _ = self.pipes.remove(&member),
+        let (first, second) = rest.split_at(rest.len().min(size_of::<u32>()));
+        let member = first.try_into().map(u32::from_le_bytes);
+        let process = second.try_into().ok().and_then(|process| Pid::from_raw(i32::from_le_bytes(process)));
+        match (*kind, member, process) {
+            (WORD, ..) => self.word = Some(rest.to_vec()),
+            (REVOKE, ..) => self.word = None,
+            (HOST, ..) => self.host = Some(String::from_utf8_lossy(rest).into_owned()),
+            (LEAVE, Ok(member), Some(process)) => _ = self.members.insert(member, Heir { process, pipes }),
+            (WITHDRAW, Ok(member), None) => _ = self.members.remove(&member),
             _ => self.is_whole = false,
         }
         Ok(true)
@@ -151,10 +211,6 @@ impl Estate {
     /// Whether everything that was left has come.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
-    }
-
-    pub(super) fn into_pipes(self) -> Vec<OwnedFd> {
-        self.pipes.into_values().flatten().collect()
     }
 }
 
@@ -173,11 +229,12 @@ mod tests {
     fn what_is_left_comes_and_what_is_withdrawn_is_closed() {
         let (will, mut estate) = will().unwrap();
         let (first, second) = (output_pipe().unwrap(), output_pipe().unwrap());
+        let process = rustix::process::getpid();
         will.leave_word(b"early").unwrap();
-        will.leave_pipes(7, &[first.0.as_fd(), second.0.as_fd()]).unwrap();
-        will.leave_pipes(8, &[first.0.as_fd()]).unwrap();
+        will.leave_member(7, process, &[first.0.as_fd(), second.0.as_fd()]).unwrap();
+        will.leave_member(8, process, &[first.0.as_fd()]).unwrap();
         will.leave_word(&[3; WORD_BYTES]).unwrap();
-        will.withdraw_pipes(7).unwrap();
+        will.withdraw_member(7).unwrap();
         assert!(estate.take() && estate.is_whole());
         assert_eq!(estate.word.as_deref(), Some(&[3; WORD_BYTES][..]));
         drop((first.0, second.0));
@@ -186,7 +243,21 @@ mod tests {
         assert_eq!(rustix::io::write(&second.1, b"not heard"), Err(Errno::PIPE));
         drop(will);
         assert!(!estate.take() && estate.is_whole());
-        assert_eq!(estate.into_pipes().len(), 1);
+        let left: Vec<(u32, Pid)> = estate.members.iter().map(|(member, heir)| (*member, heir.process)).collect();
+        assert_eq!(left, [(8, process)]);
+    }
+
+    #[test]
+    fn a_worker_is_asked_to_end_once_it_listens_and_hears_of_its_keepers_end() {
+        let (will, mut estate) = will().unwrap();
+        assert!(!estate.ask_to_end());
+        will.name_host("n1").unwrap();
+        assert!(estate.take() && estate.host.as_deref() == Some("n1"));
+        assert_eq!(will.hear(), Heard::Nothing);
+        assert!(estate.ask_to_end());
+        assert_eq!([will.hear(), will.hear()], [Heard::End, Heard::Nothing]);
+        drop(estate);
+        assert_eq!([will.hear(), will.hear()], [Heard::Gone; 2]);
     }
 
     #[test]

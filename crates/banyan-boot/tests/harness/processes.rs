@@ -42,6 +42,12 @@ pub(crate) fn words(pid: Pid) -> Vec<String> {
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
+/// What the system calls a process for short.
+pub(crate) fn name(pid: Pid) -> String {
+    let name = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_pid())).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
 /// State and parent of a process.
 pub(crate) fn status(pid: Pid) -> Option<(char, i32)> {
     let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
@@ -80,7 +86,7 @@ pub(crate) fn end(processes: &[Pid]) {
 pub(crate) fn describe(processes: &[Pid]) -> String {
     let lines = processes.iter().map(|pid| {
         let (state, parent) = status(*pid).unwrap_or(('?', 0));
-        format!("  {} (parent {parent}, state {state}): {}", pid.as_raw_pid(), words(*pid).join(" "))
+        format!("  {} (parent {parent}, state {state}, {}): {}", pid.as_raw_pid(), name(*pid), words(*pid).join(" "))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

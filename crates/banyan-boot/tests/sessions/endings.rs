@@ -84,6 +84,20 @@ pub(crate) fn a_member_that_leaves_a_child_with_its_descriptors_has_ended() {
     assert_alone(Duration::ZERO);
 }
 
+pub(crate) fn agents_and_keepers_are_called_by_what_they_are() {
+    let session = Session::launch(&[shell("sleep 1000").on("host7", 1)], &options()).unwrap();
+    let [a, b, c, d, ..] = session.id();
+    let id = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
+    let (keeper, worker) = agents()[0];
+    let title = |pid| words(pid).remove(0);
+    assert_eq!(title(worker), format!("banyan: agent 1 of session {id} on host7"));
+    // Its worker tells it where they are.
+    wait_until("the keeper knows its host", Instant::now() + PATIENCE, || {
+        (title(keeper) == "banyan: keeper of host7").then_some(())
+    });
+    session.kill().unwrap();
+}
+
 pub(crate) fn orphans_of_members_are_reaped_while_the_session_runs() {
     let script = "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 0.1 &); done; echo started; sleep 1000";
     let session = launch(shell(script), 2);

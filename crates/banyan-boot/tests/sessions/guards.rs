@@ -133,13 +133,18 @@ pub(crate) fn an_agent_that_is_asked_to_end_is_not_guarded() {
     session.kill().unwrap();
 }
 
-pub(crate) fn a_killed_keeper_leaves_nothing_to_guard() {
-    let (_network, session, _) = two_members(Network::note);
-    let (keeper, _) = agents()[0];
+pub(crate) fn a_killed_keeper_takes_nobody_with_it() {
+    let (network, session, members) = two_members(Network::note);
+    let (keeper, worker) = agents()[0];
     kill_process(keeper, Signal::KILL).unwrap();
-    assert_says(&wait_for_problem(&session).to_string(), &["the keeper of its agent is gone"]);
-    assert_alone(SPARE);
+    let problem = wait_for_problem(&session);
+    assert_eq!(problem.kind, ProblemKind::KeeperLost);
+    assert_says(&problem.to_string(), &["its keeper is gone; the agent and its members go on"]);
+    network.ask("print");
+    assert_eq!(network.lines("printed ", 2), ["printed 0", "printed 1"]);
+    assert_eq!(members.iter().map(|member| parent(*member)).collect::<Vec<_>>(), [Some(worker); 2]);
     session.kill().unwrap();
+    assert_alone(SPARE);
 }
 
 /// A front-end in a process of its own; it has launched everything.

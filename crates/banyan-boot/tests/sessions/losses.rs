@@ -53,7 +53,7 @@ pub(crate) fn a_killed_keeper_takes_the_agent_and_its_members_along() {
     kill_process(keeper, Signal::KILL).unwrap();
     let problem = wait_for_problem(&session);
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "localhost", "0-1"));
-    assert_says(&problem.to_string(), &["host localhost: ", "the keeper of its agent is gone", "log"]);
+    assert_says(&problem.to_string(), &["host localhost: ", "its keeper is gone", "log"]);
     outcome(&session);
     assert_alone(SPARE);
     session.kill().unwrap();

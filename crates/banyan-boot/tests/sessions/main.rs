@@ -108,6 +108,7 @@ const TESTS: &[harness::Test] = tests![
     endings::members_that_ignore_the_request_to_end_are_killed,
     endings::daemons_of_members_are_ended_with_the_session,
     endings::a_member_that_leaves_a_child_with_its_descriptors_has_ended,
+    endings::agents_and_keepers_are_called_by_what_they_are,
     endings::orphans_of_members_are_reaped_while_the_session_runs,
     losses::a_killed_agent_takes_its_members_along_and_is_reported,
     losses::a_killed_keeper_takes_the_agent_and_its_members_along,
@@ -141,7 +142,7 @@ const TESTS: &[harness::Test] = tests![
     guards::the_members_of_an_agent_that_exits_live_on,
     guards::a_guard_that_fails_leaves_nothing,
     guards::an_agent_that_is_asked_to_end_is_not_guarded,
-    guards::a_killed_keeper_leaves_nothing_to_guard,
+    guards::a_killed_keeper_takes_nobody_with_it,
     guards::a_front_end_that_counts_as_lost_ends_everything_when_it_goes_on,
     guards::a_killed_front_end_leaves_nothing_though_an_agent_is_guarded,
 ];

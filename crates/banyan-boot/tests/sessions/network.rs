@@ -186,7 +186,7 @@ pub(crate) fn guard(info: &GuardInfo) {
     let _ = writeln!(connection, "guard {node}");
     connection.set_read_timeout(Some(LOOK)).unwrap();
     let mut heard = [0; 64];
-    while info.is_anyone_left() {
+    while info.look().1 {
         match connection.read(&mut heard) {
             Ok(0) => return,
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,

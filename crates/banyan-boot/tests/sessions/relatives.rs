@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use crate::harness::processes::{MARKER, describe, marked, status, wait_until_gone, words};
+use crate::harness::processes::{MARKER, describe, marked, name, status, wait_until_gone};
 
 /// Between two looks at what no event tells of.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,17 +23,9 @@ pub(crate) fn parent(pid: Pid) -> Option<Pid> {
 
 /// Keepers and workers of the local agents of this test: an agent is two processes, the worker the child of the keeper.
 pub(crate) fn agents() -> Vec<(Pid, Pid)> {
-    let all: Vec<Pid> =
-        others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "agent")).collect();
-    let mut agents: Vec<(Pid, Pid)> = all
-        .iter()
-        .filter_map(|worker| Some((parent(*worker)?, *worker)))
-        .filter(|(keeper, worker)| all.contains(keeper) && words(*keeper) == words(*worker))
-        .collect();
-    // Below an agent there may be another: its keeper is a child of a worker.
-    let workers: Vec<Pid> = agents.iter().map(|(_, worker)| *worker).collect();
-    agents.retain(|(keeper, _)| !workers.contains(keeper));
-    agents
+    let workers = others().into_iter().filter(|pid| name(*pid) == "banyan-agent");
+    let agents = workers.filter_map(|worker| Some((parent(worker)?, worker)));
+    agents.filter(|(keeper, _)| name(*keeper) == "banyan-keeper").collect()
 }
 
 /// Waits until something is there.

@@ -67,7 +67,7 @@ fn parent(id: u32) -> Option<u32> {
 }
 
 fn is_agent(id: u32) -> bool {
-    read(id, "cmdline").split('\0').nth(1) == Some("agent")
+    matches!(read(id, "comm").trim_end(), "banyan-agent" | "banyan-keeper")
 }
 
 /// Bytes, where what several processes share counts in part.

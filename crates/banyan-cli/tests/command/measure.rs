@@ -270,7 +270,7 @@ fn messages_that_no_layer_can_carry_are_refused() {
 
 #[test]
 fn nothing_is_left_of_a_bench_that_is_killed() {
-    ends_with_everything_it_started(&["bench", "tree", "--shape", "2x3", "--op", "waves"], "agent");
+    ends_with_everything_it_started(&["bench", "tree", "--shape", "2x3", "--op", "waves"], "banyan: keeper");
     ends_with_everything_it_started(&["bench", "layers", "--plot", "none"], "bench-layers-");
     ends_with_everything_it_started(&["bench", "exchange", "--plot", "none"], "bench-exchange-peer");
 }

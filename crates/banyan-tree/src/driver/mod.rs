@@ -252,6 +252,11 @@ impl Driver {
         self.poller.register_bell(bell.as_fd(), BELL)
     }
 
+    /// Wakes up when there is something new to read here.
+    pub(crate) fn watch(&mut self, descriptor: impl AsFd) -> io::Result<()> {
+        self.poller.register_bell(descriptor, PROCESS)
+    }
+
     /// Has memory to share with children, of which so many are expected, those that are there included. Where the system
     /// refuses there are sockets.
     pub(crate) fn share(&mut self, children: u32) {
@@ -295,8 +300,8 @@ impl Driver {
         Ok(id)
     }
 
-    /// The process at the other end of this link has ended.
-    pub(crate) fn ended(&mut self, link: LinkId) {
+    /// The process at the other end of this link has ended; false if it was not a child of this node any more.
+    pub(crate) fn ended(&mut self, link: LinkId) -> bool {
         // What it sent before is part of its waves.
         let now = Instant::now();
         let place = self.links.get(&link).and_then(|link| link.place());
@@ -305,10 +310,12 @@ impl Driver {
         }
         self.read(link, now);
         let is_parting = self.partings.remove(link);
+        let is_child = self.node.is_child(link);
         if self.remove(link).is_some() || is_parting {
             let now = self.time(now);
             self.node.ended(link, now);
         }
+        is_child
     }
 
     /// How long this node has been looking for a parent.

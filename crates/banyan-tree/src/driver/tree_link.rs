@@ -17,7 +17,6 @@ use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
 use super::memory::{Above, Below, Next};
-use crate::agent::FIRST_GUARD;
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
@@ -496,7 +495,7 @@ fn keep_alive(link: &Link) {
 
 /// The rank of a node, if it is a member: behind the agents, and before their guards.
 fn rank_of(node: NodeId, first_member: NodeId) -> Option<u32> {
-    node.0.checked_sub(first_member.0).filter(|_| node.0 < FIRST_GUARD)
+    node.0.checked_sub(first_member.0).filter(|_| node < NodeId::FIRST_GUARD)
 }
 
 #[cfg(test)]
@@ -505,7 +504,7 @@ mod tests {
 
     #[test]
     fn ranks_follow_from_nodes_and_agents_and_guards_have_none() {
-        let ranks = [0, 4, 5, 9, FIRST_GUARD | 1, u32::MAX].map(|node| rank_of(NodeId(node), NodeId(5)));
+        let ranks = [0, 4, 5, 9, NodeId(1).guard().0, u32::MAX].map(|node| rank_of(NodeId(node), NodeId(5)));
         assert_eq!(ranks, [None, None, Some(0), Some(4), None, None]);
     }
 }

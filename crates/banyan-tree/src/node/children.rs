@@ -39,6 +39,14 @@ impl Node {
                 self.violation(link, child, "is a member, and told of nodes below it".into(), now);
             }
             Message::Placed { places, resumes, is_new } => self.placed(link, places, resumes, is_new, now),
+            Message::Ended { .. } if self.rank_of(child).is_some() => {
+                self.violation(link, child, "is a member, and told of the ends of others".into(), now);
+            }
+            Message::Ended { node, members } => {
+                if let Err(cause) = self.witnessed(link, node, &members) {
+                    self.violation(link, child, cause, now);
+                }
+            }
             // One that has moved is another's to speak of.
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
             Message::Gone(mut gone) => {

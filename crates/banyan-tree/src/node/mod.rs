@@ -47,6 +47,7 @@ mod succession;
 mod troubles;
 mod unanswered;
 mod waves;
+mod witness;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -61,6 +62,7 @@ use root::Root;
 use stream::Stream;
 use troubles::Troubles;
 use unanswered::Watch;
+use witness::Witnesses;
 
 pub use chance::Chance;
 pub use counters::{NodeCounters, StreamCounters, Traffic};
@@ -267,6 +269,7 @@ pub struct Node {
     /// Members right below that were found to be stopped: how long they had run, and when that was first found.
     halted: SortedMap<LinkId, (u64, Time)>,
     troubles: Troubles,
+    witnesses: Witnesses,
     links: u64,
     actions: VecDeque<Action>,
 }
@@ -359,6 +362,7 @@ impl Node {
             stopped,
             halted: SortedMap::new(),
             troubles: Troubles::default(),
+            witnesses: Witnesses::default(),
             links: 0,
             actions: VecDeque::new(),
         }

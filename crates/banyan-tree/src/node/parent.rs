@@ -116,6 +116,7 @@ impl Node {
             let places = std::iter::once(self.place(candidate.node)).chain(self.below.everyone()).collect();
             self.send_up(Message::Placed { places, resumes: self.resumes(), is_new: false });
         }
+        self.tell_ended();
         for id in self.stream_ids() {
             if let Some(log) = self.log_mut(id) {
                 log.forget_asking();

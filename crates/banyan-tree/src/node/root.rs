@@ -69,6 +69,11 @@ impl Root {
         self.adrift.get(&node).map(|adrift| adrift.resumes.clone())
     }
 
+    /// Whether a node has no parent, and may find one.
+    pub(super) fn is_adrift(&self, node: NodeId) -> bool {
+        self.adrift.contains_key(&node)
+    }
+
     /// Whether a node is adrift, or was given up.
     pub(super) fn misses(&self, node: NodeId) -> bool {
         self.adrift.contains_key(&node) || self.given_up.contains(&node)
@@ -96,6 +101,7 @@ impl Node {
         } else if let Some(root) = &mut self.root {
             let adrift = root.adrift.entry(gone.node).or_insert(Adrift { until, resumes: Vec::new() });
             adrift.lower(gone.resumes);
+            self.bury();
         }
         self.expect();
     }
@@ -169,7 +175,7 @@ impl Node {
     }
 
     /// The members at and below this node are not waited for any more.
-    fn lose(&mut self, node: NodeId) {
+    pub(super) fn lose(&mut self, node: NodeId) {
         let below = self.below.subtree(node);
         let members: RankSet = below.iter().filter_map(|place| place.rank).collect();
         // Agents below it that live have found others by now.

@@ -21,10 +21,10 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, EXAMINE,
-    FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL,
-    PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN,
-    UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, ENDED,
+    EXAMINE, FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE,
+    PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED,
+    TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW,
 };
 
 /// Reads the messages that come on one link.
@@ -126,6 +126,7 @@ impl Decoder {
                 is_certain: frame.flags & CERTAIN != 0,
                 resumes: reader.resumes()?,
             }),
+            ENDED => Message::Ended { node: NodeId(frame.stream), members: self.set(frame, reader)? },
             PARTICIPATE => Message::Participate { stream, next: Wave(numbered(frame, reader)?) },
             WITHDRAW => Message::Withdraw(stream),
             AGAIN => Message::Again(stream),

@@ -16,7 +16,7 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES,
-    COUNT, COUNTED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL,
+    COUNT, COUNTED, ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL,
     PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED,
     SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, addresses, opening, pieces, structure,
 };
@@ -89,6 +89,10 @@ impl Encoder {
                 let flags = if gone.is_certain { CERTAIN } else { 0 };
                 let frame = Frame { flags, ..frame(GONE, gone.node.0, gone.epoch.0) };
                 self.push(frame, structure::resumes(&gone.resumes), out);
+            }
+            Message::Ended { node, members } => {
+                let set = self.set(members, out);
+                out.push(frame(ENDED, node.0, set));
             }
             Message::Participate { stream, next } => out.push(numbered(PARTICIPATE, *stream, next.0)),
             Message::Withdraw(stream) => out.push(frame(WITHDRAW, stream.0, 0)),

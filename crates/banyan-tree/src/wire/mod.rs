@@ -18,6 +18,7 @@
 //! | [`PLACED`] | | | [`NEW`] | how many places (32 bits), the places, then resumes |
 //! | [`SUCCEEDED`] | the member | its life | | for each stream: its number (32 bits), the first free wave (64 bits) |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
+//! | [`ENDED`] | the node that says so | number of the member set | | |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`], [`BEGIN`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
@@ -132,6 +133,8 @@ banyan_link::kinds! {
     /// To a child: memory to share, whose descriptors were handed over, and the child's place there. From a child: it reads
     /// there.
     pub(crate) MEMORY = data(67);
+
+    ENDED = data(68);
 }
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.

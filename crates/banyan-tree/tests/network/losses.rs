@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, RankSet};
+use banyan_boot::{Event as SessionEvent, ProcessDistribution, RankSet, Session};
 use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -45,6 +45,89 @@ pub(crate) fn an_agent_killed_between_waves_loses_none_of_them() {
     for number in 3..13 {
         assert_eq!(expect_wave(&stream, number).members().len(), 8);
     }
+    finish(network, stream);
+}
+
+/// Longer than any test: whoever waits for someone who is adrift waits in vain.
+const NEVER: Duration = Duration::from_secs(1_000);
+
+/// A network in which nobody who is adrift is given up in time.
+fn patient_network(topology: &str) -> Network {
+    let mut options = options(topology);
+    options.node.adrift = NEVER;
+    Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap()
+}
+
+/// Waits until so many members are told to be lost.
+fn await_losses(network: &Network, count: u64) -> RankSet {
+    let mut lost = RankSet::new();
+    while lost.len() < count {
+        lost = lost.union(&event(network, |report| if let Report::Lost(lost) = report { Some(lost) } else { None }));
+    }
+    lost
+}
+
+pub(crate) fn a_killed_keeper_takes_nobody_with_it() {
+    let network = patient_network("2x4");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    let (keeper, worker) = agents()[0];
+    kill(keeper);
+    wait_until("the keeper is gone", Instant::now() + SPARE, || (parent(worker) != Some(keeper)).then_some(()));
+    let problem = wait_for_problem(network.session());
+    assert!(problem.contains("its keeper is gone; the agent and its members go on"), "{problem}");
+    order(&stream, 1, 100, 0);
+    for number in 1..101 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 8, "wave {number}");
+    }
+    while let Some(report) = network.next_event(Some(Instant::now())) {
+        assert!(matches!(report, Report::Joined(_) | Report::AgentJoined(_)), "{report:?}");
+    }
+    finish(network, stream);
+}
+
+fn wait_for_problem(session: &Session) -> String {
+    loop {
+        if let SessionEvent::Problem(problem) = session.next_event(deadline()).expect("a problem is told") {
+            return problem.to_string();
+        }
+    }
+}
+
+pub(crate) fn a_terminated_keeper_ends_its_members_and_nobody_waits_for_them() {
+    let network = patient_network("2x4");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    let (keeper, _) = agents()[0];
+    kill_process(keeper, Signal::TERM).unwrap();
+    let lost = await_losses(&network, 4);
+    order(&stream, 1, 1, 0);
+    assert!(expect_wave(&stream, 1).members().is_disjoint(&lost));
+    finish(network, stream);
+}
+
+pub(crate) fn members_that_die_together_with_their_agent_are_not_waited_for() {
+    let network = patient_network("2x4");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    let worker = workers()[0];
+    let members: Vec<Pid> = others().into_iter().filter(|pid| parent(*pid) == Some(worker)).collect();
+    // None of them can tell of the others, and its agent of none.
+    let dead = [worker, members[0], members[1]];
+    dead.into_iter().for_each(|pid| kill_process(pid, Signal::STOP).unwrap());
+    dead.into_iter().for_each(kill);
+    order(&stream, 1, 10, 0);
+    for number in 1..11 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 6, "wave {number}");
+    }
+    // One that dies later, when it is linked to another agent.
+    kill(members[2]);
+    await_losses(&network, 3);
+    order(&stream, 11, 1, 0);
+    assert_eq!(expect_wave(&stream, 11).members().len(), 5);
     finish(network, stream);
 }
 

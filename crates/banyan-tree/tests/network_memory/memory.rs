@@ -9,7 +9,7 @@ use banyan_boot::ProcessDistribution;
 use banyan_tree::Network;
 use rustix::process::Pid;
 
-use crate::harness::processes::{status, words};
+use crate::harness::processes::{name, status, words};
 use crate::relatives::others;
 use crate::setup::{SUMS, assert_settled, expect_wave, options, order, this_program};
 
@@ -41,8 +41,8 @@ type Peaks = BTreeMap<&'static str, u64>;
 
 fn kind(pid: Pid) -> &'static str {
     match words(pid).get(1).map(String::as_str) {
-        Some("agent") => "agent",
         Some("member") => "member",
+        _ if name(pid).starts_with("banyan-") => "agent",
         _ => "front-end",
     }
 }

@@ -8,7 +8,7 @@ use banyan_boot::{Launcher, ProcessDistribution, SessionOptions, SshOptions};
 use banyan_tree::{Network, NetworkOptions};
 use rustix::process::Pid;
 
-use crate::harness::processes::{all, describe, status, wait_until_gone, words};
+use crate::harness::processes::{all, describe, name, status, wait_until_gone, words};
 use crate::setup::{PATIENCE, this_program};
 
 /// The hosts of these tests, and how many members each has.
@@ -77,7 +77,8 @@ fn processes(host: &str, kinds: &[&str]) -> Vec<Pid> {
         let own = std::fs::metadata(format!("/proc/{}/ns/net", pid.as_raw_pid()));
         own.is_ok_and(|own| own.ino() == namespace)
     };
-    let is_wanted = |pid: Pid| words(pid).get(1).is_some_and(|word| kinds.contains(&&**word));
+    let is_agent = |pid: Pid| kinds.contains(&"agent") && name(pid).starts_with("banyan-");
+    let is_wanted = |pid: Pid| words(pid).get(1).is_some_and(|word| kinds.contains(&&**word)) || is_agent(pid);
     all().filter(|pid| is_wanted(*pid) && is_there(*pid)).collect()
 }
 
