@@ -59,6 +59,9 @@ pub(crate) struct Sim {
     /// Nodes and links are also slow for a while, unless nodes only die
     #[arg(long, conflicts_with = "only_deaths")]
     slow: bool,
+    /// Inner nodes are also stopped for a while in which some of those below them die, unless nodes only die
+    #[arg(long, conflicts_with = "only_deaths")]
+    stall: bool,
     /// A member that holds a wave up for so many milliseconds is given up
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     unanswered: Option<u64>,
@@ -120,7 +123,7 @@ pub(crate) struct Sim {
 }
 
 /// The options that say what is run, which has nothing to do with figures.
-const OF_RUNS: [&str; 17] = [
+const OF_RUNS: [&str; 18] = [
     "reduce",
     "nodes",
     "fanout",
@@ -131,6 +134,7 @@ const OF_RUNS: [&str; 17] = [
     "members_fail",
     "only_deaths",
     "slow",
+    "stall",
     "unanswered",
     "waves",
     "packets",
@@ -180,6 +184,7 @@ impl Sim {
             hits_members: self.members_fail,
             only_deaths: self.only_deaths,
             slows: self.slow,
+            stalls: self.stall,
         };
         Plan {
             shape: shape.to_vec(),

@@ -14,7 +14,14 @@ fn holds(plan: &Plan) -> Outcome {
 }
 
 fn deaths(count: usize) -> FaultPlan {
-    FaultPlan { count, within: Duration::from_millis(40), hits_members: false, only_deaths: true, slows: false }
+    FaultPlan {
+        count,
+        within: Duration::from_millis(40),
+        hits_members: false,
+        only_deaths: true,
+        slows: false,
+        stalls: false,
+    }
 }
 
 #[test]
@@ -89,6 +96,7 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
             hits_members: chance.one_in(2),
             only_deaths: chance.one_in(3),
             slows: seed % 2 == 1,
+            stalls: seed % 4 == 1,
         };
         let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
         let synchronisations = kinds(seed);
@@ -120,6 +128,7 @@ fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everythin
             hits_members: chance.one_in(3),
             only_deaths: chance.one_in(2),
             slows: seed % 2 == 1,
+            stalls: seed % 4 == 1,
         };
         let shape = [&[10, 8][..], &[3, 4, 5], &[2, 3, 3, 3]][chance.below(3)].to_vec();
         let plan = Plan {
@@ -151,6 +160,7 @@ fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_los
             hits_members: chance.one_in(2),
             only_deaths: false,
             slows: false,
+            stalls: false,
         };
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         // Long enough that those who were given up come back while there are waves.
@@ -183,6 +193,7 @@ fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_me
             hits_members: chance.one_in(2),
             only_deaths: false,
             slows: false,
+            stalls: false,
         };
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         let outcome = holds(&Plan {
@@ -220,6 +231,7 @@ fn members_that_hold_waves_up_are_given_up_and_no_wave_is_lost() {
             hits_members: true,
             only_deaths: false,
             slows: true,
+            stalls: false,
         };
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         let successors = chance.one_in(2);
@@ -233,12 +245,48 @@ fn members_that_hold_waves_up_are_given_up_and_no_wave_is_lost() {
     assert!(lost[1] > lost[0], "{lost:?} without and with a limit");
 }
 
+#[test]
+fn inner_nodes_that_come_back_bring_nobody_back_to_life_who_died_below_them() {
+    for seed in 0..300 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: 1 + chance.below(3),
+            within: Duration::from_millis(60),
+            hits_members: true,
+            only_deaths: false,
+            slows: false,
+            stalls: true,
+        };
+        let shape = [&[2, 2, 2][..], &[3, 2, 2, 2], &[2, 3, 4]][chance.below(3)].to_vec();
+        // Long enough that there are waves to come when they are back.
+        holds(&Plan {
+            shape,
+            seed,
+            waves: 400,
+            packets: 30,
+            streams: 1 + chance.below(2),
+            restarts: chance.one_in(4),
+            successors: chance.one_in(4),
+            faults,
+            window_waves: 16,
+            ..Plan::default()
+        });
+    }
+}
+
 /// Seeds that found something.
 #[test]
 fn what_failed_once_holds() {
     let timeouts = |timeout: &str| vec!["all".parse().unwrap(), timeout.parse().unwrap()];
     let within = Duration::from_millis(60);
-    let faults = |count, hits_members| FaultPlan { count, within, hits_members, only_deaths: false, slows: false };
+    let faults = |count, hits_members| FaultPlan {
+        count,
+        within,
+        hits_members,
+        only_deaths: false,
+        slows: false,
+        stalls: false,
+    };
     let plan = Plan { waves: 60, packets: 30, streams: 2, window_waves: 16, ..Plan::default() };
     // A stream that was opened while some of its members were adrift did not keep its packets for them.
     holds(&Plan {
@@ -302,6 +350,7 @@ fn thousand(seeds: std::ops::Range<u64>) {
             hits_members: chance.one_in(2),
             only_deaths: chance.one_in(3),
             slows: seed % 2 == 1,
+            stalls: seed % 4 == 1,
         };
         let shape = shapes[chance.below(shapes.len())].to_vec();
         let streams = 1 + chance.below(2);

@@ -161,11 +161,10 @@ impl Node {
     fn placed(&mut self, link: LinkId, mut places: Vec<Place>, resumes: Vec<Resume>, is_new: bool, now: Time) {
         // Their parents hear that others have taken their places.
         places.retain(|place| self.successor_of(place).is_none());
+        self.forget_outdated(&mut places);
         let Some(first) = places.first().copied() else { return };
-        let is_outdated = self.below.epoch(first.node).is_some_and(|known| known > first.epoch);
         // Its parent may have moved on while this was on its way; then its parent has told of it by another way.
-        let is_elsewhere = first.parent != self.id && self.below.link_towards(first.parent) != Some(link);
-        if is_outdated || is_elsewhere {
+        if first.parent != self.id && self.below.link_towards(first.parent) != Some(link) {
             return;
         }
         let before = self.below.get(first.node).filter(|known| known.epoch < first.epoch);
@@ -205,6 +204,18 @@ impl Node {
             self.end_greeting(link);
         }
         self.expect();
+    }
+
+    /// Leaves those out that have moved on since, and all below them: who is below a node that has moved is said by the list
+    /// that it has brought to its new parent. One that was stopped for long may know of members that have died since.
+    fn forget_outdated(&self, places: &mut Vec<Place>) {
+        let mut outdated = HashSet::new();
+        places.retain(|place| {
+            let has_moved = self.below.epoch(place.node).is_some_and(|known| known > place.epoch);
+            let is_outdated = has_moved || outdated.contains(&place.parent);
+            is_outdated.then(|| outdated.insert(place.node));
+            !is_outdated
+        });
     }
 
     /// A node is not below this one any more.

@@ -108,6 +108,11 @@ pub struct NodeOptions {
     pub seed: u64,
 }
 
+impl NodeOptions {
+    /// How long the front-end waits for a node that has lost its parent, unless it is told otherwise.
+    pub(crate) const ADRIFT: Duration = Duration::from_secs(10);
+}
+
 impl Default for NodeOptions {
     fn default() -> NodeOptions {
         NodeOptions {
@@ -116,7 +121,7 @@ impl Default for NodeOptions {
             window_bytes: 4 << 20,
             ahead_packets: 4096,
             ahead_bytes: 4 << 20,
-            adrift: Duration::from_secs(10),
+            adrift: NodeOptions::ADRIFT,
             unanswered: None,
             stopped: Some(Duration::from_secs(4)),
             orphan: Duration::from_secs(4),

@@ -13,6 +13,9 @@ use crate::ids::{NodeId, Time};
 use crate::node::Node;
 use crate::synchronisation::Synchronisation;
 
+/// Nodes below one that is stalled that are killed, at most.
+const MOST_DEATHS: usize = 2;
+
 impl World<'_, '_> {
     /// Something goes wrong.
     pub(super) fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
@@ -24,6 +27,10 @@ impl World<'_, '_> {
             Fault::Stop(node, long) => {
                 self.nodes[node].stopped_until = self.nodes[node].stopped_until.max(now.after(long));
                 self.watch_silence(node);
+            }
+            Fault::Stall(node, long) => {
+                self.kill_some_below(node, long);
+                return self.fault(Fault::Stop(node, long));
             }
             Fault::CutOneWay(from, to, long) => {
                 self.cuts.push(Cut { from: Some(from), to: Some(to), until: now.after(long) });
@@ -44,6 +51,18 @@ impl World<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Some of those below a node are killed within this time.
+    fn kill_some_below(&mut self, node: usize, within: Duration) {
+        let mut below: Vec<usize> = self.nodes[node].node.places().iter().map(|place| place.node.0 as usize).collect();
+        below.sort_unstable();
+        for _ in 0..MOST_DEATHS.min(below.len()) {
+            let victim = below[self.chance.below(below.len())];
+            let at = self.now.after(self.chance.up_to(within));
+            self.last_fault = self.last_fault.max(at);
+            self.agenda.add(at, Happening::Fault(Fault::Kill(victim)));
+        }
     }
 
     fn kill(&mut self, node: usize) {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::network::SILENCE;
+use super::programs::LONG_REST;
 use crate::ids::Time;
 use crate::node::Chance;
 
@@ -14,6 +16,8 @@ pub enum Fault {
     PowerOff(usize),
     /// A process is stopped for some time.
     Stop(usize, Duration),
+    /// An inner node is stopped for some time, and some of those below it are killed meanwhile.
+    Stall(usize, Duration),
     /// Nothing comes from one node to another for some time.
     CutOneWay(usize, usize, Duration),
     /// Nothing passes between a node and everyone else for some time.
@@ -39,6 +43,8 @@ pub struct FaultPlan {
     pub only_deaths: bool,
     /// Whether nodes and links are also slow, unless nodes only die.
     pub slows: bool,
+    /// Whether inner nodes are also stopped while some of those below them die, unless nodes only die.
+    pub stalls: bool,
 }
 
 /// A slow node takes at most so many times as long: for a message a twentieth of a second, and its program rests for up to half
@@ -48,10 +54,30 @@ const SLOWEST: usize = 100;
 /// A slow link takes at most so much longer: less than the silence after which it is given up.
 const LONGEST_DELAY: Duration = Duration::from_secs(2);
 
+impl Fault {
+    /// How long it lasts.
+    pub(super) fn lasts(&self) -> Duration {
+        match *self {
+            Fault::Kill(_) | Fault::PowerOff(_) | Fault::ClockJump(..) => Duration::ZERO,
+            Fault::Stop(_, long) | Fault::Stall(_, long) => long,
+            Fault::CutOneWay(_, _, long) | Fault::Isolate(_, long) => long,
+            // A program that is slow may have begun to rest just before the end.
+            Fault::Slow(_, factor, long) => long + LONG_REST * factor,
+            Fault::Delay(_, _, longer, long) => long + longer,
+        }
+    }
+}
+
 impl FaultPlan {
     /// Nothing goes wrong.
-    pub const NONE: FaultPlan =
-        FaultPlan { count: 0, within: Duration::ZERO, hits_members: false, only_deaths: true, slows: false };
+    pub const NONE: FaultPlan = FaultPlan {
+        count: 0,
+        within: Duration::ZERO,
+        hits_members: false,
+        only_deaths: true,
+        slows: false,
+        stalls: false,
+    };
 
     /// The faults of a seed, in the order of time. Node 0 is the front-end, which does not fail; inner nodes come next.
     pub(super) fn draw(&self, inner: usize, nodes: usize, chance: &mut Chance) -> Vec<(Time, Fault)> {
@@ -67,17 +93,21 @@ impl FaultPlan {
                 at = Time(0).after(chance.up_to(self.within));
             }
             let victim = 1 + chance.below(victims);
-            faults.push((at, self.fault(victim, nodes, chance)));
+            faults.push((at, self.fault(victim, inner, nodes, chance)));
             at = at.after(chance.up_to(Duration::from_millis(20)));
         }
         faults.sort_by_key(|(at, _)| *at);
         faults
     }
 
-    fn fault(&self, victim: usize, nodes: usize, chance: &mut Chance) -> Fault {
+    fn fault(&self, victim: usize, inner: usize, nodes: usize, chance: &mut Chance) -> Fault {
         // Mostly shorter than the front-end waits for someone, but not always.
         let longest = if chance.one_in(4) { 25 } else { 6 };
         let long = chance.up_to(Duration::from_secs(longest));
+        if self.stalls && !self.only_deaths && chance.one_in(2) {
+            // So long that those around it go on without it, before it is back or about then.
+            return Fault::Stall(1 + chance.below(inner), SILENCE + chance.up_to(2 * SILENCE));
+        }
         let kinds = if self.slows { 11 } else { 7 };
         match chance.below(if self.only_deaths { 2 } else { kinds }) {
             0 => Fault::Kill(victim),

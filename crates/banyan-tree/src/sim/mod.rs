@@ -2,8 +2,9 @@
 //!
 //! The nodes are the real ones; only links, clocks and programs are played. While a simulation runs, and at its end, it is
 //! checked against a model: every wave exactly once, in order, the sum of exactly those who are in it, with everyone who
-//! was never given up; every packet once and in order; memory and numbers of children within their bounds; and no standstill. The same seed gives
-//! the same run on every machine.
+//! was never given up; every packet once and in order; memory and numbers of children within their bounds; and no
+//! standstill: once nothing goes wrong any more, one wave follows the other as soon as everyone had the time to find out what has
+//! happened. The same seed gives the same run on every machine.
 //!
 //! ```
 //! use banyan_tree::sim::{FaultPlan, Plan, simulate};
@@ -111,7 +112,7 @@ impl Plan {
     /// The command that runs this again.
     pub fn command(&self) -> String {
         let shape = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
-        let FaultPlan { count, within, hits_members, only_deaths, slows } = self.faults;
+        let FaultPlan { count, within, hits_members, only_deaths, slows, stalls } = self.faults;
         let unanswered = self.unanswered.unwrap_or_default().as_millis();
         let within = within.as_millis();
         let Plan { seed, waves, packets, streams, window_waves, .. } = self;
@@ -122,6 +123,7 @@ impl Plan {
             (only_deaths, " --only-deaths".into()),
             (self.reduces, " --reduce".into()),
             (slows, " --slow".into()),
+            (stalls, " --stall".into()),
             (unanswered > 0, format!(" --unanswered {unanswered}")),
             (self.has_failing_filter, " --failing-filter".into()),
             (self.reopens, " --reopen".into()),

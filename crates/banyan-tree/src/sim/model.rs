@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use banyan_boot::RankSet;
 
@@ -140,6 +141,18 @@ pub enum Broken {
     /// Contributions overlapped, which cannot be.
     #[error("{0} contributions were in conflict")]
     Conflicts(u64),
+    /// A wave took longer than anyone needs to find out who is gone.
+    #[error("{stream}: {wave} has not come {waited:?} after the last fault, or the wave before it: {whereabouts}")]
+    Late {
+        /// The stream.
+        stream: StreamId,
+        /// The wave that is next.
+        wave: Wave,
+        /// How long it was waited for.
+        waited: Duration,
+        /// Where everyone is.
+        whereabouts: String,
+    },
     /// Everything stands still.
     #[error("nothing moves any more: {0}")]
     Stuck(String),

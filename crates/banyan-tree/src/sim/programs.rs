@@ -16,7 +16,7 @@ use crate::synchronisation::Synchronisation;
 /// A program rests for at most so long.
 const REST: Duration = Duration::from_millis(2);
 /// … unless it could do nothing.
-const LONG_REST: Duration = Duration::from_millis(250);
+pub(super) const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
 pub(super) const BATCH: usize = 4;
 /// The tag of packets with a part for each member.
@@ -74,6 +74,7 @@ impl World<'_, '_> {
                     format!("delivered {} {}-{last} of {}", delivery.stream, delivery.first.0, delivery.members)
                 });
                 self.outcome.waves += u64::from(delivery.count);
+                self.delivered_at.insert(*stream, self.now);
             }
         }
         Ok(())

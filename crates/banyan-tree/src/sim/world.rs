@@ -9,7 +9,7 @@ use banyan_boot::RankSet;
 use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
-use super::network::{Arrival, End, Wire, WireId};
+use super::network::{Arrival, End, SILENCE, Wire, WireId};
 use super::programs::BATCH;
 use super::reduction::{REDUCE, SUMS};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
@@ -27,6 +27,13 @@ const JITTER: Duration = Duration::from_micros(400);
 const DIAL: Duration = Duration::from_secs(5);
 /// Once nothing goes wrong any more, everything is done within this time.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Once nothing goes wrong any more, nodes find out who is silent, and the front-end gives up who does not come back, within
+/// this time.
+const DETECTION: Duration = Duration::from_secs(2 * SILENCE.as_secs() + NodeOptions::ADRIFT.as_secs());
+/// From then on each wave comes within this time after the one before it, beside what the front-end and a timeout take.
+const NEXT_WAVE: Duration = Duration::from_secs(1);
+/// A process that was stopped and goes on hears its links within this time, one after the other.
+const BACKLOG: Duration = Duration::from_millis(5);
 /// Members that join do so within this time, and inner nodes that were killed start again.
 pub(super) const JOINS_WITHIN: Duration = Duration::from_millis(60);
 /// Bytes of a number, and of what an exact sum of floats is on its way.
@@ -134,7 +141,11 @@ pub(super) struct World<'p, 't> {
     pub(super) past: Vec<Node>,
     /// Records without waves that went down with a wire or a node, of each stream.
     pub(super) lost_records: BTreeMap<StreamId, u64>,
+    /// When the last fault began, and when all are over.
     pub(super) last_fault: Time,
+    pub(super) all_over: Time,
+    /// When something of each stream was last delivered, or it was opened.
+    pub(super) delivered_at: BTreeMap<StreamId, Time>,
     pub(super) outcome: Outcome,
     pub(super) trace: &'t mut dyn FnMut(&dyn Fn() -> String),
 }
@@ -179,6 +190,8 @@ impl<'p, 't> World<'p, 't> {
             past: Vec::new(),
             lost_records: BTreeMap::new(),
             last_fault: Time(0),
+            all_over: Time(0),
+            delivered_at: BTreeMap::new(),
             outcome,
             trace,
         };
@@ -210,6 +223,7 @@ impl<'p, 't> World<'p, 't> {
         for (at, fault) in self.plan.faults.draw(inner, inner + members, &mut self.chance) {
             let at = Time(self.now.0 + at.0);
             self.last_fault = at;
+            self.all_over = self.all_over.max(at.after(fault.lasts()));
             self.agenda.add(at, Happening::Fault(fault));
         }
         for member in self.joining.clone() {
@@ -219,6 +233,7 @@ impl<'p, 't> World<'p, 't> {
         }
         while !self.is_done() {
             self.steps()?;
+            self.check_liveness()?;
             if self.now > self.last_fault.after(PATIENCE) {
                 return Err(Broken::Stuck(self.whereabouts()));
             }
@@ -229,6 +244,32 @@ impl<'p, 't> World<'p, 't> {
         self.outcome.late = counters.late;
         self.outcome.dropped = counters.records.seen.saturating_sub(counters.records.delivered);
         Ok(self.outcome.clone())
+    }
+
+    /// Once everyone had the time to find out what has happened, one wave follows the other.
+    fn check_liveness(&self) -> Result<(), Broken> {
+        let alive = self.alive();
+        let is_over = self.all_over.max(self.last_fault);
+        for (stream, members) in &self.streams {
+            let slack = match self.model.kind(*stream) {
+                Synchronisation::None => continue,
+                // Each level waits for less than the one above it.
+                Synchronisation::Timeout(time) => *time * 4,
+                Synchronisation::All | Synchronisation::Interval(_) => Duration::ZERO,
+            };
+            let alive = members.intersection(&alive);
+            if alive.is_empty() || self.is_stream_done(*stream, &alive) {
+                continue;
+            }
+            let before = self.delivered_at.get(stream).copied().unwrap_or_default();
+            let since = before.max(is_over.after(DETECTION));
+            if self.now > since.after(NEXT_WAVE + 2 * self.plan.front_end_pause + slack) {
+                let waited = Duration::from_nanos(self.now.0 - before.max(is_over).0);
+                let (stream, wave) = (*stream, self.model.next(*stream));
+                return Err(Broken::Late { stream, wave, waited, whereabouts: self.whereabouts() });
+            }
+        }
+        Ok(())
     }
 
     /// Lets the tree grow until every member is there.
@@ -297,6 +338,7 @@ impl<'p, 't> World<'p, 't> {
         let fewest = if self.plan.faults.count == 0 { depth } else { 1 };
         let hops = if at > 0 { fewest..=depth } else { 0..=0 };
         self.model.opened(stream, kind, is_failing, hops);
+        self.delivered_at.insert(stream, self.now);
         if is_reduced {
             self.model.is_reduced_as_users_do(stream);
         }
@@ -494,8 +536,13 @@ impl<'p, 't> World<'p, 't> {
         }
         let from = self.wires[wire].nodes[1 - end];
         let not_accepted = self.wires[wire].names[end].is_none().then(|| self.now.after(self.latency()));
-        if let Some(until) = self.cut_until(from, node).or(self.delayed(node)).or(not_accepted) {
+        if let Some(until) = self.cut_until(from, node).or(not_accepted) {
             let at = until.after(self.latency());
+            self.agenda.add(at, Happening::Arrival(wire, end));
+            return Ok(());
+        }
+        if let Some(until) = self.delayed(node) {
+            let at = until.after(self.chance.up_to(BACKLOG));
             self.agenda.add(at, Happening::Arrival(wire, end));
             return Ok(());
         }
@@ -549,7 +596,7 @@ impl<'p, 't> World<'p, 't> {
         let (node, other) = (self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]);
         if let Some(until) = self.delayed(node) {
             // It hears everything that has waited for it before it looks again.
-            self.agenda.add(until.after(LATENCY + JITTER), Happening::Silence(wire, end));
+            self.agenda.add(until.after(BACKLOG + LATENCY + JITTER), Happening::Silence(wire, end));
             return Ok(());
         }
         let is_silent = self.cut_until(other, node).is_some()

@@ -13,6 +13,7 @@ use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
 use crate::strangers::sockets;
 use crate::streams::expect_array;
+use crate::unanswered::members;
 
 /// Beyond patience and grace: what a busy machine may need.
 const SPARE: Duration = Duration::from_secs(30);
@@ -251,6 +252,37 @@ pub(crate) fn members_that_leave_a_stopped_agent_are_not_taken_for_dead() {
         assert!(!matches!(report, Report::Lost(_)), "{report:?}");
     }
     finish(network, stream);
+}
+
+pub(crate) fn a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_when_the_agent_is_back() {
+    let network = network("2x2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 8);
+    // The agent of a member, and the agent above that: between the two is a keeper.
+    let member = members()[0];
+    let above = parent(member).and_then(parent).and_then(parent).unwrap();
+    kill_process(above, Signal::STOP).unwrap();
+    // Both agents below it have found another parent, so that its own list of those below is out of date.
+    let mut moved = 0;
+    wait_for(&network, |report| {
+        moved += u32::from(matches!(report, Report::Moved { .. }));
+        moved == 2
+    });
+    kill(member);
+    wait_for(&network, |report| matches!(report, Report::Lost(_)));
+    kill_process(above, Signal::CONT).unwrap();
+    wait_for(&network, |report| matches!(report, Report::Moved { .. }));
+    order(&stream, 1, 100, 0);
+    for number in 1..101 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 7, "wave {number}");
+    }
+    finish(network, stream);
+}
+
+/// Waits until the network tells this.
+fn wait_for(network: &Network, mut is_told: impl FnMut(&Report) -> bool) {
+    while !is_told(&network.next_event(deadline()).expect("it is told in time")) {}
 }
 
 pub(crate) fn agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none() {
