@@ -425,13 +425,14 @@ impl BackEnd {
         Ok(())
     }
 
-    /// Says anything to the parent, as a hostile program might that speaks the protocol by itself: for tests of what agents
-    /// refuse.
+    /// Says anything to the parent, and listens to nothing, as a hostile program might that speaks the protocol by itself: for
+    /// tests of what agents refuse.
     #[doc(hidden)]
     pub fn say(&mut self, message: crate::Message, formats: &[banyan_ndr::Format]) -> Result<(), TreeError> {
         formats.iter().try_for_each(|format| self.driver.formats().learn(format))?;
         self.driver.node_mut().send_up(message);
-        self.set_going()
+        self.driver.prepare(None);
+        Ok(())
     }
 
     /// Leaves the network when the system has taken everything that was sent, intervals that have begun included, for which the

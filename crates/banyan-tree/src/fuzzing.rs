@@ -200,6 +200,7 @@ impl Scene {
                     self.node.linked(link, self.now);
                 }
                 Action::Close(link) | Action::LetGo(link) => self.peers.retain(|peer| peer.link != link),
+                Action::Drain(link) => self.node.drained(link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
                 Action::Examine(link) => self.node.examined(link, Some(0), self.now),
                 Action::Report(_) => {}

@@ -624,6 +624,10 @@ impl Driver {
                 let now = self.time(Instant::now());
                 self.node.examined(id, stopped, now);
             }
+            Action::Drain(id) => {
+                self.links.get_mut(&id).into_iter().for_each(|link| link.tells_drained = true);
+                self.touch(id);
+            }
             Action::Count(question) => {
                 let figures = self.link_figures();
                 self.node.answer(question, figures);
@@ -698,6 +702,10 @@ impl Driver {
             for id in flushed.drain(..) {
                 let Some(link) = self.links.get_mut(&id) else { continue };
                 let has_sent = link.flush(&self.formats, self.below.as_mut().filter(|_| shares), now);
+                if link.tells_drained && !link.has_frames() {
+                    link.tells_drained = false;
+                    self.node.drained(id);
+                }
                 let is_watched = link.watch(&self.poller, id.0).is_ok();
                 if !is_watched || (link.is_closing && link.is_finished()) {
                     let time = self.time(now);

@@ -110,6 +110,8 @@ pub(super) struct TreeLink {
     /// The format of the last frame that went with one: the peer knows it.
     taught: Option<FormatId>,
     pub(super) is_closing: bool,
+    /// Whether the node is told when nothing waits any more.
+    pub(super) tells_drained: bool,
     /// Frames that were given to the socket, and that were taken from it: they wrap around.
     sent: u32,
     taken: u32,
@@ -146,6 +148,7 @@ impl TreeLink {
             learnt: None,
             taught: None,
             is_closing: false,
+            tells_drained: false,
             sent: 0,
             taken: 0,
             shared: LinkFigures::default(),

@@ -61,7 +61,7 @@ impl Node {
             }
             Message::Withdraw(stream) => self.withdraw(link, stream),
             Message::Hurry(stream) => self.hurry(stream),
-            Message::Resend { stream, from } => self.resend(link, stream, from),
+            Message::Resend { stream, from } => self.resend(link, child, stream, from, now),
             // Of others only their own way up speaks.
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
@@ -91,7 +91,7 @@ impl Node {
     }
 
     #[cold]
-    fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
+    pub(super) fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
         self.violated(child, cause);
         self.actions.push_back(Action::Close(link));
         self.child_closed(link, false, now);

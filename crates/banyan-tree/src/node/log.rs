@@ -21,8 +21,8 @@ pub(super) struct Log {
     packets: VecDeque<Packet>,
     bytes: usize,
     children: SortedMap<LinkId, Cursor>,
-    /// Packets from here on were asked for, and have not come.
-    asked: Option<u64>,
+    /// What the parent was asked for.
+    question: Option<Question>,
     /// Packets among those that are kept that hold a part for each member.
     scattered: usize,
     /// The first packet that some child needs more of than there is.
@@ -35,6 +35,45 @@ pub(super) struct Log {
     is_started: bool,
 }
 
+/// Packets from here on were asked for, and have not come.
+#[derive(Debug, Clone, Copy)]
+struct Question {
+    from: u64,
+    /// Whether those before have come since: the answer is on its way.
+    has_begun: bool,
+    /// How often the same was needed since.
+    again: u32,
+}
+
+impl Question {
+    fn new(from: u64) -> Question {
+        Question { from, has_begun: false, again: 0 }
+    }
+}
+
+/// What becomes of a child's question for packets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// It is answered now.
+    Now,
+    /// It is answered when the last answer has gone.
+    Later,
+    /// It asks too often.
+    TooOften,
+}
+
+/// What a child has asked for.
+#[derive(Debug, Clone, Copy)]
+enum Answering {
+    /// The answer, which has not gone yet.
+    Sending,
+    /// Packets from here on when that has gone, and how often it has asked in vain.
+    Next { from: u64, again: u32 },
+}
+
+/// How often a child may ask for what it was promised: words may cross each other.
+const AGAIN: u32 = 64;
+
 /// Where a child is.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
@@ -44,9 +83,16 @@ struct Cursor {
     reached: u64,
     /// The first packet that someone below has not taken.
     received: u64,
+    /// Whether it has asked for packets again.
+    answering: Option<Answering>,
 }
 
 impl Cursor {
+    /// It begins with this packet.
+    fn at(next: u64) -> Cursor {
+        Cursor { sent: next, reached: next, received: next, answering: None }
+    }
+
     /// The packet to send next was sent.
     fn step(&mut self) {
         self.sent += 1;
@@ -88,7 +134,7 @@ impl Log {
 
     /// A child takes part, from this packet on.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        self.children.insert(link, Cursor { sent: next, reached: next, received });
+        self.children.insert(link, Cursor { received, ..Cursor::at(next) });
         if self.is_started {
             self.begin_newcomers();
         }
@@ -98,7 +144,7 @@ impl Log {
     fn begin_newcomers(&mut self) {
         let next = self.next();
         for (link, cursor) in self.children.iter_mut().filter(|(_, cursor)| cursor.sent == Resume::NOW) {
-            *cursor = Cursor { sent: next, reached: next, received: next };
+            *cursor = Cursor::at(next);
             self.begun.push(*link);
         }
     }
@@ -177,8 +223,8 @@ impl Log {
     /// Takes a packet from the parent: the children that need just this one, and whether it is new here.
     pub(super) fn take(&mut self, sequence: u64, packet: &Packet) -> Taken {
         self.start_at(sequence);
-        if self.asked.is_some_and(|asked| asked == sequence) {
-            self.asked = Some(sequence + 1);
+        if self.question.is_some_and(|question| question.from == sequence) {
+            self.question = Some(Question { has_begun: true, ..Question::new(sequence + 1) });
         }
         match sequence {
             new if new == self.next() => {
@@ -197,6 +243,7 @@ impl Log {
     /// As [`take`](Self::take), at a member, which has nobody to keep a packet for.
     pub(super) fn pass(&mut self, sequence: u64) -> Taken {
         self.start_at(sequence);
+        self.has_come(sequence);
         match sequence.cmp(&self.next()) {
             Ordering::Less => Taken::Known,
             Ordering::Equal => {
@@ -209,7 +256,7 @@ impl Log {
 
     /// Packets before this one are gone: whoever needs them goes on here.
     pub(super) fn skip(&mut self, until: u64) -> Vec<LinkId> {
-        self.asked = None;
+        self.question = None;
         self.is_started = true;
         if until > self.next() {
             self.packets.clear();
@@ -222,7 +269,7 @@ impl Log {
         let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < until.min(self.start));
         behind
             .map(|(link, cursor)| {
-                *cursor = Cursor { sent: until, reached: cursor.reached.max(until), received: until };
+                *cursor = Cursor { reached: cursor.reached.max(until), ..Cursor::at(until) };
                 *link
             })
             .collect()
@@ -239,7 +286,7 @@ impl Log {
         let start = self.start;
         let late = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < start);
         late.map(|(link, cursor)| {
-            *cursor = Cursor { sent: start, reached: start.max(cursor.reached), received: start };
+            *cursor = Cursor { reached: start.max(cursor.reached), ..Cursor::at(start) };
             (*link, start)
         })
         .collect()
@@ -289,16 +336,65 @@ impl Log {
     pub(super) fn take_question(&mut self) -> Option<u64> {
         let dropped = self.children.values().map(|cursor| cursor.sent).filter(|sent| *sent < self.start).min();
         let needed = dropped.or(self.incomplete)?;
-        if self.asked.is_some_and(|asked| asked <= needed) {
+        if self.question.is_some_and(|question| question.from <= needed) {
             return None;
         }
-        self.asked = Some(needed);
+        self.question = Some(Question::new(needed));
         Some(needed)
+    }
+
+    /// Packets from here on are to be had of the parent: whether to ask for them. If they were asked for and none has come, that
+    /// is less and less often: what was sent before the answer comes first, but the parent may not have heard.
+    pub(super) fn asks(&mut self, from: u64) -> bool {
+        match &mut self.question {
+            Some(question) if question.from <= from && !question.has_begun => {
+                question.again += 1;
+                question.again.is_power_of_two()
+            }
+            question => {
+                *question = Some(Question::new(from));
+                true
+            }
+        }
+    }
+
+    /// At a member: this packet has come, so it was not asked for in vain.
+    pub(super) fn has_come(&mut self, sequence: u64) {
+        self.question = self.question.filter(|question| question.from != sequence);
+    }
+
+    /// A child asks for packets from here on.
+    pub(super) fn asked_by(&mut self, link: LinkId, from: u64) -> Asked {
+        let Some(cursor) = self.children.get_mut(&link) else { return Asked::Later };
+        let next = match cursor.answering {
+            None => Answering::Sending,
+            Some(Answering::Sending) => Answering::Next { from, again: 0 },
+            Some(Answering::Next { from: before, again }) if again < AGAIN => {
+                let is_earlier = from < before;
+                Answering::Next { from: from.min(before), again: again + u32::from(!is_earlier) }
+            }
+            Some(Answering::Next { .. }) => return Asked::TooOften,
+        };
+        cursor.answering = Some(next);
+        if let Answering::Next { .. } = next {
+            return Asked::Later;
+        }
+        self.rewind(link, from);
+        Asked::Now
+    }
+
+    /// What was sent to a child has gone: whether there is another answer to give now.
+    pub(super) fn drained(&mut self, link: LinkId) -> bool {
+        let Some(cursor) = self.children.get_mut(&link) else { return false };
+        let Some(Answering::Next { from, .. }) = cursor.answering.take() else { return false };
+        cursor.answering = Some(Answering::Sending);
+        self.rewind(link, from);
+        true
     }
 
     /// There is a new parent, which was not asked for anything.
     pub(super) fn forget_asking(&mut self) {
-        self.asked = None;
+        self.question = None;
     }
 
     /// The first packet that some child has not taken.

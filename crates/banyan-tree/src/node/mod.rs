@@ -39,6 +39,7 @@ mod parent;
 mod patience;
 mod pressed;
 mod records;
+mod resends;
 mod root;
 mod scatter;
 mod stopped;
@@ -156,6 +157,8 @@ pub enum Action {
     Report(Report),
     /// Look whether the process of this child, a member, is stopped, and say so by [`Node::examined`].
     Examine(LinkId),
+    /// Say by [`Node::drained`] when everything has gone that was sent on this link.
+    Drain(LinkId),
     /// Say what the links have done, by [`Node::answer`] to this question.
     Count(u32),
 }

@@ -194,7 +194,7 @@ impl Node {
             && !scatter.members.contains(rank)
         {
             // Nodes above have not heard yet where this member is.
-            return self.send_up(Message::Resend { stream: id, from: sequence });
+            return self.ask_missing(id, sequence);
         }
         let packet = if log.needs(sequence, &packet) { self.descend(id, sequence, packet) } else { packet };
         let Some(log) = self.log_mut(id) else { return };
@@ -210,10 +210,16 @@ impl Node {
             }
             Taken::TooEarly => {
                 let from = log.next();
-                return self.send_up(Message::Resend { stream: id, from });
+                return self.ask_again(id, from);
             }
         }
         self.pump_down(id);
+    }
+
+    /// At a member: asks for a packet that came without its part.
+    fn ask_missing(&mut self, id: StreamId, sequence: u64) {
+        self.log_mut(id).into_iter().for_each(|log| log.has_come(sequence));
+        self.ask_again(id, sequence);
     }
 
     /// Sends a packet that is not kept here to a child that needs it.
@@ -342,7 +348,7 @@ impl Node {
             self.begin(id, whole);
         }
         if let Some(from) = early {
-            self.send_up(Message::Resend { stream: id, from });
+            self.ask_again(id, from);
         }
         self.tell_received(id);
         self.tell_participation(id);
@@ -430,7 +436,7 @@ impl Node {
                     log.start_at(next);
                 }
                 if is_ahead {
-                    self.send_up(Message::Resend { stream: id, from: next });
+                    self.ask_again(id, next);
                 }
             } else if let Some(resume) = resume {
                 log.lower_received(link, resume.received);
@@ -453,15 +459,6 @@ impl Node {
         if let Some(log) = self.log_mut(id) {
             log.set_received(link, until);
             self.pump_down(id);
-        }
-    }
-
-    /// A child needs packets again.
-    pub(super) fn resend(&mut self, link: LinkId, id: StreamId, from: u64) {
-        if let Some(log) = self.log_mut(id) {
-            log.rewind(link, from);
-            self.pump_down(id);
-            self.press_child(link, id);
         }
     }
 

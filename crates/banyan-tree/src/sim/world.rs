@@ -417,6 +417,7 @@ impl<'p, 't> World<'p, 't> {
                     self.nodes[node].node.examined(link, stopped, now);
                 }
                 Action::Report(report) => self.reported(node, report)?,
+                Action::Drain(link) => self.nodes[node].node.drained(link),
                 Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
             }
         }

@@ -59,6 +59,7 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
     names_others_in_a_class_of_an_interval on intervals("classes(ones)"), cause "names members 0-2";
     collects_for_another_in_an_interval on intervals(""), cause "names members 0";
     contributes_for_others on StreamOptions::reduce(ALL), cause "contribution of members 0,3";
+    asks_for_packets_again_and_again on StreamOptions::reduce(ALL), cause "asked for packets of stream 1 again and again";
     tells_of_nodes_below_it on StreamOptions::reduce(ALL), cause "told of nodes below it";
 ];
 
@@ -141,6 +142,12 @@ fn contributes_for_others(hostile: Hostile) -> Speech {
     let (format, body) = reduced(ALL, [0]);
     let bodies = Bodies::one(format.id(), body);
     Speech { messages: vec![contribution(hostile, [0, hostile.rank], true, bodies)], formats: vec![format] }
+}
+
+/// So often that the answers, which nobody reads meanwhile, are more than a link holds.
+fn asks_for_packets_again_and_again(hostile: Hostile) -> Speech {
+    let again = Message::Resend { stream: hostile.stream, from: 0 };
+    Speech { messages: vec![again; 100_000], formats: Vec::new() }
 }
 
 fn tells_of_nodes_below_it(hostile: Hostile) -> Speech {

@@ -28,3 +28,31 @@ fn a_hostile_member_is_named_to_the_front_end_and_cut_off() {
         assert_eq!(tree.nodes[0].take_waves(stream).map(|_| ()), None, "{}", behaviour.name);
     }
 }
+
+#[test]
+fn what_a_child_asks_for_again_waits_until_the_last_answer_has_gone() {
+    let mut tree = Tree::new();
+    let member = tree.member(0, &[1]);
+    let stream = tree.open(0..=0);
+    (0..100).for_each(|number| tree.send(stream, number));
+    let (_, link) = tree.ends.iter().find(|((at, _), _)| *at == member).map(|(_, end)| *end).unwrap();
+    let agent = &mut tree.nodes[1];
+    // One answer, another one to come, and words that cross each other; nothing goes.
+    for from in [10, 20, 30, 5] {
+        agent.message(link, Message::Resend { stream, from }, tree.now);
+    }
+    let mut packets = || {
+        let actions: Vec<Action> = std::iter::from_fn(|| agent.action()).collect();
+        assert!(!actions.iter().any(|action| matches!(action, Action::Close(_))), "{actions:?}");
+        let sent = |action: &Action| match action {
+            Action::Send { message: Message::Packet { sequence, .. }, .. } => Some(*sequence),
+            _ => None,
+        };
+        let sent: Vec<u64> = actions.iter().filter_map(sent).collect();
+        agent.drained(link);
+        sent
+    };
+    assert_eq!(packets(), Vec::from_iter(10..100));
+    assert_eq!(packets(), Vec::from_iter(5..100));
+    assert!(packets().is_empty());
+}
