@@ -1,4 +1,5 @@
-//! A timer for long sleeps, which is set once and goes on when something else ends a sleep.
+//! A timer for long sleeps, which is set once and goes on when something else ends a sleep; and for those who sleep on the
+//! poller without knowing how long they may.
 //!
 //! Who sleeps until a certain time has the kernel put a timer among those of all other sleepers, and take it out again when
 //! something else wakes it. With two thousand processes that are woken for a moment all the time, that was a tenth of what
@@ -37,14 +38,20 @@ impl Alarm {
     /// How long to wait for who wants to sleep for this time from now on: without limit where the alarm ends the sleep, which
     /// may be earlier.
     pub(super) fn instead_of(&mut self, time: Option<Duration>, now: Instant) -> Option<Duration> {
-        let Some(long) = time.filter(|time| *time >= LONG) else { return time };
-        let until = now + long;
-        let rings = self.rings_at.is_some_and(|at| now < at && at <= until);
-        if rings || self.set(long) {
-            self.rings_at = if rings { self.rings_at } else { Some(until) };
-            return None;
+        let long = time.filter(|time| *time >= LONG);
+        if long.is_some_and(|long| self.ring_within(long, now)) { None } else { time }
+    }
+
+    /// Wakes the poller when this time is over from now on, or before; false where the system refuses.
+    pub(super) fn ring_within(&mut self, time: Duration, now: Instant) -> bool {
+        let until = now + time;
+        if self.rings_at.is_some_and(|at| now < at && at <= until) {
+            return true;
         }
-        time
+        // Zero would unset it.
+        let is_set = self.set(time.max(Duration::from_nanos(1)));
+        self.rings_at = is_set.then_some(until);
+        is_set
     }
 
     fn set(&self, time: Duration) -> bool {

@@ -40,8 +40,9 @@ use crate::reports::Reports;
 use crate::sorted::SortedMap;
 use crate::wire::{AddressBook, INVITATION};
 
-/// A caller that was elsewhere for longer has computed.
-const COMPUTED: Duration = Duration::from_millis(100);
+/// A caller that was elsewhere for longer has computed. One that sleeps on the poller is woken at least as often as this while
+/// any time runs.
+const LISTENS: Duration = Duration::from_secs(1);
 
 /// A member with one link sleeps in a read that ends after this time at the latest.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -75,7 +76,7 @@ pub(crate) struct Driver {
     below: Option<Below>,
     /// The link to a parent that shares its memory with this node.
     above: Option<LinkId>,
-    /// Ends its long sleeps, once it shares the memory of a parent, and so a host with many.
+    /// Ends its long sleeps, once it shares the memory of a parent, and so a host with many; and those of others on the poller.
     alarm: Option<Alarm>,
     /// Whether others wait on the poller, who do not know of shared memory.
     is_watched: bool,
@@ -99,8 +100,8 @@ pub(crate) struct Driver {
     unanswered: HashMap<NodeId, usize>,
     /// When links were last listened to.
     heard: Instant,
-    /// The same, until the caller comes back.
-    left: Option<Instant>,
+    /// How long a caller that has left may be asleep on the poller, until it comes back.
+    listens_until: Option<Instant>,
     /// When the caller last came.
     prepared: Instant,
     /// Since when there is no parent, nor a front-end that only does not answer.
@@ -142,7 +143,7 @@ impl Driver {
             first_member: None,
             unanswered: HashMap::new(),
             heard: begin,
-            left: None,
+            listens_until: None,
             prepared: begin,
             adrift_since: None,
             front_end_refused: 0,
@@ -232,7 +233,18 @@ impl Driver {
     /// From now on whoever waits does so on the poller, and not in [`turn`](Self::turn).
     pub(crate) fn be_watched(&mut self) {
         self.is_watched = true;
+        self.alarm = Alarm::new(&self.poller);
         self.doze_watched();
+    }
+
+    /// The caller goes elsewhere: nobody drives until the next [`prepare`](Self::prepare). What is under way goes, and the poller
+    /// is ready when a time is over.
+    pub(crate) fn leave(&mut self) {
+        let timeout = self.prepare(None);
+        self.listens_until = Some(self.prepared + LISTENS);
+        if let (Some(timeout), Some(alarm)) = (timeout, &mut self.alarm) {
+            alarm.ring_within(timeout.min(LISTENS), self.prepared);
+        }
     }
 
     /// Says in shared memory that this process may be asleep, if others wait on the poller; wakes them if there is something to
@@ -399,10 +411,9 @@ impl Driver {
     pub(crate) fn prepare(&mut self, deadline: Option<Instant>) -> Option<Duration> {
         let now = banyan_link::now();
         self.prepared = now;
-        let away = self.left.take().map(|left| now.saturating_duration_since(left));
-        if let Some(away) = away.filter(|away| *away > COMPUTED) {
+        if let Some(listened) = self.listens_until.take().filter(|until| *until < now) {
             // Whoever came meanwhile had nobody to answer it.
-            self.node.was_away(away);
+            self.node.was_away(now - listened);
         }
         self.carry_out();
         self.flush(now);
@@ -460,7 +471,7 @@ impl Driver {
         }
         self.carry_out();
         self.flush(now);
-        (self.heard, self.left) = (now, Some(now));
+        self.heard = now;
         self.doze_watched();
     }
 

@@ -304,7 +304,8 @@ impl fmt::Debug for Network {
     }
 }
 
-/// Ready to read when there may be something to receive.
+/// Ready to read when there may be something to receive, or a time is over that the network waits for: whoever sleeps on it may
+/// do so without a limit.
 impl AsFd for Network {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.shared.descriptor.as_fd()

@@ -192,8 +192,7 @@ impl Shared {
         loop {
             let mut core = self.core();
             if let Some(found) = look(&mut core) {
-                // Acknowledgements and the like.
-                core.driver.prepare(None);
+                self.leave(&mut core);
                 return found;
             }
             if core.is_over {
@@ -201,6 +200,7 @@ impl Shared {
             }
             // What has come by then counts, so there is one look at the links in any case.
             if has_driven && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                self.leave(&mut core);
                 return Err(too_late(&core));
             }
             has_driven = true;
@@ -217,6 +217,14 @@ impl Shared {
                     drop(self.changed.wait_timeout(core, timeout));
                 }
             }
+        }
+    }
+
+    /// A caller goes: acknowledgements and the like are sent. If no other thread drives, nobody does until one comes back.
+    pub(super) fn leave(&self, core: &mut Core) {
+        match self.waiting.try_lock() {
+            Ok(_) => core.driver.leave(),
+            Err(_) => _ = core.driver.prepare(None),
         }
     }
 

@@ -197,7 +197,7 @@ impl Drop for Stream {
         let mut core = self.shared.core();
         core.taken.remove(&self.id);
         core.driver.node_mut().close(self.id);
-        core.driver.prepare(None);
+        self.shared.leave(&mut core);
     }
 }
 

@@ -10,6 +10,7 @@ mod relatives;
 
 mod attached;
 mod back_pressure;
+mod event_loops;
 mod filters;
 mod front_end;
 mod hostile;
@@ -56,7 +57,9 @@ const TESTS: &[harness::Test] = tests![
     streams::every_node_says_what_it_has_done_and_where_it_is,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
     strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
-    streams::waves_are_found_by_whoever_watches_the_descriptor,
+    event_loops::waves_are_found_by_whoever_watches_the_descriptor,
+    event_loops::those_who_are_adrift_are_not_waited_for_longer_by_an_event_loop,
+    event_loops::the_descriptor_is_readable_when_a_time_is_over,
     streams::members_that_join_late_are_members_of_their_agent,
     streams::records_of_all_lengths_keep_their_order,
     streams::a_word_to_one_member_is_heard_while_the_others_sleep,

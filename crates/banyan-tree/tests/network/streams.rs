@@ -6,8 +6,6 @@ use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
-
 use crate::setup::{
     ECHO, Order, PATIENCE, SEND, SUMS, Sums, Text, assert_settled, compute, deadline, expect_wave, network, options,
     order, this_program, value,
@@ -250,23 +248,6 @@ pub(crate) fn every_node_says_what_it_has_done_and_where_it_is() {
     }
     let ranks: Vec<u32> = places.iter().filter_map(|place| place.rank).collect();
     assert_eq!(ranks, (0..8).collect::<Vec<_>>());
-}
-
-pub(crate) fn waves_are_found_by_whoever_watches_the_descriptor() {
-    let network = network("2x2", "serve");
-    let stream = network.open(&network.everyone(), SUMS).unwrap();
-    order(&stream, 0, 50, 1);
-    network.flush().unwrap();
-    let mut next = 0;
-    while next < 50 {
-        let mut watched = [PollFd::new(&network, PollFlags::IN)];
-        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-        assert_eq!(rustix::event::poll(&mut watched, Some(&patience)), Ok(1), "nothing came after wave {next}");
-        while let Some(wave) = stream.try_recv().unwrap() {
-            assert_eq!(wave.number(), next);
-            next += 1;
-        }
-    }
 }
 
 pub(crate) fn members_that_join_late_are_members_of_their_agent() {
