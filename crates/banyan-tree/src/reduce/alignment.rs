@@ -6,7 +6,7 @@
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format, FormatId, RecordView};
 
-use super::input::Resolved;
+use super::input::{Resolved, Unresolved};
 use super::specification::Path;
 use super::value::{Datum, Kind};
 use super::{Fault, Filter, FilterError, Output, Part, Place, SpecificationError};
@@ -203,7 +203,8 @@ impl Alignment {
     /// The interval that a record lies in, and the value of its field.
     fn interval_of(&mut self, format: &Format, body: &[u8]) -> Result<(u64, f64), AlignmentError> {
         if self.field.as_ref().is_none_or(|(known, _)| *known != format.id()) {
-            let refused = |reason| {
+            let refused = |unresolved: Unresolved| {
+                let reason = unresolved.reason();
                 let (name, format) = (self.path.to_string(), format.name().into());
                 AlignmentError::Field(Fault::Path { name, format, reason })
             };

@@ -143,14 +143,14 @@ fn size(kind: Kind) -> usize {
         Kind::Integer => 16,
         Kind::Float => 8,
         Kind::Bool => 1,
-        Kind::Text | Kind::Bytes => SPAN,
+        Kind::Text | Kind::Bytes | Kind::Missing => SPAN,
     }
 }
 
 /// The alignment of a value, which is where it begins in an optional.
 pub(super) fn align(kind: Kind) -> usize {
     match kind {
-        Kind::Text | Kind::Bytes => SPAN / 2,
+        Kind::Text | Kind::Bytes | Kind::Missing => SPAN / 2,
         other => size(other),
     }
 }
@@ -270,15 +270,17 @@ impl<'a> Reader<'a> {
         Ok(&self.body[target..target + count])
     }
 
+    pub(super) fn text(&self, at: usize) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.bytes(at)?).map_err(|_| Fault::partial("a text is not UTF-8"))
+    }
+
     /// A value of a kind in its place.
     pub(super) fn datum(&self, at: usize, kind: Kind) -> Result<Datum<'a>, Fault> {
         Ok(match kind {
             Kind::Integer => Datum::Integer(i128::from_ne_bytes(self.fixed(at))),
             Kind::Float => Datum::Float(f64::from_ne_bytes(self.fixed(at))),
             Kind::Bool => Datum::Bool(self.flag(at)?),
-            Kind::Text => {
-                Datum::Text(std::str::from_utf8(self.bytes(at)?).map_err(|_| Fault::partial("a text is not UTF-8"))?)
-            }
+            Kind::Text | Kind::Missing => Datum::Text(self.text(at)?),
             Kind::Bytes => Datum::Bytes(self.bytes(at)?),
         })
     }

@@ -38,6 +38,16 @@ impl Column {
         }
     }
 
+    /// The column of a function whose field nobody has sent, unless its state is the same for all kinds.
+    pub(super) fn missing(function: &Function) -> Column {
+        Column::of(function, Kind::Missing, false)
+    }
+
+    /// Whether nobody has sent the field.
+    pub(super) fn is_missing(self) -> bool {
+        self.kind == Kind::Missing
+    }
+
     /// Every column that a function may have.
     pub(super) fn all(function: &Function) -> impl Iterator<Item = Column> {
         let takes_numbers = takes_numbers(function);

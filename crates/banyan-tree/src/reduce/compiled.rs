@@ -10,7 +10,7 @@ use banyan_ndr::{ConvertOptions, Format, FormatId, Plan};
 
 use super::column::{self, Column};
 use super::fast::Fast;
-use super::input::{Access, Resolved};
+use super::input::{Access, Resolved, Unresolved};
 use super::layout::{self, Columns, Layout};
 use super::value::Kind;
 use super::whole::Whole;
@@ -32,13 +32,18 @@ pub(super) enum Way {
     Record {
         /// By function.
         steps: Vec<Step>,
-        /// By key.
-        keys: Vec<Access>,
+        /// By key; none of one that the records lack.
+        keys: Vec<Option<Access>>,
         /// All functions at once, if they are such.
         whole: Option<Whole>,
     },
-    /// A partial result; with a plan where its layout is another.
-    Partial(Option<Box<Plan>>),
+    /// A partial result.
+    Partial {
+        /// How it lies in this machine's memory.
+        layout: Box<Layout>,
+        /// How it comes there, where it lies otherwise.
+        plan: Option<Box<Plan>>,
+    },
 }
 
 /// What is done with a record for one function.
@@ -50,6 +55,8 @@ pub(super) enum Step {
     Count,
     /// Whatever else.
     General(Box<Access>),
+    /// The record lacks the field; why.
+    Missing(Box<str>),
 }
 
 impl Input {
@@ -60,15 +67,18 @@ impl Input {
         for aggregate in specification.aggregates() {
             let function = &aggregate.function;
             let as_number = column::takes_numbers(function);
-            let resolved = function.path().map(|path| Resolved::new(format, path, as_number)).transpose();
-            let resolved = resolved.map_err(|reason| refused(&aggregate.name, reason))?;
+            let resolved = function.path().map(|path| Resolved::new(format, path, as_number));
             let (column, step) = match resolved {
                 None => (Column::of(function, Kind::Float, false), Step::Count),
-                Some(Resolved { access, kind, many }) => {
+                Some(Ok(Resolved { access, kind, many })) => {
                     let column = Column::of(function, kind, many);
                     let fast = Fast::new(function, column, &access, format);
                     (column, fast.map_or_else(|| Step::General(access.into()), Step::Fast))
                 }
+                Some(Err(Unresolved::Missing(reason))) if !specification.is_strict() => {
+                    (Column::missing(function), Step::Missing(reason.into()))
+                }
+                Some(Err(unresolved)) => return Err(refused(&aggregate.name, unresolved.reason())),
             };
             aggregates.push(column);
             steps.push(step);
@@ -76,12 +86,16 @@ impl Input {
         let (mut kinds, mut keys) = (Vec::new(), Vec::new());
         for path in specification.by() {
             let name = format!("by {path}");
-            let key = Resolved::new(format, path, false).map_err(|reason| refused(&name, reason))?;
-            if key.many {
-                return Err(refused(&name, "a key is one value a record, not an array".into()));
-            }
-            kinds.push(key.kind);
-            keys.push(key.access);
+            let (kind, access) = match Resolved::new(format, path, false) {
+                Ok(Resolved { many: true, .. }) => {
+                    return Err(refused(&name, "a key is one value a record, not an array".into()));
+                }
+                Ok(Resolved { access, kind, .. }) => (kind, Some(access)),
+                Err(Unresolved::Missing(_)) if !specification.is_strict() => (Kind::Missing, None),
+                Err(unresolved) => return Err(refused(&name, unresolved.reason())),
+            };
+            kinds.push(kind);
+            keys.push(access);
         }
         let columns = Arc::new(Columns { aggregates, keys: kinds });
         let whole = match keys.is_empty() {
@@ -105,6 +119,6 @@ impl Input {
                 (!plan.is_identity()).then(|| Box::new(plan))
             }
         };
-        Ok(Input { id: format.id(), columns, way: Way::Partial(plan) })
+        Ok(Input { id: format.id(), columns, way: Way::Partial { layout: Box::new(layout), plan } })
     }
 }

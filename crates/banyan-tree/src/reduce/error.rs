@@ -44,6 +44,14 @@ pub enum Fault {
         /// Why.
         reason: String,
     },
+    /// No member has sent a record with a field of this name.
+    #[error("{name}: no member has sent the field{}{why}; check its name", if .why.is_empty() { "" } else { ": " })]
+    Missing {
+        /// The function or key.
+        name: String,
+        /// What they have sent instead, if that is known.
+        why: String,
+    },
     /// Another kind of value than the parts before had.
     #[error("{name}: it is {found} here, but {wanted} in the parts before; all members must send the same kind")]
     Kind {

@@ -235,6 +235,11 @@ impl Reduction {
             self.clear();
             return Err(error.into());
         }
+        if let (Place::Root, Some(fault)) = (place, self.missing()) {
+            self.clear();
+            let members = parts.iter().fold(RankSet::new(), |all, part| all.union(part.members));
+            return Err(ReduceError::Part { members, fault }.into());
+        }
         // The format is known only when the body has been written.
         let mut body = out.spare();
         let format = match place {

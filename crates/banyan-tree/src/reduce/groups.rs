@@ -13,7 +13,7 @@ use super::compiled::Step;
 use super::input::Access;
 use super::layout::{Columns, Layout, Shape};
 use super::strip::Strip;
-use super::value::Value;
+use super::value::{Kind, Value};
 use super::{Fault, Part, ReductionLimits, Specification};
 
 /// What has been seen of a wave.
@@ -42,6 +42,12 @@ struct Row {
     cells: Vec<Cell>,
 }
 
+/// Groups that are kept at most, if rows are like this one.
+fn most(cells: &[Cell], limits: &ReductionLimits) -> usize {
+    let row_bytes: usize = cells.iter().map(Cell::base_bytes).sum();
+    limits.groups.min(limits.group_bytes / row_bytes.max(1)).max(1)
+}
+
 /// Names of functions, for errors.
 fn named<'s>(specification: &'s Specification, position: usize) -> impl FnOnce(Fault) -> Fault + 's {
     move |fault| fault.of(&specification.aggregates()[position].name)
@@ -55,9 +61,40 @@ impl State {
         if specification.by().is_empty() {
             return State::Whole(cells);
         }
-        let row_bytes: usize = cells.iter().map(Cell::base_bytes).sum();
-        let most = limits.groups.min(limits.group_bytes / row_bytes.max(1)).max(1);
+        let most = most(&cells, limits);
         State::Groups(Groups { rows: BTreeMap::new(), empty: Row { records: 0, cells }, ungrouped: 0, most })
+    }
+
+    /// From now on these columns are known, some of which were missing.
+    pub(super) fn learn(&mut self, specification: &Specification, columns: &Columns, limits: &ReductionLimits) {
+        let learn = |cells: &mut Vec<Cell>| {
+            let pairs = specification.aggregates().iter().zip(&columns.aggregates);
+            for (cell, (aggregate, column)) in cells.iter_mut().zip(pairs) {
+                if matches!(cell, Cell::Missing(_)) {
+                    *cell = Cell::new(&aggregate.function, *column, limits);
+                }
+            }
+        };
+        match self {
+            State::Whole(cells) => learn(cells),
+            State::Groups(groups) => {
+                learn(&mut groups.empty.cells);
+                groups.most = most(&groups.empty.cells, limits);
+                groups.rows.values_mut().for_each(|row| learn(&mut row.cells));
+            }
+        }
+    }
+
+    /// Why the field of a function is missing in all records, as far as that is known.
+    pub(super) fn why_missing(&self, function: usize) -> &str {
+        let cells = match self {
+            State::Whole(cells) => Some(cells),
+            State::Groups(groups) => groups.rows.first_key_value().map(|(_, row)| &row.cells),
+        };
+        match cells.and_then(|cells| cells.get(function)) {
+            Some(Cell::Missing(why)) => why,
+            _ => "",
+        }
     }
 
     /// Strips for many waves at once, if all functions have them.
@@ -80,7 +117,7 @@ impl State {
         &mut self,
         specification: &Specification,
         steps: &[Step],
-        keys: &[Access],
+        keys: &[Option<Access>],
         parts: &[Part<'_>],
         longest: usize,
     ) -> Result<(), (usize, Fault)> {
@@ -110,7 +147,7 @@ impl State {
     ) -> Result<(), Fault> {
         let shape = &layout.partial;
         match (self, &shape.grouped) {
-            (State::Whole(cells), _) => merge_row(specification, cells, from, shape, 0, longest),
+            (State::Whole(cells), _) => merge_row(specification, cells, from, layout, 0, longest),
             (State::Groups(groups), Some(grouped)) => {
                 let (start, count) = from.list(grouped.groups, grouped.size)?;
                 groups.ungrouped = groups.ungrouped.saturating_add(from.u64(grouped.ungrouped));
@@ -118,11 +155,14 @@ impl State {
                     let at = start + index * grouped.size;
                     let mut key = Vec::with_capacity(grouped.keys.len());
                     for (place, kind) in grouped.keys.iter().zip(&layout.columns.keys) {
-                        key.push(from.datum(at + place, *kind)?.value(longest)?.canonical());
+                        if *kind != Kind::Missing {
+                            key.push(from.datum(at + place, *kind)?.value(longest)?.canonical());
+                        }
                     }
                     let records = grouped.records.map_or(0, |place| from.u64(at + place));
-                    if let Some(row) = groups.row(Some(key), records) {
-                        merge_row(specification, &mut row.cells, from, shape, at, longest)?;
+                    let is_whole = key.len() == grouped.keys.len();
+                    if let Some(row) = groups.row(is_whole.then_some(key), records) {
+                        merge_row(specification, &mut row.cells, from, layout, at, longest)?;
                     }
                 }
                 Ok(())
@@ -171,6 +211,10 @@ fn take_all(
                 Ok(())
             }
             Step::General(access) => take_each(cell, access, parts, longest),
+            Step::Missing(why) => {
+                cell.miss(why);
+                Ok(())
+            }
         };
         if let Err((position, fault)) = taken {
             return Err((position, named(specification, function)(fault)));
@@ -230,9 +274,10 @@ impl Groups {
 }
 
 /// The key of a record; none where a part of it is absent.
-fn key(record: RecordView<'_>, keys: &[Access], longest: usize) -> Result<Option<Vec<Value>>, Fault> {
+fn key(record: RecordView<'_>, keys: &[Option<Access>], longest: usize) -> Result<Option<Vec<Value>>, Fault> {
     let mut key = Vec::with_capacity(keys.len());
     for access in keys {
+        let Some(access) = access else { return Ok(None) };
         let mut part = None;
         access.each(record, &mut |datum| {
             part = Some(datum.value(longest)?.canonical());
@@ -250,12 +295,17 @@ fn merge_row(
     specification: &Specification,
     cells: &mut [Cell],
     from: &Reader<'_>,
-    shape: &Shape,
+    layout: &Layout,
     at: usize,
     longest: usize,
 ) -> Result<(), Fault> {
-    for (position, (cell, places)) in cells.iter_mut().zip(shape.places(at)).enumerate() {
-        cell.merge(from, places, longest).map_err(named(specification, position))?;
+    let columns = &layout.columns.aggregates;
+    for (position, (cell, places)) in cells.iter_mut().zip(layout.partial.places(at)).enumerate() {
+        let merged = match columns[position].is_missing() {
+            true => from.text(places.field(0)).map(|why| cell.miss(why)),
+            false => cell.merge(from, places, longest),
+        };
+        merged.map_err(named(specification, position))?;
     }
     Ok(())
 }

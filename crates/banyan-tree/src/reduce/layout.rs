@@ -8,7 +8,7 @@ use std::sync::Arc;
 use banyan_ndr::{ByteOrder, DefId, Definition, Field, Format, FormatError, PointerWidth, RecordDef, Type};
 
 use super::Specification;
-use super::cell::fields;
+use super::cell::fields::{self, MISSING};
 use super::column::Column;
 use super::value::Kind;
 
@@ -32,6 +32,25 @@ pub(super) struct Columns {
     pub(super) aggregates: Vec<Column>,
     /// By key.
     pub(super) keys: Vec<Kind>,
+}
+
+impl Columns {
+    /// Whether these are others, but for what is missing here.
+    pub(super) fn are_within(&self, others: &Columns) -> bool {
+        let mut aggregates = self.aggregates.iter().zip(&others.aggregates);
+        let mut keys = self.keys.iter().zip(&others.keys);
+        aggregates.all(|(own, other)| own == other || own.is_missing())
+            && keys.all(|(own, other)| own == other || *own == Kind::Missing)
+    }
+
+    /// These, with what others know of what is missing here.
+    pub(super) fn or(&self, others: &Columns) -> Columns {
+        let aggregates = self.aggregates.iter().zip(&others.aggregates);
+        let aggregates = aggregates.map(|(own, other)| if own.is_missing() { *other } else { *own });
+        let keys = self.keys.iter().zip(&others.keys);
+        let keys = keys.map(|(own, other)| if *own == Kind::Missing { *other } else { *own });
+        Columns { aggregates: aggregates.collect(), keys: keys.collect() }
+    }
 }
 
 /// Both formats of a specification and its columns.
@@ -130,7 +149,8 @@ impl Shape {
         let counts: Vec<usize> = cells.iter().map(Vec::len).collect();
         let mut row = Vec::new();
         for (path, kind) in specification.by().iter().zip(keys) {
-            row.push(Field::new(path.to_string(), 0, kind.ty()));
+            let suffix = if *kind == Kind::Missing { MISSING } else { "" };
+            row.push(Field::new(format!("{path}{suffix}"), 0, kind.ty()));
         }
         let is_grouped = !keys.is_empty();
         let count = Type::Int { width: 8, signed: false };
@@ -183,7 +203,8 @@ pub(super) fn columns_of(specification: &Specification, format: &Format) -> Resu
     let found = |name: &str| format.field_of(row, name).map(|(_, field)| &field.ty);
     let mut aggregates = Vec::new();
     for aggregate in specification.aggregates() {
-        let mut columns = Column::all(&aggregate.function);
+        let missing = Column::missing(&aggregate.function);
+        let mut columns = Column::all(&aggregate.function).chain([missing]);
         let column = columns.find(|column| {
             let fields = fields::partial(aggregate, *column);
             fields.iter().all(|(name, ty)| found(name).is_some_and(|found| alike(found, ty)))
@@ -193,6 +214,10 @@ pub(super) fn columns_of(specification: &Specification, format: &Format) -> Resu
     let mut keys = Vec::new();
     for path in specification.by() {
         let name = path.to_string();
+        if found(&format!("{name}{MISSING}")) == Some(&Kind::Missing.ty()) {
+            keys.push(Kind::Missing);
+            continue;
+        }
         let ty = found(&name).ok_or_else(|| name.clone())?;
         keys.push(Kind::ALL.into_iter().find(|kind| kind.ty() == *ty).ok_or(name)?);
     }

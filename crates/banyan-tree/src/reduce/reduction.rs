@@ -10,6 +10,7 @@ use super::compiled::{Input, Step, Way};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
 use super::strip::{Rows, Strip};
+use super::value::Kind;
 use super::whole::Whole;
 use super::{Fault, PartRun, Place, ReduceError, ReductionLimits, Specification};
 use crate::run::{Bodies, shared};
@@ -175,7 +176,7 @@ impl Reduction {
         let input = inputs
             .of(part.format, part.is_partial, &self.specification, self.limits.formats)
             .map_err(|fault| (0, fault))?;
-        let Current { layout, state, .. } = match &mut self.current {
+        let Current { state, .. } = match &mut self.current {
             Some(current) if Arc::ptr_eq(&current.layout.columns, &input.columns) => current,
             current => begin(current, self.is_empty, &self.specification, &self.limits, &mut input.columns)
                 .map_err(|fault| (0, fault))?,
@@ -184,7 +185,7 @@ impl Reduction {
         let longest = self.limits.value_bytes;
         match &input.way {
             Way::Record { steps, keys, .. } => state.take(&self.specification, steps, keys, parts, longest),
-            Way::Partial(plan) => {
+            Way::Partial { layout, plan } => {
                 let body = match plan {
                     None => part.body,
                     Some(plan) => {
@@ -208,7 +209,7 @@ impl Reduction {
         let input = self.records.of(first.format, false, &self.specification, self.limits.formats).ok()?;
         match &input.way {
             Way::Record { whole, .. } => whole.as_ref().filter(|whole| whole.fits(parts)),
-            Way::Partial(_) => None,
+            Way::Partial { .. } => None,
         }
     }
 
@@ -233,6 +234,19 @@ impl Reduction {
     /// added.
     pub fn result(&mut self, out: &mut Buffer) -> Option<&Format> {
         self.write(out, What::Result)
+    }
+
+    /// A function or key whose field is missing in all records so far, of this wave and those before.
+    pub(super) fn missing(&self) -> Option<Fault> {
+        let Current { layout, state, .. } = self.current.as_ref()?;
+        let aggregates = self.specification.aggregates().iter().zip(&layout.columns.aggregates).enumerate();
+        let mut aggregates = aggregates.filter(|(_, (_, column))| column.is_missing());
+        if let Some((position, (aggregate, _))) = aggregates.next() {
+            return Some(Fault::Missing { name: aggregate.name.clone(), why: state.why_missing(position).into() });
+        }
+        let mut keys = self.specification.by().iter().zip(&layout.columns.keys);
+        let (path, _) = keys.find(|(_, kind)| **kind == Kind::Missing)?;
+        Some(Fault::Missing { name: format!("by {path}"), why: String::new() })
     }
 
     /// [`Reduction::result`] as a record to look at without a compiled type.
@@ -274,6 +288,10 @@ impl Reduction {
             Some(current) if Arc::ptr_eq(&current.layout.columns, &input.columns) => current,
             current => begin(current, is_first, &self.specification, &self.limits, &mut input.columns).ok()?,
         };
+        if !Arc::ptr_eq(&layout.columns, &input.columns) {
+            // Something is missing in these.
+            return None;
+        }
         let strips = strips.as_mut()?;
         if is_first {
             strips.iter_mut().for_each(|strip| strip.begin(part.bodies.len() as usize));
@@ -284,14 +302,14 @@ impl Reduction {
                 strips.iter_mut().zip(steps).try_for_each(|(strip, step)| match step {
                     Step::Fast(fast) => fast.run_waves(strip, rows, rank),
                     Step::Count => strip.count(),
-                    Step::General(_) => None,
+                    Step::General(_) | Step::Missing(_) => None,
                 })
             }
-            Way::Partial(None) => {
+            Way::Partial { plan: None, .. } => {
                 let mut pairs = strips.iter_mut().zip(layout.partial.places(0));
                 pairs.try_for_each(|(strip, places)| strip.merge(rows, places, part.members))
             }
-            Way::Partial(Some(_)) => None,
+            Way::Partial { plan: Some(_), .. } => None,
         }
     }
 
@@ -337,6 +355,16 @@ fn begin<'c>(
 ) -> Result<&'c mut Current, Fault> {
     match current {
         Some(Current { layout, .. }) if layout.columns == *columns => *columns = Arc::clone(&layout.columns),
+        // What is missing here is known from others, of this wave or of one before.
+        Some(Current { layout, .. }) if columns.are_within(&layout.columns) => {}
+        Some(known) if columns.are_within(&known.layout.columns.or(columns)) => {
+            let all = Arc::new(known.layout.columns.or(columns));
+            known.state.learn(specification, &all, limits);
+            (known.layout, known.strips) = (Layout::new(specification, &all)?, known.state.strips());
+            if all == *columns {
+                *columns = all;
+            }
+        }
         Some(Current { layout, .. }) if !is_first => {
             return Err(differing(specification, columns, &layout.columns));
         }
@@ -362,11 +390,11 @@ fn are_in_order(parts: &[PartRun<'_>]) -> bool {
 fn differing(specification: &Specification, found: &Columns, wanted: &Columns) -> Fault {
     let aggregates = specification.aggregates().iter().zip(found.aggregates.iter().zip(&wanted.aggregates));
     let aggregates = aggregates
-        .filter(|(_, (found, wanted))| found != wanted)
+        .filter(|(_, (found, wanted))| found != wanted && !found.is_missing() && !wanted.is_missing())
         .map(|(aggregate, (found, wanted))| (aggregate.name.clone(), found.to_string(), wanted.to_string()));
     let keys = specification.by().iter().zip(found.keys.iter().zip(&wanted.keys));
     let keys = keys
-        .filter(|(_, (found, wanted))| found != wanted)
+        .filter(|(_, (found, wanted))| found != wanted && **found != Kind::Missing && **wanted != Kind::Missing)
         .map(|(path, (found, wanted))| (format!("by {path}"), found.to_string(), wanted.to_string()));
     let (name, found, wanted) = aggregates.chain(keys).next().expect("columns that differ differ in one");
     Fault::Kind { name, found, wanted }

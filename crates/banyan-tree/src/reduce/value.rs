@@ -15,9 +15,12 @@ pub(super) enum Kind {
     Bool,
     Text,
     Bytes,
+    /// No value at all: nobody has sent a record with the field.
+    Missing,
 }
 
 impl Kind {
+    /// Those that values have.
     pub(super) const ALL: [Kind; 5] = [Kind::Integer, Kind::Float, Kind::Bool, Kind::Text, Kind::Bytes];
 
     /// How a value travels.
@@ -26,7 +29,8 @@ impl Kind {
             Kind::Integer => Type::Int { width: 16, signed: true },
             Kind::Float => Type::Float { width: 8 },
             Kind::Bool => Type::Bool { width: 1 },
-            Kind::Text => Type::Str,
+            // Why it is missing.
+            Kind::Text | Kind::Missing => Type::Str,
             Kind::Bytes => Type::Bytes,
         }
     }
@@ -40,6 +44,7 @@ impl fmt::Display for Kind {
             Kind::Bool => "a bool",
             Kind::Text => "a text",
             Kind::Bytes => "bytes",
+            Kind::Missing => "missing",
         })
     }
 }

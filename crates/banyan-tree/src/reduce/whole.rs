@@ -118,7 +118,7 @@ impl Program {
             let (run, at) = match step {
                 Step::Fast(fast) => (fast.whole(), fast.place()),
                 Step::Count => (count as WholeRun, 0),
-                Step::General(_) => return None,
+                Step::General(_) | Step::Missing(_) => return None,
             };
             let [first, last] = places.ends();
             let place = |at| u32::try_from(at).ok();

@@ -48,6 +48,7 @@ const TESTS: &[harness::Test] = tests![
     streams::streams_have_their_own_members_and_order,
     streams::arrays_of_a_megabyte_are_summed_element_by_element,
     streams::members_that_send_other_formats_are_reduced_alike,
+    streams::members_that_lack_a_field_are_in_the_waves_of_others,
     streams::members_that_agents_start_learn_nothing_but_by_their_sockets,
     streams::a_member_that_never_joins_is_named,
     streams::a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_words,

@@ -43,6 +43,12 @@ struct Padded {
     padding: Vec<u8>,
 }
 
+/// The same as the others send, of an older program.
+#[derive(Record)]
+struct Ones {
+    ones: u32,
+}
+
 /// A time of day, as members know it.
 const NOW: f64 = 1_800_000_000.0;
 
@@ -162,6 +168,7 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
                 let value = i32::try_from(value).unwrap_or(i32::MAX);
                 back_end.send(incoming.stream, &Other { ones: 1, name: format!("member {rank}"), value })?;
             }
+            "lacking" if rank < 3 => back_end.send(incoming.stream, &Ones { ones: 1 })?,
             "padded" => back_end.send(incoming.stream, &Padded { value, ones: 1, padding: vec![1; PADDING] })?,
             _ => back_end.send(incoming.stream, &Value { value, ones: 1 })?,
         }

@@ -156,6 +156,42 @@ pub(crate) fn members_that_send_other_formats_are_reduced_alike() {
     }
 }
 
+#[derive(Record, Debug, PartialEq)]
+struct Counted {
+    #[record(rename = "sum(value)")]
+    sum: i64,
+    #[record(rename = "count(value)")]
+    with_value: u64,
+    #[record(rename = "count()")]
+    all: u64,
+}
+
+pub(crate) fn members_that_lack_a_field_are_in_the_waves_of_others() {
+    // All members of the first agent lack it, and one of the second.
+    let network = network("2x2", "lacking");
+    let stream = network.open(&network.everyone(), "sum(value), count(value), count()").unwrap();
+    let strict = network.open(&network.everyone(), "strict sum(value), sum(ones)").unwrap();
+    order(&stream, 0, 2, 0);
+    order(&strict, 0, 1, 0);
+    for number in 0..2 {
+        let wave = stream.recv(deadline()).unwrap();
+        assert_eq!(wave.members().len(), 4);
+        assert_eq!(wave.read::<Counted>().unwrap(), Counted { sum: value(3, number), with_value: 1, all: 4 });
+    }
+    let error = strict.recv(deadline()).unwrap_err().to_string();
+    assert!(
+        error.contains("members 0: sum(value): records of Ones cannot be reduced so: Ones has no field value"),
+        "{error}"
+    );
+    let nobody = network.open(&network.everyone(), "sum(valu)").unwrap();
+    order(&nobody, 0, 1, 0);
+    let error = nobody.recv(deadline()).unwrap_err().to_string();
+    assert!(
+        error.contains("sum(valu): no member has sent the field: ") && error.contains("has no field valu"),
+        "{error}"
+    );
+}
+
 pub(crate) fn members_that_agents_start_learn_nothing_but_by_their_sockets() {
     let network = network("1x2", "suspicious");
     let stream = network.open(&network.everyone(), SUMS).unwrap();

@@ -54,7 +54,7 @@ fn sample(shape: Shape) -> Sample {
 fn a_path_that_leads_nowhere_names_function_format_and_remedy() {
     for (specification, message) in [
         (
-            "max(tmp)",
+            "strict max(tmp)",
             "max(tmp): records of Sample cannot be reduced so: Sample has no field tmp; it has temp, load, name, up, wide, cells, inner",
         ),
         ("max(name)", "max(name): records of Sample cannot be reduced so: name is string, which is no number"),
@@ -80,7 +80,11 @@ fn a_path_that_leads_nowhere_names_function_format_and_remedy() {
             "by cells: records of Sample cannot be reduced so: a key is one value a record, not an array",
         ),
         (
-            "sum(inner.shape.Square)",
+            "strict count() by rack",
+            "by rack: records of Sample cannot be reduced so: Sample has no field rack; it has temp, load, name, up, wide, cells, inner",
+        ),
+        (
+            "strict sum(inner.shape.Square)",
             "sum(inner.shape.Square): records of Sample cannot be reduced so: Shape has no case Square",
         ),
     ] {

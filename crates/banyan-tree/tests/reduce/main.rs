@@ -7,6 +7,7 @@ mod generate;
 mod hostile;
 mod kinds;
 mod member;
+mod missing;
 mod model;
 mod numbers;
 mod specification;

@@ -9,6 +9,9 @@ use super::super::value::Kind;
 use super::super::{Aggregate, Function};
 use super::exact::LIMBS;
 
+/// Behind the name of a function or key whose field nobody has sent: why.
+pub(in crate::reduce) const MISSING: &str = ".missing";
+
 const COUNT: Type = Type::Int { width: 8, signed: false };
 const RANK: Type = Type::Int { width: 4, signed: false };
 const BYTE: Type = Type::Int { width: 1, signed: false };
@@ -38,6 +41,9 @@ fn element(kind: Kind) -> Type {
 /// Name and type of each field of a function's state.
 pub(in crate::reduce) fn partial(aggregate: &Aggregate, column: Column) -> Vec<(String, Type)> {
     let Column { kind, many } = column;
+    if column.is_missing() {
+        return named(&aggregate.name, vec![(MISSING, kind.ty())]);
+    }
     let fields: Vec<(&str, Type)> = match &aggregate.function {
         Function::Count(_) => vec![("", COUNT)],
         Function::Sum(_) | Function::Average(_) if many => vec![("", list(element(kind))), (".count", COUNT)],
@@ -70,6 +76,7 @@ pub(in crate::reduce) fn partial(aggregate: &Aggregate, column: Column) -> Vec<(
 pub(in crate::reduce) fn result(aggregate: &Aggregate, column: Column) -> Vec<(String, Type)> {
     let Column { kind, many } = column;
     let fields = match &aggregate.function {
+        _ if column.is_missing() => return partial(aggregate, column),
         Function::Sum(_) | Function::ExactSum(_) if many => vec![("", list(element(kind)))],
         Function::ExactSum(_) => vec![("", kind.ty())],
         Function::Average(_) if many => vec![("", list(Kind::Float.ty()))],

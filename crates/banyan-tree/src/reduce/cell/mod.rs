@@ -46,6 +46,8 @@ pub(super) enum Cell {
     Integer(Scalar<i128>),
     Float(Scalar<f64>),
     Large(Large),
+    /// Of a function whose field nobody has sent: why.
+    Missing(Box<str>),
 }
 
 /// Who sent a record, and how it is kept.
@@ -60,6 +62,9 @@ impl Cell {
     /// The empty state of a function.
     pub(super) fn new(function: &Function, column: Column, limits: &ReductionLimits) -> Cell {
         let Column { kind, many } = column;
+        if column.is_missing() {
+            return Cell::Missing(Box::default());
+        }
         let numbers = |operation| match (kind, many) {
             (Kind::Integer, false) => Cell::Integer(Scalar::new(operation)),
             (Kind::Integer, true) => Cell::Large(Large::Integers(Elements::new(operation, limits.elements))),
@@ -105,6 +110,7 @@ impl Cell {
             Cell::Integer(scalar) => scalar.clear(),
             Cell::Float(scalar) => scalar.clear(),
             Cell::Large(large) => large.clear(),
+            Cell::Missing(_) => {}
         }
     }
 
@@ -127,6 +133,14 @@ impl Cell {
             Cell::Integer(scalar) => access.each(record, &mut |datum| scalar.take(Number::of(datum), rank)),
             Cell::Float(scalar) => access.each(record, &mut |datum| scalar.take(Number::of(datum), rank)),
             Cell::Large(large) => large.take(record, access, sender),
+            Cell::Missing(_) => unreachable!("there is a field to take"),
+        }
+    }
+
+    /// Takes nothing of a record that lacks the field.
+    pub(super) fn miss(&mut self, why: &str) {
+        if let Cell::Missing(known) = self {
+            *known = why.into();
         }
     }
 
@@ -148,6 +162,7 @@ impl Cell {
             Cell::Integer(scalar) => scalar.merge(from, at),
             Cell::Float(scalar) => scalar.merge(from, at),
             Cell::Large(large) => large.merge(from, at, longest),
+            Cell::Missing(_) => unreachable!("there is a state to merge"),
         }
     }
 
@@ -171,6 +186,7 @@ impl Cell {
                 large.write(out, at, what);
                 large.clear();
             }
+            Cell::Missing(why) => out.bytes(at.field(0), why.as_bytes()),
         }
     }
 }

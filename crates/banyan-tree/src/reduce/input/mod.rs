@@ -10,4 +10,4 @@ mod resolve;
 mod walk;
 
 pub(super) use access::{Access, RunAccess};
-pub(super) use resolve::Resolved;
+pub(super) use resolve::{Resolved, Unresolved};

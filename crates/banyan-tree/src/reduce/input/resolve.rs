@@ -17,8 +17,8 @@ pub(in crate::reduce) struct Resolved {
 }
 
 impl Resolved {
-    /// Follows a path. Fails with the reason, for people.
-    pub(in crate::reduce) fn new(format: &Format, path: &Path, as_number: bool) -> Result<Resolved, String> {
+    /// Follows a path.
+    pub(in crate::reduce) fn new(format: &Format, path: &Path, as_number: bool) -> Result<Resolved, Unresolved> {
         let mut follower = Follower { format, ty: format.root_type(), owner: None, way: Way::Place(0), many: false };
         path.steps.iter().try_for_each(|step| follower.step(step))?;
         while follower.array().is_some() {
@@ -27,10 +27,10 @@ impl Resolved {
         follower.through_references();
         let Some(kind) = datum::kind(&follower.ty, as_number) else {
             let (wanted, found) = (if as_number { "number" } else { "single value" }, format.type_name(&follower.ty));
-            return Err(match &follower.ty {
+            return Err(Unresolved::Unfit(match &follower.ty {
                 Type::Record(_) => format!("{path} is a record, {found}; name one of its fields"),
                 _ => format!("{path} is {found}, which is no {wanted}"),
-            });
+            }));
         };
         let ty = follower.ty;
         let access = match follower.way {
@@ -39,6 +39,30 @@ impl Resolved {
             Way::Steps => Access::Walk(path.steps.clone()),
         };
         Ok(Resolved { access, kind, many: follower.many })
+    }
+}
+
+/// Why a path leads to nothing in records of a format, for people.
+#[derive(Debug)]
+pub(in crate::reduce) enum Unresolved {
+    /// The records lack a field of this name, or a case.
+    Missing(String),
+    /// What the records have there cannot be taken so.
+    Unfit(String),
+}
+
+impl Unresolved {
+    /// The reason.
+    pub(in crate::reduce) fn reason(self) -> String {
+        match self {
+            Unresolved::Missing(reason) | Unresolved::Unfit(reason) => reason,
+        }
+    }
+}
+
+impl From<String> for Unresolved {
+    fn from(reason: String) -> Unresolved {
+        Unresolved::Unfit(reason)
     }
 }
 
@@ -59,17 +83,19 @@ struct Follower<'f> {
 }
 
 impl Follower<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), String> {
+    fn step(&mut self, step: &Step) -> Result<(), Unresolved> {
         self.through_references();
         match step {
             Step::Name(name) => self.field(name),
-            Step::Item(index) => self.item(*index),
+            Step::Item(index) => Ok(self.item(*index)?),
             Step::All => match self.array() {
                 Some(_) => {
                     self.all();
                     Ok(())
                 }
-                None => Err(format!("[*] stands behind {}, which has no items", self.format.type_name(&self.ty))),
+                None => {
+                    Err(format!("[*] stands behind {}, which has no items", self.format.type_name(&self.ty)).into())
+                }
             },
         }
     }
@@ -90,13 +116,14 @@ impl Follower<'_> {
         }
     }
 
-    fn field(&mut self, name: &str) -> Result<(), String> {
+    fn field(&mut self, name: &str) -> Result<(), Unresolved> {
         match &self.ty {
             Type::Record(id) => {
                 let (id, record) = (*id, self.format.record(*id));
                 let Some((_, field)) = self.format.field_of(id, name) else {
                     let known: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).take(20).collect();
-                    return Err(format!("{} has no field {name}; it has {}", record.name, known.join(", ")));
+                    let reason = format!("{} has no field {name}; it has {}", record.name, known.join(", "));
+                    return Err(Unresolved::Missing(reason));
                 };
                 let offset = field.offset as usize;
                 self.owner = None;
@@ -113,15 +140,16 @@ impl Follower<'_> {
             }
             Type::Variant(id) => {
                 let case = self.format.case_of(*id, name);
-                let case = case.ok_or_else(|| format!("{} has no case {name}", self.format.variant(*id).name))?;
+                let missing = || Unresolved::Missing(format!("{} has no case {name}", self.format.variant(*id).name));
+                let case = case.ok_or_else(missing)?;
                 self.ty = case.payload.clone().ok_or_else(|| format!("case {name} carries nothing"))?;
                 self.way = Way::Steps;
                 Ok(())
             }
             Type::Array { .. } | Type::List { .. } | Type::Sized { .. } => {
-                Err(format!("{name} stands behind an array; write [*] for all items, or an index: [*].{name}"))
+                Err(format!("{name} stands behind an array; write [*] for all items, or an index: [*].{name}").into())
             }
-            _ => Err(format!("{} has no fields, so no {name}", self.format.type_name(&self.ty))),
+            _ => Err(format!("{} has no fields, so no {name}", self.format.type_name(&self.ty)).into()),
         }
     }
 

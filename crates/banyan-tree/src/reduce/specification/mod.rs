@@ -51,6 +51,7 @@ const MAX_SHARES: usize = 64;
 pub struct Specification {
     aggregates: Vec<Aggregate>,
     by: Vec<Path>,
+    is_strict: bool,
 }
 
 /// One function and the name of its result.
@@ -65,7 +66,7 @@ pub struct Aggregate {
 impl Specification {
     /// Starts a specification.
     pub fn builder() -> Builder {
-        Builder { aggregates: Vec::new(), by: Vec::new(), error: None }
+        Builder { aggregates: Vec::new(), by: Vec::new(), is_strict: false, error: None }
     }
 
     fn new(aggregates: Vec<Aggregate>, by: Vec<Path>) -> Result<Specification, SpecificationError> {
@@ -91,12 +92,22 @@ impl Specification {
                 return Err(SpecificationError::Twice { name });
             }
         }
-        Ok(Specification { aggregates, by })
+        Ok(Specification { aggregates, by, is_strict: false })
     }
 
     /// The functions, in order.
     pub fn aggregates(&self) -> &[Aggregate] {
         &self.aggregates
+    }
+
+    /// Whether a record that lacks one of the fields is an error, and not a record without that value.
+    pub fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+
+    /// The same, but strict or not.
+    fn strict(self, is_strict: bool) -> Specification {
+        Specification { is_strict, ..self }
     }
 
     /// The fields by which records are grouped.
@@ -127,6 +138,7 @@ fn unfit(function: &Function) -> Option<String> {
 
 impl fmt::Display for Specification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_strict { "strict " } else { "" })?;
         for (position, Aggregate { function, name }) in self.aggregates.iter().enumerate() {
             let comma = if position == 0 { "" } else { ", " };
             let text = function.to_string();
@@ -148,6 +160,7 @@ impl fmt::Display for Specification {
 pub struct Builder {
     aggregates: Vec<Aggregate>,
     by: Vec<Path>,
+    is_strict: bool,
     error: Option<SpecificationError>,
 }
 
@@ -227,11 +240,17 @@ impl Builder {
         self
     }
 
+    /// A record that lacks one of the fields is an error.
+    pub fn strict(mut self) -> Builder {
+        self.is_strict = true;
+        self
+    }
+
     /// The specification, or the first thing that was wrong.
     pub fn build(self) -> Result<Specification, SpecificationError> {
         match self.error {
             Some(error) => Err(error),
-            None => Specification::new(self.aggregates, self.by),
+            None => Ok(Specification::new(self.aggregates, self.by)?.strict(self.is_strict)),
         }
     }
 

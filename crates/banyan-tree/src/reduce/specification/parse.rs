@@ -10,6 +10,7 @@ impl std::str::FromStr for Specification {
 
     fn from_str(text: &str) -> Result<Specification, SpecificationError> {
         let mut parser = Parser { text, at: 0 };
+        let is_strict = parser.takes_word("strict");
         let mut aggregates = Vec::new();
         loop {
             aggregates.push(parser.aggregate()?);
@@ -21,7 +22,7 @@ impl std::str::FromStr for Specification {
         if !parser.rest().is_empty() {
             return Err(parser.unexpected("a comma, by, or the end"));
         }
-        Specification::new(aggregates, by)
+        Ok(Specification::new(aggregates, by)?.strict(is_strict))
     }
 }
 
