@@ -115,7 +115,7 @@ pub use process::ExitState;
 pub use room::Room;
 pub use session::{Launch, Outcome, Session};
 pub use staging::{
-    Assembly, Delivery, MadeDirectories, Parcel, ParcelError, ParcelStore, Parcels, Part, Parts, Place, Stage,
-    StageError, StageReport, Wanted, remove_leftovers, remove_leftovers_of, staged_path,
+    Assembly, Delivery, Links, MadeDirectories, Parcel, ParcelError, ParcelStore, Parcels, Part, Parts, Place, Reading,
+    Skip, Skipped, Stage, StageError, StageReport, Wanted, remove_leftovers, remove_leftovers_of, staged_path,
 };
 pub use ticket::{Ticket, TicketError};

@@ -68,10 +68,19 @@ pub enum ProblemKind {
     Staging,
     /// The system there does not permit to store or read a file.
     NotPermitted,
+    /// There is no space left there for a file.
+    NoSpace,
     /// A peer broke the protocol and was cut off.
     Broken,
     /// The front-end itself cannot go on; no host is to blame.
     FrontEnd,
+}
+
+impl ProblemKind {
+    /// Whether it says that a file could not be brought somewhere.
+    pub(crate) fn is_of_staging(self) -> bool {
+        matches!(self, ProblemKind::Staging | ProblemKind::NotPermitted | ProblemKind::NoSpace)
+    }
 }
 
 impl fmt::Display for Problem {

@@ -283,7 +283,7 @@ impl Node {
                 self.touch(Token::Parent);
             }
             Up::Nobody => {}
-            Up::Desk(desk) if matches!(problem.kind, ProblemKind::Staging | ProblemKind::NotPermitted) => {
+            Up::Desk(desk) if problem.kind.is_of_staging() => {
                 desk.lay(|papers| papers.put_staging(problem));
             }
             Up::Desk(desk) => desk.lay(|papers| papers.put_problem(problem)),

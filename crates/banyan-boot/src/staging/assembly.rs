@@ -32,6 +32,8 @@ enum State {
 pub(super) struct Assembled {
     file: String,
     target: PathBuf,
+    /// Where it is put together.
+    directory: PathBuf,
     total: u64,
     /// Bytes from the beginning that were checked.
     checked: u64,
@@ -63,20 +65,27 @@ impl Assembly {
     }
 
     /// The host lacks the file that was asked for: slices may come. The store knows where they go.
-    pub(super) fn open(&self, store: &mut Store, large: &Large, inside: &Path, host: &str) -> Result<(), StoreError> {
+    pub(super) fn open(
+        &self,
+        store: &mut Store,
+        (large, on_disk): (&Large, u64),
+        inside: &Path,
+        host: &str,
+    ) -> Result<(), StoreError> {
         // Whatever was there before lets go of its file, which may be the one that is wanted.
         *self.state() = State::Nothing;
         remove_expired(store.directory());
         let name = partial_name(host, store.target(), inside);
         let opened = store.parent().and_then(|parent| Partial::open(parent, &name, large.keep));
         let partial = opened.map_err(|error| store.failed(error))?;
-        store.check_space(large.total.saturating_sub(partial.length()))?;
+        store.check_space(on_disk.min(large.total).saturating_sub(partial.length()))?;
         if partial.length() > large.total {
             partial.cut(large.total).map_err(|error| store.failed(error))?;
         }
         let (file, target, made) = (large.file.clone(), store.target().to_owned(), store.give_directories());
+        let directory = store.directory().to_owned();
         *self.state() =
-            State::Open(Box::new(Assembled { file, target, total: large.total, checked: 0, partial, made }));
+            State::Open(Box::new(Assembled { file, target, directory, total: large.total, checked: 0, partial, made }));
         Ok(())
     }
 
@@ -119,6 +128,17 @@ impl Assembled {
 
     pub(super) fn target(&self) -> &Path {
         &self.target
+    }
+
+    fn failed(&self, source: std::io::Error) -> StoreError {
+        let path = self.target.clone();
+        match (source.kind(), self.partial.free()) {
+            (std::io::ErrorKind::StorageFull, Some(free)) => {
+                let kept = self.partial.kept_name().map(|name| self.directory.join(name));
+                StoreError::NoSpace { path, free, needed: self.total - self.checked, kept }
+            }
+            _ => StoreError::Write { path, source },
+        }
     }
 }
 
@@ -164,7 +184,7 @@ impl Slice {
         }
         self.hasher.update(bytes);
         let written = self.assembled.partial.write(bytes, self.assembled.checked + came);
-        written.map_err(|source| StoreError::Write { path: self.assembled.target.clone(), source })
+        written.map_err(|source| self.assembled.failed(source))
     }
 
     /// All of it came: checks it.

@@ -45,7 +45,19 @@ impl Session {
         let (hash, length) = Packer::new(what).measure()?;
         let hash = hash.to_hex().to_string();
         let (number, directory) = (*numbers, what.is_dir());
-        let offer = Offer { number, hash: hash.clone(), length, directory, path, name: None, names: None, large: None };
+        let (on_disk, times, large) = (length, false, None);
+        let offer = Offer {
+            number,
+            hash: hash.clone(),
+            length,
+            on_disk,
+            directory,
+            path,
+            name: None,
+            names: None,
+            times,
+            large,
+        };
         let transfer = Transfer::begin(&self.desk, offer, what);
         let mut packer = Packer::new(what);
         let packed = std::iter::from_fn(|| packer.next().transpose());

@@ -1,13 +1,14 @@
 //! The entries of a staged stream: files, directories and symbolic links, and which names they may have.
 //!
-//! An entry is a head of 16 bytes (kind, 0, length of the name in 16 bits, mode in 32, length of the content in 64,
-//! little-endian), the name, and the content: the bytes of a file, the target of a link, nothing for a directory. The
-//! first entry has no name and is what was staged itself; all others are paths from there, each after its directory.
+//! An entry is a head of 32 bytes (kind, whether it has a time, length of the name in 16 bits, mode in 32, length of the
+//! content in 64, the time in seconds in 64 and nanoseconds in 32, 0 in 32; little-endian), the name, and the content: the
+//! bytes of a file, the target of a link, nothing for a directory. The first entry has no name and is what was staged
+//! itself; all others are paths from there, each after its directory.
 
 use std::path::{Component, Path, PathBuf};
 
 /// Bytes of an entry before its name.
-pub(crate) const HEAD_BYTES: usize = 16;
+pub(crate) const HEAD_BYTES: usize = 32;
 
 /// Bytes of the longest name and of the longest target of a link: what Linux takes as a path.
 pub(crate) const MAX_NAME: usize = 4096;
@@ -23,6 +24,18 @@ pub(crate) enum EntryKind {
     Link,
 }
 
+/// When a file was last written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileTime {
+    /// Since the beginning of 1970.
+    pub(crate) seconds: i64,
+    /// Less than a second.
+    pub(crate) nanoseconds: u32,
+}
+
+/// Nanoseconds that are less than a second.
+const SECOND: u32 = 1_000_000_000;
+
 /// The head of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -30,6 +43,8 @@ pub(crate) struct Head {
     pub(crate) mode: u32,
     pub(crate) name: u16,
     pub(crate) length: u64,
+    /// Of a file, if it is to be kept.
+    pub(crate) time: Option<FileTime>,
 }
 
 impl Head {
@@ -42,13 +57,22 @@ impl Head {
         };
         bytes[2..4].copy_from_slice(&self.name.to_le_bytes());
         bytes[4..8].copy_from_slice(&(self.mode & MODE_MASK).to_le_bytes());
-        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.length.to_le_bytes());
+        if let Some(time) = self.time {
+            bytes[1] = 1;
+            bytes[16..24].copy_from_slice(&time.seconds.to_le_bytes());
+            bytes[24..28].copy_from_slice(&time.nanoseconds.to_le_bytes());
+        }
         bytes
     }
 
     /// `None` if it is no head.
     pub(crate) fn decode(bytes: &[u8; HEAD_BYTES]) -> Option<Head> {
-        let [kind, zero, n0, n1, m0, m1, m2, m3, length @ ..] = *bytes;
+        let [kind, timed, n0, n1, m0, m1, m2, m3, rest @ ..] = *bytes;
+        let (length, rest) = rest.split_first_chunk::<8>()?;
+        let (seconds, rest) = rest.split_first_chunk::<8>()?;
+        let (nanoseconds, zeros) = rest.split_first_chunk::<4>()?;
+        let time = FileTime { seconds: i64::from_le_bytes(*seconds), nanoseconds: u32::from_le_bytes(*nanoseconds) };
         let head = Head {
             kind: match kind {
                 b'f' => EntryKind::File,
@@ -58,15 +82,21 @@ impl Head {
             },
             mode: u32::from_le_bytes([m0, m1, m2, m3]),
             name: u16::from_le_bytes([n0, n1]),
-            length: u64::from_le_bytes(length),
+            length: u64::from_le_bytes(*length),
+            time: (timed == 1).then_some(time),
+        };
+        let is_time_sound = match timed {
+            0 => time == FileTime { seconds: 0, nanoseconds: 0 },
+            1 => head.kind == EntryKind::File && time.nanoseconds < SECOND,
+            _ => false,
         };
         let fits = match head.kind {
             EntryKind::File => true,
             EntryKind::Directory => head.length == 0,
             EntryKind::Link => head.length > 0 && head.length <= MAX_NAME as u64,
         };
-        let sound = zero == 0 && head.mode & !MODE_MASK == 0 && usize::from(head.name) <= MAX_NAME;
-        (fits && sound).then_some(head)
+        let sound = zeros == [0; 4] && head.mode & !MODE_MASK == 0 && usize::from(head.name) <= MAX_NAME;
+        (fits && is_time_sound && sound).then_some(head)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::reading::Skip;
 use crate::cause::cause;
 use crate::problem::Problem;
 
@@ -10,6 +11,16 @@ impl StageError {
     /// Whether the system does not permit to read it.
     pub fn is_forbidden(&self) -> bool {
         matches!(self, StageError::Read { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+
+    /// Why a copy of a directory goes on without it, if it does.
+    pub(super) fn skip(&self) -> Option<Skip> {
+        match self {
+            StageError::Leaves { .. } => Some(Skip::Outside),
+            StageError::Nowhere(_) => Some(Skip::Nowhere),
+            StageError::Kind(_) => Some(Skip::Special),
+            _ => None,
+        }
     }
 }
 
@@ -39,6 +50,12 @@ pub enum StageError {
         /// Where it leads.
         target: PathBuf,
     },
+    /// A symbolic link that is to be followed leads nowhere, or back to a directory it is in.
+    #[error("{} cannot be staged: it is a symbolic link that leads nowhere, or to a directory that it is in", .0.display())]
+    Nowhere(PathBuf),
+    /// The system does not tell how long a file is, and it has no end within 16 MiB.
+    #[error("{} cannot be staged: the system says that it is empty, and it has more than 16 MiB", .0.display())]
+    Endless(PathBuf),
     /// A path that is too long.
     #[error("{} cannot be staged: its path is longer than 4096 bytes", .0.display())]
     TooLong(PathBuf),

@@ -90,6 +90,6 @@ fn ask(offer: &Offer, large: &Large, site: Site<'_>, assembly: &Assembly) -> Res
     };
     let names = offer.names.as_deref().and_then(parcel::names_of).unwrap_or_default();
     let inside = names.last().map_or(Path::new(""), PathBuf::as_path);
-    assembly.open(&mut store, large, inside, site.host)?;
+    assembly.open(&mut store, (large, offer.on_disk), inside, site.host)?;
     Ok(Begun::Lacks)
 }

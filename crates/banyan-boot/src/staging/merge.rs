@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::entry::FileTime;
 use super::leftover::{make_held, temporary_name};
 use super::special::Special;
-use super::store::{DIRECTORY, NEW_FILE};
+use super::store::{DIRECTORY, NEW_FILE, set_time};
 
 /// Why something does not take its place.
 #[derive(Debug)]
@@ -126,5 +127,7 @@ fn copy(old: &OwnedFd, name: &OsStr, new: &OwnedFd, copy: &mut OsString) -> io::
     let mut to = File::from(to);
     io::copy(&mut from, &mut to)?;
     rustix::fs::fchmod(&to, Mode::from_raw_mode(about.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))?;
+    let nanoseconds = u32::try_from(about.st_mtime_nsec).unwrap_or(0);
+    set_time(&to, FileTime { seconds: about.st_mtime as i64, nanoseconds })?;
     Ok(Some(held))
 }

@@ -16,6 +16,7 @@ pub(crate) mod assembly;
 mod call;
 pub(crate) mod entry;
 mod error;
+mod holes;
 mod intake;
 mod leftover;
 mod made;
@@ -26,6 +27,7 @@ mod parcel_store;
 pub(crate) mod part;
 mod partial;
 pub(crate) mod place;
+mod reading;
 mod source;
 mod special;
 pub(crate) mod store;
@@ -50,6 +52,7 @@ pub use parcel::{Parcel, Parcels};
 pub use parcel_store::{ParcelError, ParcelStore, Wanted};
 pub use part::{Part, Parts};
 pub use place::staged_path;
+pub use reading::{Links, Reading, Skip, Skipped};
 pub use store::remove_leftovers_of;
 
 /// Bytes of a staged stream that travel in one frame: long enough that system calls vanish, short enough that the first
@@ -123,6 +126,8 @@ pub(crate) struct Offer {
     pub(crate) hash: String,
     /// Bytes of the stream.
     pub(crate) length: u64,
+    /// Bytes of its contents that take room on a disk: without holes.
+    pub(crate) on_disk: u64,
     /// Whether it is a directory.
     pub(crate) directory: bool,
     /// Where it goes; `None`: into the cache.
@@ -131,6 +136,8 @@ pub(crate) struct Offer {
     pub(crate) name: Option<Vec<u8>>,
     /// What a [parcel](parcel) holds, in the order of the stream, with 0 between the names; `None`: it is no parcel.
     pub(crate) names: Option<Vec<u8>>,
+    /// Whether the times of files are kept.
+    pub(crate) times: bool,
     /// Which part of a large file's way this is; `None`: all of it at once.
     pub(crate) large: Option<Large>,
 }

@@ -1,16 +1,42 @@
 //! A file or directory as a stream of bytes: the same bytes for the same names, modes and contents.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::PIECE;
 use super::entry::{EntryKind, Head, MAX_NAME};
 use super::error::StageError;
+use super::reading::{Links, Reading};
 use super::source::{Found, Source};
+
+/// Contents that were read before, by name: of files that may be other ones when they are read again.
+pub(super) type Contents = Arc<HashMap<PathBuf, Bytes>>;
+
+/// What the content of an entry is read from.
+#[derive(Debug)]
+enum Content {
+    File(File),
+    Kept(Bytes),
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Content::File(file) => file.read(buffer),
+            Content::Kept(bytes) => {
+                let count = bytes.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&bytes.split_to(count));
+                Ok(count)
+            }
+        }
+    }
+}
 
 /// Reads what is to be staged, piece by piece.
 #[derive(Debug)]
@@ -21,28 +47,33 @@ pub(crate) struct Packer {
     /// Whether what a directory holds is visited, too.
     walks: bool,
     /// The file that is being read, and bytes that are left of it.
-    file: Option<(File, PathBuf, u64)>,
+    file: Option<(Content, PathBuf, u64)>,
+    /// Whether heads have the times of files.
+    times: bool,
+    contents: Contents,
 }
 
 /// What stands before the content of an entry.
-fn head(found: &Found, name: &Path) -> Head {
-    let (kind, mode) = match found {
-        Found::File { mode, .. } => (EntryKind::File, *mode),
-        Found::Directory { mode } => (EntryKind::Directory, *mode),
-        Found::Link { mode, .. } => (EntryKind::Link, *mode),
+fn head(found: &Found, name: &Path, times: bool) -> Head {
+    let (kind, mode, time) = match found {
+        Found::File { mode, time, .. } => (EntryKind::File, *mode, times.then_some(*time)),
+        Found::Directory { mode } => (EntryKind::Directory, *mode, None),
+        Found::Link { mode, .. } => (EntryKind::Link, *mode, None),
     };
-    Head { kind, mode, name: name.as_os_str().len() as u16, length: found.length() }
+    Head { kind, mode, name: name.as_os_str().len() as u16, length: found.length(), time }
 }
 
 impl Packer {
     /// From a file or directory, which may itself be reached through symbolic links.
     pub(crate) fn new(top: &Path) -> Packer {
-        Packer { source: Source::new(top), left: vec![PathBuf::new()], walks: true, file: None }
+        let (source, left) = (Source::new(top, Links::Keep), vec![PathBuf::new()]);
+        Packer { source, left, walks: true, file: None, times: false, contents: Contents::default() }
     }
 
     /// From a file or directory, and of what is in it only what is listed: each after its directory, the top first.
-    pub(crate) fn listed(top: &Path, names: &[PathBuf]) -> Packer {
-        Packer { source: Source::new(top), left: names.iter().rev().cloned().collect(), walks: false, file: None }
+    pub(crate) fn listed(top: &Path, names: &[PathBuf], reading: Reading, contents: Contents) -> Packer {
+        let (source, left) = (Source::new(top, reading.links), names.iter().rev().cloned().collect());
+        Packer { source, left, walks: false, file: None, times: reading.times, contents }
     }
 
     /// The whole stream's hash and length.
@@ -63,8 +94,8 @@ impl Packer {
             self.begin(&name, &mut heads)?;
         }
         match self.file {
-            Some((file, path, length)) => Ok((heads, file, path, length)),
-            None => Err(StageError::Changed(self.source.path().to_owned())),
+            Some((Content::File(file), path, length)) => Ok((heads, file, path, length)),
+            _ => Err(StageError::Changed(self.source.path().to_owned())),
         }
     }
 
@@ -91,12 +122,18 @@ impl Packer {
 
     fn begin(&mut self, name: &Path, piece: &mut Vec<u8>) -> Result<(), StageError> {
         let mut found = self.source.look(name)?;
-        if let Found::File { .. } = found {
-            let file;
-            (file, found) = self.source.read(name)?;
-            self.file = Some((file, self.source.below(name), found.length()));
+        if let Found::File { length, .. } = &mut found {
+            let content;
+            if let Some(kept) = self.contents.get(name) {
+                *length = kept.len() as u64;
+                content = Content::Kept(kept.clone());
+            } else {
+                let (file, opened) = self.source.read(name)?;
+                (content, found) = (Content::File(file), opened);
+            }
+            self.file = Some((content, self.source.below(name), found.length()));
         }
-        piece.extend_from_slice(&head(&found, name).encode());
+        piece.extend_from_slice(&head(&found, name, self.times).encode());
         piece.extend_from_slice(name.as_os_str().as_bytes());
         match &found {
             Found::Directory { .. } if self.walks => self.left.extend(self.source.names_in(name)?),
@@ -112,11 +149,11 @@ const HEAD_ROOM: usize = super::entry::HEAD_BYTES + 2 * MAX_NAME;
 
 /// Copies from a file into the room of a piece; gives the file back if something is left of it.
 fn copy(
-    mut file: File,
+    mut file: Content,
     path: PathBuf,
     left: u64,
     piece: &mut Vec<u8>,
-) -> Result<Option<(File, PathBuf, u64)>, StageError> {
+) -> Result<Option<(Content, PathBuf, u64)>, StageError> {
     let room = (PIECE - piece.len()) as u64;
     let wanted = left.min(room);
     let got = file.by_ref().take(wanted).read_to_end(piece);

@@ -7,7 +7,7 @@
 //!
 //! Parcels are made while one goes along: no more is kept than the names of the directories that are being read.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use super::Offer;
 use super::entry::{HEAD_BYTES, MAX_NAME, is_sound_name};
 use super::error::StageError;
-use super::pack::Packer;
+use super::pack::{Contents, Packer};
 use super::part::Sliced;
+use super::reading::{Links, Reading, Skip, Skipped};
 use super::source::{Found, Source};
 
 /// Names in a parcel at most.
@@ -36,32 +37,60 @@ const MOST_NAMES: usize = NAMES + MAX_NAME / 2;
 #[derive(Debug, Clone)]
 pub struct Parcel {
     top: PathBuf,
+    reading: Reading,
     names: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    /// Bytes of contents without holes.
+    on_disk: u64,
+    /// Contents that had to be read to know how long they are.
+    contents: Contents,
 }
 
 /// All parcels of a file or directory; see the module.
 #[derive(Debug)]
 pub struct Parcels {
     source: Source,
+    reading: Reading,
     /// What is still to be visited; the next is last.
     left: Vec<PathBuf>,
+    skipped: Skipped,
 }
 
 impl Parcels {
     /// Of a file or directory, which may itself be reached through symbolic links.
-    pub fn of(top: &Path) -> Parcels {
-        Parcels { source: Source::new(top), left: vec![PathBuf::new()] }
+    pub fn of(top: &Path, reading: Reading) -> Parcels {
+        let source = Source::new(top, reading.links);
+        Parcels { source, reading, left: vec![PathBuf::new()], skipped: Skipped::default() }
+    }
+
+    /// What is in none of the parcels so far.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// What has a name; `None` if it is skipped.
+    fn look(&mut self, name: &Path) -> Result<Option<Found>, StageError> {
+        let skip = match self.source.look(name) {
+            Ok(Found::Link { .. }) | Err(StageError::Leaves { .. }) if self.reading.links == Links::Skip => Skip::Link,
+            Err(error) if !name.as_os_str().is_empty() => error.skip().ok_or(error)?,
+            found => return found.map(Some),
+        };
+        self.skipped.add(skip, name);
+        Ok(None)
     }
 
     fn fill(&mut self) -> Result<Option<Parcel>, StageError> {
-        let mut parcel = Parcel { top: self.source.path().to_owned(), names: Vec::new(), files: 0, bytes: 0 };
+        let (top, reading) = (self.source.path().to_owned(), self.reading);
+        let contents = Contents::default();
+        let mut parcel = Parcel { top, reading, names: Vec::new(), files: 0, bytes: 0, on_disk: 0, contents };
+        let mut contents = HashMap::new();
         let mut directories = HashSet::new();
         let (mut entries, mut name_bytes) = (0, 0);
         while let Some(name) = self.left.pop() {
-            let found = self.source.look(&name)?;
-            let length = found.length();
+            let Some(found) = self.look(&name)? else { continue };
+            let content = self.source.content_of_unknown_length(&name, &found)?;
+            let length = content.as_ref().map_or(found.length(), |content| content.len() as u64);
             let ancestors: Vec<&Path> = name.ancestors().skip(1).filter(|path| !directories.contains(*path)).collect();
             let more_bytes =
                 ancestors.iter().copied().chain([&*name]).map(|path| path.as_os_str().len() + 1).sum::<usize>();
@@ -81,13 +110,22 @@ impl Parcels {
                     self.left.extend(self.source.names_in(&name)?);
                     directories.insert(name.clone());
                 }
-                Found::File { .. } | Found::Link { .. } => parcel.files += 1,
+                Found::File { on_disk, .. } => {
+                    parcel.files += 1;
+                    parcel.on_disk += on_disk;
+                }
+                Found::Link { .. } => parcel.files += 1,
             }
             entries += 1;
             name_bytes += more_bytes;
             parcel.bytes += length;
+            if let Some(content) = content {
+                parcel.on_disk += length;
+                contents.insert(name.clone(), content.into());
+            }
             parcel.names.push(name);
         }
+        parcel.contents = contents.into();
         Ok((entries > 0).then_some(parcel))
     }
 }
@@ -121,7 +159,12 @@ impl Parcel {
     }
 
     pub(super) fn packer(&self) -> Packer {
-        Packer::listed(&self.top, &self.names)
+        Packer::listed(&self.top, &self.names, self.reading, Contents::clone(&self.contents))
+    }
+
+    /// What it is read from.
+    pub(super) fn source(&self) -> Source {
+        Source::new(&self.top, self.reading.links)
     }
 
     /// Whether it is one file that goes in slices.
@@ -139,7 +182,8 @@ impl Parcel {
         let names: Vec<&[u8]> = self.names.iter().map(|name| name.as_os_str().as_bytes()).collect();
         let directory = self.top.is_dir();
         let (hash, names, large) = (String::new(), Some(names.join(&0)), None);
-        Offer { number: 0, hash, length: 0, directory, path: None, name: None, names, large }
+        let (on_disk, times) = (self.on_disk, self.reading.times);
+        Offer { number: 0, hash, length: 0, on_disk, directory, path: None, name: None, names, times, large }
     }
 }
 
@@ -162,7 +206,7 @@ pub(super) fn is_one_name(name: &OsString) -> bool {
 /// Whether a file or directory has what a parcel holds: the same stream would come from it.
 pub(super) fn has(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
     // What is missing or unreadable is not there; lengths are compared first, which takes no reading.
-    let mut source = Source::new(top);
+    let mut source = Source::new(top, Links::Keep);
     let lengths = names.iter().map(|name| {
         let found = source.look(name).ok()?;
         Some((HEAD_BYTES + name.as_os_str().len()) as u64 + found.length())
@@ -172,8 +216,9 @@ pub(super) fn has(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
 }
 
 fn is_same(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
+    let packer = Packer::listed(top, names, Reading { links: Links::Keep, times: offer.times }, Contents::default());
     if let Some(large) = &offer.large {
-        return Sliced::measure(Packer::listed(top, names)).is_ok_and(|there| there.hash() == large.file);
+        return Sliced::measure(packer).is_ok_and(|there| there.hash() == large.file);
     }
-    Packer::listed(top, names).measure().is_ok_and(|(hash, _)| hash.to_hex().as_str() == offer.hash)
+    packer.measure().is_ok_and(|(hash, _)| hash.to_hex().as_str() == offer.hash)
 }

@@ -18,7 +18,6 @@ use bytes::Bytes;
 use super::error::StageError;
 use super::pack::Packer;
 use super::parcel::{CONTENT, Parcel};
-use super::source::Source;
 use super::{Large, Offer, PIECE, Place};
 use crate::described;
 
@@ -134,7 +133,7 @@ impl Parcel {
 impl Parcel {
     /// The file it ends with, at an offset, and its path.
     fn open_at(&self, offset: u64) -> Result<(File, PathBuf), StageError> {
-        let mut source = Source::new(self.top());
+        let mut source = self.source();
         let path = source.below(self.last());
         let (mut file, _) = source.read(self.last())?;
         match file.seek(SeekFrom::Start(offset)) {

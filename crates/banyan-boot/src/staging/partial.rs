@@ -20,9 +20,9 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::PIECE;
 use super::leftover::{make_held, temporary_name};
-use super::store::NEW_FILE;
+use super::store::{NEW_FILE, free};
+use super::{PIECE, holes};
 
 /// How the names of files begin that are kept; sixteen hexadecimal digits follow.
 pub(super) const PARTIAL: &str = ".banyan-partial-";
@@ -83,7 +83,21 @@ impl Partial {
     }
 
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if offset >= self.length() {
+            return holes::write(&self.file, bytes, offset);
+        }
+        // What is there of an earlier copy may be something else than zeros.
         self.file.write_all_at(bytes, offset)
+    }
+
+    /// Bytes that this user may still write beside it.
+    pub(super) fn free(&self) -> Option<u64> {
+        free(&self.parent)
+    }
+
+    /// Its name, if it stays when the rest does not come.
+    pub(super) fn kept_name(&self) -> Option<&OsStr> {
+        self.stays.then_some(&self.name)
     }
 
     /// Whether its bytes from an offset have this hash.

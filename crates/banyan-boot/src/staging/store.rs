@@ -5,19 +5,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Permissions};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 
 use super::Offer;
 use super::assembly::Assembled;
-use super::entry::{EntryKind, HEAD_BYTES, Head, is_sound_name, stays_inside};
+use super::entry::{EntryKind, FileTime, HEAD_BYTES, Head, is_sound_name, stays_inside};
+use super::holes;
 use super::leftover::{TEMPORARY, make_held, make_writable, remove, remove_leftovers, temporary_name};
 use super::made::MadeDirectories;
 use super::merge::{Obstacle, merge};
@@ -76,8 +77,11 @@ pub(crate) enum StoreError {
         .0.display()
     )]
     Unsafe(PathBuf),
-    #[error("{} cannot be written: no space left on the device ({free} bytes free, {needed} needed)", .path.display())]
-    NoSpace { path: PathBuf, free: u64, needed: u64 },
+    #[error(
+        "{} cannot be written: no space left on the device ({free} bytes free, {needed} needed){}",
+        .path.display(), .kept.as_ref().map(|kept| format!("; what has come is kept as {}", kept.display())).unwrap_or_default()
+    )]
+    NoSpace { path: PathBuf, free: u64, needed: u64, kept: Option<PathBuf> },
     #[error("{} cannot be written: {}", .path.display(), cause(.source))]
     Write { path: PathBuf, source: io::Error },
 }
@@ -89,6 +93,7 @@ impl StoreError {
             StoreError::Write { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 ProblemKind::NotPermitted
             }
+            StoreError::NoSpace { .. } => ProblemKind::NoSpace,
             _ => ProblemKind::Staging,
         }
     }
@@ -142,7 +147,7 @@ enum State {
     /// Head and name of an entry, as far as they came.
     Head(Vec<u8>),
     /// Inside a file.
-    File { file: File, mode: u32, left: u64 },
+    File { file: File, head: Head, left: u64 },
     /// Inside the target of a link.
     Link { name: PathBuf, target: Vec<u8>, length: usize },
 }
@@ -214,7 +219,7 @@ impl Store {
             store.sweep();
         }
         if offer.large.is_none() {
-            store.check_space(offer.length)?;
+            store.check_space(offer.on_disk.min(offer.length))?;
         }
         Ok(Some(store))
     }
@@ -222,7 +227,9 @@ impl Store {
     /// Refuses what there is no space for.
     pub(super) fn check_space(&self, needed: u64) -> Result<(), StoreError> {
         match self.free() {
-            Some(free) if free < needed => Err(StoreError::NoSpace { path: self.target.clone(), free, needed }),
+            Some(free) if free < needed => {
+                Err(StoreError::NoSpace { path: self.target.clone(), free, needed, kept: None })
+            }
             _ => Ok(()),
         }
     }
@@ -264,9 +271,9 @@ impl Store {
                         self.entry(&head)?;
                     }
                 }
-                State::File { file, left, .. } => {
+                State::File { file, head, left } => {
                     let count = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                    let written = file.write_all(&bytes[..count]);
+                    let written = holes::write(file, &bytes[..count], head.length - *left);
                     *left -= count as u64;
                     bytes = &bytes[count..];
                     written.map_err(|source| self.failed(source))?;
@@ -368,9 +375,9 @@ impl Store {
         let made = match head.kind {
             EntryKind::Directory => self.make_directory(&name, head.mode),
             EntryKind::File => match self.assembled.take() {
-                Some(assembled) if assembled.total() == head.length => self.take_file(&name, head.mode, *assembled),
+                Some(assembled) if assembled.total() == head.length => self.take_file(&name, head, *assembled),
                 Some(_) => return Err(self.refuse("it is not as long as its slices")),
-                None => self.make_file(&name, &head),
+                None => self.make_file(&name, head),
             },
             EntryKind::Link if is_top => return Err(self.refuse("it is a symbolic link")),
             EntryKind::Link => {
@@ -405,7 +412,7 @@ impl Store {
         Ok(())
     }
 
-    fn make_file(&mut self, name: &Path, head: &Head) -> rustix::io::Result<()> {
+    fn make_file(&mut self, name: &Path, head: Head) -> rustix::io::Result<()> {
         let new =
             |parent: BorrowedFd<'_>, name: &OsStr| rustix::fs::openat(parent, name, NEW_FILE, Mode::RUSR | Mode::WUSR);
         let file = if name.as_os_str().is_empty() {
@@ -417,25 +424,27 @@ impl Store {
             let (parent, last) = self.locate(name)?;
             new(parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd), &last)?
         };
-        self.state = State::File { file: file.into(), mode: head.mode, left: head.length };
+        self.state = State::File { file: file.into(), head, left: head.length };
         Ok(())
     }
 
     /// The same with one whose content is there.
-    fn take_file(&mut self, name: &Path, mode: u32, assembled: Assembled) -> rustix::io::Result<()> {
+    fn take_file(&mut self, name: &Path, head: Head, assembled: Assembled) -> rustix::io::Result<()> {
         let (parent, last) = self.locate(name)?;
         let file = assembled.partial.move_to(parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd), &last)?;
         if parent.is_none() {
             self.held = Some(rustix::io::fcntl_dupfd_cloexec(&file, 0)?);
         }
-        self.state = State::File { file, mode, left: 0 };
+        self.state = State::File { file, head, left: 0 };
         Ok(())
     }
 
     /// A file is complete when nothing is left of it.
     fn end_file(&mut self) -> Result<(), StoreError> {
-        let State::File { file, mode, left: 0 } = &self.state else { return Ok(()) };
-        file.set_permissions(Permissions::from_mode(*mode)).map_err(|source| self.failed(source))?;
+        let State::File { file, head, left: 0 } = &self.state else { return Ok(()) };
+        let ended = file.set_permissions(Permissions::from_mode(head.mode));
+        let ended = ended.and_then(|()| head.time.map_or(Ok(()), |time| Ok(set_time(file, time)?)));
+        ended.map_err(|source| self.failed(source))?;
         self.state = State::Head(Vec::new());
         Ok(())
     }
@@ -526,8 +535,7 @@ impl Store {
 
     /// Bytes that this user may still write there.
     fn free(&self) -> Option<u64> {
-        let about = rustix::fs::fstatvfs(&self.parent).ok()?;
-        Some(about.f_bavail.saturating_mul(about.f_frsize))
+        free(&self.parent)
     }
 
     fn refuse(&self, why: &str) -> StoreError {
@@ -537,7 +545,7 @@ impl Store {
     pub(super) fn failed(&self, source: io::Error) -> StoreError {
         match (source.kind(), self.free()) {
             (io::ErrorKind::StorageFull, Some(free)) => {
-                StoreError::NoSpace { path: self.target.clone(), free, needed: self.length }
+                StoreError::NoSpace { path: self.target.clone(), free, needed: self.length, kept: None }
             }
             _ => StoreError::Write { path: self.target.clone(), source },
         }
@@ -550,6 +558,19 @@ impl Drop for Store {
             remove(&self.beside.with_file_name(&self.temporary));
         }
     }
+}
+
+/// Bytes that this user may still write where a file or directory is.
+pub(super) fn free(at: impl AsFd) -> Option<u64> {
+    let about = rustix::fs::fstatvfs(at).ok()?;
+    Some(about.f_bavail.saturating_mul(about.f_frsize))
+}
+
+/// Sets when a file was last written to.
+pub(super) fn set_time(file: impl AsFd, time: FileTime) -> rustix::io::Result<()> {
+    let last_modification = Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() };
+    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    rustix::fs::futimens(file, &Timestamps { last_access, last_modification })
 }
 
 /// Bytes that an entry's head and name still lack.

@@ -16,7 +16,7 @@ use super::pack::Packer;
 use super::place::Placed;
 use super::special::Special;
 use super::store::{Site, Store, StoreError};
-use super::{Assembly, Offer, ParcelStore, Parcels, Place, Wanted};
+use super::{Assembly, Links, Offer, ParcelStore, Parcels, Place, Reading, Wanted};
 
 const HERE: Site<'_> = Site { cache: None, host: "here", follows: true };
 
@@ -32,7 +32,8 @@ fn stream_of(what: &Path) -> Vec<u8> {
 fn offer(stream: &[u8], to: &Path) -> Offer {
     let hash = blake3::hash(stream).to_hex().to_string();
     let path = Some(to.as_os_str().as_encoded_bytes().to_vec());
-    Offer { number: 1, hash, length: stream.len() as u64, directory: false, path, name: None, names: None, large: None }
+    let (length, times, large) = (stream.len() as u64, false, None);
+    Offer { number: 1, hash, length, on_disk: length, directory: false, path, name: None, names: None, times, large }
 }
 
 /// Stores a stream in pieces of a length.
@@ -44,7 +45,7 @@ fn store(stream: &[u8], to: &Path, piece: usize) -> Result<(), StoreError> {
 
 fn entry(kind: EntryKind, name: &str, content: &[u8]) -> Vec<u8> {
     let mode = if kind == EntryKind::Directory { 0o755 } else { 0o644 };
-    let head = Head { kind, mode, name: name.len() as u16, length: content.len() as u64 };
+    let head = Head { kind, mode, name: name.len() as u16, length: content.len() as u64, time: None };
     [&head.encode()[..], name.as_bytes(), content].concat()
 }
 
@@ -254,7 +255,7 @@ fn temporary_files_of_killed_agents_are_swept_after_a_day_and_not_before() {
 fn more_than_there_is_space_for_is_refused_before_it_is_sent() {
     let place = TempDir::new().unwrap();
     let stream = entry(EntryKind::File, "", b"x");
-    let offer = Offer { length: u64::MAX, ..offer(&stream, &place.path().join("to")) };
+    let offer = Offer { length: u64::MAX, on_disk: u64::MAX, ..offer(&stream, &place.path().join("to")) };
     let error = Store::begin(&offer, HERE).unwrap_err();
     assert!(error.to_string().contains("bytes free"), "{error}");
 }
@@ -279,7 +280,7 @@ fn parcel_offer(stream: &[u8], to: &Path, names: &str) -> Offer {
 /// Brings all parcels of a directory to a place; how many were lacking there, and how many there are.
 fn deliver(from: &Path, to: &Path) -> (usize, usize) {
     let (mut lacking, mut all) = (0, 0);
-    for parcel in Parcels::of(from) {
+    for parcel in Parcels::of(from, Reading::default()) {
         let parcel = parcel.unwrap();
         all += 1;
         let part = parcel.parts().unwrap().next().unwrap();
@@ -318,7 +319,7 @@ fn a_directory_in_parcels_is_the_same_directory_and_is_lacking_no_more() {
 
 /// The name under which the first parcel of a directory goes into what is at a path; `None`: it gets that path.
 fn settled(from: &Path, name: &str, to: &Path) -> Option<Vec<u8>> {
-    let parcel = Parcels::of(from).next().unwrap().unwrap();
+    let parcel = Parcels::of(from, Reading::default()).next().unwrap().unwrap();
     let place = Place { path: to.to_owned(), name: Some(name.into()), partial: false };
     let offer = parcel.parts().unwrap().next().unwrap().offer(1, &place);
     Placed::default().settle(offer, "here").name
@@ -415,7 +416,7 @@ fn a_link_that_takes_the_place_of_a_directory_or_file_while_it_is_read_is_not_fo
     for directory in [from.join("a"), secret.clone()] {
         fs::write(directory.join("file"), directory.to_str().unwrap()).unwrap();
     }
-    let parcel = Parcels::of(&from).next().unwrap().unwrap();
+    let parcel = Parcels::of(&from, Reading::default()).next().unwrap().unwrap();
     let part = parcel.parts().unwrap().next().unwrap();
     let read = || part.pieces().collect::<Result<Vec<_>, _>>();
     assert!(read().is_ok());
@@ -426,7 +427,7 @@ fn a_link_that_takes_the_place_of_a_directory_or_file_while_it_is_read_is_not_fo
     symlink(&secret, from.join("a")).unwrap();
     assert!(read().is_err(), "it was read from where the link leads");
     // What is seen as a directory first, and is one no more when it is opened.
-    let mut source = super::source::Source::new(&from);
+    let mut source = super::source::Source::new(&from, Links::Keep);
     assert!(matches!(source.read(Path::new("a/file")), Err(StageError::Changed(_))));
     fs::remove_file(from.join("a")).unwrap();
     symlink(secret.join("file"), from.join("a")).unwrap();

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::parcel::Parcel;
 use super::part::SLICE_BYTES;
 use super::partial::{EXPIRY, PARTIAL, partial_name};
-use super::{Assembly, ParcelError, ParcelStore, Parcels, Wanted};
+use super::{Assembly, ParcelError, ParcelStore, Parcels, Reading, Wanted};
 
 /// Three slices, of which the last is short.
 const LENGTH: u64 = 2 * SLICE_BYTES + 12_345;
@@ -28,7 +28,7 @@ fn with_large_file() -> (TempDir, PathBuf) {
 }
 
 fn large_parcel(from: &Path) -> Parcel {
-    Parcels::of(from).map(Result::unwrap).find(Parcel::is_large).expect("one is large")
+    Parcels::of(from, Reading::default()).map(Result::unwrap).find(Parcel::is_large).expect("one is large")
 }
 
 /// Sends parts until so many bytes of contents were sent, or all; how many bytes of contents were.
@@ -248,7 +248,7 @@ fn kept_files_are_removed_when_they_are_old_and_not_before() {
 #[test]
 fn a_directory_that_begins_with_a_large_file_is_not_there_before_that_is() {
     let (place, _large) = with_large_file();
-    let parcel = Parcels::of(&place.path().join("from")).next().unwrap().unwrap();
+    let parcel = Parcels::of(&place.path().join("from"), Reading::default()).next().unwrap().unwrap();
     assert!(parcel.is_large(), "an empty directory would not say whose copy it is");
     send(&parcel, &place.path().join("a/to"), false, SLICE_BYTES).unwrap();
     assert!(!place.path().join("a/to").exists());

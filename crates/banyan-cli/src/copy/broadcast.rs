@@ -9,11 +9,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::{Delivery, Event, Parcels, Place, Problem, ProblemKind, ProcessDistribution, Session, StageError};
+use banyan_boot::{
+    Delivery, Event, Parcels, Place, Problem, ProblemKind, ProcessDistribution, Reading, Session, StageError,
+};
 use serde_json::json;
 
 use super::interrupt::Interrupt;
 use super::size::{files, hosts, size};
+use super::skips::Skips;
 use super::tell::{Amount, Tell};
 use super::{Copy, check_names, goes_up, name_of};
 use crate::failure::{Failure, Outcome};
@@ -23,8 +26,10 @@ use crate::status;
 struct Source {
     path: PathBuf,
     name: OsString,
+    reading: Reading,
     files: u64,
     bytes: u64,
+    skips: Vec<Skips>,
 }
 
 /// What all sources go through, and for how long.
@@ -45,7 +50,7 @@ struct Course {
 }
 
 pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
-    let sources = copy.files.iter().map(|path| Source::look(path)).collect::<Result<Vec<_>, _>>()?;
+    let sources = copy.files.iter().map(|path| Source::look(path, copy.reading())).collect::<Result<Vec<_>, _>>()?;
     check_names(sources.iter().map(|source| &source.name))?;
     if goes_up(&copy.dest) {
         return Err(Failure::usage(format!("{}: a destination is written without ..", copy.dest.display())));
@@ -58,6 +63,9 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     let all = sources.iter().map(|source| source.bytes).sum();
     let mut done = 0;
     for source in &sources {
+        for skips in &source.skips {
+            tell.skipped(None, &source.path, skips.clone())?;
+        }
         let place = source.place(copy, is_directory);
         if !source.send(&way, &place, (done, all), &mut tell)? {
             break;
@@ -72,6 +80,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
                     tell.problem(&problem)?;
                 }
             }
+            tell.tell_problems()?;
         }
     }
     drop(way);
@@ -86,18 +95,20 @@ fn unreadable(path: &Path, error: &StageError) -> Failure {
 
 impl Source {
     /// Looks through all of it, so that what cannot be copied is known before anything is.
-    fn look(path: &Path) -> Result<Source, Failure> {
+    fn look(path: &Path, reading: Reading) -> Result<Source, Failure> {
         // What is called `.` or `data/..` has a name, too.
         let name = match path.file_name() {
             Some(name) => name.to_owned(),
             None => name_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?,
         };
-        let mut source = Source { path: path.to_owned(), name, files: 0, bytes: 0 };
-        for parcel in Parcels::of(path) {
+        let mut source = Source { path: path.to_owned(), name, reading, files: 0, bytes: 0, skips: Vec::new() };
+        let mut parcels = Parcels::of(path, reading);
+        for parcel in parcels.by_ref() {
             let parcel = parcel.map_err(|error| unreadable(path, &error))?;
             source.files += parcel.files();
             source.bytes += parcel.bytes();
         }
+        source.skips = Skips::of(parcels.skipped());
         Ok(source)
     }
 
@@ -113,7 +124,7 @@ impl Source {
     /// Sends all of it; false if it makes no sense to go on.
     fn send(&self, way: &Way, place: &Place, (before, all): (u64, u64), tell: &mut Tell) -> Result<bool, Failure> {
         let (mut done, mut course) = (before, Course::default());
-        for parcel in Parcels::of(&self.path) {
+        for parcel in Parcels::of(&self.path, self.reading) {
             let delivered = parcel.and_then(|parcel| {
                 let bytes = parcel.bytes();
                 let progress = |sent: u64| tell.progress(done + sent.min(bytes), Some(all));
@@ -132,6 +143,7 @@ impl Source {
                     for problem in &delivery.problems {
                         tell.problem(&with_remedy(problem, &place.path))?;
                     }
+                    tell.tell_problems()?;
                     if delivery.failed as usize >= tell.hosts() {
                         break;
                     }
@@ -213,7 +225,12 @@ fn with_remedy(problem: &Problem, path: &Path) -> Problem {
         let there = path.to_string_lossy().replace("{host}", &problem.host);
         let directory = Path::new(&there).parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).display().to_string();
-        problem.remedy = format!("look with: banyan run -w {} -- ls -la {directory}", problem.host);
+        problem.remedy = match problem.kind {
+            ProblemKind::NoSpace => {
+                format!("make room there; look with: banyan run -w {} -- df -h {directory}", problem.host)
+            }
+            _ => format!("look with: banyan run -w {} -- ls -la {directory}", problem.host),
+        };
     }
     problem
 }

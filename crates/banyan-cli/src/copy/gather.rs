@@ -19,7 +19,7 @@ use super::inbox::{Inbox, Say};
 use super::interrupt::Interrupt;
 use super::size::{files, size};
 use super::tell::{Amount, Tell};
-use super::{Copy, check_names, for_host, goes_up, name_of, no_thread};
+use super::{Copy, LinkChoice, check_names, for_host, goes_up, name_of, no_thread};
 use crate::failure::{Failure, Outcome};
 
 /// The program of the agent itself, as a process that it starts sees it.
@@ -34,8 +34,14 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
     check(copy)?;
     let mut tell = Tell::new(copy.json, copy.partial, begin);
-    let arguments = ["copy", "--send", "--"].map(Into::into).into_iter();
-    let arguments = arguments.chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
+    let links = match copy.links {
+        LinkChoice::Keep => "--links=keep",
+        LinkChoice::Follow => "--links=follow",
+        LinkChoice::Skip => "--links=skip",
+    };
+    let options = ["copy", "--send", links].into_iter().chain(copy.times.then_some("--times")).chain(["--"]);
+    let arguments =
+        options.map(Into::into).chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
     let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
     let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
@@ -172,6 +178,10 @@ impl Gathering<'_> {
                     }
                 }
                 Say::Problem(kind, why) => self.fail(&host, kind, why)?,
+                Say::Skipped(file, skips) => {
+                    let source = self.copy.files.get(file).map(PathBuf::as_path).unwrap_or(Path::new(""));
+                    self.tell.skipped(Some(&host), source, skips)?;
+                }
             }
         }
         Ok(())
@@ -193,7 +203,11 @@ impl Gathering<'_> {
             ParcelError::Came(why) => self.fail(host, ProblemKind::Staging, why),
             ParcelError::Here(kind, why) => {
                 let there = self.dest.join(host).display().to_string();
-                self.tell.not_stored(host, kind, &why, &format!("look with: ls -la {there}"))
+                let remedy = match kind {
+                    ProblemKind::NoSpace => format!("make room; look with: df -h {}", self.dest.display()),
+                    _ => format!("look with: ls -la {there}"),
+                };
+                self.tell.not_stored(host, kind, &why, &remedy)
             }
         }
     }
@@ -208,6 +222,8 @@ impl Gathering<'_> {
 
     /// What came from whom; hosts that gave as much together.
     fn report(&mut self) -> Result<(), Failure> {
+        self.tell.tell_problems()?;
+        self.tell.tell_skips();
         let mut alike: BTreeMap<(u64, u64, u64, u64), Vec<&str>> = BTreeMap::new();
         for (host, inbox) in &self.inboxes {
             let Amount { delivered, had } = inbox.amount;

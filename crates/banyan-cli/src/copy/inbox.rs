@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use banyan_boot::{Assembly, ParcelError, ParcelStore, ProblemKind, Wanted};
 use serde_json::Value;
 
+use super::skips::Skips;
 use super::tell::Amount;
 
 /// The longest line a host may send: an offer with as many names as it may have.
@@ -18,6 +19,8 @@ pub(super) enum Say {
     Answer(bool),
     /// A file of the host cannot be copied, and why.
     Problem(ProblemKind, String),
+    /// Of the file of this number something was skipped.
+    Skipped(usize, Skips),
 }
 
 /// See the module.
@@ -108,6 +111,9 @@ impl Inbox {
             let kind = if forbidden { ProblemKind::NotPermitted } else { ProblemKind::Staging };
             return Ok(Say::Problem(kind, problem.to_owned()));
         }
+        if let Some(skipped) = message.get("skipped") {
+            return Ok(Say::Skipped(file, Skips::read(skipped).ok_or_else(strange)?));
+        }
         let offer = Offer::read(&message).ok_or_else(strange)?;
         match ParcelStore::begin(&offer.description, target, self.partial, &self.assembly)? {
             Wanted::Had => {
@@ -170,7 +176,7 @@ impl Offer {
 mod tests {
     use std::path::Path;
 
-    use banyan_boot::Parcels;
+    use banyan_boot::{Parcels, Reading};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -182,7 +188,7 @@ mod tests {
 
     /// An offer of what is at a path, and the bytes that follow it.
     fn offer(path: &Path) -> (Value, Vec<u8>) {
-        let parcel = Parcels::of(path).next().unwrap().unwrap();
+        let parcel = Parcels::of(path, Reading::default()).next().unwrap().unwrap();
         let part = parcel.parts().unwrap().next().unwrap();
         let (description, length) = part.describe().unwrap();
         let hex: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -215,10 +221,10 @@ mod tests {
         let (head, mut bytes) = offer(&place.path().join("source"));
         let mut cut = inbox(place.path());
         cut.take(format!("{head}\n").as_bytes()).unwrap();
-        cut.take(&bytes[..20]).unwrap();
+        cut.take(&bytes[..36]).unwrap();
         assert!(cut.close());
         assert!(is_empty(place.path()));
-        bytes[20] ^= 1;
+        bytes[36] ^= 1;
         let mut damaged = inbox(place.path());
         damaged.take(format!("{head}\n").as_bytes()).unwrap();
         assert!(damaged.take(&bytes).unwrap_err().to_string().contains("its hash is wrong"));

@@ -7,6 +7,7 @@ mod inbox;
 mod interrupt;
 mod sender;
 mod size;
+mod skips;
 mod tell;
 
 use std::collections::HashSet;
@@ -16,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, ProcessDistribution, Session};
+use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session};
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
@@ -34,8 +35,9 @@ use tell::Tell;
 #[command(after_help = "\
 DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if \
 there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host (other than a \
-copy of FILE: of its last name, or with the same contents). {host} in it stands for the name of the host. Mode bits are kept, but for setuid and its like; symbolic links in directories are kept, \
-and must not lead out of them.
+copy of FILE: of its last name, or with the same contents). {host} in it stands for the name of the host. Mode bits are \
+kept, but for setuid and its like. FIFOs, sockets and devices in directories are skipped, and so are symbolic links that \
+lead out of the directory; a note says how many.
 
 With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into \
 DEST/HOST. {host} in FILEs stands for the name of the host, also in the name that a file gets here.
@@ -60,6 +62,12 @@ pub(crate) struct Copy {
     /// complete. Without this option nothing is kept but whole files.
     #[arg(long, short = 'P')]
     partial: bool,
+    /// What to do with symbolic links in directories
+    #[arg(long, value_name = "HOW", default_value = "keep")]
+    links: LinkChoice,
+    /// Keep the times at which files were last written to
+    #[arg(long, short = 'p')]
+    times: bool,
     /// One JSON object for each file, host or problem, and one summary
     #[arg(long)]
     json: bool,
@@ -74,10 +82,31 @@ pub(crate) struct Copy {
     dest: PathBuf,
 }
 
+/// What is done with symbolic links in directories.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum LinkChoice {
+    /// Copy links that are relative and stay inside of the directory, skip others
+    Keep,
+    /// Copy what links lead to in their place
+    Follow,
+    /// Skip all links
+    Skip,
+}
+
 impl Copy {
+    /// How files are read, on whatever machine that is.
+    fn reading(&self) -> Reading {
+        let links = match self.links {
+            LinkChoice::Keep => Links::Keep,
+            LinkChoice::Follow => Links::Follow,
+            LinkChoice::Skip => Links::Skip,
+        };
+        Reading { links, times: self.times }
+    }
+
     pub(crate) fn run(self) -> Outcome {
         if self.send {
-            return sender::send(&self.files);
+            return sender::send(&self.files, self.reading());
         }
         let begin = Instant::now();
         let deadline = self.hosts.deadline(begin)?;

@@ -1,18 +1,19 @@
 //! The side of a host when files are gathered: offers one part after the other, and sends those that are wanted.
 //!
 //! On standard output a line of JSON is an offer (`file`, `files`, `bytes`, `length`, `parcel`), followed by `length`
-//! bytes and a newline if it was accepted, unless it was a question; or a problem (`file`, `problem`). Standard input has the answers for all
-//! hosts: the name of the host, and `send` or `skip`.
+//! bytes and a newline if it was accepted, unless it was a question; or a problem (`file`, `problem`); or what was skipped
+//! (`file`, `skipped`). Standard input has the answers for all hosts: the name of the host, and `send` or `skip`.
 
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 
-use banyan_boot::{Parcels, Part, StageError, staged_path};
+use banyan_boot::{Parcels, Part, Reading, StageError, staged_path};
 use serde_json::json;
 
 use super::for_host;
+use super::skips::Skips;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
@@ -22,12 +23,12 @@ const HOST: &str = "BANYAN_HOST";
 /// Bytes that stand for those that could not be read.
 const FILLING: [u8; 4096] = [0; 4096];
 
-pub(super) fn send(files: &[PathBuf]) -> Outcome {
+pub(super) fn send(files: &[PathBuf], reading: Reading) -> Outcome {
     let host = std::env::var(HOST).map_err(|_| Failure::usage("--send is for members of a session"))?;
     let mut sender = Sender { out: output::stdout(), answers: answers(host.clone()) };
     for (index, file) in files.iter().enumerate() {
         let path = for_host(file, &host);
-        match sender.offer_all(index, &path) {
+        match sender.offer_all(index, &path, reading) {
             Ok(()) => {}
             Err(Trouble::Here { problem, forbidden }) => {
                 sender.line(&json!({ "file": index, "problem": problem, "forbidden": forbidden }))?;
@@ -77,9 +78,10 @@ impl From<std::io::Error> for Trouble {
 }
 
 impl<W: Write> Sender<W> {
-    fn offer_all(&mut self, index: usize, path: &Path) -> Result<(), Trouble> {
+    fn offer_all(&mut self, index: usize, path: &Path, reading: Reading) -> Result<(), Trouble> {
         let path = staged_path(path).map_err(|problem| Trouble::Here { problem, forbidden: false })?;
-        for parcel in Parcels::of(&path) {
+        let mut parcels = Parcels::of(&path, reading);
+        for parcel in parcels.by_ref() {
             for part in parcel?.parts()? {
                 let wanted = self.offer(index, &part)?;
                 match part.is_question() {
@@ -90,6 +92,9 @@ impl<W: Write> Sender<W> {
                     false => {}
                 }
             }
+        }
+        for skips in Skips::of(parcels.skipped()) {
+            self.line(&json!({ "file": index, "skipped": skips.to_json() }))?;
         }
         Ok(())
     }

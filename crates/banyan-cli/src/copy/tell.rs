@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, Problem, ProblemKind};
+use banyan_boot::{HostSet, LaunchError, Problem, ProblemKind};
 use serde_json::{Value, json};
 
 use super::size::size;
+use super::skips::Skips;
 use crate::failure::{Failure, warn};
 use crate::output::{self, Stdout};
 use crate::progress::Progress;
@@ -21,6 +23,9 @@ const BAR: usize = 24;
 /// Problems that are told of one host; the others are like them.
 const TOLD: usize = 3;
 
+/// Problems that wait to be told at most.
+const UNTOLD: usize = 1024;
+
 /// Standard output, the bar, and what is known so far.
 pub(super) struct Tell {
     json: bool,
@@ -33,6 +38,10 @@ pub(super) struct Tell {
     left_out: Vec<Problem>,
     /// How many things went wrong, by host.
     failed: BTreeMap<String, usize>,
+    /// What went wrong and was not told yet: those with one cause are told together.
+    untold: Vec<Problem>,
+    /// What was skipped, in which directory, and on which hosts.
+    skips: BTreeMap<(PathBuf, Skips), Vec<String>>,
     /// Something went wrong on this machine.
     failed_here: bool,
     /// The system of some host, or this one, does not permit something.
@@ -69,6 +78,8 @@ impl Tell {
             hosts: 0,
             left_out: Vec::new(),
             failed: BTreeMap::new(),
+            untold: Vec::new(),
+            skips: BTreeMap::new(),
             failed_here: false,
             forbidden: false,
             lost: false,
@@ -131,7 +142,7 @@ impl Tell {
     pub(super) fn problem(&mut self, problem: &Problem) -> Result<(), Failure> {
         match problem.kind {
             ProblemKind::NotPermitted => self.forbidden = true,
-            ProblemKind::NotStarted | ProblemKind::Staging => {}
+            ProblemKind::NotStarted | ProblemKind::Staging | ProblemKind::NoSpace => {}
             _ => self.lost = true,
         }
         let times = self.failed.entry(problem.host.clone()).or_default();
@@ -142,8 +153,41 @@ impl Tell {
         if self.json {
             return self.object(&problem_json(problem));
         }
-        // Part of it was said by the host.
-        self.complain(&harmless(problem.to_string().as_bytes()))
+        self.untold.push(problem.clone());
+        if self.untold.len() < UNTOLD { Ok(()) } else { self.tell_problems() }
+    }
+
+    /// Tells what went wrong since the last time, once for all hosts with the same cause.
+    pub(super) fn tell_problems(&mut self) -> Result<(), Failure> {
+        for text in folded(&std::mem::take(&mut self.untold)) {
+            // Part of it was said by the host.
+            self.complain(&harmless(text.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Something was skipped in a directory, on a host or here.
+    pub(super) fn skipped(&mut self, host: Option<&str>, source: &Path, skips: Skips) -> Result<(), Failure> {
+        if self.json {
+            let mut object = skips.to_json();
+            object["event"] = "skipped".into();
+            object["host"] = host.into();
+            object["source"] = source.to_string_lossy().into();
+            return self.object(&object);
+        }
+        match host {
+            None => warn(skips.describe(source)),
+            Some(host) => self.skips.entry((source.to_owned(), skips)).or_default().push(host.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Tells what hosts have skipped, once for all that have skipped the same.
+    pub(super) fn tell_skips(&mut self) {
+        for ((source, skips), hosts) in std::mem::take(&mut self.skips) {
+            let hosts = HostSet::from_names(hosts).map(|hosts| hosts.to_string()).unwrap_or_default();
+            warn(format_args!("{hosts}: {}", skips.describe(&source)));
+        }
     }
 
     /// Something cannot be read or written on this machine.
@@ -226,6 +270,7 @@ impl Tell {
 
     /// How it went, and the exit status.
     pub(super) fn end(mut self) -> Result<u8, Failure> {
+        self.tell_problems()?;
         let status = match () {
             () if self.forbidden => NOT_PERMITTED,
             () if self.timed_out => TIME_LIMIT,
@@ -258,6 +303,28 @@ impl Tell {
         note(format_args!("{delivered} were delivered in {seconds:.3} s, {}/s in total", size(rate)));
         Ok(status)
     }
+}
+
+/// Problems for people: those of several hosts with one cause together, in the words of the first. The numbers in a cause
+/// and the name of the host make no difference.
+fn folded(problems: &[Problem]) -> Vec<String> {
+    let mut alike: Vec<(String, &Problem, Vec<&str>)> = Vec::new();
+    for problem in problems {
+        let cause = without_digits(&problem.cause.replace(&problem.host, "{host}"));
+        match alike.iter_mut().find(|(other, first, _)| *other == cause && first.kind == problem.kind) {
+            Some((.., hosts)) => hosts.push(&problem.host),
+            None => alike.push((cause, problem, vec![&problem.host])),
+        }
+    }
+    let text = |(_, first, hosts): &(String, &Problem, Vec<&str>)| {
+        let set = HostSet::from_names(hosts).ok().filter(|set| set.len() > 1);
+        set.map_or_else(|| first.to_string(), |set| format!("{} hosts ({set}), such as {first}", set.len()))
+    };
+    alike.iter().map(text).collect()
+}
+
+fn without_digits(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
 /// A line with a bar.
@@ -297,6 +364,18 @@ mod tests {
             "event": "problem", "host": null, "kind": "Staging", "cause": "it is full", "remedy": "look with: df",
         });
         assert_eq!(problem_here(ProblemKind::Staging, "it is full", "look with: df"), expected);
+    }
+
+    #[test]
+    fn problems_with_one_cause_are_told_once_for_all_hosts() {
+        let problem = |host: &str, cause: &str| {
+            let (remedy, members) = (format!("look at {host}"), String::new());
+            Problem { host: host.into(), kind: ProblemKind::NoSpace, cause: cause.into(), remedy, members }
+        };
+        let full = |host: &str, free: u32| problem(host, &format!("/scratch/{host}: {free} bytes free"));
+        let told = folded(&[full("n1", 5), problem("n2", "it is odd"), full("n3", 70)]);
+        let first = "2 hosts (n[1,3]), such as host n1: /scratch/n1: 5 bytes free; look at n1";
+        assert_eq!(told, [first, "host n2: it is odd; look at n2"]);
     }
 
     #[test]

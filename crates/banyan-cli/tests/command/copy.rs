@@ -1,13 +1,14 @@
 //! `copy`: files to hosts that this machine acts out, and from them.
 
 use std::fs;
-use std::os::unix::fs::{FileExt, FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
+use crate::fields::assert_documented;
 use crate::workshop::{Ran, Workshop};
 
 /// Nothing here takes so long.
@@ -258,17 +259,155 @@ fn what_is_gathered_does_not_go_through_a_link_with_the_name_of_its_host() {
 #[test]
 fn what_cannot_be_copied_is_known_before_anything_is() {
     let shop = with_data();
-    symlink("/etc/passwd", shop.path("data/none/out")).expect("room");
-    let ran = copy(&shop, &["data", &on_each(&shop, "")]);
-    assert_eq!((ran.status, ran.out.as_str()), (1, ""));
-    assert!(ran.err.contains("data/none/out cannot be staged: it is a symbolic link to /etc/passwd"), "{}", ran.err);
-    assert!(!shop.path("n1").exists());
     let ran = copy(&shop, &["no-such-file", &on_each(&shop, "")]);
     assert!(
         ran.status == 1 && ran.err.contains("no-such-file cannot be read: no such file or directory; "),
         "{}",
         ran.err
     );
+    assert!(!shop.path("n1").exists());
+}
+
+/// A directory with links of all kinds and a FIFO.
+fn with_odd_things() -> Workshop {
+    let shop = with_data();
+    shop.write("outside", "outside");
+    for (target, name) in [("/etc/passwd", "absolute"), ("../outside", "up"), ("none", "inside"), ("../data", "circle")]
+    {
+        symlink(target, shop.path("data").join(name)).expect("room");
+    }
+    let made = Command::new("mkfifo").arg(shop.path("data/pipe")).status();
+    assert!(made.expect("mkfifo").success());
+    shop
+}
+
+/// What a name is in the copy of a directory.
+fn kind(path: &Path) -> &'static str {
+    match fs::symlink_metadata(path).map(|about| about.file_type()) {
+        Ok(kind) if kind.is_symlink() => "link",
+        Ok(kind) if kind.is_dir() => "directory",
+        Ok(kind) if kind.is_file() => "file",
+        Ok(_) => "special",
+        Err(_) => "nothing",
+    }
+}
+
+#[test]
+fn links_that_lead_out_and_special_files_are_skipped_and_counted() {
+    let shop = with_odd_things();
+    let names = ["absolute", "up", "inside", "circle", "pipe", "bin/link"];
+    for (links, expected, told) in [
+        (
+            "keep",
+            ["nothing", "nothing", "link", "nothing", "nothing", "link"],
+            "3 symbolic links that lead out of it were skipped (absolute, circle, up); --links follow copies",
+        ),
+        (
+            "follow",
+            ["file", "file", "directory", "nothing", "nothing", "file"],
+            "1 symbolic link that leads nowhere or in a circle was skipped (circle)",
+        ),
+        ("skip", ["nothing"; 6], "5 symbolic links were skipped (absolute, bin/link, circle, …)"),
+    ] {
+        let ran = copy(&shop, &["--links", links, "data", &on_each(&shop, links)]);
+        assert_eq!(ran.status, 0, "{links}: {}", ran.err);
+        assert!(ran.err.contains(&format!("banyan: data: {told}")), "{links}: {}", ran.err);
+        assert!(ran.err.contains("banyan: data: 1 FIFO, socket or device was skipped (pipe)"), "{links}: {}", ran.err);
+        for host in hosts() {
+            let there = shop.path(host).join(links);
+            assert_eq!(names.map(|name| kind(&there.join(name))), expected, "{links} on {host}");
+            assert_eq!(fs::read(there.join("numbers")).expect("a file"), b"1\n2\n3\n");
+        }
+    }
+    assert_eq!(shop.read("n1/follow/up"), b"outside");
+    let again = copy(&shop, &["data", &on_each(&shop, "keep")]);
+    assert!(again.out.contains("nothing had to be sent"), "{}", again.out);
+    let (skipped, _) = events(&copy(&shop, &["--json", "data", &on_each(&shop, "keep")]), "skipped");
+    let counts: Vec<(&Value, &Value)> = skipped.iter().map(|it| (&it["reason"], &it["count"])).collect();
+    assert_eq!(counts, [(&"outside".into(), &3.into()), (&"special".into(), &1.into())]);
+    assert_documented("command-copy.md", &skipped.into());
+}
+
+#[test]
+fn what_hosts_skip_is_told_once_for_all_that_skip_the_same() {
+    let shop = with_odd_things();
+    let data = shop.path("data").display().to_string();
+    let ran = copy(&shop, &["--gather", &data, "all"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let told: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(told.len(), 2, "{}", ran.err);
+    assert!(told[0].starts_with(&format!("banyan: n[1-4]: {data}: 3 symbolic links")), "{}", ran.err);
+    assert_eq!(kind(&shop.path("all/n2/data/inside")), "link");
+    let ran = copy(&shop, &["--links", "follow", "--gather", &data, "all-of-it"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert_eq!(shop.read("all-of-it/n3/data/up"), b"outside");
+}
+
+#[test]
+fn files_whose_length_is_not_known_before_they_are_read_are_copied() {
+    let shop = Workshop::new();
+    let ran = copy(&shop, &["/proc/meminfo", "/sys/kernel/mm/transparent_hugepage/enabled", &on_each(&shop, "")]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let ran = copy(&shop, &["--gather", "/proc/meminfo", "all"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    for directory in ["n1", "n4", "all/n3"] {
+        let text = String::from_utf8(shop.read(&format!("{directory}/meminfo"))).expect("text");
+        assert!(text.starts_with("MemTotal:") && text.ends_with('\n'), "{directory}: {text}");
+    }
+}
+
+#[test]
+fn times_are_kept_if_that_is_wanted_and_holes_in_any_case() {
+    let shop = Workshop::new();
+    fs::create_dir(shop.path("data")).expect("room");
+    // One goes as a whole, the other in slices; both end with a hole.
+    for (name, length) in [("small", 8 << 20), ("large", 70 << 20)] {
+        let file = fs::File::create(shop.path("data").join(name)).expect("room");
+        file.set_len(length).expect("it takes no room");
+        file.write_all_at(b"in the middle", length / 2 + 7).expect("room");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_nanos(1_234_567_890_123_456_789))
+            .expect("it is ours");
+    }
+    let to = |arguments: &[&str]| {
+        let ran = shop.run(&[&["copy", "--launcher", "local", "-w", "n1", "--json"], arguments].concat());
+        events(&ran, "copied").1
+    };
+    let (plain, kept) = (on_each(&shop, "plain"), on_each(&shop, "kept"));
+    assert_eq!(
+        (&to(&["data", &plain])["exit_status"], &to(&["-p", "data", &kept])["exit_status"]),
+        (&0.into(), &0.into())
+    );
+    for name in ["small", "large"] {
+        let about = |place: &str| fs::metadata(shop.path(place).join(name)).expect("it was copied");
+        let (source, plain, kept) = (about("data"), about("n1/plain"), about("n1/kept"));
+        assert_eq!((kept.modified().expect("a time"), kept.len()), (source.modified().expect("a time"), source.len()));
+        assert_ne!(plain.modified().expect("a time"), source.modified().expect("a time"));
+        assert!(shop.read(&format!("data/{name}")) == shop.read(&format!("n1/kept/{name}")));
+        assert!(plain.blocks() <= 256 && kept.blocks() <= 256, "{} and {} blocks", plain.blocks(), kept.blocks());
+    }
+    assert_eq!(to(&["-p", "data", &kept])["delivered_bytes"], 0);
+}
+
+#[test]
+fn a_full_disk_is_named_with_what_helps_once_for_all_hosts_and_no_part_stays() {
+    let shop = Workshop::new();
+    shop.write("big", vec![b'x'; 3 << 20]);
+    let line = "mkdir full; unshare -rm sh -c 'mount -t tmpfs -o size=1m none full || exit 77
+        banyan copy --launcher local -w n[1-3] big \"$PWD/full/{host}/\"; echo $? >status; find full -type f'";
+    let ran = shop.shell(line);
+    if ran.status == 77 || ran.err.contains("unshare:") {
+        return; // Not every system lets users mount.
+    }
+    assert_eq!(
+        (ran.out.as_str(), shop.read("status").as_slice()),
+        ("big: 1 file, 3.1 MB, on 0 of 3 hosts: nothing was sent\n", &b"1\n"[..]),
+        "{}",
+        ran.err
+    );
+    let told: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(told.len(), 1, "{}", ran.err);
+    assert!(told[0].starts_with("banyan: 3 hosts (n[1-3]), such as host n"), "{}", ran.err);
+    assert!(told[0].contains("no space left on the device") && told[0].contains(" -- df -h "), "{}", ran.err);
 }
 
 #[test]
