@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use regex_lite::Regex;
 
@@ -215,7 +216,14 @@ fn closed(launcher: u32, below: Vec<u32>) -> Vec<Found> {
 }
 
 fn is_starter(pid: u32) -> bool {
-    Status::read(pid).is_ok_and(|status| STARTERS.contains(&status.name.as_str()))
+    Status::read(pid).is_ok_and(|status| STARTERS.contains(&status.name.as_str())) || is_own(pid)
+}
+
+/// Whether a process runs this program: agents do, which start ranks, and whoever looks at them.
+fn is_own(pid: u32) -> bool {
+    let program = |path: String| std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+    let theirs = program(format!("/proc/{pid}/exe"));
+    theirs.is_some() && theirs == program("/proc/self/exe".into())
 }
 
 /// Gives every process a rank: its own where all have one and no two the same; their order otherwise.
@@ -252,6 +260,15 @@ mod tests {
         drop(shell.stdin.take());
         shell.wait().expect("it is our child");
         ranks
+    }
+
+    #[test]
+    fn what_runs_this_program_starts_ranks_and_is_none() {
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().expect("sleep");
+        let (own, other) = (is_starter(std::process::id()), is_own(sleeper.id()));
+        sleeper.kill().expect("it is our child");
+        sleeper.wait().expect("it is our child");
+        assert!(own && !other);
     }
 
     #[test]

@@ -33,6 +33,7 @@
 mod allowance;
 mod find;
 mod frame;
+mod library;
 mod maps;
 mod mpi;
 mod process;

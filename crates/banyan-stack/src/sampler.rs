@@ -8,6 +8,7 @@ use banyan_ranks::RankSet;
 
 use crate::allowance::Allowance;
 use crate::frame::Frame;
+use crate::library::cut_at_call;
 use crate::python::PySpy;
 use crate::report::{Process, Report, Unread};
 use crate::trace;
@@ -34,6 +35,8 @@ pub struct SamplerOptions {
     pub lines: bool,
     /// The functions of Python instead of those of its interpreter, by `py-spy`.
     pub python: bool,
+    /// What runs within calls of MPI, NCCL and SHMEM, too. Otherwise a stack ends with such a call.
+    pub all_frames: bool,
     /// How often.
     pub samples: u32,
     /// The time between the beginnings of two samples.
@@ -58,6 +61,7 @@ impl Default for SamplerOptions {
             threads: false,
             lines: false,
             python: false,
+            all_frames: false,
             samples: 1,
             every: Duration::from_millis(100),
             patience: PATIENCE,
@@ -184,7 +188,10 @@ fn sample(targets: &[Target], options: &SamplerOptions, tools: &mut Tools, repor
             (_, Err(why)) => Err(why),
         };
         match found {
-            Ok(Unwound { stacks: found, note }) => {
+            Ok(Unwound { stacks: mut found, note }) => {
+                if !options.all_frames {
+                    found.iter_mut().for_each(cut_at_call);
+                }
                 process.stacks += found.len() as u64;
                 process.note = process.note.take().or(note);
                 let numbers = numbers.into_iter().chain(0..);

@@ -94,14 +94,15 @@ impl Answer {
 
 impl Order {
     pub(super) fn text(&self) -> String {
-        let SamplerOptions { threads, lines, python, samples, every, patience, limit, within } = self.options;
+        let SamplerOptions { threads, lines, python, all_frames, samples, every, patience, limit, within } =
+            self.options;
         let targets: Vec<Value> =
             self.targets.iter().map(|it| json!({ "pid": it.pid, "rank": it.rank, "command": it.command })).collect();
         let [every, patience] = [every, patience].map(|time| time.as_micros() as u64);
         let [limit, within] = [limit, within].map(|time| time.map(|time| time.as_micros() as u64));
         json!({
             "host": self.host, "targets": targets, "threads": threads, "lines": lines, "python": python,
-            "samples": samples, "every_us": every, "patience_us": patience, "limit_us": limit,
+            "all_frames": all_frames, "samples": samples, "every_us": every, "patience_us": patience, "limit_us": limit,
             "within_us": within,
         })
         .to_string()
@@ -120,6 +121,7 @@ impl Order {
             threads: value["threads"].as_bool()?,
             lines: value["lines"].as_bool()?,
             python: value["python"].as_bool()?,
+            all_frames: value["all_frames"].as_bool()?,
             samples: number(&value["samples"])?,
             every: Duration::from_micros(value["every_us"].as_u64()?),
             patience: Duration::from_micros(value["patience_us"].as_u64()?),

@@ -68,6 +68,9 @@ pub(crate) struct Stack {
     /// The lines of the source, and functions that the compiler inlined; for programs compiled with -g
     #[arg(long)]
     lines: bool,
+    /// What runs within calls of MPI, NCCL and SHMEM, too; otherwise stacks end with such a call
+    #[arg(long)]
+    all_frames: bool,
     /// What to write it as
     #[arg(long = "as", alias = "format", value_name = "FORM", default_value = "text")]
     form: Form,
@@ -177,6 +180,7 @@ impl Stack {
             threads: self.threads,
             lines: self.lines,
             python: self.python,
+            all_frames: self.all_frames,
             samples: self.samples,
             every: self.every,
             // One process that takes for ever is not to take the time of the others.

@@ -452,7 +452,15 @@ fn finds_the_ranks_of(compiler: &str, launcher: &[&str], packages: &str) {
         assert!(Instant::now() < deadline, "{report}");
         report = shop.run(&["stack", "--json", "--mpi", &launcher]).json().remove(0);
     }
-    assert_eq!(report["ranks"], "0-3");
+    assert_eq!((&report["ranks"], report["classes"].as_array().map(Vec::len)), (&"0-3".into(), Some(2)));
+    // What ranks do within the barrier can be seen, too.
+    let all = shop.run(&["stack", "--json", "--all-frames", "--mpi", &launcher]).json().remove(0);
+    let stacks = all["classes"].as_array().into_iter().flatten().map(|class| &class["stacks"][0]);
+    let goes_on =
+        |stack: &Value| stack.as_array().is_some_and(|stack| stack.iter().any(|frame| frame == "MPI_Barrier"));
+    let deeper =
+        |stack: &Value| stack.as_array().and_then(|stack| stack.last()).is_some_and(|last| last != "MPI_Barrier");
+    assert!(stacks.filter(|stack| goes_on(stack)).any(deeper), "{all}");
     // It ends its ranks when it is asked to end, not when it is killed.
     let asked = Command::new("kill").arg(&launcher).status();
     assert!(asked.expect("kill").success());
@@ -466,6 +474,53 @@ fn is_hung(classes: &[Value]) -> bool {
     };
     let (odd, rest): (Vec<&Value>, Vec<&Value>) = classes.iter().partition(|class| class["ranks"] == "2");
     odd.len() == 1 && waits(odd[0], "wait_for_neighbour") && rest.iter().all(|class| waits(class, "MPI_Barrier"))
+}
+
+#[test]
+fn processes_at_different_places_of_a_function_without_a_name_do_the_same() {
+    let installed = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !installed("cc") || !installed("strip") {
+        return skip("no cc, or no strip");
+    }
+    let shop = Workshop::new();
+    let steps = "a++; b += a; c ^= b; d -= c; a *= 3; b ^= d; c += a; d++;\n".repeat(40);
+    let spin = format!(
+        "static volatile long a, b, c, d;\n__attribute__((noinline)) static void spin(void) {{ for (;;) {{ {steps} }} }}\n"
+    );
+    shop.write(
+        "spin.c",
+        format!("#include <unistd.h>\n{spin}int main(void) {{ write(1, \"ready\\n\", 6); spin(); return (int) d; }}\n"),
+    );
+    let made = shop.shell("cc -O1 -o spin spin.c && strip spin");
+    assert_eq!(made.status, 0, "{}", made.err);
+    let mut job = Job(Vec::new());
+    (0..8).for_each(|_| job.add_until(&mut Command::new(shop.path("spin")), ") R "));
+    let report =
+        shop.run(&["stack", "--json", "--samples", "3", "--every", "20ms", "--pid", &job.pids()]).json().remove(0);
+    let classes = report["classes"].as_array().expect("a list");
+    let stacks = classes.iter().flat_map(|class| class["stacks"].as_array().into_iter().flatten());
+    let innermost: std::collections::HashSet<String> =
+        stacks.map(|stack| stack[stack.as_array().map_or(0, Vec::len) - 1].to_string()).collect();
+    assert!(
+        innermost.len() == 1 && innermost.iter().all(|function| function.starts_with("\"spin+0x")),
+        "{innermost:?}"
+    );
+    assert_eq!(classes.len(), 1, "{report}");
+}
+
+#[test]
+fn agents_within_an_allocation_are_no_ranks() {
+    let shop = Workshop::new();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_banyan"));
+    run.args(["run", "--launcher", "local", "-w", "n1", "--input", "none", "--no-label", "--", "sh", "-c"]);
+    run.arg("echo ready; SLURM_PROCID=5 exec sleep 1000");
+    run.env("SLURM_JOB_ID", "777123").env("SLURM_PROCID", "0");
+    let mut job = Job(Vec::new());
+    job.add(&mut run);
+    let ran = shop.run(&["stack", "--slurm", "777123", "--launcher", "local", "-w", "n1", "--json"]);
+    let report = ran.json().remove(0);
+    let commands: Vec<&Value> = report["processes"].as_array().into_iter().flatten().map(|it| &it["command"]).collect();
+    assert_eq!(commands, ["sleep 1000"], "{report}");
 }
 
 #[test]

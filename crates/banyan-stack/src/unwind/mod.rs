@@ -2,10 +2,11 @@
 //!
 //! The tables that compilers write for exceptions (`.eh_frame`) are followed; where there are none, frame pointers. No
 //! process is stopped meanwhile, or has to be there any more. Functions that are not named in any table are shown as
-//! module and offset.
+//! module and the offset at which they begin.
 
 mod compressed;
 mod elf;
+mod entries;
 mod lines;
 mod module;
 mod name;

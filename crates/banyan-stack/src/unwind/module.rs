@@ -12,6 +12,7 @@ use framehop::ExplicitModuleSectionInfo;
 
 use super::compressed::Unpackable;
 use super::elf::{Elf, Unwinding};
+use super::entries::begin_of;
 use super::lines::{Lines, Spot};
 use super::symbols::Symbols;
 use crate::frame::Frame;
@@ -162,8 +163,13 @@ impl Module {
             Some(outermost) => outermost.function = symbol.or(outermost.function.take()),
             None => spots.push(Spot { function: symbol, line: None }),
         }
+        let unnamed = || {
+            // Processes that are elsewhere in one function are in the same function.
+            let begin = self.unwinding.index.as_ref().and_then(|index| begin_of(index, address)).unwrap_or(address);
+            format!("{}+{begin:#x}", self.name)
+        };
         let frame = |Spot { function, line }: Spot| Frame {
-            function: function.unwrap_or_else(|| format!("{}+{address:#x}", self.name)).into(),
+            function: function.unwrap_or_else(unnamed).into(),
             module: self.name.clone(),
             line: line.map(Into::into),
         };
