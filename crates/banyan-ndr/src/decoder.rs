@@ -71,7 +71,7 @@ pub struct DecodeOptions {
 pub struct Decoder {
     options: DecodeOptions,
     formats: HashMap<FormatId, Format, foldhash::fast::RandomState>,
-    morphs: HashMap<String, Morph>,
+    morphs: Vec<Morph>,
     ways: Ways,
     /// The route taken last: most records are of the same formats as the one before.
     last: Option<(Pair, u32)>,
@@ -117,15 +117,10 @@ impl Decoder {
         self.learn(&Format::decode(encoded, &self.options.limits)?)
     }
 
-    /// Registers rules for records whose format has the name of `morph`, beside those that were registered for it
-    /// before; of two rules for the same field the later counts. Conversions decided before are decided anew.
+    /// Registers rules beside those that were registered before. All that [apply](Morph::applies_to) to a format count
+    /// for its records; of two rules for the same field the later. Conversions decided before are decided anew.
     pub fn morph(&mut self, morph: Morph) {
-        match self.morphs.get_mut(morph.from()) {
-            Some(before) => before.add(morph),
-            None => {
-                self.morphs.insert(morph.from().to_owned(), morph);
-            }
-        }
+        self.morphs.push(morph);
         self.ways = Ways::default();
         self.last = None;
         self.routes.clear();
@@ -314,7 +309,11 @@ impl Decoder {
     fn decide(&self, id: FormatId, target: &Format) -> Result<Option<Route>, DecodeError> {
         let known = if id == target.id() { Some(target) } else { self.formats.get(&id) };
         let source = known.ok_or(DecodeError::UnknownFormat(id))?;
-        let morph = self.morphs.get(source.name()).map(|morph| morph.concerning(source, target));
+        let mut applying = self.morphs.iter().filter(|morph| morph.applies_to(source)).cloned();
+        let morph = applying.next().map(|mut all| {
+            applying.for_each(|later| all.add(later));
+            all.concerning(source, target)
+        });
         let mut options = ConvertOptions {
             loss: self.options.loss,
             cut_arrays: self.options.cut_arrays,

@@ -30,6 +30,9 @@ pub struct Limits {
     /// Bytes of a converted body for each byte of the sender's, besides the fixed part and 1 MiB that any may have.
     /// What a sender lacks the receiver fills in, for each item of a list, so that short items can become long ones.
     pub growth: usize,
+    /// Bytes of memory that one record may take as values ([`DynRecord`](crate::DynRecord)), as which it is shown, edited
+    /// and exported. Every value holds its fields' names, so that a body can grow several hundred times.
+    pub value_bytes: usize,
     /// Depth to which records are nested in each other, through references too, where a reader walks recursively
     /// (printing, JSON, XML). Decoding and converting are iterative and need no such limit.
     pub nesting: usize,
@@ -44,7 +47,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            format_bytes: 1 << 20,
+            // Tens of thousands of fields with long names.
+            format_bytes: 4 << 20,
             definitions: 4096,
             fields: 1 << 16,
             name_bytes: 4096,
@@ -54,6 +58,7 @@ impl Default for Limits {
             body_bytes: 1 << 34_u32.min(usize::BITS - 2),
             // Lists of single bytes may become lists of records of a hundred.
             growth: 128,
+            value_bytes: 1 << 30,
             nesting: 128,
             depth: DEPTH,
             formats: 1 << 16,

@@ -14,16 +14,18 @@ pub(crate) use partial::Partial;
 
 use crate::reflect::RecordView;
 use crate::reflect::path::{self, Segment, push_name};
-use crate::{DecodeError, DecodeOptions, DynRecord, Format, Type, Value, reflect};
+use crate::{DecodeError, DecodeOptions, DynRecord, Format, FormatId, Type, Value, reflect};
 
 type Compute = dyn Fn(&RecordView<'_>) -> Result<Value, String> + Send + Sync;
 
-/// Rules for records whose old format has a certain name.
+/// Rules for records of old formats: those of a certain name, or one of a certain id. Conditions on their fields tell
+/// old formats from new ones of the same name.
 ///
 /// Fields are named by their path without indices: `mesh.elems.temp` is the field `temp` of every item of
 /// `mesh.elems`. For each field of the new format the first of these that exists is taken: the old field, renamed or of
 /// the same name; the computed value; the rule's default; the default that the field declares; null, if the field may
-/// be null. So senders that have the field already need no rules of their own: for them none is run.
+/// be null. So senders that have the field already need no rules of their own: for them none is run. A rename does not
+/// apply to them either, unless the field of that name is renamed itself.
 ///
 /// ```
 /// # use banyan_ndr::{CStruct, DynRecord, Morph, RecordView, Value};
@@ -44,16 +46,55 @@ type Compute = dyn Fn(&RecordView<'_>) -> Result<Value, String> + Send + Sync;
 /// ```
 #[derive(Clone)]
 pub struct Morph {
-    from: String,
+    from: From,
+    conditions: Vec<Condition>,
     renames: Vec<(String, String)>,
     defaults: Vec<(String, Value)>,
     computed: Vec<(String, Arc<Compute>)>,
 }
 
+/// Which formats rules are for.
+#[derive(Debug, Clone)]
+enum From {
+    Name(String),
+    Id(FormatId),
+}
+
+/// What the format of a sender must have, or must not.
+#[derive(Debug, Clone)]
+enum Condition {
+    Has(String),
+    Lacks(String),
+}
+
 impl Morph {
     /// No rules yet, for records of formats with this name.
     pub fn new(from: impl Into<String>) -> Morph {
-        Morph { from: from.into(), renames: Vec::new(), defaults: Vec::new(), computed: Vec::new() }
+        Morph::of(From::Name(from.into()))
+    }
+
+    /// No rules yet, for records of this one format.
+    pub fn for_format(id: FormatId) -> Morph {
+        Morph::of(From::Id(id))
+    }
+
+    fn of(from: From) -> Morph {
+        let (conditions, renames, defaults, computed) = Default::default();
+        Morph { from, conditions, renames, defaults, computed }
+    }
+
+    /// Applies the rules only to records whose format has this field or case, named by its path without indices.
+    #[must_use]
+    pub fn if_has(mut self, field: impl Into<String>) -> Morph {
+        self.conditions.push(Condition::Has(field.into()));
+        self
+    }
+
+    /// Applies the rules only to records whose format lacks this field or case, named by its path without indices.
+    #[must_use]
+    pub fn if_lacks(mut self, field: impl Into<String>) -> Morph {
+        self.conditions.push(Condition::Lacks(field.into()));
+        self
     }
 
     /// What is called `old` in the old format is called `new` in the new one. Both are paths; where they differ in
@@ -83,9 +124,17 @@ impl Morph {
         self
     }
 
-    /// The name of the old formats that the rules are for.
-    pub fn from(&self) -> &str {
-        &self.from
+    /// Whether the rules are for records of this format.
+    pub fn applies_to(&self, format: &Format) -> bool {
+        let is_meant = match &self.from {
+            From::Name(name) => format.name() == name,
+            From::Id(id) => format.id() == *id,
+        };
+        is_meant
+            && self.conditions.iter().all(|condition| match condition {
+                Condition::Has(field) => has_path(format, field),
+                Condition::Lacks(field) => !has_path(format, field),
+            })
     }
 
     /// Old and new paths.
@@ -106,7 +155,8 @@ impl Morph {
         self.computed.is_empty() && paths.all(|path| !path.contains('.'))
     }
 
-    /// The old record in the new format. Sharing and cycles are kept where the new format has shared pointers.
+    /// The old record in the new format, whether or not the rules [apply](Self::applies_to) to it. Sharing and cycles are
+    /// kept where the new format has shared pointers.
     pub fn apply(&self, source: RecordView<'_>, target: &Format) -> Result<DynRecord, DecodeError> {
         self.apply_with(source, target, &DecodeOptions::default())
     }
@@ -118,7 +168,7 @@ impl Morph {
         target: &Format,
         options: &DecodeOptions,
     ) -> Result<DynRecord, DecodeError> {
-        mapper::map(self, source, target, options)
+        mapper::map(&self.concerning(source.format(), target), source, target, options)
     }
 
     /// Adds rules; they replace those for the same fields.
@@ -133,14 +183,18 @@ impl Morph {
 
     /// Those of the rules that can concern records of one format on their way to another.
     pub(crate) fn concerning(&self, source: &Format, target: &Format) -> Morph {
+        let is_sent_as = |field: &str| {
+            let keeps_its_name = self.renames.iter().all(|(old, new)| old != field || new == field);
+            keeps_its_name && has_path(source, field)
+        };
         let is_sent = |field: &str| {
             let renamed = self.renames.iter().any(|(old, new)| new == field && has_path(source, old));
-            let keeps_its_name = self.renames.iter().all(|(old, new)| old != field || new == field);
-            renamed || (keeps_its_name && has_path(source, field))
+            renamed || is_sent_as(field)
         };
         let is_wanted = |field: &str| has_path(target, field) && !is_sent(field);
         let mut morph = self.clone();
         // A plan passes over those at the root by itself.
+        morph.renames.retain(|(old, new)| old == new || !is_sent_as(new));
         morph.renames.retain(|(old, new)| {
             !(old.contains('.') || new.contains('.')) || (has_path(source, old) && has_path(target, new))
         });
@@ -184,6 +238,7 @@ impl fmt::Debug for Morph {
         let computed: Vec<&str> = self.computed.iter().map(|(field, _)| field.as_str()).collect();
         f.debug_struct("Morph")
             .field("from", &self.from)
+            .field("conditions", &self.conditions)
             .field("renames", &self.renames)
             .field("defaults", &self.defaults)
             .field("computed", &computed)

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::choice::Choice;
 use super::foreign::Foreign;
 use super::import::{self, InputKind};
+use super::memory::Memory;
 use super::reshape::{Layout, Reshape};
 use super::sink::{OutputKind, Sink};
 use super::source::Source;
@@ -51,6 +52,8 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
     #[command(flatten)]
+    memory: Memory,
+    #[command(flatten)]
     foreign: Foreign,
     /// Only records whose format has this name, or an id that begins with these digits; of JSON lines and CSV, which
     /// format of the --schema file theirs is
@@ -84,7 +87,7 @@ impl Convert {
         let text = self.from.or_else(|| InputKind::of(&self.input)).filter(|kind| *kind != InputKind::Records);
         self.check(kind, text)?;
         let mut converter = Converter {
-            sink: Sink::create(&self.output, kind, self.time_field.clone())?,
+            sink: Sink::create(&self.output, kind, self.time_field.clone(), self.memory.limits())?,
             reshape: Reshape::new(&self.fields, self.layout),
             time_field: self.time_field.clone(),
             records: 0,
@@ -157,7 +160,7 @@ impl Convert {
     fn text(&self, kind: InputKind, converter: &mut Converter) -> Result<bool, Failure> {
         let schema = self.schema.as_deref().unwrap_or_default();
         let format = import::format(schema, self.format.as_ref())?;
-        import::records(&self.input, kind, &format, &mut |record| {
+        import::records(&self.input, kind, &format, self.memory.limits(), &mut |record| {
             let body = record.to_body().during(&self.input)?;
             converter.convert(&format, &body, None).map_err(|failure| failure.within(&self.input))
         })?;

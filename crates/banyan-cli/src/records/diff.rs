@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::{DynRecord, F16, Limits, Value};
+use banyan_ndr::{DynRecord, F16, Value};
 use clap::Args;
 use serde_json::json;
 
 use super::foreign::Foreign;
+use super::memory::{Memory, explain};
 use super::source::Source;
 use super::walk::Seen;
 use crate::failure::{During, Failure, Outcome};
@@ -39,6 +40,8 @@ pub(crate) struct Diff {
     /// One JSON object a difference
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    memory: Memory,
     #[command(flatten)]
     foreign: Foreign,
 }
@@ -110,10 +113,13 @@ impl Diff {
         if left.format == right.format && left.body == right.body {
             return Ok(());
         }
-        let limits = Limits::default();
+        let limits = self.memory.limits();
         let within = |name: &str| format!("{name} record {number}");
-        let one = DynRecord::from_body(left.format, left.body, &limits).during(within(&self.left))?;
-        let other = DynRecord::from_body(right.format, right.body, &limits).during(within(&self.right))?;
+        let read = |seen: &Seen<'_>, name: &str| {
+            let record = DynRecord::from_body(seen.format, seen.body, &limits);
+            record.map_err(|error| explain(&error)).during(within(name))
+        };
+        let (one, other) = (read(left, &self.left)?, read(right, &self.right)?);
         let mut found = Vec::new();
         let mut differ = |path: &str, left: String, right: String| found.push((path.to_owned(), left, right));
         compare("", &one.root, &other.root, &mut differ);

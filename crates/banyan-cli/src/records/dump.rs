@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use banyan_ndr::file::Time;
 use banyan_ndr::text::write_json;
-use banyan_ndr::{DynRecord, FormatId, Limits, RecordView};
+use banyan_ndr::{DynRecord, FormatId, RecordView};
 use clap::Args;
 use serde_json::json;
 
 use super::choice::Choice;
 use super::foreign::Foreign;
+use super::memory::{Memory, explain};
 use super::reshape::Reshape;
 use super::source::Source;
 use super::unread;
@@ -57,6 +58,8 @@ pub(crate) struct Dump {
     /// One JSON object a line: `{"file":…,"record":0,"format":…,"id":…,"value":{…}}`
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    memory: Memory,
     #[command(flatten)]
     foreign: Foreign,
 }
@@ -162,8 +165,8 @@ impl Printer {
 }
 
 fn render(options: &Dump, view: RecordView<'_>, text: &mut Vec<u8>) -> Result<(), String> {
-    let record = DynRecord::from_body(view.format(), view.body(), &Limits::default());
-    let record = record.map_err(|error| error.to_string())?;
+    let record = DynRecord::from_body(view.format(), view.body(), &options.memory.limits());
+    let record = record.map_err(|error| explain(&error))?;
     if options.json {
         return write_json(&record, text).map_err(|error| error.to_string());
     }

@@ -104,10 +104,10 @@ pub(crate) fn records(
     path: &str,
     kind: InputKind,
     format: &Format,
+    limits: Limits,
     each: &mut dyn FnMut(DynRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let input = BufReader::with_capacity(1 << 16, source::input(path)?);
-    let limits = Limits::default();
     let mut each = |record: Result<DynRecord, ImportError>| each(record.during(path)?);
     if kind == InputKind::Csv {
         let mut rows = CsvReader::new(input, format, limits).during(path)?;

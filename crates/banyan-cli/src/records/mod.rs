@@ -7,6 +7,7 @@ mod dump;
 mod foreign;
 mod harm;
 mod import;
+mod memory;
 mod reshape;
 mod schema;
 mod sink;

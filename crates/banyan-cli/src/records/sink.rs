@@ -7,6 +7,7 @@ use banyan_ndr::file::{Time, Writer, WriterOptions};
 use banyan_ndr::{Format, Limits};
 use clap::ValueEnum;
 
+use super::memory::explain;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -45,7 +46,7 @@ impl OutputKind {
 /// A file being written.
 pub(crate) enum Sink {
     Records(Box<Writer<Output>>),
-    JsonLines(Output),
+    JsonLines(Output, Limits),
     /// The header is written with the first record, whose format it needs.
     Csv(CsvSink),
     #[cfg(feature = "arrow")]
@@ -54,21 +55,26 @@ pub(crate) enum Sink {
 
 /// CSV before and after its first record.
 pub(crate) enum CsvSink {
-    Waiting(Output),
+    Waiting(Output, Limits),
     Started(Box<CsvWriter<Output>>),
     Broken,
 }
 
 #[cfg(feature = "arrow")]
 pub(crate) enum ArrowSink {
-    Waiting(Output),
+    Waiting(Output, Limits),
     Started(Box<banyan_ndr::export::ArrowWriter<Output>>),
     Broken,
 }
 
 impl Sink {
     /// Creates the file.
-    pub(crate) fn create(path: &str, kind: OutputKind, time_field: Option<String>) -> Result<Sink, Failure> {
+    pub(crate) fn create(
+        path: &str,
+        kind: OutputKind,
+        time_field: Option<String>,
+        limits: Limits,
+    ) -> Result<Sink, Failure> {
         if kind == OutputKind::Arrow && cfg!(not(feature = "arrow")) {
             return Err(Failure::usage(
                 "this build writes no Arrow files; build it with: cargo build --features arrow",
@@ -80,10 +86,10 @@ impl Sink {
                 let options = WriterOptions { time_field, ..WriterOptions::default() };
                 Sink::Records(Box::new(Writer::stream(out, options).map_err(Failure::new)?))
             }
-            OutputKind::Jsonl => Sink::JsonLines(out),
-            OutputKind::Csv => Sink::Csv(CsvSink::Waiting(out)),
+            OutputKind::Jsonl => Sink::JsonLines(out, limits),
+            OutputKind::Csv => Sink::Csv(CsvSink::Waiting(out, limits)),
             #[cfg(feature = "arrow")]
-            OutputKind::Arrow => Sink::Arrow(ArrowSink::Waiting(out)),
+            OutputKind::Arrow => Sink::Arrow(ArrowSink::Waiting(out, limits)),
             #[cfg(not(feature = "arrow"))]
             OutputKind::Arrow => unreachable!("refused above"),
         })
@@ -96,7 +102,7 @@ impl Sink {
                 Some(time) => writer.write_timed(format, body, time).map_err(Failure::new),
                 None => writer.write_body(format, body).map_err(Failure::new),
             },
-            Sink::JsonLines(out) => write_json_line(format, body, &Limits::default(), out).map_err(Failure::new),
+            Sink::JsonLines(out, limits) => write_json_line(format, body, limits, out).map_err(row_refused),
             Sink::Csv(sink) => sink.started(format)?.write(format, body).map_err(row_refused),
             #[cfg(feature = "arrow")]
             Sink::Arrow(sink) => sink.started(format)?.write(format, body).map_err(row_refused),
@@ -123,10 +129,10 @@ impl Sink {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let out = match self {
             Sink::Records(writer) => writer.finish().map_err(Failure::new)?,
-            Sink::JsonLines(out) | Sink::Csv(CsvSink::Waiting(out)) => out,
+            Sink::JsonLines(out, _) | Sink::Csv(CsvSink::Waiting(out, _)) => out,
             Sink::Csv(CsvSink::Started(writer)) => writer.finish().map_err(Failure::new)?,
             #[cfg(feature = "arrow")]
-            Sink::Arrow(ArrowSink::Waiting(out)) => out,
+            Sink::Arrow(ArrowSink::Waiting(out, _)) => out,
             #[cfg(feature = "arrow")]
             Sink::Arrow(ArrowSink::Started(writer)) => writer.finish().map_err(Failure::new)?,
             // A table that could not be started has told of it.
@@ -142,7 +148,7 @@ fn row_refused(error: ExportError) -> Failure {
             "it has another format than the records before, but a table holds records of one: choose it with --format \
              NAME, or write --as jsonl",
         ),
-        other => Failure::new(other),
+        other => Failure::new(explain(&other)),
     }
 }
 
@@ -151,10 +157,9 @@ macro_rules! started {
         impl $sink {
             /// The writer, made for the format of the first record.
             fn started(&mut self, format: &Format) -> Result<&mut $writer, Failure> {
-                if let $sink::Waiting(_) = self {
-                    let $sink::Waiting(out) = std::mem::replace(self, $sink::Broken) else { unreachable!() };
-                    *self =
-                        $sink::Started(Box::new(<$writer>::new(out, format, Limits::default()).map_err(Failure::new)?));
+                if let $sink::Waiting(..) = self {
+                    let $sink::Waiting(out, limits) = std::mem::replace(self, $sink::Broken) else { unreachable!() };
+                    *self = $sink::Started(Box::new(<$writer>::new(out, format, limits).map_err(Failure::new)?));
                 }
                 match self {
                     $sink::Started(writer) => Ok(writer),

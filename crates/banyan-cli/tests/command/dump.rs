@@ -154,3 +154,30 @@ fn a_stream_with_a_gap_begins_with_the_first_record_behind_it() {
         assert_eq!(piped(start), named(start), "--start {start}");
     }
 }
+
+/// A list of records whose names are much longer than their values: as values it takes a hundred times its bytes.
+#[test]
+fn a_record_that_takes_too_much_memory_is_an_error_that_names_the_option() {
+    let shop = Workshop::new();
+    let names: Vec<String> = (0..8).map(|number| format!("{}{number}", "long".repeat(60))).collect();
+    let small = json!({ "type": "integer", "minimum": 0, "maximum": 9 });
+    let item = json!({
+        "type": "object", "required": names,
+        "properties": names.iter().map(|name| (name.clone(), small.clone())).collect::<serde_json::Map<_, _>>(),
+    });
+    let items = json!({ "type": "array", "items": item });
+    let schema = json!({ "title": "long", "type": "object", "properties": { "v": items }, "required": ["v"] });
+    shop.write("schema.json", schema.to_string().as_bytes());
+    let record: serde_json::Map<_, _> = names.iter().map(|name| (name.clone(), json!(1))).collect();
+    shop.write("in.jsonl", format!("{}\n", json!({ "v": vec![record; 2000] })).as_bytes());
+    shop.well(&["records", "convert", "in.jsonl", "out.bny", "--schema", "schema.json"]);
+
+    let ran = shop.run(&["records", "dump", "out.bny", "--memory", "1"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.out.contains("INVALID") && ran.out.contains("allow more with --memory MIB"), "{}", ran.out);
+    let ran = shop.run(&["records", "convert", "out.bny", "out.csv", "--memory", "1"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.err.contains("allow more with --memory MIB"), "{}", ran.err);
+    shop.well(&["records", "dump", "out.bny", "--memory", "64"]);
+    shop.well(&["records", "dump", "out.bny"]);
+}

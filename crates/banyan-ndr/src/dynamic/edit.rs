@@ -29,7 +29,7 @@ enum Miss<'f> {
     Wrong(String),
     /// A null stands in the way, where a value of this type could stand.
     Absent(Place, &'f Type),
-    /// Another case than this one is there.
+    /// Another case is there than the one of this name, whose payload has this type.
     OtherCase(Place, &'f Type, String),
 }
 
@@ -130,9 +130,9 @@ impl DynRecord {
                     }
                     (place, value)
                 }
-                Miss::OtherCase(place, ty, case) => {
-                    let mut fitter = Fitter { format, shared: &mut self.shared };
-                    (place, fitter.fit(Value::Case(case, None), ty).map_err(|error| within(error, path))?)
+                Miss::OtherCase(place, payload, case) => {
+                    let payload = Initial::new(format, &mut self.shared).value(payload);
+                    (place, Value::Case(case, Some(Box::new(payload))))
                 }
             };
             *self.at_mut(&place) = value;
@@ -207,7 +207,7 @@ impl DynRecord {
                     Value::Case(at_hand, Some(_)) if at_hand == name => {
                         Ok(Located { place: located.place.child(0), ty, indexed: 0, owner: None })
                     }
-                    _ => Err(Miss::OtherCase(located.place, located.ty, name.into())),
+                    _ => Err(Miss::OtherCase(located.place, ty, name.into())),
                 }
             }
             (ty, _) => Err(Miss::Wrong(format!("{} has no fields, so no {name}", format.type_name(ty)))),

@@ -207,8 +207,9 @@ impl Fitter<'_> {
             (None, None) => None,
             (None, Some(_)) => return Err(refuse(format!("case {name} carries nothing"))),
             (Some(ty), None) => {
-                let mut initial = Initial::new(self.format, self.shared);
-                Some(Box::new(initial.value(ty)))
+                let unspoken = self.format.unspoken_payload(case);
+                let value = unspoken.ok_or_else(|| refuse(format!("case {name} must carry a value")))?;
+                Some(Box::new(self.fit(value, ty).map_err(|error| within(error, &name))?))
             }
             (Some(ty), Some(value)) => Some(Box::new(self.fit(*value, ty).map_err(|error| within(error, &name))?)),
         };

@@ -64,8 +64,14 @@ impl DynRecord {
         initial::record(format)
     }
 
-    /// Reads a body, keeping its sharing and cycles. Memory is proportional to the bytes of body and format.
+    /// Reads a body, keeping its sharing and cycles. The values take several times the memory of the body, at most
+    /// [`Limits::value_bytes`].
     pub fn from_body(format: &Format, body: &[u8], limits: &Limits) -> Result<DynRecord, DecodeError> {
+        DynRecord::measured(format, body, limits).map(|(record, _)| record)
+    }
+
+    /// [`from_body`](Self::from_body), and about how much memory the values take.
+    pub(crate) fn measured(format: &Format, body: &[u8], limits: &Limits) -> Result<(DynRecord, usize), DecodeError> {
         read::record(RecordView::new(format, body)?, limits)
     }
 

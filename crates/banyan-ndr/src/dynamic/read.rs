@@ -13,26 +13,22 @@ use super::targets::TypeKeys;
 use crate::reflect::{Budget, Item, RecordView};
 use crate::{DecodeError, Limits, Type, Value};
 
-/// Bytes of field names that may be copied for each byte of a body, and for a body however short. Every record value
-/// holds its fields' names, and a hostile format may give long names to short fields.
-const NAME_BYTES_PER_BYTE: usize = 256;
-const NAME_BYTES_AT_LEAST: usize = 1 << 20;
-
-/// The whole record, its sharing kept.
-pub(super) fn record(view: RecordView<'_>, limits: &Limits) -> Result<DynRecord, DecodeError> {
+/// The whole record, its sharing kept, and about how much memory it takes.
+pub(super) fn record(view: RecordView<'_>, limits: &Limits) -> Result<(DynRecord, usize), DecodeError> {
     let mut reader = Reader::new(view, limits, true)?;
     let item = view.root();
     reader.budget.take(view.format().size(), item.field_name())?;
     let root = if view.format().holds_recursive(item.ty()) {
         let target = (item.offset(), reader.types.key(item.ty()));
-        let value = reader.entry(item);
+        let value = reader.entry(item)?;
         reader.seen.insert(target, 0);
         value
     } else {
         reader.value(item, 0)?
     };
     reader.finish()?;
-    Ok(DynRecord { format: view.format().clone(), root, shared: reader.shared })
+    let record = DynRecord { format: view.format().clone(), root, shared: reader.shared };
+    Ok((record, limits.value_bytes - reader.memory))
 }
 
 /// A part of a record, everything shared copied out.
@@ -44,7 +40,8 @@ struct Reader<'a, 'l> {
     view: RecordView<'a>,
     limits: &'l Limits,
     budget: Budget,
-    name_bytes: usize,
+    /// Bytes of memory that values may still take.
+    memory: usize,
     types: TypeKeys<'a>,
     /// Entries of shared targets, by place and type.
     seen: HashMap<(usize, usize), usize>,
@@ -66,7 +63,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             view,
             limits,
             budget: Budget::new(len),
-            name_bytes: len.saturating_mul(NAME_BYTES_PER_BYTE).max(NAME_BYTES_AT_LEAST),
+            memory: limits.value_bytes,
             types: TypeKeys::default(),
             seen: HashMap::new(),
             keeps_sharing,
@@ -76,10 +73,11 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 
     /// A new entry of the table, to be read later.
-    fn entry(&mut self, item: Item<'a>) -> Value {
+    fn entry(&mut self, item: Item<'a>) -> Result<Value, DecodeError> {
+        self.pay(size_of::<Value>() + size_of::<Item<'_>>(), item.field_name())?;
         self.shared.push(Value::Null);
         self.waiting.push_back(item);
-        Value::Shared(self.shared.len() - 1)
+        Ok(Value::Shared(self.shared.len() - 1))
     }
 
     fn finish(&mut self) -> Result<(), DecodeError> {
@@ -102,7 +100,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             Type::Record(_) => self.record(item, depth),
             Type::Variant(_) => {
                 let (name, payload) = item.case()?.expect("a variant has a case");
-                self.pay_for_name(name)?;
+                self.pay(allocation(name.len()) + allocation(size_of::<Value>()), item.field_name())?;
                 let payload = payload.map(|payload| self.value(payload, depth + 1)).transpose()?;
                 Ok(Value::Case(name.into(), payload.map(Box::new)))
             }
@@ -123,8 +121,10 @@ impl<'a, 'l> Reader<'a, 'l> {
             }
             _ => {
                 let value = item.leaf()?;
-                if let Value::Enum(name) = &value {
-                    self.pay_for_name(name)?;
+                if let Value::Enum(text) | Value::Str(text) = &value {
+                    self.pay(allocation(text.len()), item.field_name())?;
+                } else if let Value::Bytes(bytes) = &value {
+                    self.pay(allocation(bytes.len()), item.field_name())?;
                 }
                 Ok(value)
             }
@@ -133,9 +133,11 @@ impl<'a, 'l> Reader<'a, 'l> {
 
     fn record(&mut self, item: Item<'a>, depth: usize) -> Result<Value, DecodeError> {
         let given = item.fields()?;
-        let mut fields = Vec::with_capacity(given.size_hint().0);
+        let count = given.size_hint().0;
+        self.pay(allocation(count.saturating_mul(size_of::<(String, Value)>())), item.field_name())?;
+        let mut fields = Vec::with_capacity(count);
         for (name, field) in given {
-            self.pay_for_name(name)?;
+            self.pay(allocation(name.len()), name)?;
             fields.push((name.to_owned(), self.value(field, depth + 1)?));
         }
         Ok(Value::Record(fields))
@@ -143,10 +145,12 @@ impl<'a, 'l> Reader<'a, 'l> {
 
     /// All items of an array or list; rows of one as lists.
     fn items(&mut self, item: Item<'a>, apart: bool, depth: usize) -> Result<Value, DecodeError> {
+        let len = item.len()?;
+        self.pay(allocation(len.saturating_mul(size_of::<Value>())), item.field_name())?;
         if let Some(numbers) = item.numbers()? {
             return Ok(Value::List(numbers));
         }
-        let mut values = Vec::with_capacity(item.len()?);
+        let mut values = Vec::with_capacity(len);
         for element in item.iter()? {
             let element = element?;
             values.push(if element.is_part() {
@@ -163,7 +167,7 @@ impl<'a, 'l> Reader<'a, 'l> {
 
     /// A value that stands in the table if it must.
     fn apart(&mut self, item: Item<'a>, apart: bool, depth: usize) -> Result<Value, DecodeError> {
-        if apart && self.keeps_sharing { Ok(self.entry(item)) } else { self.value(item, depth + 1) }
+        if apart && self.keeps_sharing { self.entry(item) } else { self.value(item, depth + 1) }
     }
 
     fn target(&mut self, target: Item<'a>, ty: &'a Type, shared: bool, depth: usize) -> Result<Value, DecodeError> {
@@ -172,19 +176,27 @@ impl<'a, 'l> Reader<'a, 'l> {
             if let Some(key) = self.seen.get(&place) {
                 return Ok(Value::Shared(*key));
             }
+            self.pay(2 * size_of::<((usize, usize), usize)>(), target.field_name())?;
             self.seen.insert(place, self.shared.len());
         }
         self.budget.take(self.view.format().size_of(ty), target.field_name())?;
         self.apart(target, shared || ty.is_indirect() || self.view.format().holds_recursive(ty), depth)
     }
 
-    fn pay_for_name(&mut self, name: &str) -> Result<(), DecodeError> {
-        let limit = self.name_bytes as u64;
-        let Some(left) = self.name_bytes.checked_sub(name.len()) else {
+    /// Takes memory for what belongs to the field called `name`.
+    fn pay(&mut self, bytes: usize, name: &str) -> Result<(), DecodeError> {
+        let Some(left) = self.memory.checked_sub(bytes) else {
+            let limit = self.limits.value_bytes;
+            let found = (limit - self.memory).saturating_add(bytes) as u64;
             let path = name.chars().take(64).collect();
-            return Err(DecodeError::Limit { path, found: name.len() as u64, limit, name: "name_bytes" });
+            return Err(DecodeError::Limit { path, found, limit: limit as u64, name: "value_bytes" });
         };
-        self.name_bytes = left;
+        self.memory = left;
         Ok(())
     }
+}
+
+/// What a piece of memory takes, with what the allocator adds.
+fn allocation(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { bytes.saturating_add(24) & !15 }
 }

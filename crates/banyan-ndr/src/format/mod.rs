@@ -28,7 +28,7 @@ pub use types::{
     VariantDef,
 };
 
-use crate::Limits;
+use crate::{Limits, Value};
 
 /// The description of a record: definitions of which the first is the root, and the byte order and pointer width of
 /// the machine the record lies on.
@@ -237,6 +237,16 @@ impl Format {
                 }
                 ty => ty.may_be_null(),
             }
+    }
+
+    /// The payload of a case that was given without one: null, or a record of which every field has a default. `None`
+    /// where the payload must be said.
+    pub(crate) fn unspoken_payload(&self, case: &Case) -> Option<Value> {
+        let ty = case.payload.as_ref()?;
+        if ty.may_be_null() {
+            return Some(Value::Null);
+        }
+        self.has_default(&Field::new(case.name.as_str(), 0, ty.clone())).then(|| Value::Record(Vec::new()))
     }
 
     /// Whether a body of exactly `len` bytes can be a record of this format: no shorter than the fixed part, and no

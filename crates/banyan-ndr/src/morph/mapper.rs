@@ -175,16 +175,19 @@ impl<'m> Mapper<'m, '_> {
             (_, Value::Shared(_)) => self.map(old.resolve(value), ty, path),
             (_, Value::Null) => Err(DecodeError::Absent { path: self.paths.text(path) }),
             (Type::Record(id), Value::Record(fields)) => self.record(fields, self.format.record(*id), path),
-            (Type::Variant(id), Value::Case(name, payload)) => {
-                let case = self.format.case_of(*id, name);
-                let payload = match (case.map(|case| &case.payload), payload) {
-                    (Some(Some(ty)), Some(payload)) => {
-                        Some(Box::new(self.within(path, name, |mapper, path| mapper.map(payload, ty, path))?))
+            (Type::Variant(id), Value::Case(name, Some(payload))) => {
+                match self.format.case_of(*id, name).map(|case| &case.payload) {
+                    Some(Some(ty)) => {
+                        let payload = self.within(path, name, |mapper, path| mapper.map(payload, ty, path))?;
+                        Ok(Value::Case(name.clone(), Some(Box::new(payload))))
                     }
-                    (Some(None), _) => None,
-                    _ => return Err(self.unfit(value, ty, path)),
-                };
-                Ok(Value::Case(name.clone(), payload))
+                    Some(None) => Ok(Value::Case(name.clone(), None)),
+                    None => Err(self.unfit(value, ty, path)),
+                }
+            }
+            // An enumeration becomes a variant of the same names.
+            (Type::Variant(_), Value::Case(name, None) | Value::Enum(name)) => {
+                self.fit(Value::Case(name.clone(), None), ty, path)
             }
             (Type::Array { item, dims, .. }, _) => self.array(value, item, dims, None, path),
             (Type::List { item }, Value::List(_)) => self.items(value, item, 1, path),

@@ -7,7 +7,7 @@ use super::matching::case_name;
 use super::numbers::NumberConversion;
 use super::steps::{Action, CaseWalk, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk};
 use crate::kernel::program::Step;
-use crate::{DefId, Field, Type, Value};
+use crate::{Case, DefId, EnumerationDef, Type, Value, VariantDef};
 
 impl Builder<'_> {
     /// Adds what converts `pair`. The steps write every byte of the target place.
@@ -17,7 +17,14 @@ impl Builder<'_> {
         }
         match (pair.source, pair.target) {
             (Type::Record(s), Type::Record(d)) => self.record(draft, (*s, pair.src), (*d, pair.dst)),
-            (Type::Variant(s), Type::Variant(d)) => self.variant(draft, pair, *s, *d),
+            (Type::Variant(_), Type::Variant(_)) if self.is_flat(pair.source, pair.target) => {
+                let len = self.target_size(pair.target);
+                draft.steps.push(Step::Copy { src: pair.src, dst: pair.dst, len });
+            }
+            (Type::Variant(s), Type::Variant(d)) => self.variant(draft, pair, self.source.variant(*s), *d),
+            (Type::Enum(s), Type::Variant(d)) => {
+                self.variant(draft, pair, &without_data(self.source.enumeration(*s)), *d);
+            }
             (Type::Optional { .. }, _) if self.is_flat(pair.source, pair.target) => self.flat_optional(draft, pair),
             (Type::Optional { item, value_at, .. }, _) => {
                 let from = ValueFrom::Flagged { flag: pair.src, at: pair.src + value_at };
@@ -159,12 +166,9 @@ impl Builder<'_> {
         self.wrong(draft, format!("{from} does not become {to}"));
     }
 
-    fn variant(&mut self, draft: &mut Draft, pair: Pair<'_>, s: DefId, d: DefId) {
+    fn variant(&mut self, draft: &mut Draft, pair: Pair<'_>, from: &VariantDef, d: DefId) {
         let size = self.target_size(pair.target);
-        if self.is_flat(pair.source, pair.target) {
-            return draft.steps.push(Step::Copy { src: pair.src, dst: pair.dst, len: size });
-        }
-        let (from, to, options) = (self.source.variant(s), self.target.variant(d), self.options);
+        let (to, options) = (self.target.variant(d), self.options);
         let mut cases = BTreeMap::new();
         for case in &from.cases {
             let name = case_name(from, case, options);
@@ -179,16 +183,17 @@ impl Builder<'_> {
                     self.lossy(draft, "the receiver's case carries nothing");
                     None
                 }
-                (None, Some(d)) if d.may_be_null() => None,
-                // A record of which every field has a default needs none of its own.
-                (None, Some(d)) if self.target.has_default(&Field::new(name, 0, d.clone())) => {
-                    let template = self.template(draft, d, &Value::Record(Vec::new()));
-                    template.map(|template| Payload::Constant(Box::new(template)))
-                }
-                (None, Some(_)) => {
-                    self.missing(draft);
-                    None
-                }
+                (None, Some(d)) => match self.target.unspoken_payload(known) {
+                    Some(Value::Null) => None,
+                    Some(value) => {
+                        let template = self.template(draft, d, &value);
+                        template.map(|template| Payload::Constant(Box::new(template)))
+                    }
+                    None => {
+                        self.missing(draft);
+                        None
+                    }
+                },
                 (None, None) => None,
             });
             cases.insert(case.tag, CaseWalk::Known { tag: known.tag, payload });
@@ -203,6 +208,21 @@ impl Builder<'_> {
             dst_payload: pair.dst + to.payload_at,
             cases,
         })));
+    }
+}
+
+/// An enumeration as the variant that it becomes when one of its cases gets data: tags for numbers, and no payloads.
+fn without_data(enumeration: &EnumerationDef) -> VariantDef {
+    let width = u32::from(enumeration.width);
+    let bits = u64::MAX >> (64 - 8 * width);
+    let case = |(name, value): &(String, i128)| Case { name: name.clone(), tag: *value as u64 & bits, payload: None };
+    VariantDef {
+        name: enumeration.name.clone(),
+        size: width,
+        align: width,
+        tag_width: enumeration.width,
+        payload_at: width,
+        cases: enumeration.names.iter().map(case).collect(),
     }
 }
 

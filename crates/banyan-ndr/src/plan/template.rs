@@ -323,10 +323,11 @@ impl<'a> Writer<'a> {
         match (&case.payload, payload) {
             (None, None) => Ok(()),
             (Some(ty), Some(value)) => self.write(ty, value, place.plus(variant.payload_at as usize)),
-            (Some(ty), None) if zero_is_valid(self.format, ty) => {
-                self.unset(ty, place.plus(variant.payload_at as usize))
-            }
-            _ => Err(format!("the default {name} has a payload where it should not, or none where it should")),
+            (Some(ty), None) => match self.format.unspoken_payload(case) {
+                Some(value) => self.write(ty, &value, place.plus(variant.payload_at as usize)),
+                None => Err(format!("the default {name} has no payload, which {} must have", variant.name)),
+            },
+            (None, Some(_)) => Err(format!("the default {name} has a payload, which {} does not have", variant.name)),
         }
     }
 

@@ -7,7 +7,7 @@ use super::TextError;
 use super::path::Path;
 use super::scalar::{parse_enum_number, shown};
 use crate::dynamic::contradiction;
-use crate::{DefId, Field, Format, RecordDef, Type, Value};
+use crate::{DefId, Field, Format, Limits, RecordDef, Type, Value};
 
 /// Names listed in one error; of more only the number is told, so that the error is no larger than the text.
 const MOST_NAMED: usize = 32;
@@ -51,11 +51,12 @@ impl Names {
 }
 
 impl<'f> Reading<'f> {
-    pub(super) fn new(format: &'f Format, text: &str, skip_unknown: bool) -> Reading<'f> {
+    pub(super) fn new(format: &'f Format, text: &str, limits: &Limits, skip_unknown: bool) -> Reading<'f> {
+        let fillable = text.len().saturating_mul(FILLED_BYTES_PER_BYTE).max(FILLED_BYTES_AT_LEAST);
         Reading {
             format,
             skip_unknown,
-            fillable: text.len().saturating_mul(FILLED_BYTES_PER_BYTE).max(FILLED_BYTES_AT_LEAST),
+            fillable: fillable.min(limits.value_bytes),
             path: Path::default(),
             missing: Names::default(),
             unknown: Names::default(),
@@ -115,7 +116,8 @@ impl<'f> Reading<'f> {
 
     fn pay(&mut self, bytes: usize) -> Result<(), String> {
         self.fillable = self.fillable.checked_sub(bytes).ok_or(
-            "the text leaves out so much that the record would be hundreds of times as large; read it in parts",
+            "the text leaves out so much that the record would be hundreds of times as large; read it in parts, or raise \
+             Limits::value_bytes if that is less",
         )?;
         Ok(())
     }

@@ -4,8 +4,8 @@
 use banyan_ndr::file::{Reader, StreamReader, Writer, WriterOptions};
 use banyan_ndr::text::from_json;
 use banyan_ndr::{
-    Buffer, CStruct, ConvertOptions, DecodeError, DecodeOptions, Decoder, DynRecord, Format, Limits, Plan,
-    PointerWidth, Record, RecordView, Type, Value,
+    Buffer, ByteOrder, CStruct, ConvertOptions, DecodeError, DecodeOptions, Decoder, DefId, Definition, DynRecord,
+    Field, Format, Limits, Plan, PointerWidth, Record, RecordDef, RecordView, Type, Value,
 };
 
 fn node(width: u8) -> Format {
@@ -144,4 +144,23 @@ fn formats_of_a_decoder() {
     decoder.learn(&node(2)).unwrap();
     decoder.learn(&node(1)).expect("it is known already");
     assert!(matches!(decoder.learn(&node(4)), Err(DecodeError::TooManyFormats(2))));
+}
+
+#[test]
+fn values_take_no_more_memory_than_the_limit() {
+    let name = "name".repeat(50);
+    let item = Definition::Record(RecordDef {
+        name: "item".into(),
+        size: 1,
+        align: 1,
+        fields: vec![Field::new(name, 0, Type::Int { width: 1, signed: false })],
+    });
+    let list = Field::new("list", 0, Type::List { item: Type::Record(DefId(1)).into() });
+    let root = Definition::Record(RecordDef { name: "root".into(), size: 16, align: 8, fields: vec![list] });
+    let format = Format::new(ByteOrder::Little, PointerWidth::Eight, vec![root, item]).unwrap();
+    let body = [32_u64.to_le_bytes().as_slice(), &10_000_u64.to_le_bytes(), &[7; 10_000]].concat();
+    let read = |value_bytes| DynRecord::from_body(&format, &body, &Limits { value_bytes, ..Limits::default() });
+    let error = read(1 << 20).unwrap_err().to_string();
+    assert!(error.ends_with("is more than the limit of 1048576 (raise Limits::value_bytes to allow it)"), "{error}");
+    assert!(read(8 << 20).is_ok());
 }

@@ -26,8 +26,9 @@ use arrow_schema::Schema;
 use super::error::ExportError;
 use crate::{DynRecord, Format, Limits};
 
-/// Rows to a batch.
+/// Most rows to a batch. There are fewer where their values take much memory.
 const BATCH: usize = 1024;
+const BATCH_BYTES: usize = 64 << 20;
 
 /// Writes records of one format as an Arrow IPC file.
 pub struct ArrowWriter<W: Write> {
@@ -36,6 +37,7 @@ pub struct ArrowWriter<W: Write> {
     limits: Limits,
     schema: Arc<Schema>,
     rows: Vec<DynRecord>,
+    row_bytes: usize,
 }
 
 impl<W: Write> ArrowWriter<W> {
@@ -43,7 +45,7 @@ impl<W: Write> ArrowWriter<W> {
     pub fn new(out: W, format: &Format, limits: Limits) -> Result<ArrowWriter<W>, ExportError> {
         let schema = Arc::new(schema::schema(format)?);
         let out = FileWriter::try_new(out, &schema)?;
-        Ok(ArrowWriter { out, format: format.clone(), limits, schema, rows: Vec::new() })
+        Ok(ArrowWriter { out, format: format.clone(), limits, schema, rows: Vec::new(), row_bytes: 0 })
     }
 
     /// Writes a record of the format as a row.
@@ -51,8 +53,10 @@ impl<W: Write> ArrowWriter<W> {
         if *format != self.format {
             return Err(ExportError::OtherFormat { table: self.format.id(), record: format.id() });
         }
-        self.rows.push(DynRecord::from_body(format, body, &self.limits)?);
-        if self.rows.len() >= BATCH { self.write_batch() } else { Ok(()) }
+        let (row, bytes) = DynRecord::measured(format, body, &self.limits)?;
+        self.rows.push(row);
+        self.row_bytes += bytes;
+        if self.rows.len() >= BATCH || self.row_bytes >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
     }
 
     fn write_batch(&mut self) -> Result<(), ExportError> {
@@ -61,6 +65,7 @@ impl<W: Write> ArrowWriter<W> {
         let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &rows)?;
         self.rows.clear();
+        self.row_bytes = 0;
         Ok(self.out.write(&batch)?)
     }
 

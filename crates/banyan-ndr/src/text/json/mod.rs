@@ -123,7 +123,7 @@ pub fn from_json_skipping(format: &Format, text: &str, limits: &Limits) -> Resul
 
 fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Result<DynRecord, TextError> {
     let root_type = format.root_type();
-    let mut reading = Reading::new(format, text, skip_unknown);
+    let mut reading = Reading::new(format, text, limits, skip_unknown);
     let mut entries: Vec<&RawValue> = Vec::new();
     let place = Place { reading: &mut reading, ty: &root_type, depth: Depth::root(limits), table: Some(&mut entries) };
     let root = parse(place, text).map_err(|error| misfit(error, &reading, text, text))?;

@@ -145,7 +145,7 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
         let mut expected = 0;
         while let Some(key) = next {
             let name = field_name(&key);
-            match name.and_then(|name| position_of(self.reading.format, id, expected, &name)) {
+            match name.and_then(|name| position_of(self.reading.format, id, expected, name)) {
                 Some(position) if values[position].is_some() => {
                     return Err(A::Error::custom(format!("{} stands here twice", shown(&key))));
                 }
@@ -193,7 +193,7 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
     /// The case of a variant that a member's name stands for, and its payload.
     fn case(&self, id: DefId, key: &str) -> Result<(&'f str, Option<&'f Type>), String> {
         let format = self.reading.format;
-        let case = field_name(key).and_then(|name| format.case_of(id, &name));
+        let case = field_name(key).and_then(|name| format.case_of(id, name));
         let case = case.ok_or_else(|| format!("{} is no case of {}", shown(key), format.variant(id).name))?;
         Ok((&case.name, case.payload.as_ref()))
     }

@@ -18,7 +18,7 @@ pub(super) fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: b
     // Positions are counted from behind a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root_type = format.root_type();
-    let mut state = Reading::new(format, text, skip_unknown);
+    let mut state = Reading::new(format, text, limits, skip_unknown);
     let mut entries = Entries::default();
     let depth = Depth::root(limits);
     let root = Elements::new(&mut state, text, 0)
