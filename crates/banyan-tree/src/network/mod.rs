@@ -88,6 +88,13 @@ impl Communicator {
     }
 }
 
+/// Its members, as a set: `0-3,7`.
+impl fmt::Display for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.members.fmt(f)
+    }
+}
+
 impl From<RankSet> for Communicator {
     fn from(members: RankSet) -> Communicator {
         Communicator { members: Arc::new(members) }

@@ -39,6 +39,7 @@ mod parent;
 mod patience;
 mod pressed;
 mod records;
+mod report;
 mod resends;
 mod root;
 mod scatter;
@@ -54,8 +55,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use banyan_boot::RankSet;
-
 use ascent::{Ascent, State};
 use below::Below;
 use log::Log;
@@ -70,12 +69,12 @@ pub use counters::{NodeCounters, StreamCounters, Traffic};
 pub use figures::{Figures, LinkFigures};
 pub use packets::{Received, SendError};
 pub use records::RecordCounters;
+pub use report::Report;
 pub use waves::Delivery;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::{Ancestry, Candidate, Message, Opening, Resume, Succession};
 use crate::sorted::SortedMap;
-use crate::stream_options::Direction;
 use crate::transformation::Transformations;
 
 /// Bounds and patience.
@@ -161,80 +160,6 @@ pub enum Action {
     Drain(LinkId),
     /// Say what the links have done, by [`Node::answer`] to this question.
     Count(u32),
-}
-
-/// What users may want to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
-    /// At the front-end: these members are there, for the first time or again.
-    Joined(RankSet),
-    /// At the front-end: this agent is there, for the first time or again.
-    AgentJoined(NodeId),
-    /// At the front-end: this agent has ended, or was waited for in vain. Those below it are reported by themselves.
-    AgentLost(NodeId),
-    /// At the front-end: a node has found another parent.
-    Moved {
-        /// The node.
-        node: NodeId,
-        /// Its parent.
-        parent: NodeId,
-    },
-    /// At the front-end: a node has lost its parent, or ended.
-    Adrift(NodeId),
-    /// At the front-end: these members are not waited for any more.
-    Lost(RankSet),
-    /// At a member: packets of a stream are not to be had, because they were sent before this process came, or while the
-    /// front-end had given it up.
-    Skipped {
-        /// The stream.
-        stream: StreamId,
-        /// How many.
-        packets: u64,
-    },
-    /// A child broke the rules; its link was closed. Of children of agents the front-end hears, too.
-    Violation {
-        /// Whose child it was.
-        node: NodeId,
-        /// The child.
-        child: NodeId,
-        /// Its rank, if it is a member.
-        rank: Option<u32>,
-        /// What it did.
-        cause: String,
-    },
-    /// At the front-end: an agent has ended, or was given up, and with it what a filter of a stream knew there, which its
-    /// [`Recovery`](crate::reduce::Recovery) says is lost then. The waves themselves are not.
-    StateLost {
-        /// The stream.
-        stream: StreamId,
-        /// The agent.
-        node: NodeId,
-        /// Whether it was the filter of what comes up or of what goes down.
-        direction: Direction,
-        /// The filter, with its parameters.
-        filter: String,
-    },
-    /// So many reports before the next one are gone, because nobody took them in time.
-    Dropped(u64),
-    /// At an agent or member: the front-end has ended the network.
-    Over,
-    /// At a member: it was given up, and another process has taken its place. This one has no part in the network any more.
-    Succeeded,
-    /// A filter of a stream is not known, failed or panicked. Contributions that come up could not be combined there, and go on
-    /// one by one; members get the error in place of what goes down. Of each agent the front-end hears it once for each stream
-    /// and direction.
-    Uncombined {
-        /// Where.
-        node: NodeId,
-        /// The stream.
-        stream: StreamId,
-        /// Whether it is the filter of what comes up or of what goes down.
-        direction: Direction,
-        /// The first wave; of what goes down, the number of the first record that failed.
-        wave: Wave,
-        /// Why.
-        cause: String,
-    },
 }
 
 /// A node; see the module.

@@ -417,6 +417,14 @@ fn event(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankS
     }
 }
 
+pub(crate) fn members_that_join_are_one_report() {
+    let network = network("2x8", "serve");
+    let told = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let told: Vec<String> = told.map(|report| report.to_string()).filter(|told| told.contains("member")).collect();
+    assert_eq!(told, ["members 0-15 joined"]);
+    assert_eq!(network.everyone().to_string(), "0-15");
+}
+
 pub(crate) fn agents_are_told_to_join_and_to_be_lost() {
     let network = network("2x2", "serve");
     let mut agents = Vec::new();

@@ -88,6 +88,7 @@ const TESTS: &[harness::Test] = tests![
     losses::a_terminated_keeper_ends_its_members_and_nobody_waits_for_them,
     losses::members_that_die_together_with_their_agent_are_not_waited_for,
     losses::an_agent_killed_while_arrays_are_on_their_way_loses_none_of_them,
+    losses::members_that_join_are_one_report,
     losses::agents_are_told_to_join_and_to_be_lost,
     losses::what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost,
     losses::agents_of_256_members_killed_during_pipelined_waves_lose_none,
