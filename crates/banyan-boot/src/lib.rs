@@ -72,6 +72,7 @@ mod door;
 mod error;
 mod event;
 mod extension;
+mod fallback;
 pub mod hostset;
 mod inherited;
 mod launcher;
@@ -105,6 +106,7 @@ pub use door::listen_at;
 pub use error::{LaunchError, SessionError};
 pub use event::{Event, Lines};
 pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_socket};
+pub use fallback::Fallback;
 pub use hostset::{HostSet, HostSetError};
 pub use launcher::{Launcher, SshOptions};
 pub use machine::local_addresses;
@@ -119,3 +121,4 @@ pub use staging::{
     Skip, Skipped, Stage, StageError, StageReport, Wanted, remove_leftovers, remove_leftovers_of, staged_path,
 };
 pub use ticket::{Ticket, TicketError};
+pub use trouble::{Trouble, likeness};

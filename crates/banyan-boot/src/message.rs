@@ -26,6 +26,8 @@
 //! | [`PROGRESS`] | up | 0 | 0 | four numbers of 32 bits: agents, started, failed, joined |
 //! | [`PROBLEM`] | up | 0 | 0 | record [`Problem`](crate::Problem) |
 //! | [`REFUSED`] | up | 0 | 0 | record [`Refused`](banyan_link::Refused): those since the last one |
+//! | [`UNSTARTED`] | up | the node number of an agent that the one above it cannot start | 0 | that one's host, a line break, and the cause: text |
+//! | [`AWAITED`] | up | the node number of an agent | 0 | the node numbers below it of agents that have not come: numbers of 32 bits |
 //! | [`DOOR`] | up | the agent's node number | 0 | addresses and ports with spaces between them: text |
 //! | [`SIGNAL`] | down | the signal | 0 | a rank set; empty: all members |
 //! | [`STAGE_BEGIN`] | down | 0 | 0 | record [`Offer`](crate::staging::Offer) |
@@ -90,6 +92,10 @@ banyan_link::kinds! {
     pub(crate) PROBLEM = control(143);
     /// Control: those that were refused at doors of a subtree.
     pub(crate) REFUSED = control(153);
+    /// Control: an agent cannot be started by the node above it; the front-end is to try.
+    pub(crate) UNSTARTED = control(154);
+    /// Control: who has not come yet below an agent.
+    pub(crate) AWAITED = control(155);
     /// Control: where members of other hosts attach.
     pub(crate) DOOR = control(150);
     /// Control: a signal for members.

@@ -35,6 +35,10 @@ pub struct SessionOptions {
     pub min_hosts: Option<usize>,
     /// Whether members do not need each other: those that cannot be started count as ended, by
     /// [`ExitState::NeverStarted`](crate::ExitState::NeverStarted), and the others go on. Otherwise the launch fails.
+    ///
+    /// Without [`min_hosts`](Self::min_hosts), hosts do not wait for each other either. The launch returns at once, members
+    /// start as their hosts answer, and those of a host that cannot be reached count as lost, with a
+    /// [`Problem`](crate::Problem) among the events. Agents that one command starts, as Slurm's, are waited for all the same.
     pub independent: bool,
     /// How long members have between SIGTERM and SIGKILL when the session ends.
     pub grace: Duration,

@@ -1,6 +1,6 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use crate::distribution::ProcessDistribution;
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::extension::NOTE_BYTES;
+use crate::fallback::Fallback;
 use crate::hostset::HostSet;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::together::{Muster, fill_in_hosts};
@@ -63,6 +64,8 @@ pub struct Session {
     host_count: usize,
     /// Whether members that cannot be started are no obstacle.
     independent: bool,
+    /// Whether members start as their hosts come.
+    runs_at_once: bool,
     missing: Vec<Problem>,
     grace: Duration,
     /// How many files were staged; held while one is.
@@ -107,6 +110,9 @@ impl Launch {
     pub fn attempt(&mut self, options: &SessionOptions) -> Result<Option<Session>, LaunchError> {
         let (unreachable, hosts) = match Session::begin(&self.distributions, options, self.brings_agent) {
             Ok(mut session) => {
+                if session.runs_at_once {
+                    return Ok(Some(session));
+                }
                 let came = session.come_up(options, self.deadline);
                 if session.desk.papers().is_agent_needed {
                     self.brings_agent = true;
@@ -133,7 +139,8 @@ impl Launch {
             // Another attempt would end like this one.
             return Err(LaunchError::Problems { problems: unreachable, hosts, least: options.min_hosts });
         }
-        self.missing.extend(unreachable);
+        // Ranks are given anew, without those of the hosts that are left out.
+        self.missing.extend(unreachable.into_iter().map(|problem| Problem { members: String::new(), ..problem }));
         // Who is left mostly has it by now; who has not says so again.
         self.brings_agent = false;
         Ok(None)
@@ -214,13 +221,14 @@ impl Session {
         let layout = agents.iter().map(AgentLayout::of).collect();
         let host_count = agents.iter().map(|agent| agent.host.as_str()).collect::<HashSet<_>>().len();
         let id = random_id().map_err(LaunchError::System)?;
+        let runs_at_once = runs_at_once(options, &way, &attaching);
         let assignment = Assignment {
             session: id,
             node: 0,
             level: 0,
             size,
             agent_count: agent_count as u32,
-            held: holds(host_count),
+            held: holds(host_count) && !runs_at_once,
             agents,
             images: distributions.iter().map(Image::of).collect(),
             way,
@@ -248,6 +256,7 @@ impl Session {
             layout,
             host_count,
             independent: options.independent,
+            runs_at_once,
             missing: Vec::new(),
             grace: options.grace,
             stagings: Mutex::default(),
@@ -361,6 +370,42 @@ impl Session {
     /// Hosts that were left out because they could not be reached.
     pub fn missing(&self) -> &[Problem] {
         &self.missing
+    }
+
+    /// Hosts whose agents other hosts could not start, which may lack a key that this one has. They were left to the
+    /// front-end, which has started them or tried to.
+    pub fn fallbacks(&self) -> Vec<Fallback> {
+        self.desk.papers().fallbacks.clone()
+    }
+
+    /// Whether any member was started, or could not be.
+    pub fn has_begun(&self) -> bool {
+        let progress = self.desk.papers().progress;
+        progress.started + progress.failed > 0
+    }
+
+    /// Whether every host has answered or was given up, and every member was started or is known not to be.
+    pub fn is_up(&self) -> bool {
+        let progress = self.desk.papers().progress;
+        progress.agents as usize >= self.agents && progress.started + progress.failed >= self.size()
+    }
+
+    /// Hosts that have not answered yet, after the first second of a launch; none before.
+    pub fn awaited(&self) -> Vec<&str> {
+        let awaited: BTreeSet<u32> = self.desk.papers().awaited.values().flatten().copied().collect();
+        let mut hosts: Vec<&str> = awaited.into_iter().filter_map(|node| self.host_of_agent(node)).collect();
+        hosts.dedup();
+        hosts
+    }
+
+    fn host_of_agent(&self, node: u32) -> Option<&str> {
+        let agent = self.layout.get(node.checked_sub(1)? as usize)?;
+        Some(&agent.host)
+    }
+
+    /// Gives up the hosts that have not answered yet: each becomes a [`Problem`] that cannot be reached.
+    pub fn give_up_awaited(&self) {
+        self.desk.order(Order::TimeIsUp);
     }
 
     /// Connections that were refused so far at the doors of the front-end and of its agents: port scans, other programs,
@@ -528,7 +573,14 @@ fn are_enough(unreachable: &[Problem], hosts: usize, options: &SessionOptions) -
     // Without the front-end there is no session, on however few hosts.
     let is_here = unreachable.iter().any(|problem| problem.kind == ProblemKind::FrontEnd);
     let lost: HashSet<&str> = unreachable.iter().map(|problem| problem.host.as_str()).collect();
-    options.min_hosts.is_some_and(|least| hosts.saturating_sub(lost.len()) >= least && !is_here)
+    let least = options.min_hosts.or(options.independent.then_some(1));
+    least.is_some_and(|least| hosts.saturating_sub(lost.len()) >= least && !is_here)
+}
+
+/// Whether members start as their hosts come. Those that are started together are waited for: if one lacks the agent program
+/// all of them are started anew.
+fn runs_at_once(options: &SessionOptions, way: &Way, attaching: &RankSet) -> bool {
+    options.independent && options.min_hosts.is_none() && *way != Way::Together && attaching.is_empty()
 }
 
 /// Whether members wait until all hosts have answered: where one of several cannot be reached nothing is to have run.

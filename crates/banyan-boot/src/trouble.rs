@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::net::IpAddr;
 
 use banyan_ranks::RankSet;
 
@@ -14,8 +15,10 @@ use crate::problem::{Problem, ProblemKind};
 /// Causes that a message shows in full; of the others it names the hosts.
 const SHOWN: usize = 10;
 
-/// Problems, one a line, each line after a line break and indented.
-pub(crate) struct Trouble<'a>(pub(crate) &'a [Problem]);
+/// Problems for people, one a line, each line after a line break and indented. Those with the same cause are one, with all
+/// their hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct Trouble<'a>(pub &'a [Problem]);
 
 /// Problems that differ in nothing but their hosts.
 struct Group<'a>(Vec<&'a Problem>);
@@ -44,7 +47,7 @@ fn grouped(problems: &[Problem]) -> Vec<Group<'_>> {
     for problem in problems {
         let likeness = [&*problem.cause, &*problem.remedy].map(|text| match common.contains(text) {
             true => text.to_owned(),
-            false => without_host(text, &problem.host),
+            false => likeness(text, &problem.host),
         });
         let place = *places.entry(likeness).or_insert(groups.len());
         if place == groups.len() {
@@ -101,6 +104,20 @@ fn members(problems: &[&Problem]) -> String {
     all.to_string()
 }
 
+/// What is said of a host, with a gap wherever it names the host or an address: what is said of several hosts for the same
+/// reason has the same likeness.
+pub fn likeness(text: &str, host: &str) -> String {
+    let mut likeness = String::new();
+    let is_of_address = |letter: char| letter.is_ascii_hexdigit() || ".:".contains(letter);
+    for word in without_host(text, host).split_inclusive(|letter| !is_of_address(letter)) {
+        let end = word.find(|letter| !is_of_address(letter)).unwrap_or(word.len());
+        let is_address = word[..end].trim_end_matches(':').parse::<IpAddr>().is_ok();
+        likeness.push_str(if is_address { "\0" } else { &word[..end] });
+        likeness.push_str(&word[end..]);
+    }
+    likeness
+}
+
 /// A text with a gap wherever it names the host.
 fn without_host(text: &str, host: &str) -> String {
     let continues =
@@ -146,6 +163,17 @@ mod tests {
         let problems =
             hosts.map(|host| Problem { remedy: remedy.clone(), ..problem(host, format!("on {host}: why"), "") });
         assert_eq!(Trouble(&problems).to_string(), format!("\n  hosts n[1-3]: on n1: why; {remedy}"));
+    }
+
+    #[test]
+    fn an_address_sets_no_host_apart() {
+        let refused = |host: &str, address: &str| {
+            problem(host, format!("last words: \"root@{address}: Permission denied (publickey).\""), "")
+        };
+        let problems = [refused("n1", "10.0.0.1"), refused("n2", "10.0.0.2"), refused("n3", "fd00::3")];
+        let said = Trouble(&problems).to_string();
+        assert!(said.starts_with("\n  hosts n[1-3]: last words: \"root@10.0.0.1: "), "{said}");
+        assert_eq!(likeness("10.0.0.1: 10.0.0.1.2 is none, a: b ::1", "n1"), "\0 10.0.0.1.2 is none, a: b \0");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use banyan_link::{Frame, Interest, Link};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
-use super::child::{Stage, Upload};
+use super::child::{Stage, StarterProcess, Upload};
 use super::desk::Progress;
 use super::greeting::Line;
 use super::together::Together;
@@ -129,7 +129,10 @@ impl Node {
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
-            Ok(()) => self.touch(Token::Agent(index as u32)),
+            Ok(()) => {
+                self.touch(Token::Agent(index as u32));
+                self.catch_up(index);
+            }
             Err(error) => self.unreachable(index, &format!("its work cannot be sent: {error}")),
         }
     }
@@ -156,7 +159,8 @@ impl Node {
 
     /// Reads what a starter writes before its agent speaks.
     pub(super) fn take_greeting(&mut self, index: usize) {
-        let Some(starter) = &mut self.agents[index].starter else { return };
+        let is_awaited = self.agents[index].stage == Stage::Starting;
+        let Some(starter) = self.agents[index].starter.as_mut().filter(|_| is_awaited) else { return };
         let Some(output) = &starter.output else { return };
         let mut byte = [0];
         loop {
@@ -280,14 +284,36 @@ impl Node {
         for index in 0..self.agents.len() {
             if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) {
                 self.report_missing_below(index, cause);
-                self.unreachable(index, cause);
+                self.refuse(index, ProblemKind::Unreachable, cause);
             }
         }
         self.to_agents(&Frame::new(message::TIME_IS_UP, 0, 0, Bytes::new()));
     }
 
+    /// This node cannot start an agent. The front-end may be able to; if it is not, those below it are.
     pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
+        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
+            return;
+        }
+        self.take_complaint(index);
+        if self.may_part() && matches!(self.up, Up::Parent(_)) {
+            return self.hand_up(index, &self.with_last_words(index, cause));
+        }
+        if self.may_part() {
+            self.adopt_below(index);
+        }
         self.refuse(index, ProblemKind::Unreachable, cause);
+    }
+
+    /// The command that starts an agent, by itself or with all others.
+    fn starter_of(&self, index: usize) -> Option<&StarterProcess> {
+        self.agents[index].starter.as_ref().or_else(|| self.together.as_ref().and_then(Together::starter))
+    }
+
+    /// A cause with what the command that starts an agent said last.
+    fn with_last_words(&self, index: usize, cause: &str) -> String {
+        let words = self.starter_of(index).and_then(|starter| starter.last_words_on(&self.agents[index].host));
+        words.map_or_else(|| cause.to_owned(), |words| format!("{cause} (last words: {words:?})"))
     }
 
     /// Reports that there will be no agent, with the last words of its starter and what to type to see more.
@@ -297,17 +323,11 @@ impl Node {
         }
         self.take_complaint(index);
         let agent = &self.agents[index];
-        let common = self.together.as_ref().and_then(Together::starter);
-        let starter = agent.starter.as_ref().or(common);
-        let words = starter.and_then(|starter| starter.last_words_on(&agent.host));
         let problem = Problem {
             host: agent.host.clone(),
             kind,
-            cause: match words {
-                Some(words) => format!("{cause} (last words: {words:?})"),
-                None => cause.to_owned(),
-            },
-            remedy: starter.map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
+            cause: self.with_last_words(index, cause),
+            remedy: self.starter_of(index).map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
             members: agent.ranks.to_string(),
         };
         self.problem(problem);
@@ -372,15 +392,21 @@ impl Node {
             self.stop_starter(index);
         }
         self.close_agent_link(index);
+        self.await_nobody_below(index);
         self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];
+        let was_reached = agent.stage == Stage::Linked;
         agent.stage = Stage::Gone;
         agent.deadline = None;
         let lost = agent.ranks.len() as u32;
-        agent.progress = Progress { failed: lost, agents: agent.subtree.len() as u32, ..agent.progress };
+        agent.progress = Progress { failed: lost, agents: agent.places().count() as u32, ..agent.progress };
         let host = agent.host.clone();
         for rank in agent.ranks.iter().collect::<Vec<_>>() {
-            self.exits.push((rank, ExitState::Lost(format!("the agent of host {host} was lost"))));
+            let state = match was_reached {
+                true => ExitState::Lost(format!("the agent of host {host} was lost")),
+                false => ExitState::NeverStarted(format!("host {host} could not be reached")),
+            };
+            self.exits.push((rank, state));
             let why = format!("member {rank} was lost with the agent of host {host}");
             self.collectives.member_gone(rank, why, &mut self.outgoing);
         }
@@ -398,7 +424,7 @@ impl Node {
         self.agents[index].deadline = None;
     }
 
-    fn close_agent_link(&mut self, index: usize) {
+    pub(super) fn close_agent_link(&mut self, index: usize) {
         if let Some(mut wire) = self.agents[index].wire.take() {
             wire.unwatch(&self.poller);
         }

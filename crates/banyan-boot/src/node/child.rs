@@ -15,10 +15,12 @@ use super::desk::Progress;
 use super::greeting::Greeting;
 use super::token::Token;
 use super::wire::Wire;
+use crate::assignment::Assignment;
 use crate::launcher::content::Content;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
+use crate::layout::ranks_of;
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
 
 /// The end of what a starter wrote to standard error, kept for messages.
@@ -38,8 +40,10 @@ const UPLOAD_BYTES: usize = 256 * 1024;
 pub(crate) struct ChildAgent {
     /// Its subtree among the agents of the assignment.
     pub(crate) subtree: Range<usize>,
+    /// Parts of the subtree that are started elsewhere.
+    pub(crate) parted: Vec<Range<usize>>,
     pub(crate) host: String,
-    /// The ranks of its subtree.
+    /// The ranks of its subtree, without those parts.
     pub(crate) ranks: RankSet,
     pub(crate) stage: Stage,
     /// It has had a link.
@@ -87,11 +91,13 @@ pub(crate) struct StarterProcess {
 }
 
 impl ChildAgent {
-    pub(crate) fn new(subtree: Range<usize>, host: String, ranks: RankSet) -> ChildAgent {
+    /// The first of these agents of an assignment, with the others below it.
+    pub(crate) fn new(subtree: Range<usize>, assignment: &Assignment) -> ChildAgent {
         ChildAgent {
+            host: assignment.agents[subtree.start].host.clone(),
+            ranks: ranks_of(&assignment.agents[subtree.clone()]),
             subtree,
-            host,
-            ranks,
+            parted: Vec::new(),
             stage: Stage::Waiting,
             was_linked: false,
             wire: None,
@@ -101,10 +107,15 @@ impl ChildAgent {
         }
     }
 
+    /// The places of the agents in its subtree.
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+        self.subtree.clone().filter(|place| !self.parted.iter().any(|part| part.contains(place)))
+    }
+
     /// Whether its subtree is large enough to have come this far.
     pub(crate) fn can_have_come(&self, progress: Progress) -> bool {
         let members = [progress.started, progress.failed, progress.joined];
-        progress.agents as usize <= self.subtree.len()
+        progress.agents as usize <= self.places().count()
             && members.into_iter().all(|count| u64::from(count) <= self.ranks.len())
     }
 

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::event::Event;
+use crate::fallback::Fallback;
 use crate::machine::ADDRESSES;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
@@ -131,6 +132,10 @@ pub(crate) struct Papers {
     pub(crate) user: VecDeque<(Bytes, bool)>,
     pub(crate) user_bytes: usize,
     pub(crate) problems: Vec<Problem>,
+    /// Hosts that others could not start.
+    pub(crate) fallbacks: Vec<Fallback>,
+    /// Agents that have not come, by the node that waits for them.
+    pub(crate) awaited: BTreeMap<u32, Vec<u32>>,
     /// Problems among the events.
     told_problems: usize,
     /// Why members could not be started, of whose ends only the kind travels.

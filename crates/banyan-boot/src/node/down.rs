@@ -63,7 +63,7 @@ impl Node {
 
     /// Sends bytes of the front-end's callers down while everyone below has room.
     pub(super) fn pass_goods(&mut self) {
-        while self.full.is_empty() {
+        while self.full.is_empty() && self.awaiting.has_room() {
             let Up::Desk(desk) = &self.up else { return };
             match desk.take_goods() {
                 None => return,
@@ -82,6 +82,7 @@ impl Node {
     }
 
     fn to_master(&mut self, frame: Frame) {
+        self.keep_for_awaited(&frame);
         let master = self.below.iter().position(|below| match below {
             Below::Member(index) => self.members[*index].rank == 0,
             Below::Agent(index) => self.agents[*index].ranks.contains(0),
@@ -93,6 +94,7 @@ impl Node {
 
     /// Standard input, for every member that has one.
     fn pass_input(&mut self, frame: &Frame) {
+        self.keep_for_awaited(frame);
         let last = frame.flags & message::LAST != 0;
         for index in 0..self.members.len() {
             if let Some(input) = &mut self.members[index].input {

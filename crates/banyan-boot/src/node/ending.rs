@@ -234,7 +234,7 @@ impl Node {
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.is_agent().then_some(self.reap_at);
         let shared = self.shared.as_ref().and_then(Shared::timeout);
-        let own = [parent, ending, listener, door, command, reap, shared];
+        let own = [parent, ending, listener, door, command, reap, shared, self.awaited_at()];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }

@@ -7,8 +7,10 @@
 //! Memory is bounded: data is taken from a link only while those it may go to have room (see [`Room`]), so a
 //! reader that is slow slows its writers, and nothing piles up in between.
 
+mod adopting;
 mod agents;
 pub(crate) mod attach;
+mod awaiting;
 mod bell;
 pub(crate) mod child;
 pub(crate) mod desk;
@@ -46,13 +48,13 @@ use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
 use crate::extension::AgentExtension;
 use crate::launcher::program::AgentProgram;
-use crate::layout::ranks_of;
 use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner, Will};
 use crate::shape;
 use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
 use attach::Door;
+use awaiting::Awaiting;
 use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
@@ -139,6 +141,8 @@ pub(crate) struct Node {
     below: Vec<Below>,
     member_positions: Vec<usize>,
     agent_positions: Vec<usize>,
+    /// Agents of the whole subtree, this one among them.
+    agent_count: usize,
     /// Members of the whole subtree.
     ranks_below: usize,
     /// Levels of agents in the subtree.
@@ -155,6 +159,7 @@ pub(crate) struct Node {
     members_to_start: VecDeque<usize>,
     agents_to_start: VecDeque<usize>,
     starting: usize,
+    awaiting: Awaiting,
     held: bool,
 
     own: Progress,
@@ -218,14 +223,8 @@ impl Node {
         let below_me = usize::from(!is_root)..assignment.agents.len();
         let below = |agent: usize| assignment.agents[agent].below;
         let levels = shape::levels(0..assignment.agents.len(), below);
-        let agents: Vec<ChildAgent> = shape::subtrees(below_me, below)
-            .into_iter()
-            .map(|subtree| {
-                let host = assignment.agents[subtree.start].host.clone();
-                let ranks = ranks_of(&assignment.agents[subtree.clone()]);
-                ChildAgent::new(subtree, host, ranks)
-            })
-            .collect();
+        let subtrees = shape::subtrees(below_me, below).into_iter();
+        let agents: Vec<ChildAgent> = subtrees.map(|subtree| ChildAgent::new(subtree, &assignment)).collect();
         let members: Vec<Member> = if is_root { Vec::new() } else { members_of(&assignment) };
         let (below, ranks) = order_below(&members, &agents);
         let collectives = if is_root { Collectives::root(ranks) } else { Collectives::inner(ranks, assignment.size) };
@@ -249,6 +248,7 @@ impl Node {
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
             starting: 0,
+            awaiting: Awaiting::new(),
             held: setting.held,
             own: Progress { agents: u32::from(!is_root), ..Progress::default() },
             told: Progress::default(),
@@ -274,6 +274,7 @@ impl Node {
             member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
             agent_positions: positions(&below, |below| matches!(below, Below::Agent(_))),
             ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len() as usize).sum::<usize>(),
+            agent_count: assignment.agents.len(),
             levels,
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
             shared: Shared::new(members.len()),
@@ -470,8 +471,12 @@ impl Node {
     /// What data of this link may be taken: that for which everyone it could go to has room.
     fn room(&self, token: Token) -> Room {
         let disk = || self.staging.as_ref().is_none_or(Staging::has_room);
+        // Members that are about to start have nowhere to take it yet.
+        let members = || self.held || self.members_to_start.is_empty();
         match (token, &self.up) {
-            (Token::Parent, _) => Room { up: false, everywhere: self.full.is_empty() && disk() },
+            (Token::Parent, _) => {
+                Room { up: false, everywhere: self.full.is_empty() && disk() && members() && self.awaiting.has_room() }
+            }
             (_, up) => {
                 let up = match up {
                     // What comes from below goes nowhere.

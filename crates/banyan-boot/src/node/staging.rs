@@ -195,15 +195,23 @@ impl Node {
         self.stage_progress();
     }
 
+    /// Another child agent is to come: what is under way does not reach it.
+    pub(super) fn stage_without(&mut self, index: usize) {
+        if let Some(staging) = &mut self.staging {
+            staging.children.push(Part::default());
+            self.stage_lost(index, "its agent had not come yet");
+        }
+    }
+
     /// Nothing more comes from a child agent.
     pub(super) fn stage_lost(&mut self, index: usize, why: &str) {
-        let agents = self.agents[index].subtree.len() as u32;
+        let places: Vec<usize> = self.agents[index].places().collect();
         let Some(staging) = &mut self.staging else { return };
         let part = &mut staging.children[index];
         if part.end.is_none() {
-            part.settle(Tally { failed: agents, ..Tally::default() });
-            let below = &self.assignment.agents[self.agents[index].subtree.clone()];
-            let hosts: BTreeSet<String> = below.iter().map(|agent| agent.host.clone()).collect();
+            part.settle(Tally { failed: places.len() as u32, ..Tally::default() });
+            let agents = &self.assignment.agents;
+            let hosts: BTreeSet<String> = places.iter().map(|place| agents[*place].host.clone()).collect();
             for host in hosts {
                 self.staging_problem(host, ProblemKind::Staging, format!("nothing was staged there: {why}"));
             }

@@ -28,6 +28,8 @@ impl Node {
             message::USER if self.agents[index].ranks.contains(0) => self.pass_up(frame),
             message::OUTPUT if self.agents[index].ranks.contains(frame.stream) => self.pass_up(frame),
             message::DOOR if self.nodes_below(index).contains(&frame.stream) => self.pass_up(frame),
+            message::AWAITED => self.awaited_below(index, frame),
+            message::UNSTARTED => self.unstarted_below(index, frame),
             message::USER | message::OUTPUT | message::DOOR => {
                 self.broken(Token::Agent(index as u32), "something in the name of others that are not below it");
             }
@@ -200,6 +202,7 @@ impl Node {
     pub(super) fn report(&mut self) {
         self.report_refused();
         self.report_exits();
+        self.report_awaited();
         let now = self.agents.iter().fold(self.own, |sum, agent| sum.plus(agent.progress));
         if now == self.told {
             return;
@@ -224,12 +227,13 @@ impl Node {
     /// Whether this node has something to say that someone may wait for.
     fn is_milestone(&self, now: Progress) -> bool {
         let members = self.ranks_below as u32;
-        let agents = self.assignment.agents.len() as u32;
+        let agents = self.agent_count as u32;
         let all_answered = now.agents == agents && self.told.agents != agents;
         let all_started = now.started + now.failed == members && self.told.started != now.started;
         let all_joined = now.joined == members;
-        // Where members wait for a release, or there are none, that all agents have answered is all there is to say.
-        let says_all = self.assignment.held || members == 0;
+        // Where members wait for a release, or there are none, that all agents have answered is all there is to say. Where they
+        // do not, those who wait for the agents below this one hear of them.
+        let says_all = self.assignment.held || members == 0 || agents > 1;
         now.failed != self.told.failed || all_joined || all_started && now.agents == agents || all_answered && says_all
     }
 

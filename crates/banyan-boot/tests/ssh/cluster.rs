@@ -1,5 +1,6 @@
 //! The test hosts: how they are reached, and what sessions left there.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -48,6 +49,14 @@ pub(crate) fn network(cluster: &str) -> Network {
 /// Sessions on a cluster, by ssh.
 pub(crate) fn on(cluster: &str) -> SessionOptions {
     let arguments = vec!["-F".into(), ssh_config(cluster)];
+    SessionOptions { launcher: Launcher::Ssh(SshOptions { arguments }), ..options() }
+}
+
+/// Sessions on a cluster by ssh, whose configuration is in a directory that hosts do not see.
+pub(crate) fn with_keys_here_alone(cluster: &str, directory: &Path) -> SessionOptions {
+    let config = directory.join("ssh_config");
+    std::fs::copy(ssh_config(cluster), &config).unwrap();
+    let arguments = vec!["-F".into(), config.display().to_string()];
     SessionOptions { launcher: Launcher::Ssh(SshOptions { arguments }), ..options() }
 }
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use banyan_boot::{ProcessDistribution, Session, SessionOptions};
 
-use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run, ssh};
+use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run, ssh, with_keys_here_alone};
 use crate::setup::{all_succeed, members, shell, this_program};
 
 pub(crate) fn hosts_without_the_agent_program_get_it_once() {
@@ -33,6 +33,22 @@ pub(crate) fn collectives_work_over_hosts_that_start_each_other() {
     assert_eq!(session.size(), 16);
     all_succeed(session);
     assert_clean(&name());
+}
+
+pub(crate) fn hosts_that_others_cannot_start_are_started_by_the_front_end() {
+    let place = tempfile::tempdir().unwrap();
+    for fanout in [1, 3] {
+        let options = SessionOptions { fanout, ..with_keys_here_alone(&name(), place.path()) };
+        let session = Session::launch(&[each(members(&["collectives"]), &GOOD, 2)], &options).unwrap();
+        let fallbacks = session.fallbacks();
+        assert_eq!(fallbacks.len(), GOOD.len() - fanout as usize, "{fallbacks:?}");
+        for fallback in fallbacks {
+            assert!(GOOD.contains(&&*fallback.host) && GOOD.contains(&&*fallback.by), "{fallback:?}");
+            assert!(fallback.cause.contains("ssh_config"), "{fallback:?}");
+        }
+        all_succeed(session);
+        assert_clean(&name());
+    }
 }
 
 pub(crate) fn a_host_that_greets_and_prints_garbage_works() {

@@ -37,11 +37,12 @@ fn main() -> ExitCode {
 const TESTS: &[harness::Test] = tests![
     launches::hosts_without_the_agent_program_get_it_once,
     launches::collectives_work_over_hosts_that_start_each_other,
+    launches::hosts_that_others_cannot_start_are_started_by_the_front_end,
     launches::a_host_that_greets_and_prints_garbage_works,
     launches::members_attach_from_hosts_without_an_agent,
     failures::hosts_that_refuse_are_named_with_cause_and_remedy,
     failures::hosts_that_stay_silent_are_given_up,
-    failures::an_unreachable_host_below_another_is_named,
+    failures::an_unreachable_host_below_another_is_named_and_those_below_it_are_not_lost,
     failures::one_dead_host_of_ten_is_an_error_unless_nine_are_enough,
     failures::an_agent_of_another_version_is_refused,
     failures::an_installed_agent_that_is_missing_is_named,

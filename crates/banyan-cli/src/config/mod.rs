@@ -16,6 +16,7 @@ use std::time::Duration;
 use banyan_boot::Launcher;
 
 use crate::failure::Failure;
+use crate::hosts::Least;
 use crate::speech::Color;
 pub(crate) use read::{Item, Source, number, text as text_of, word};
 
@@ -54,7 +55,7 @@ pub(crate) struct Defaults {
     pub(crate) timeout: Option<Duration>,
     pub(crate) host_timeout: Option<Duration>,
     pub(crate) silence: Option<Duration>,
-    pub(crate) min_hosts: Option<usize>,
+    pub(crate) min_hosts: Option<Least>,
     pub(crate) color: Option<Color>,
 }
 

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Config, Defaults, Group, place};
 use crate::failure::{Failure, cause};
-use crate::hosts::{launcher, time};
+use crate::hosts::{Least, launcher, time};
 use crate::speech::Color;
 
 /// Bytes of a configuration file: more is some other file.
@@ -115,12 +115,20 @@ fn defaults(source: &Source<'_>, defaults: &mut Defaults, table: &DeTable<'_>) -
             "timeout" => defaults.timeout = Some(word(source, item, time)?),
             "host-timeout" => defaults.host_timeout = Some(word(source, item, time)?),
             "silence" => defaults.silence = Some(word(source, item, time)?),
-            "min-hosts" => defaults.min_hosts = Some(number(source, item)?),
+            "min-hosts" => defaults.min_hosts = Some(least(source, item)?),
             "color" => defaults.color = Some(word(source, item, color)?),
             other => return Err(source.wrong(name, format_args!("{other:?} is no default; {KEYS}"))),
         }
     }
     Ok(())
+}
+
+/// A number of hosts, or a text with a share of them.
+fn least(source: &Source<'_>, item: &Item<'_>) -> Result<Least, String> {
+    match item.get_ref().as_str() {
+        Some(_) => word(source, item, |text| text.parse()),
+        None => number(source, item).map(Least::Number),
+    }
 }
 
 fn clustershell(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -> Result<(), String> {
@@ -182,7 +190,7 @@ mod tests {
         .unwrap();
         assert_eq!(config.groups["gpu"].hosts, "g[1-4]");
         assert_eq!(config.groups["gpu"].place, "c.toml, line 3");
-        assert_eq!((config.defaults.fanout, config.defaults.min_hosts), (Some(16), Some(3)));
+        assert_eq!((config.defaults.fanout, config.defaults.min_hosts), (Some(16), Some(Least::Number(3))));
         assert_eq!(config.defaults.timeout.map(|time| time.as_secs()), Some(600));
         assert_eq!(config.defaults.ssh_args.as_deref(), Some(&["-Fx".to_owned()][..]));
         assert_eq!((config.defaults.color, config.upcalls), (Some(Color::Never), true));

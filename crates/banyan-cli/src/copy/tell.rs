@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::size::size;
 use super::skips::Skips;
 use crate::failure::{Failure, warn};
+use crate::hosts::tell_left_out;
 use crate::output::{self, Stdout};
 use crate::progress::Progress;
 use crate::screen::harmless;
@@ -93,8 +94,8 @@ impl Tell {
     pub(super) fn begun(&mut self, hosts: usize, left_out: &[Problem]) {
         self.hosts = hosts;
         self.left_out = left_out.to_vec();
-        for problem in left_out.iter().filter(|_| !self.json) {
-            warn(format_args!("left out: {problem}"));
+        if !self.json {
+            tell_left_out(left_out);
         }
     }
 

@@ -11,7 +11,7 @@ mod visit;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use banyan_boot::{HostSet, Problem};
+use banyan_boot::{Fallback, HostSet, Problem};
 use clap::Args;
 use serde_json::json;
 
@@ -76,6 +76,9 @@ impl Doctor {
             of_hosts = self.visited(&hosts, time)?;
         }
         findings.extend(time.finding());
+        if self.hosts.uses_ssh().unwrap_or(false) && !of_hosts.is_empty() && !of_hosts.iter().any(is_unreached) {
+            findings.iter_mut().for_each(here::excuse_keys);
+        }
         let mut findings: Vec<Finding> = findings.into_iter().map(|finding| finding.on(THIS_MACHINE)).collect();
         findings.extend(of_hosts);
         let status = status_of(&findings);
@@ -106,25 +109,23 @@ impl Doctor {
     fn visited(&self, hosts: &HostSet, time: Time) -> Result<Vec<Finding>, Failure> {
         let options = self.hosts.options(hosts.len())?;
         let visit = if time.is_over() { Visit::default() } else { visit::visit(hosts, options, time)? };
-        self.of_hosts(hosts.iter(), &visit, time)
+        self.of_hosts(hosts, &visit, time)
     }
 
-    fn of_hosts<'h>(
-        &self,
-        hosts: impl Iterator<Item = &'h str>,
-        visit: &Visit,
-        time: Time,
-    ) -> Result<Vec<Finding>, Failure> {
+    fn of_hosts(&self, hosts: &HostSet, visit: &Visit, time: Time) -> Result<Vec<Finding>, Failure> {
         let arguments = self.hosts.ssh_arguments()?;
         let mut keys_left = KEYS_LOOKED_FOR;
         let mut findings = Vec::new();
-        for host in hosts {
+        let is_many = self.hosts.options(hosts.len())?.fanout < hosts.len() as u32;
+        for host in hosts.iter() {
             let mut of_host = Vec::new();
             let problems = visit.problems.iter().filter(|problem| problem.host == host);
             of_host.extend(problems.map(not_reached));
             match visit.facts.get(host) {
                 Some(facts) => {
                     of_host.push(Finding::ok(REACHED, "yes"));
+                    let fallbacks = visit.fallbacks.iter().filter(|fallback| fallback.host == host);
+                    of_host.extend(fallbacks.map(|fallback| not_started_by_others(fallback, is_many)));
                     of_host.extend(judge::judge(facts, VERSION));
                     of_host.extend(visit.clocks.get(host).map(|clock| judge_clock(*clock)));
                 }
@@ -148,6 +149,20 @@ const REACHED: &str = "reached";
 
 fn not_reached(problem: &Problem) -> Finding {
     Finding::bad(Level::Problem, REACHED, "no", &problem.cause, &problem.remedy)
+}
+
+/// A host that another one cannot start. The front-end does, which takes longer where they are many.
+fn not_started_by_others(fallback: &Fallback, is_many: bool) -> Finding {
+    const NAME: &str = "started by other hosts";
+    let state = "no, but by this machine";
+    if !is_many {
+        return Finding::ok(NAME, state);
+    }
+    let cause =
+        format!("with more hosts than --fanout they start each other, but {} cannot: {}", fallback.by, fallback.cause);
+    let remedy =
+        "give hosts keys for each other, in ~/.ssh there; until then this machine starts them all, which takes longer";
+    Finding::bad(Level::Warning, NAME, state, cause, remedy)
 }
 
 /// Hosts that nobody can reach without knowing how.
@@ -181,11 +196,14 @@ fn judge_clock(clock: Clock) -> Finding {
     Finding::bad(Level::Warning, "clock", state, cause, "on the host: timedatectl set-ntp true, or look at its chrony")
 }
 
+fn is_unreached(finding: &Finding) -> bool {
+    finding.name == REACHED && finding.level > Level::Ok
+}
+
 fn status_of(findings: &[Finding]) -> u8 {
-    let unreached = |finding: &Finding| finding.name == REACHED && finding.level > Level::Ok;
     match findings.iter().map(|finding| finding.level).max() {
         _ if findings.iter().any(|finding| finding.name == TIME) => status::TIME_LIMIT,
-        _ if findings.iter().any(unreached) => status::UNREACHABLE,
+        _ if findings.iter().any(is_unreached) => status::UNREACHABLE,
         Some(Level::Warning | Level::Problem) => status::MEMBER_FAILED,
         _ => 0,
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use banyan_boot::HostSet;
+use banyan_boot::{HostSet, likeness};
 
 use super::finding::{Finding, Level};
 use crate::paint::{Paint, Style};
@@ -36,8 +36,10 @@ pub(super) fn write(out: &mut impl Write, findings: &[Finding], paint: Paint) ->
     groups.iter().try_for_each(|group| write_group(out, group, paint))
 }
 
-fn key(finding: &Finding) -> (Level, &str, &str, &str) {
-    (finding.level, finding.name, &finding.cause, &finding.remedy)
+/// What findings of several hosts have in common: causes and remedies may name the host.
+fn key(finding: &Finding) -> (Level, &str, String, String) {
+    let likeness = |text: &str| likeness(text, &finding.host);
+    (finding.level, finding.name, likeness(&finding.cause), likeness(&finding.remedy))
 }
 
 fn write_group(out: &mut impl Write, group: &Group<'_>, paint: Paint) -> io::Result<()> {
@@ -66,6 +68,22 @@ fn write_group(out: &mut impl Write, group: &Group<'_>, paint: Paint) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_that_names_each_host_is_one_cause() {
+        let finding = |host: &str| {
+            let cause = format!("root@{host}: Permission denied");
+            Finding::bad(Level::Problem, "reached", "no", cause, format!("check with: ssh {host} true")).on(host)
+        };
+        let mut out = Vec::new();
+        write(&mut out, &[finding("n1"), finding("n2")], Paint(false)).unwrap();
+        let said = String::from_utf8(out).unwrap();
+        assert!(
+            said.starts_with("problem  n[1-2]: reached: no\n         cause: root@n1: Permission denied\n"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 3, "{said}");
+    }
 
     #[test]
     fn what_is_the_same_on_several_hosts_is_told_once() {

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, HostSet, Input, LaunchError, Problem, ProcessDistribution, Session, SessionOptions, Stdio};
+use banyan_boot::{
+    Event, Fallback, HostSet, Input, LaunchError, Problem, ProcessDistribution, Session, SessionOptions, Stdio,
+};
 use serde_json::Value;
 
 use super::facts::{Facts, now};
@@ -28,6 +30,8 @@ pub(super) struct Visit {
     pub(super) clocks: HashMap<String, Clock>,
     /// Hosts that could not be looked at.
     pub(super) problems: Vec<Problem>,
+    /// Hosts that others could not start.
+    pub(super) fallbacks: Vec<Fallback>,
     /// Why none could be.
     pub(super) refused: Option<String>,
 }
@@ -59,7 +63,9 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
         members = members.on(host, 1);
     }
     let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
-    let options = SessionOptions { min_hosts: Some(1), deadline: time.left(), ..options };
+    // With so few children each, half of the hosts are started by others.
+    let fanout = options.fanout.min(hosts.len().div_ceil(2) as u32);
+    let options = SessionOptions { min_hosts: Some(1), fanout, deadline: time.left(), ..options };
     let session = match Session::launch(&[members], &options) {
         Ok(session) => session,
         Err(LaunchError::Problems { problems, .. } | LaunchError::TooSlow { problems, .. }) => {
@@ -70,7 +76,8 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
         }
         Err(error) => return Err(Failure::with_status(&error, launch_status(&error))),
     };
-    let mut visit = Visit { problems: session.missing().to_vec(), ..Visit::default() };
+    let (problems, fallbacks) = (session.missing().to_vec(), session.fallbacks());
+    let mut visit = Visit { problems, fallbacks, ..Visit::default() };
     let mut there: HashSet<u32> = (0..session.size()).collect();
     visit.hear(&session, &mut there, time, |visit, host, line| {
         visit.facts.insert(host.to_owned(), Facts::from_json(&line));

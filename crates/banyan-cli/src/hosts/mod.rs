@@ -3,15 +3,17 @@
 mod allocation;
 mod clustershell;
 mod groups;
+mod least;
 mod named;
 mod slurm;
 mod yaml;
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use banyan_boot::process::Limits;
-use banyan_boot::{HostSet, LaunchError, Launcher, ProblemKind, SessionOptions, SshOptions};
+use banyan_boot::{HostSet, LaunchError, Launcher, Problem, ProblemKind, SessionOptions, SshOptions, Trouble};
 use clap::Args;
 
 use crate::config::Config;
@@ -19,6 +21,7 @@ use crate::failure::{Failure, warn};
 use crate::status;
 use allocation::Allocation;
 pub(crate) use groups::check as check_groups;
+pub(crate) use least::Least;
 pub(crate) use named::NamedHosts;
 pub(crate) use slurm::nodes_of_job;
 
@@ -66,9 +69,12 @@ pub(crate) struct HostChoice {
     /// with others]
     #[arg(long, value_name = "TIME", value_parser = time)]
     silence: Option<Duration>,
-    /// Go on without hosts that cannot be reached, as long as so many remain
-    #[arg(long, value_name = "N")]
-    min_hosts: Option<usize>,
+    /// Begin when all hosts have answered or were given up, and only if at least N or P% of them have
+    ///
+    /// Those that are left out are named and do not change the exit status. 100% is all or nothing. Without it, run begins on
+    /// each host that answers, and ends with status 3 if some did not; other verbs need all hosts.
+    #[arg(long, value_name = "N|P%")]
+    min_hosts: Option<Least>,
     /// Do not encrypt between hosts; agents and members are authenticated all the same
     #[arg(long)]
     no_encrypt: bool,
@@ -113,7 +119,7 @@ impl HostChoice {
 
     /// How a session on so many hosts is opened. A configured least number may be more: then none may be missing.
     pub(crate) fn options(&self, hosts: usize) -> Result<SessionOptions, Failure> {
-        if let Some(least) = self.min_hosts.filter(|least| *least > hosts) {
+        if let Some(least) = self.min_hosts.filter(|least| least.of(hosts) > hosts) {
             let there = if hosts == 1 { "there is 1 host".to_owned() } else { format!("there are {hosts} hosts") };
             let remedy = "write a smaller number, or name more hosts with -w, -g or --hostfile";
             return Err(Failure::usage(format!("--min-hosts {least}: {there}; {remedy}")));
@@ -126,11 +132,16 @@ impl HostChoice {
             host_deadline: self.host_timeout.or(configured.host_timeout).unwrap_or(defaults.host_deadline),
             deadline: self.timeout()?.map(|limit| limit.saturating_sub(waited)),
             silence: self.silence.or(configured.silence).unwrap_or(defaults.silence),
-            min_hosts: self.min_hosts.or(configured.min_hosts),
+            min_hosts: self.least()?.map(|least| least.of(hosts)),
             encrypt: !self.no_encrypt,
             notice: Some(|text| warn(text)),
             ..defaults
         })
+    }
+
+    /// How many hosts are enough, if that was said: those that are left out then do not change the exit status.
+    pub(crate) fn least(&self) -> Result<Option<Least>, Failure> {
+        Ok(self.min_hosts.or(Config::get()?.defaults.min_hosts))
     }
 
     /// The same for work that a short outage of the network must not end.
@@ -222,6 +233,16 @@ pub(crate) fn launcher(text: &str) -> Result<Launcher, String> {
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 1.5s, 10m or 2h")?;
     limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
+}
+
+/// Names hosts that were left out, those with the same cause together.
+pub(crate) fn tell_left_out(problems: &[Problem]) {
+    let hosts = problems.iter().map(|problem| problem.host.as_str()).collect::<HashSet<_>>().len();
+    match hosts {
+        0 => {}
+        1 => warn(format_args!("1 host left out{}", Trouble(problems))),
+        _ => warn(format_args!("{hosts} hosts left out{}", Trouble(problems))),
+    }
 }
 
 /// The exit status of a launch that failed.

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use banyan_boot::Lines;
+use banyan_boot::{Lines, RankSet};
 use serde_json::{Value, json};
 
 use super::difference::{Change, changes};
@@ -27,6 +27,8 @@ pub(super) struct Folded {
     out: Gathering,
     err: Gathering,
     diff: bool,
+    /// Members that never ran.
+    unreached: RankSet,
 }
 
 /// How text is to be shown on a stream.
@@ -40,7 +42,21 @@ pub(super) struct Look {
 impl Folded {
     pub(super) fn new(names: Names, diff: bool) -> Folded {
         let gathering = || Gathering::new(names.len(), KEPT_BYTES);
-        Folded { out: gathering(), err: gathering(), names, diff }
+        Folded { out: gathering(), err: gathering(), names, diff, unreached: RankSet::new() }
+    }
+
+    /// These members never ran: nothing is said about them.
+    pub(super) fn leave_out(&mut self, unreached: &RankSet) {
+        self.unreached = unreached.clone();
+    }
+
+    /// Members that ran, by what they wrote.
+    fn classes(&self, gathering: &Gathering) -> Vec<Class> {
+        let mut classes = gathering.classes();
+        classes.iter_mut().for_each(|class| class.members = class.members.difference(&self.unreached));
+        classes.retain(|class| !class.members.is_empty());
+        classes.sort_by_key(|class| (std::cmp::Reverse(class.members.len()), class.members.first()));
+        classes
     }
 
     pub(super) fn note(&mut self, lines: &Lines) {
@@ -59,7 +75,7 @@ impl Folded {
     }
 
     fn show(&self, gathering: &Gathering, to: &mut impl Write, look: Look) -> io::Result<()> {
-        let classes = gathering.classes();
+        let classes = self.classes(gathering);
         if classes.iter().all(Class::is_empty) {
             return Ok(());
         }
@@ -77,10 +93,15 @@ impl Folded {
         Ok(())
     }
 
+    /// How many members ran.
+    fn ran(&self) -> u64 {
+        self.names.len() as u64 - self.unreached.len()
+    }
+
     /// Who, how many of how many, and what is not shown.
     fn title(&self, class: &Class) -> String {
         let who = self.names.title(&class.members);
-        let mut title = format!("{TITLE}{who} ({} of {})", class.members.len(), self.names.len());
+        let mut title = format!("{TITLE}{who} ({} of {})", class.members.len(), self.ran());
         if class.is_empty() {
             title += " wrote nothing";
         }
@@ -96,7 +117,7 @@ impl Folded {
     /// One object for each text.
     pub(super) fn to_json(&self) -> Vec<Value> {
         let objects = |stream: &'static str, gathering: &Gathering| -> Vec<Value> {
-            let classes = gathering.classes();
+            let classes = self.classes(gathering);
             if classes.iter().all(Class::is_empty) {
                 return Vec::new();
             }

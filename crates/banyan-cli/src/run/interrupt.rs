@@ -10,6 +10,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
 use super::Shared;
+use super::arrival::missing;
 use super::job::Job;
 use crate::failure::warn;
 use crate::signals::{self, end_launch, heeded};
@@ -31,11 +32,17 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             match &*shared.read() {
-                Some(session) if signal == SIGTSTP => pause(session),
-                None if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
+                Some(session) if signal == SIGTSTP && session.is_up() => pause(session),
+                _ if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
                 session if signal == SIGCONT => session.iter().for_each(Session::resume),
                 None => end_launch(signal),
+                Some(session) if !session.has_begun() => {
+                    missing(session).into_iter().for_each(warn);
+                    end_launch(signal)
+                }
                 Some(session) => {
+                    missing(session).into_iter().for_each(warn);
+                    session.give_up_awaited();
                     let is_first = CAME.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Acquire).is_ok();
                     if is_first && matches!(signal, SIGINT | SIGQUIT) {
                         warn("the members were interrupted; once more ends them");

@@ -1,5 +1,6 @@
 //! `banyan run`: a command on every host, its output by line, and one exit status for all.
 
+mod arrival;
 mod difference;
 mod folded;
 mod gather;
@@ -30,7 +31,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
 use crate::hosts::{HostChoice, launch_status};
-use crate::speech::note;
+use arrival::Arrival;
 use folded::Folded;
 use names::Names;
 use show::{Form, Show};
@@ -137,25 +138,26 @@ impl Run {
             Err(error) => return self.not_launched(&error, &mut show),
         };
         let names = || Names::new(session.hosts().map(str::to_owned).collect());
-        note(format_args!("all of {} run after {:.3} s", session.size(), begin.elapsed().as_secs_f64()));
-        let mut summary = Summary::new(names(), session.missing().to_vec(), begin);
+        let mut summary = Summary::new(names(), session.missing().to_vec(), self.hosts.least()?.is_some(), begin);
         if self.fold || self.diff {
             show.fold(Folded::new(names(), self.diff));
         } else if session.size() == 1 {
             show.only_one();
         }
         shared.replace(Some(session));
-        interrupt::pause_if_due();
         match self.input {
             Who::None => {}
             Who::All | Who::Master => input::forward(shared.clone()),
         }
         self.follow(&shared, deadline, &mut summary, &mut show)?;
-        show.unfold()?;
+        show.unfold(summary.unreached())?;
         let session = shared.replace(None);
         session.iter().for_each(|session| summary.refused(session.refused()));
         if let Some(Err(error)) = session.map(Session::kill) {
             warn(format!("the session could not be ended: {error}; its agents end it when this command is gone"));
+        }
+        if let (Some(error), None) = (summary.why_nothing_ran(), interrupt::status()) {
+            return self.not_launched(&error, &mut show);
         }
         let status = interrupt::status().unwrap_or_else(|| summary.exit_status(self.worst_status));
         if self.json {
@@ -177,29 +179,40 @@ impl Run {
         let guard = shared.read();
         let Some(session) = guard.as_ref() else { return Ok(()) };
         let mut until = deadline;
+        let mut arrival = Arrival::new(summary.begin());
         loop {
+            let mut look_at = None;
             let event = match session.next_event(Some(Instant::now())) {
                 Some(event) => Some(event),
                 None => {
                     // Nothing is there at the moment: what was gathered is shown before waiting.
                     show.flush()?;
                     end_if_unread(session, summary, show);
-                    session.next_event(until)
+                    look_at = arrival.look(session, show);
+                    session.next_event(until.into_iter().chain(look_at).min())
                 }
             };
             match event {
                 Some(event) => {
+                    arrival.make_room();
                     summary.note(&event);
-                    show.event(&event)?;
+                    if !summary.is_of_unreached(&event) {
+                        show.event(&event)?;
+                    }
                     end_if_unread(session, summary, show);
                     show.progress(|| summary.progress());
                 }
                 None if until.is_some_and(|until| Instant::now() >= until) && !summary.all_ended() => {
+                    arrival::missing(session).into_iter().for_each(warn);
                     summary.timed_out();
                     session.stop();
                     until = None;
                 }
+                None if look_at.is_some_and(|at| Instant::now() >= at) => {}
                 None => {
+                    if summary.all_ended() {
+                        arrival.all_run(session);
+                    }
                     show.finish(None)?;
                     return show.flush();
                 }
@@ -262,5 +275,10 @@ fn end_if_unread(session: &Session, summary: &mut Summary, show: &Show) {
 
 /// Whether a problem tells that a host was lost.
 fn is_loss(problem: &Problem) -> bool {
-    problem.kind != ProblemKind::NotStarted
+    !matches!(problem.kind, ProblemKind::NotStarted | ProblemKind::Unreachable | ProblemKind::Version)
+}
+
+/// Whether a problem tells that a host could not be reached: no member has run there.
+fn is_unreached(problem: &Problem) -> bool {
+    matches!(problem.kind, ProblemKind::Unreachable | ProblemKind::Version)
 }

@@ -5,6 +5,7 @@ use banyan_boot::{HostSet, RankSet};
 /// The hosts of all members, by rank.
 pub(super) struct Names {
     hosts: Vec<String>,
+    distinct: usize,
     /// Each member has a host of its own, which says as much as its rank.
     one_a_host: bool,
 }
@@ -13,7 +14,12 @@ impl Names {
     pub(super) fn new(hosts: Vec<String>) -> Names {
         let distinct = hosts.iter().collect::<std::collections::HashSet<_>>().len();
         let one_a_host = distinct == hosts.len();
-        Names { hosts, one_a_host }
+        Names { hosts, distinct, one_a_host }
+    }
+
+    /// How many hosts there are.
+    pub(super) fn hosts(&self) -> usize {
+        self.distinct
     }
 
     /// How many members there are.

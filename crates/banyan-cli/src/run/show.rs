@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, Problem};
+use banyan_boot::{Event, ExitState, Problem, RankSet};
 use serde_json::{Value, json};
 
 use super::folded::{Folded, Look};
-use super::is_loss;
 use super::joiner::{Joiner, KEPT_BYTES, Origin, Piece};
 use super::side::Side;
+use super::{is_loss, is_unreached};
 use crate::failure::{Failure, warn};
 use crate::paint::{Paint, Style};
 use crate::progress::Progress;
@@ -88,10 +88,16 @@ impl Show {
         }
     }
 
-    /// Shows what was folded.
-    pub(super) fn unfold(&mut self) -> Result<(), Failure> {
+    /// Whether output is gathered.
+    pub(super) fn is_folding(&self) -> bool {
+        self.folded.is_some()
+    }
+
+    /// Shows what was folded, but nothing of members that never ran.
+    pub(super) fn unfold(&mut self, unreached: &RankSet) -> Result<(), Failure> {
         // The line that says how far it is goes with it.
-        let Some(Gathered { folded, last, .. }) = self.folded.take() else { return Ok(()) };
+        let Some(Gathered { mut folded, last, .. }) = self.folded.take() else { return Ok(()) };
+        folded.leave_out(unreached);
         if self.form == Form::Json {
             return folded.to_json().iter().try_for_each(|object| self.object(object));
         }
@@ -123,6 +129,8 @@ impl Show {
                 if form == Form::Json { self.object(&exit_json(*rank, host, state)) } else { Ok(()) }
             }
             (Event::Problem(problem), Form::Json) => self.object(&problem_json(problem)),
+            // The summary tells of hosts that were not reached, those with the same cause together.
+            (Event::Problem(problem), _) if is_unreached(problem) => Ok(()),
             (Event::Problem(problem), _) => {
                 self.err.begin_line()?;
                 self.flush()?;

@@ -1,16 +1,17 @@
 //! How it went: who failed, why, and the exit status for all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, LaunchError, Problem, RankSet, Refused};
+use banyan_boot::{Event, ExitState, LaunchError, Problem, RankSet, Refused, Trouble};
 use serde_json::{Value, json};
 
-use super::is_loss;
 use super::names::Names;
 use super::show::problem_json;
+use super::{is_loss, is_unreached};
 use crate::failure::warn;
+use crate::hosts::tell_left_out;
 use crate::speech::{complain, note};
 use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
 
@@ -24,7 +25,12 @@ const SHOWN: usize = 20;
 pub(super) struct Summary {
     begin: Instant,
     names: Names,
+    /// Hosts that could not be reached.
     missing: Vec<Problem>,
+    /// Whether the exit status does not tell of them.
+    may_lack: bool,
+    /// Members of theirs that have ranks all the same: those of hosts that were left out before anything began have none.
+    unreached: RankSet,
     ended: usize,
     failures: Vec<(u32, ExitState)>,
     a_host_was_lost: bool,
@@ -40,12 +46,14 @@ struct Class {
 }
 
 impl Summary {
-    /// Of members that run; `missing` are hosts that do not.
-    pub(super) fn new(names: Names, missing: Vec<Problem>, begin: Instant) -> Summary {
+    /// Of members that run; `missing` are hosts that do not, and `may_lack` says that this is well.
+    pub(super) fn new(names: Names, missing: Vec<Problem>, may_lack: bool, begin: Instant) -> Summary {
         Summary {
             begin,
             names,
             missing,
+            may_lack,
+            unreached: RankSet::new(),
             ended: 0,
             failures: Vec::new(),
             a_host_was_lost: false,
@@ -59,13 +67,45 @@ impl Summary {
         match event {
             Event::Exited { rank, state, .. } => {
                 self.ended += 1;
-                if !state.is_success() {
+                if !state.is_success() && !self.unreached.contains(*rank) {
                     self.failures.push((*rank, state.clone()));
                 }
+            }
+            Event::Problem(problem) if is_unreached(problem) => {
+                let members = problem.members.parse().unwrap_or_default();
+                self.unreached = self.unreached.union(&members);
+                self.missing.push(problem.clone());
             }
             Event::Problem(problem) => self.a_host_was_lost |= is_loss(problem),
             _ => {}
         }
+    }
+
+    /// Whether it is the end of a member that never ran.
+    pub(super) fn is_of_unreached(&self, event: &Event) -> bool {
+        matches!(event, Event::Exited { rank, .. } if self.unreached.contains(*rank))
+    }
+
+    /// Members that never ran since their hosts were not reached.
+    pub(super) fn unreached(&self) -> &RankSet {
+        &self.unreached
+    }
+
+    /// Why no member ran, if no host was reached.
+    pub(super) fn why_nothing_ran(&self) -> Option<LaunchError> {
+        let is_it = self.unreached.len() as usize == self.names.len() && !self.timed_out;
+        let (problems, hosts) = (self.missing.clone(), self.names.hosts());
+        is_it.then_some(LaunchError::Problems { problems, hosts, least: None })
+    }
+
+    /// When it all began.
+    pub(super) fn begin(&self) -> Instant {
+        self.begin
+    }
+
+    /// Whether hosts are missing that were needed.
+    fn lacks_hosts(&self) -> bool {
+        !self.may_lack && !self.missing.is_empty()
     }
 
     pub(super) fn timed_out(&mut self) {
@@ -114,7 +154,7 @@ impl Summary {
         if self.is_out_of_time() {
             return TIME_LIMIT;
         }
-        if self.a_host_was_lost {
+        if self.a_host_was_lost || self.lacks_hosts() {
             return UNREACHABLE;
         }
         let states = self.failures.iter().map(|(_, state)| state.clone());
@@ -131,9 +171,7 @@ impl Summary {
         if self.unread {
             return;
         }
-        for problem in &self.missing {
-            warn(format!("left out: {problem}"));
-        }
+        self.tell_missing();
         if self.timed_out {
             complain("the time limit has passed; the members were ended (--timeout sets it)");
         }
@@ -148,12 +186,21 @@ impl Summary {
         }
     }
 
+    fn tell_missing(&self) {
+        if !self.lacks_hosts() {
+            return tell_left_out(&self.missing);
+        }
+        let hosts = self.missing.iter().map(|problem| problem.host.as_str()).collect::<HashSet<_>>().len();
+        let s = if hosts == 1 { "" } else { "s" };
+        complain(format_args!("{hosts} host{s} could not be reached{}", Trouble(&self.missing)));
+    }
+
     fn tell_failures(&self) {
         let failed = self.failures.len() + self.unknown();
         if failed == 0 {
             return;
         }
-        let mut text = format!("{failed} of {} members failed", self.names.len());
+        let mut text = format!("{failed} of {} members failed", self.names.len() - self.unreached.len() as usize);
         let classes = self.classes();
         for class in classes.iter().take(SHOWN) {
             let _ = write!(text, "\n  {} on {}: {}", class.members, self.names.hosts_of(&class.members), class.state);
@@ -164,7 +211,7 @@ impl Summary {
         if self.unknown() > 0 {
             let _ = write!(text, "\n  {} members: nothing is known of their end", self.unknown());
         }
-        let is_told_why = self.is_out_of_time() || self.a_host_was_lost;
+        let is_told_why = self.is_out_of_time() || self.a_host_was_lost || self.lacks_hosts();
         if is_told_why { warn(text) } else { complain(text) }
     }
 
@@ -184,7 +231,7 @@ impl Summary {
         json!({
             "event": "summary",
             "members": self.names.len(),
-            "succeeded": self.ended - self.failures.len(),
+            "succeeded": self.ended.saturating_sub(self.failures.len() + self.unreached.len() as usize),
             "failed": failed,
             "unknown": self.unknown(),
             "left_out": self.missing.iter().map(problem_json).collect::<Vec<_>>(),

@@ -17,7 +17,7 @@ use super::merge::STACKS;
 use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, warn};
 use crate::filters::filters;
-use crate::hosts::{launch_status, nodes_of_job};
+use crate::hosts::{launch_status, nodes_of_job, tell_left_out};
 use crate::speech::note;
 use crate::status;
 
@@ -252,7 +252,7 @@ fn missing(network: &Network, wave: &Wave, names: &[String]) -> Around {
         warn(format!("nothing came from {}; its processes are not in what follows", silent.join(", ")));
     }
     let left_out = network.session().missing().to_vec();
-    left_out.iter().for_each(|problem| warn(format_args!("left out: {problem}")));
+    tell_left_out(&left_out);
     Around { left_out, status: status::of_hosts(!silent.is_empty()) }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! `cargo xtask test --only sessions` makes the hosts, runs these tests and removes the hosts.
 
+mod absent;
 mod copy;
 mod doctor;
 mod job;

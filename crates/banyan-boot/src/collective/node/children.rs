@@ -49,6 +49,11 @@ impl Children {
         Self { sets, members, runs, places, of_master, peopled, members_below, size }
     }
 
+    /// Members of the session.
+    pub(super) fn size(&self) -> u32 {
+        self.size
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.sets.len()

@@ -77,6 +77,25 @@ impl Collectives {
         Self { is_root, children, entered, rounds: Rounds::new(), doomed: None, failure: None }
     }
 
+    /// Gives the children other ranks, and takes further ones in. That is possible as long as members have not all started,
+    /// so nobody is further than the first collective.
+    pub(crate) fn regroup(&mut self, children: Vec<RankSet>, out: &mut Out) {
+        self.children = Children::new(children, Some(self.children.size()));
+        self.entered.resize(self.children.len(), Number::default());
+        let (first, peopled) = (Number::default(), self.children.peopled());
+        let has_entered = |child: usize| self.children.members(child) > 0 && first < self.entered[child];
+        let entered = (0..self.children.len()).filter(|child| has_entered(*child)).count();
+        if self.rounds.next() != first || self.is_doomed(first) {
+            return;
+        }
+        let round = self.rounds.at(first);
+        round.entered = entered;
+        if let Some(call) = round.call.filter(|_| entered == peopled && peopled > 0) {
+            let wants_go = round.wants_go;
+            self.all_entered(first, Entry { call, wants_go }, out);
+        }
+    }
+
     /// Takes a frame that came from a child. After an error the child is cut off: the driver reads no more of it and
     /// calls [`member_gone`](Self::member_gone) for its members.
     pub(crate) fn from_child(&mut self, child: usize, frame: Frame, out: &mut Out) -> Result<(), Broken> {

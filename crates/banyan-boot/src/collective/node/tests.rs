@@ -269,3 +269,24 @@ fn after_a_barrier_and_in_a_scatter_the_master_may_have_something_for_those_who_
     assert_eq!(go(Call::Barrier, 3), (false, true));
     assert_eq!(go(Call::Gather, 4), (false, false));
 }
+
+#[test]
+fn a_child_that_goes_elsewhere_is_waited_for_there() {
+    let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
+    let (mut agent, mut root) = (agent(), root());
+    for child in [0, 1] {
+        assert_eq!(taken(&mut agent, child, enter(Call::Barrier, 0)), Ok(Vec::new()));
+    }
+    let mut out = Out::new();
+    agent.regroup(vec![set(&[2]), set(&[3]), set(&[])], &mut out);
+    assert!(matches!(&out[..], [(To::Parent, frame)] if frame.kind == ENTER), "{out:?}");
+    // The root has a child more, which has not entered yet.
+    let entry = Entry { call: Call::Barrier, wants_go: true }.frame(0, Number(0));
+    for child in 0..2 {
+        taken(&mut root, child, entry.clone()).unwrap();
+    }
+    root.regroup(vec![set(&[0]), set(&[1]), set(&[2]), set(&[3])], &mut Out::new());
+    assert_eq!(taken(&mut root, 2, entry.clone()), Ok(Vec::new()));
+    let out = taken(&mut root, 3, entry).unwrap();
+    assert!(matches!(&out[..], [(To::AllChildren, frame)] if frame.kind == GO), "{out:?}");
+}
