@@ -83,7 +83,8 @@ pub(crate) struct Sim {
     /// Streams; the first has all members, others have some
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     streams: u32,
-    /// How a stream is synchronised: all, 'timeout 50ms', none, 'interval time 1'; once for each stream from the first on
+    /// How a stream is synchronised: all, 'timeout 50ms', none, 'none lossy', 'interval time 1'; once for each stream from
+    /// the first on
     #[arg(long = "synchronisation", value_name = "HOW")]
     synchronisations: Vec<Synchronisation>,
     /// The filter of the last stream fails in some waves

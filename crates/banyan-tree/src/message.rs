@@ -85,6 +85,14 @@ pub enum Message {
         bytes: u64,
     },
 
+    /// Downwards: the front-end's program has taken the records of these members before these numbers.
+    Confirm {
+        /// The stream, which has no waves and loses nothing.
+        stream: StreamId,
+        /// For each member the first record that was not taken.
+        until: Vec<(u32, Wave)>,
+    },
+
     /// Downwards: a packet of a stream.
     Packet {
         /// The stream.

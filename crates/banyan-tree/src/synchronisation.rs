@@ -1,6 +1,7 @@
 //! Whom a wave of a stream waits for, and for how long.
 //!
-//! It has a text, which is what people write and nodes send: `all`, `timeout 250ms`, `none`, `interval time 0.5`.
+//! It has a text, which is what people write and nodes send: `all`, `timeout 250ms`, `none`, `none lossy drop-newest`,
+//! `interval time 0.5`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,8 +25,12 @@ pub enum Synchronisation {
     /// A wave waits for so long, from when the first contribution to it has come to the front-end; nodes below wait for
     /// less, the less the lower they are. It is delivered with those who are in it, and says who is missing.
     Timeout(Duration),
-    /// There are no waves: records go up as they come, at most once, and are not kept. Those that get lost are counted.
+    /// There are no waves: each record comes once, in the order of its member, whatever happens to agents. A member waits while
+    /// the front-end has not taken what it has sent before.
     None,
+    /// There are no waves, and what there is no room for is dropped, the newest first: records come at most once, and those that
+    /// get lost are counted. `none lossy drop-newest`
+    Lossy,
     /// Waves are intervals of a field.
     Interval(Interval),
 }
@@ -47,7 +52,9 @@ impl Eq for Interval {}
 #[non_exhaustive]
 pub enum SynchronisationError {
     /// Another word.
-    #[error("there is no synchronisation {0:?}; write all, timeout TIME, none, or interval FIELD EVERY [from START]")]
+    #[error(
+        "there is no synchronisation {0:?}; write all, timeout TIME, none, none lossy drop-newest, or interval FIELD EVERY [from START]"
+    )]
     Unknown(String),
     /// No duration.
     #[error("timeout: {0:?} is no time; write for example 250ms, 2s or 1min")]
@@ -94,6 +101,13 @@ impl Interval {
     }
 }
 
+impl Synchronisation {
+    /// Whether records form waves.
+    pub fn has_waves(&self) -> bool {
+        !matches!(self, Synchronisation::None | Synchronisation::Lossy)
+    }
+}
+
 impl FromStr for Synchronisation {
     type Err = SynchronisationError;
 
@@ -104,6 +118,7 @@ impl FromStr for Synchronisation {
         match (word, rest) {
             ("" | "all", "") => Ok(Synchronisation::All),
             ("none", "") => Ok(Synchronisation::None),
+            ("none", "lossy" | "lossy drop-newest") => Ok(Synchronisation::Lossy),
             ("timeout", time) => {
                 duration(time).map(Synchronisation::Timeout).ok_or_else(|| SynchronisationError::Time(time.into()))
             }
@@ -149,6 +164,7 @@ impl fmt::Display for Synchronisation {
         match self {
             Synchronisation::All => f.write_str("all"),
             Synchronisation::None => f.write_str("none"),
+            Synchronisation::Lossy => f.write_str("none lossy drop-newest"),
             Synchronisation::Timeout(time) => {
                 let nanoseconds = time.as_nanos();
                 let whole = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
@@ -174,6 +190,7 @@ mod tests {
         prop_oneof![
             Just(Synchronisation::All),
             Just(Synchronisation::None),
+            Just(Synchronisation::Lossy),
             (1u64..1 << 50).prop_map(|time| Synchronisation::Timeout(Duration::from_nanos(time))),
             interval,
         ]
@@ -206,6 +223,7 @@ mod tests {
         for text in [
             "some",
             "all 2",
+            "none lossy drop-oldest",
             "timeout",
             "timeout 0s",
             "timeout -1s",

@@ -7,6 +7,8 @@ mod hostile;
 mod hostile_member;
 #[path = "nodes/pressed.rs"]
 mod pressed;
+#[path = "nodes/reliable.rs"]
+mod reliable;
 #[path = "nodes/stopped.rs"]
 mod stopped;
 #[path = "nodes/unanswered.rs"]
@@ -189,9 +191,9 @@ impl Tree {
         stream
     }
 
-    /// A stream without waves, of one member.
+    /// A stream without waves that may lose some, of one member.
     fn open_records(&mut self, member: u32) -> StreamId {
-        let options = StreamOptions::default().synchronised(Synchronisation::None);
+        let options = StreamOptions::default().synchronised(Synchronisation::Lossy);
         let stream = self.nodes[0].open(Arc::new(ranks([member])), options).unwrap();
         self.settle();
         stream
@@ -575,7 +577,7 @@ fn a_child_that_loses_its_link_again_and_again_leaves_no_more_records_with_a_fro
 fn records_that_are_more_than_a_window_are_dropped_only_behind_those_of_an_earlier_link_and_told_of_after_them() {
     let mut options = NodeOptions::default();
     options.window_bytes = 200;
-    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::None));
+    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::Lossy));
     let counted = |front_end: &FrontEnd| {
         let records = front_end.node.counters().records;
         (records.delivered, records.without_room)
@@ -600,7 +602,7 @@ fn records_that_are_more_than_a_window_are_dropped_only_behind_those_of_an_earli
 fn records_of_a_child_that_ignores_its_window_are_dropped_counted_and_told_of() {
     let mut options = NodeOptions::default();
     options.window_bytes = 200;
-    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::None));
+    let mut front_end = FrontEnd::with(options, StreamOptions::default().synchronised(Synchronisation::Lossy));
     (0..1000).for_each(|record| front_end.get(0, record, true));
     let counters = front_end.node.counters();
     // Each counts for 72 bytes, and two windows are held.

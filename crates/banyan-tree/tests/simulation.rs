@@ -72,14 +72,15 @@ fn nodes_take_more_than_their_capacity_only_where_nobody_has_room() {
 
 fn kinds(seed: u64) -> Vec<Synchronisation> {
     let timeout = format!("timeout {}ms", 1 + seed % 400);
-    ["all", &timeout, "none", "interval time 1"].iter().map(|kind| kind.parse().unwrap()).collect()
+    ["all", &timeout, "none", "none lossy", "interval time 1"].iter().map(|kind| kind.parse().unwrap()).collect()
 }
 
 #[test]
 fn without_faults_records_that_wait_for_nobody_all_come_and_no_wave_is_late() {
     for seed in 0..20 {
-        let kinds = vec!["none".parse().unwrap(), "timeout 10s".parse().unwrap(), "interval time 1".parse().unwrap()];
-        let plan = Plan { shape: vec![3, 4, 5], seed, streams: 3, synchronisations: kinds, ..Plan::default() };
+        let kinds = ["none", "none lossy", "timeout 10s", "interval time 1"];
+        let kinds = kinds.iter().map(|kind| kind.parse().unwrap()).collect();
+        let plan = Plan { shape: vec![3, 4, 5], seed, streams: 4, synchronisations: kinds, ..Plan::default() };
         let outcome = holds(&plan);
         assert_eq!((outcome.dropped, outcome.late), (0, 0), "seed {seed}");
     }
@@ -202,8 +203,8 @@ fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_me
             // Long enough that those who were given up come back while there are records.
             waves: 500,
             packets: 30,
-            streams: 2,
-            synchronisations: vec!["all".parse().unwrap(), "none".parse().unwrap()],
+            streams: 3,
+            synchronisations: ["all", "none", "none lossy"].iter().map(|kind| kind.parse().unwrap()).collect(),
             has_failing_filter: chance.one_in(4),
             reopens: chance.one_in(4),
             restarts: chance.one_in(2),

@@ -63,6 +63,23 @@ impl Kept {
         self.bytes -= freed;
     }
 
+    /// Nothing before this record was ever sent.
+    pub(super) fn from(first: Wave) -> Kept {
+        Kept { acknowledged: first, ..Kept::default() }
+    }
+
+    /// The front-end has taken all records before this one. What it has not taken of a run counts by itself: others may wait
+    /// for the room.
+    pub(super) fn acknowledge_records(&mut self, until: Wave) {
+        self.acknowledge(until);
+        if let Some(first) = self.runs.front_mut().filter(|run| run.first < until)
+            && let Some(rest) = first.within(until..first.end())
+        {
+            self.bytes -= first.bodies.size() - rest.bodies.size();
+            *first = rest;
+        }
+    }
+
     /// The first wave the front-end has not taken.
     pub(super) fn acknowledged(&self) -> Wave {
         self.acknowledged

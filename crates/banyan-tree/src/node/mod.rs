@@ -39,6 +39,7 @@ mod parent;
 mod patience;
 mod pressed;
 mod records;
+mod reliable;
 mod report;
 mod resends;
 mod root;

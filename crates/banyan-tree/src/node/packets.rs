@@ -7,10 +7,12 @@ use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
 use bytes::Bytes;
 
+use super::kept::Kept;
 use super::ledger::Ledger;
 use super::log::{Log, Taken};
 use super::patience::Patience;
 use super::records::Records;
+use super::reliable::window_of_member;
 use super::stream::{Caution, Stream};
 use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
@@ -302,9 +304,12 @@ impl Node {
         stream.filters_own = place == Place::Member && opening.options.filters_at_members();
         match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
-            Synchronisation::None => {
-                stream.records = Some(Records::default());
+            Synchronisation::None | Synchronisation::Lossy => {
+                let window = window_of_member(self.options.window_bytes, opening.members.len());
+                let is_lossy = opening.options.synchronisation == Synchronisation::Lossy;
+                stream.records = Some(if is_lossy { Records::default() } else { Records::new_reliable(window) });
                 stream.sent = Wave::first_record(self.life());
+                stream.kept = Kept::from(stream.sent);
             }
             Synchronisation::All | Synchronisation::Interval(_) => {}
         }
@@ -319,7 +324,9 @@ impl Node {
         let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
         let Early { packet, skipped, acknowledged, whole, records } = self.early.remove(&id).unwrap_or_default();
-        stream.records.as_mut().into_iter().for_each(|dropped| dropped.counters.without_stream = records);
+        if let Some(lossy) = stream.records.as_mut().filter(|lossy| lossy.reliable.is_none()) {
+            lossy.counters.without_stream = records;
+        }
         for link in links {
             if self.early_children.remove(&(link, id)) {
                 self.send(link, Message::Again(id));

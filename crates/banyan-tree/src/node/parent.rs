@@ -100,6 +100,7 @@ impl Node {
             Message::Again(stream) => self.resume_upwards(stream),
             Message::Overdue { stream, wave, members } => self.overdue(stream, wave, &members, now),
             Message::Examine { stream, wave } => self.examine(stream, wave),
+            Message::Confirm { stream, until } => self.confirmed(stream, &until),
             Message::Taken { stream, bytes } => self.taken(stream, bytes),
             // A parent says nothing else; one that does is of a newer version, whose words we may ignore.
             _ => {}

@@ -1,4 +1,5 @@
-//! Streams without waves: records go up as they come, at most once, and nobody waits or keeps anything.
+//! Streams without waves: records go up as they come. Those of streams that lose nothing are kept by their members
+//! ([`reliable`](super::reliable)). Of the others, which this is about, records come at most once, and nobody keeps anything.
 //!
 //! Each member numbers its records, so the front-end sees how many of them did not come: they were dropped by a node that
 //! had no parent, whose parent was too far behind, or that had not heard of the stream (all are counted there), or went down
@@ -15,6 +16,7 @@ use banyan_boot::RankSet;
 
 use super::Node;
 use super::packets::SendError;
+use super::reliable::Reliable;
 use super::stream::Stream;
 use super::waves::Delivery;
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
@@ -83,20 +85,32 @@ pub(super) struct Records {
     /// At the front-end: behind the last record that came of each member, in each of its lives that any came of.
     seen: BTreeMap<(u32, u32), Wave>,
     pub(super) counters: RecordCounters,
+    /// If nothing is lost.
+    pub(super) reliable: Option<Reliable>,
 }
 
 /// Records at the front-end.
 #[derive(Debug)]
 struct Arrived {
-    child: NodeId,
-    link: LinkId,
-    /// What they count for, all of them.
-    cost: usize,
+    /// Of a stream that loses some: where they came from, and what they count for, all of them.
+    from: Option<(NodeId, LinkId, usize)>,
     /// Those that were not taken.
     run: Run,
 }
 
 impl Records {
+    /// Of a stream that loses nothing.
+    pub(super) fn new_reliable(window: usize) -> Records {
+        Records { reliable: Some(Reliable::new(window)), ..Records::default() }
+    }
+
+    /// What is new of a stream that loses nothing.
+    pub(super) fn push(&mut self, run: Run) {
+        self.counters.seen += u64::from(run.bodies.len());
+        self.counters.delivered += u64::from(run.bodies.len());
+        self.arrived.push_back(Arrived { from: None, run });
+    }
+
     /// Bytes of what was not taken.
     pub(super) fn bytes(&self) -> usize {
         self.arrived.iter().map(|arrived| arrived.run.bodies.size()).sum()
@@ -114,6 +128,7 @@ impl Records {
 
     pub(super) fn forget_child(&mut self, link: LinkId) {
         self.untold.remove(&link);
+        self.reliable.as_mut().into_iter().for_each(|reliable| reliable.forget_child(link));
         self.owed.retain(|_, (owed, _)| *owed != link);
     }
 
@@ -136,7 +151,7 @@ impl Records {
         }
         self.held.insert((child, link), held + cost);
         self.counters.delivered += count;
-        self.arrived.push_back(Arrived { child, link, cost, run });
+        self.arrived.push_back(Arrived { from: Some((child, link, cost)), run });
     }
 
     /// At the front-end: what is held of a child's links before this one.
@@ -173,6 +188,11 @@ fn cost(run: &Run) -> usize {
 }
 
 impl Stream {
+    /// At a member: what goes of its records.
+    pub(super) fn make_own(&mut self, run: Run) -> Vec<Run> {
+        if self.filters_own { self.filter_own(run) } else { vec![run] }
+    }
+
     /// At a member: what its own filter makes of its records. Those that it can make nothing of go as they are, for the
     /// front-end's to try.
     fn filter_own(&mut self, run: Run) -> Vec<Run> {
@@ -194,6 +214,9 @@ impl Node {
     /// At a member: sends records. They have numbers of its own.
     pub(super) fn send_records(&mut self, id: StreamId, run: Run) -> Result<Wave, SendError> {
         let (window, is_attached) = (self.options.window_bytes, self.ascent.link().is_some());
+        if self.reliable_of(id).is_some() {
+            return self.send_reliably(id, run);
+        }
         let Some(stream) = self.streams.get_mut(&id) else { return Err(SendError::NoStream(id)) };
         let Some(records) = &mut stream.records else { return Err(SendError::NoStream(id)) };
         if is_attached && records.on_their_way > 0 && records.on_their_way + cost(&run) > window {
@@ -203,8 +226,7 @@ impl Node {
         records.counters.sent += u64::from(run.bodies.len());
         let first = run.first;
         stream.sent = run.end();
-        let runs = if stream.filters_own { stream.filter_own(run) } else { vec![run] };
-        runs.into_iter().for_each(|run| self.pass_on(run));
+        stream.make_own(run).into_iter().for_each(|run| self.pass_on(run));
         Ok(first)
     }
 
@@ -214,6 +236,9 @@ impl Node {
         let Some(rank) = run.members.first().filter(|rank| run.members.last() == Some(*rank)) else {
             return Err("sent records of several members as one".into());
         };
+        if self.reliable_of(id).is_some() {
+            return self.reliable_records(link, rank, run);
+        }
         if self.root.is_some() {
             let (window, child) = (self.options.window_bytes, self.below.node_of(link));
             if let (Some(records), Some(child)) = (self.records_of(id), child) {
@@ -277,21 +302,31 @@ impl Node {
     pub(super) fn take_records(&mut self, id: StreamId) -> Option<Delivery> {
         let stream = self.streams.get_mut(&id)?;
         let records = stream.records.as_mut()?;
-        let Arrived { child, link, cost, run } = records.arrived.pop_front()?;
+        let Arrived { from, run } = records.arrived.pop_front()?;
         let bodies = match stream.opening.options.up.is_empty() {
             true => Ok(run.bodies.clone()),
             false => stream.transformation.combine(std::slice::from_ref(&run), Place::Root),
         };
         let count = bodies.as_ref().map_or(1, Bodies::len);
         let (first, members) = (run.first, run.members.clone());
-        match run.within(first.after(count)..run.end()) {
-            Some(rest) => records.arrived.push_front(Arrived { child, link, cost, run: rest }),
-            None => {
+        let rest = run.within(first.after(count)..run.end());
+        if let (Some(reliable), Some(rank)) = (&mut records.reliable, members.only()) {
+            let bytes = run.bodies.size() - rest.as_ref().map_or(0, |rest| rest.bodies.size());
+            reliable.took(rank, first.after(count), bytes, self.options.window_waves);
+            if records.arrived.is_empty() && rest.is_none() {
+                reliable.rest();
+            }
+        }
+        match (rest, from) {
+            (Some(rest), from) => records.arrived.push_front(Arrived { from, run: rest }),
+            (None, None) => {}
+            (None, Some((child, link, cost))) => {
                 let owed = records.let_go(child, link, cost);
                 self.tell_taken(id, link, cost);
                 owed.into_iter().for_each(|(link, cost)| self.tell_taken(id, link, cost));
             }
         }
+        self.confirm_taken(id);
         Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), bodies })
     }
 

@@ -389,6 +389,10 @@ impl Node {
 
     /// After the parent has changed: sends again what the front-end has not taken, and asks to be waited for.
     pub(super) fn resume_upwards(&mut self, id: StreamId) {
+        if self.rank.is_none() && self.reliable_of(id).is_some() {
+            self.streams.get_mut(&id).into_iter().for_each(|stream| stream.is_hurried = false);
+            self.send_again_below(id);
+        }
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let again: Vec<Run> = stream.kept.again().collect();
         let is_hurried = stream.is_hurried;
@@ -409,6 +413,9 @@ impl Node {
     /// Someone below waits for an acknowledgement.
     pub(super) fn hurry(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
+        if is_root && self.reliable_of(id).is_some() {
+            return self.hurry_confirmations(id);
+        }
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if is_root {
             stream.is_eager = true;

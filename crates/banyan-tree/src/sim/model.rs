@@ -164,6 +164,11 @@ pub(super) fn contribution(stream: StreamId, member: u32, wave: Wave) -> u64 {
     crate::node::Chance::new(mixed).next_number()
 }
 
+/// The numbers of the records of a process.
+fn of_life(life: u32) -> std::ops::Range<u64> {
+    Wave::first_record(life).0..Wave::first_record(life + 1).0
+}
+
 /// What is known of a stream, by member.
 fn of_stream<T>(
     known: &BTreeMap<(StreamId, u32), T>,
@@ -256,8 +261,8 @@ impl Model {
 
     pub(super) fn delivered(&mut self, delivery: &Delivery) -> Result<(), Broken> {
         match self.kind(delivery.stream) {
-            Synchronisation::None => self.delivered_records(delivery),
-            _ => self.delivered_waves(delivery),
+            kind if kind.has_waves() => self.delivered_waves(delivery),
+            _ => self.delivered_records(delivery),
         }
     }
 
@@ -308,33 +313,39 @@ impl Model {
         for (at, member) in (0..delivery.count).flat_map(|at| delivery.members.iter().map(move |member| (at, member))) {
             let wave = delivery.first.after(at);
             let is_sent = self.contributed.get(&(stream, member)).is_some_and(|sent| sent.contains(&wave.0));
+            // Where nothing gets lost, the first of its process or the one behind the last that came.
+            let is_next = self.is_next(stream, member, wave) || *self.kind(stream) == Synchronisation::Lossy;
             let is_new = self.records.entry((stream, member)).or_default().insert(wave.0);
             let got = delivery.bodies.as_ref().ok().map(|bodies| number(bodies.get(at)));
             let fails = self.failing.contains(&stream) && fails_at_front_end(wave);
             let expected = Some(contribution(stream, member, wave)).filter(|_| !fails);
-            if !is_sent || !is_new || got != expected {
+            if !is_sent || !is_new || !is_next || got != expected {
                 return Err(Broken::Record { stream, member, number: wave.0 });
             }
         }
         Ok(())
     }
 
-    /// Records of a member that have come.
-    pub(super) fn records(&self, stream: StreamId, member: u32) -> u64 {
-        self.records.get(&(stream, member)).map_or(0, |records| records.len() as u64)
+    /// Records of a process of a member that have come.
+    pub(super) fn records(&self, stream: StreamId, member: u32, life: u32) -> u64 {
+        self.records.get(&(stream, member)).map_or(0, |records| records.range(of_life(life)).count() as u64)
+    }
+
+    fn is_next(&self, stream: StreamId, member: u32, number: Wave) -> bool {
+        let life = number.life();
+        number.0 == Wave::first_record(life).0 + self.records(stream, member, life)
     }
 
     /// How many records a process of a member has sent.
     pub(super) fn contributions(&self, stream: StreamId, member: u32, life: u32) -> u64 {
-        let of_life = Wave::first_record(life).0..Wave::first_record(life + 1).0;
-        self.contributed.get(&(stream, member)).map_or(0, |numbers| numbers.range(of_life).count() as u64)
+        self.contributed.get(&(stream, member)).map_or(0, |numbers| numbers.range(of_life(life)).count() as u64)
     }
 
     /// How far a stream is, in waves; or in records of each member that has sent some.
     pub(super) fn progress(&self, stream: StreamId) -> u64 {
         let came = || of_stream(&self.records, stream);
         match self.kind(stream) {
-            Synchronisation::None => {
+            kind if !kind.has_waves() => {
                 came().map(|(_, numbers)| numbers.len() as u64).sum::<u64>() / came().count().max(1) as u64
             }
             _ => self.next(stream).0,

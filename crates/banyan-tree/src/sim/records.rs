@@ -12,13 +12,14 @@ use crate::node::RecordCounters;
 use crate::synchronisation::Synchronisation;
 
 impl World<'_, '_> {
-    /// Whether the process that is a member now has sent all of its records; and without faults, whether they have come.
+    /// Whether the process that is a member now has sent all of its records; and whether they have come, without faults or where
+    /// nothing gets lost.
     pub(super) fn has_sent_all(&self, stream: StreamId, member: u32) -> bool {
         let of_member = self.nodes.iter().filter(|node| node.is_alive && node.rank == Some(member));
         let Some(life) = of_member.map(|node| node.life).max() else { return true };
         let is_safe = self.plan.faults.count == 0 && self.plan.window_bytes == WINDOW_BYTES;
-        let progress = match is_safe {
-            true => self.model.records(stream, member),
+        let progress = match is_safe || *self.model.kind(stream) == Synchronisation::None {
+            true => self.model.records(stream, member, life),
             false => self.model.contributions(stream, member, life),
         };
         progress >= self.plan.waves
@@ -27,8 +28,8 @@ impl World<'_, '_> {
     /// The number of the first contribution of a process to a stream.
     pub(super) fn first_number(&self, stream: StreamId, life: u32) -> Wave {
         match self.model.kind(stream) {
-            Synchronisation::None => Wave::first_record(life),
-            _ => Wave(0),
+            kind if kind.has_waves() => Wave(0),
+            _ => Wave::first_record(life),
         }
     }
 
@@ -54,7 +55,7 @@ impl World<'_, '_> {
 
     fn records_in(&self, message: &Message) -> Option<(StreamId, u64)> {
         let Message::Run(run) = message else { return None };
-        let is_record = *self.model.kind(run.stream) == Synchronisation::None;
+        let is_record = *self.model.kind(run.stream) == Synchronisation::Lossy;
         is_record.then(|| (run.stream, u64::from(run.bodies.len())))
     }
 
@@ -70,12 +71,12 @@ impl World<'_, '_> {
         records
     }
 
-    /// Sent is delivered, dropped and counted, lost with a wire or a node, or on its way: of every stream that is open.
+    /// Sent is delivered, dropped and counted, lost with a wire or a node, or on its way: of every stream that is open and may lose some.
     pub(super) fn check_records(&mut self) -> Result<(), Broken> {
         let streams: Vec<StreamId> = self.streams.iter().map(|(stream, _)| *stream).collect();
         self.take_waves(&streams)?;
         let on_their_way = self.on_their_way();
-        for stream in streams.into_iter().filter(|stream| *self.model.kind(*stream) == Synchronisation::None) {
+        for stream in streams.into_iter().filter(|stream| *self.model.kind(*stream) == Synchronisation::Lossy) {
             let nodes = self.nodes.iter().map(|inhabitant| &inhabitant.node).chain(&self.past);
             let counters: Vec<RecordCounters> =
                 nodes.filter_map(|node| node.stream_counters(stream)).map(|counters| counters.records).collect();

@@ -91,7 +91,7 @@ impl Inhabitant {
 
     /// Bytes of streams without waves.
     fn record_bytes(&self) -> usize {
-        let openings = self.node.streams().filter(|opening| opening.options.synchronisation == Synchronisation::None);
+        let openings = self.node.streams().filter(|opening| !opening.options.synchronisation.has_waves());
         let counters = openings.filter_map(|opening| self.node.stream_counters(opening.stream));
         counters.map(|counters| counters.gathered_bytes).sum()
     }
@@ -252,10 +252,10 @@ impl<'p, 't> World<'p, 't> {
         let is_over = self.all_over.max(self.last_fault);
         for (stream, members) in &self.streams {
             let slack = match self.model.kind(*stream) {
-                Synchronisation::None => continue,
+                Synchronisation::Lossy => continue,
                 // Each level waits for less than the one above it.
                 Synchronisation::Timeout(time) => *time * 4,
-                Synchronisation::All | Synchronisation::Interval(_) => Duration::ZERO,
+                Synchronisation::All | Synchronisation::Interval(_) | Synchronisation::None => Duration::ZERO,
             };
             let alive = members.intersection(&alive);
             if alive.is_empty() || self.is_stream_done(*stream, &alive) {
@@ -675,17 +675,20 @@ impl<'p, 't> World<'p, 't> {
         let bytes = counters.kept_bytes + counters.gathered_bytes + counters.log_bytes;
         self.outcome.held = self.outcome.held.max(bytes);
         let Plan { streams, synchronisations, window_waves, window_bytes, .. } = self.plan;
-        let without_waves =
-            synchronisations.iter().take(*streams).filter(|kind| **kind == Synchronisation::None).count();
+        let without_waves = synchronisations.iter().take(*streams).filter(|kind| !kind.has_waves()).count();
         let body = if self.plan.reduces { EXACT } else { NUMBER };
         let window = *window_waves as usize * body * (streams - without_waves);
         let (_, members) = self.plan.size();
         let records = self.nodes[node].record_bytes();
         let parts = if self.plan.scatters { AHEAD * members * NUMBER } else { 0 };
         let callers = if node == 0 { self.callers.len() } else { 0 };
+        // Of streams without waves that lose nothing a member keeps a window, and the front-end one of each process.
+        let lives =
+            if node == 0 { RUN_SHARE * self.nodes.iter().filter(|node| node.rank.is_some()).count() } else { 0 };
+        let unconfirmed = (window_bytes + NUMBER * BATCH) * without_waves;
         let bounds = [
-            (records, (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers * without_waves),
-            (bytes - records, window * (1 + members + 2 * counters.children) + (LOGS + parts) * streams),
+            (records, (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers.max(lives) * without_waves),
+            (bytes - records, window * (1 + members + 2 * counters.children) + (LOGS + parts) * streams + unconfirmed),
         ];
         match bounds.into_iter().find(|(bytes, allowed)| bytes > allowed) {
             Some((bytes, allowed)) => Err(Broken::Memory { node, bytes, allowed }),
@@ -717,7 +720,9 @@ impl<'p, 't> World<'p, 't> {
     /// Whether everything has come of a stream that can come. Without waves, what was on its way in a fault may be lost.
     fn is_stream_done(&self, stream: StreamId, alive: &RankSet) -> bool {
         match self.model.kind(stream) {
-            Synchronisation::None => alive.iter().all(|member| self.has_sent_all(stream, member)),
+            Synchronisation::None | Synchronisation::Lossy => {
+                alive.iter().all(|member| self.has_sent_all(stream, member))
+            }
             _ => self.model.next(stream).0 >= self.plan.waves,
         }
     }

@@ -21,8 +21,8 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, ENDED,
-    EXAMINE, FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
+    ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE,
     PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED,
     TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW,
 };
@@ -166,6 +166,7 @@ impl Decoder {
                 Message::Overdue { stream, wave, members: self.set(frame, reader)? }
             }
             EXAMINE => Message::Examine { stream, wave: Wave(numbered(frame, reader)?) },
+            CONFIRM => Message::Confirm { stream, until: reader.confirmations()? },
             TAKEN => Message::Taken { stream, bytes: numbered(frame, reader)? },
             kind => return Err(WireError::Kind(kind.number())),
         })

@@ -15,10 +15,11 @@ use crate::stream_options::Direction;
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, COPIED_BODIES,
-    COUNT, COUNTED, ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL,
-    PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED,
-    SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, addresses, opening, pieces, structure,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, CONFIRM,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER,
+    OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD,
+    SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, addresses, opening, pieces,
+    structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -125,6 +126,9 @@ impl Encoder {
                 self.push(frame(OVERDUE, stream.0, set), wave.0.to_le_bytes().to_vec(), out);
             }
             Message::Examine { stream, wave } => out.push(numbered(EXAMINE, *stream, wave.0)),
+            Message::Confirm { stream, until } => {
+                self.push(frame(CONFIRM, stream.0, 0), structure::confirmations(until), out);
+            }
             Message::Taken { stream, bytes } => out.push(numbered(TAKEN, *stream, *bytes)),
         }
     }

@@ -4,10 +4,10 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, COUNT, COUNTED, ENDED,
-    EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED,
-    RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED,
-    WELCOME, WITHDRAW,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
+    ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
+    PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT,
+    VIOLATED, WELCOME, WITHDRAW,
 };
 
 /// The header of one kind.
@@ -64,6 +64,7 @@ impl Layout {
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
             SKIPPED => Layout::numbered("a notice of lost packets"),
+            CONFIRM => Layout::about_stream("a confirmation of records"),
             TAKEN => Layout::numbered("a notice of records taken"),
             _ => return Err(WireError::Kind(kind.number())),
         })

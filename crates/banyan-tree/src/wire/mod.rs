@@ -36,6 +36,7 @@
 //! | [`CLOSE`] | stream | the stream that ends | | number of the packet (64 bits) |
 //! | [`OVER`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`TAKEN`] | stream | of the bytes taken, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`CONFIRM`] | stream | | | for each member: its rank (32 bits), the first record that was not taken (64 bits) |
 //! | [`RECEIVED`], [`RESEND`], [`SKIPPED`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`INVITATION`] | | | | a [`Note`](crate::driver::Note) |
 //! | [`MEMORY`] | the place | | | |
@@ -135,6 +136,7 @@ banyan_link::kinds! {
     pub(crate) MEMORY = data(67);
 
     ENDED = data(68);
+    CONFIRM = data(69);
 }
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.

@@ -58,6 +58,11 @@ pub(super) fn free_waves(free: &[(StreamId, Wave)]) -> Vec<u8> {
     bytes
 }
 
+/// How far the records of members were taken.
+pub(super) fn confirmations(until: &[(u32, Wave)]) -> Vec<u8> {
+    until.iter().flat_map(|(rank, wave)| rank.to_le_bytes().into_iter().chain(wave.0.to_le_bytes())).collect()
+}
+
 fn push_candidate(bytes: &mut Vec<u8>, candidate: Candidate) {
     bytes.extend_from_slice(&candidate.node.0.to_le_bytes());
     bytes.extend_from_slice(&candidate.level.0.to_le_bytes());
@@ -123,6 +128,15 @@ impl Reader<'_> {
             free.push((StreamId(self.u32("a stream")?), Wave(self.number("a wave")?)));
         }
         Ok(free)
+    }
+
+    /// How far the records of members were taken, at the end of a message.
+    pub(super) fn confirmations(&mut self) -> Result<Vec<(u32, Wave)>, WireError> {
+        let mut until = Vec::with_capacity(self.left() / FREE_BYTES);
+        while self.left() > 0 {
+            until.push((self.u32("a rank")?, Wave(self.number("a record")?)));
+        }
+        Ok(until)
     }
 
     fn candidate(&mut self) -> Result<Candidate, WireError> {

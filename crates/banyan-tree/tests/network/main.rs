@@ -76,6 +76,8 @@ const TESTS: &[harness::Test] = tests![
     filters::a_filter_that_ends_its_agent_ends_none_of_its_members,
     synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
     synchronisations::records_that_wait_for_nobody_all_come,
+    synchronisations::records_that_are_sent_faster_than_they_are_taken_all_come,
+    synchronisations::records_of_an_agent_that_is_killed_all_come_once_and_in_order,
     synchronisations::records_that_are_lost_with_an_agent_are_counted_by_every_node,
     synchronisations::records_are_put_together_by_intervals_of_a_field,
     synchronisations::all_records_of_a_wave_can_be_collected,

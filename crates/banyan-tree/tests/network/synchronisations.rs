@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use banyan_boot::Event;
+use banyan_boot::{Event, ProcessDistribution};
 use banyan_ndr::{Limits, Record, RecordView};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NodeId, RecordCounters, Stream, StreamOptions, Synchronisation};
 use rustix::process::{Signal, kill_process};
 
 use crate::relatives::agents;
-use crate::setup::{PATIENCE, SUMS, Sums, deadline, network, order, value};
+use crate::setup::{PATIENCE, SUMS, Sums, compute, deadline, network, options, order, this_program, value};
 
 pub(crate) fn a_slow_member_is_missing_in_waves_that_do_not_wait_for_it() {
     let network = network("2x3", "slow");
@@ -46,6 +46,54 @@ pub(crate) fn records_that_wait_for_nobody_all_come() {
     for (rank, values) in come {
         assert_eq!(values, (0..40).map(|number| value(rank, number)).collect::<Vec<_>>(), "member {rank}");
     }
+}
+
+pub(crate) fn records_that_are_sent_faster_than_they_are_taken_all_come() {
+    let mut options = options("2x4");
+    options.node.window_bytes = 64 << 10;
+    let program = ProcessDistribution::new(this_program(), ["member", "padded"]);
+    let network = Network::launch(&program, &options).unwrap();
+    let stream = open_records(&network);
+    let records = 1_000;
+    order(&stream, 0, records, 0);
+    // Members fill their windows meanwhile, which are an eighth of what they have to send.
+    compute(Duration::from_millis(300));
+    expect_records(&stream, 8, records);
+}
+
+pub(crate) fn records_of_an_agent_that_is_killed_all_come_once_and_in_order() {
+    let network = network("2x2", "serve");
+    let stream = open_records(&network);
+    let records = 1_000;
+    order(&stream, 0, records, 1);
+    let mut first = expect_some(&stream, BTreeMap::new(), 100);
+    let (_, agent) = agents()[0];
+    kill_process(agent, Signal::KILL).unwrap();
+    first = expect_some(&stream, first, 4 * records);
+    assert_eq!(first, (0..4).map(|rank| (rank, records)).collect());
+}
+
+fn open_records(network: &Network) -> Stream {
+    let options = StreamOptions::reduce(SUMS).synchronised(Synchronisation::None);
+    network.open(&network.everyone(), options).unwrap()
+}
+
+/// So many records of each of so many members come.
+fn expect_records(stream: &Stream, members: u32, records: u64) {
+    let come = expect_some(stream, BTreeMap::new(), u64::from(members) * records);
+    assert_eq!(come, (0..members).map(|rank| (rank, records)).collect());
+}
+
+/// Records come, each the next of its member, until there are so many; how many of each there are.
+fn expect_some(stream: &Stream, mut come: BTreeMap<u32, u64>, until: u64) -> BTreeMap<u32, u64> {
+    while come.values().sum::<u64>() < until {
+        let record = stream.recv(deadline()).unwrap();
+        let rank = record.members().only().unwrap();
+        let number = come.entry(rank).or_default();
+        assert_eq!(record.read::<Sums>().unwrap().value, value(rank, *number), "record {number} of member {rank}");
+        *number += 1;
+    }
+    come
 }
 
 #[derive(Record, Debug, PartialEq)]
@@ -117,7 +165,7 @@ pub(crate) fn intervals_that_a_member_passes_over_do_not_wait_for_it() {
 
 pub(crate) fn records_that_are_lost_with_an_agent_are_counted_by_every_node() {
     let network = network("2x2", "serve");
-    let options = StreamOptions::reduce(SUMS).synchronised(Synchronisation::None);
+    let options = StreamOptions::reduce(SUMS).synchronised(Synchronisation::Lossy);
     let stream = network.open(&network.everyone(), options).unwrap();
     let waves = 1_000;
     order(&stream, 0, waves, 1);

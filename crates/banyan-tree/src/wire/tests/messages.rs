@@ -48,7 +48,7 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..15).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..16).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -70,6 +70,7 @@ fn about_stream() -> impl Strategy<Value = Message> {
             Message::Uncombined { node: NodeId(number as u32), stream, direction, wave: Wave(number), cause }
         }
         12 => Message::Violated { node: NodeId(stream.0), child: NodeId(number as u32), cause: "says so".into() },
+        15 => Message::Confirm { stream, until: vec![(7, Wave(number)), (number as u32, Wave(0))] },
         13 => Message::Examine { stream, wave: Wave(number) },
         _ => Message::Skipped { stream, until: number },
     })
