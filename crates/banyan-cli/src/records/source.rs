@@ -19,6 +19,9 @@ use crate::failure::{During, Failure, cause, warn};
 /// Bytes that tell the kinds of files apart.
 const SNIFF: u64 = 16;
 
+/// Longest file of which what was read is kept. Longer ones are read once, block by block, as standard input is.
+const MOST_IN_MEMORY: u64 = 256 << 20;
+
 /// A file of records.
 pub(crate) struct Source {
     name: String,
@@ -26,7 +29,7 @@ pub(crate) struct Source {
 }
 
 enum Kind {
-    Mapped(Box<Reader>),
+    File(Box<Reader>),
     Stream(Box<StreamReader<Box<dyn Read>>>),
     Ffs(Box<FfsFile>),
 }
@@ -48,8 +51,9 @@ impl Source {
         let whole: Box<dyn Read> = Box::new(io::Cursor::new(first).chain(input));
         let kind = if is_ffs {
             Kind::Ffs(Box::new(FfsFile::new(foreign.tell(ffs::Reader::from_read(whole).during(name)?))))
-        } else if name != "-" && fs::metadata(name).is_ok_and(|there| there.is_file()) {
-            Kind::Mapped(Box::new(Reader::open(name).map_err(|error| unreadable(name, error))?))
+        } else if name != "-" && fs::metadata(name).is_ok_and(|there| there.is_file() && there.len() <= MOST_IN_MEMORY)
+        {
+            Kind::File(Box::new(Reader::open(name).map_err(|error| unreadable(name, error))?))
         } else {
             Kind::Stream(Box::new(StreamReader::new(whole).map_err(|error| unreadable(name, error))?))
         };
@@ -69,10 +73,10 @@ impl Source {
     /// The records from a number on.
     pub(crate) fn records(&mut self, from: u64) -> Result<Walk<'_>, Failure> {
         let way = match &mut self.kind {
-            Kind::Mapped(reader) => {
+            Kind::File(reader) => {
                 // Blocks are checked when they are touched: what is damaged before is to be known, too.
                 reader.records(0).take_while(|record| record.number < from).for_each(drop);
-                return Ok(Walk::new(&self.name, Way::Mapped(reader.records(from))));
+                return Ok(Walk::new(&self.name, Way::File(reader.records(from))));
             }
             Kind::Stream(reader) => Way::Stream(reader),
             Kind::Ffs(file) => Way::Ffs(file),
@@ -85,15 +89,15 @@ impl Source {
     /// How many records there are, where that is known beforehand.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Mapped(reader) => Some(reader.len()),
+            Kind::File(reader) => Some(reader.len()),
             _ => None,
         }
     }
 
-    /// The formats met so far; all of them for a file that is mapped.
+    /// The formats met so far; all of them for a file that is kept.
     pub(crate) fn formats(&self) -> Vec<Format> {
         match &self.kind {
-            Kind::Mapped(reader) => reader.formats().cloned().collect(),
+            Kind::File(reader) => reader.formats().cloned().collect(),
             Kind::Stream(reader) => reader.formats().cloned().collect(),
             Kind::Ffs(file) => file.formats.clone(),
         }
@@ -102,7 +106,7 @@ impl Source {
     /// The comments met so far, each with the number of the record it stands before.
     pub(crate) fn comments(&self) -> Vec<(u64, String)> {
         let comments = match &self.kind {
-            Kind::Mapped(reader) => reader.comments(),
+            Kind::File(reader) => reader.comments(),
             Kind::Stream(reader) => reader.comments(),
             Kind::Ffs(file) => return file.comments.clone(),
         };
@@ -112,7 +116,7 @@ impl Source {
     /// The attributes met so far.
     pub(crate) fn attributes(&self) -> BTreeMap<String, String> {
         match &self.kind {
-            Kind::Mapped(reader) => reader.attributes().clone(),
+            Kind::File(reader) => reader.attributes().clone(),
             Kind::Stream(reader) => reader.attributes().clone(),
             Kind::Ffs(_) => BTreeMap::new(),
         }
@@ -121,7 +125,7 @@ impl Source {
     /// The damage met so far; all of it after a walk from the first record to the last.
     pub(crate) fn damage(&self) -> Vec<Harm> {
         match &self.kind {
-            Kind::Mapped(reader) => reader.damage().into_iter().map(Harm::from).collect(),
+            Kind::File(reader) => reader.damage().into_iter().map(Harm::from).collect(),
             Kind::Stream(reader) => reader.damage().into_iter().map(Harm::from).collect(),
             Kind::Ffs(file) => file.damage.clone(),
         }
@@ -130,7 +134,7 @@ impl Source {
     /// Whether its writer ended in order, where the file tells.
     pub(crate) fn is_finished(&self) -> Option<bool> {
         match &self.kind {
-            Kind::Mapped(reader) => Some(reader.is_finished()),
+            Kind::File(reader) => Some(reader.is_finished()),
             _ => None,
         }
     }
@@ -157,7 +161,7 @@ impl Source {
     /// What kind of file it is.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
-            Kind::Mapped(_) | Kind::Stream(_) => "banyan",
+            Kind::File(_) | Kind::Stream(_) => "banyan",
             Kind::Ffs(_) => "ffs",
         }
     }

@@ -58,7 +58,7 @@ pub(crate) struct Walk<'s> {
 
 /// How each kind of file is walked.
 pub(super) enum Way<'s> {
-    Mapped(file::Records<'s>),
+    File(file::Records<'s>),
     Stream(&'s mut StreamReader<Box<dyn Read>>),
     Ffs(&'s mut FfsFile),
 }
@@ -89,7 +89,7 @@ impl<'s> Walk<'s> {
             return Ok(self.held.as_ref().map(Held::seen));
         }
         match &mut self.way {
-            Way::Mapped(records) => Ok(records.next().map(Seen::from)),
+            Way::File(records) => Ok(records.next().map(Seen::from)),
             Way::Stream(reader) => {
                 Ok(reader.next().map_err(|error| source::unreadable(self.name, error))?.map(Seen::from))
             }

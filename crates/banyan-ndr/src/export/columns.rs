@@ -142,6 +142,11 @@ fn fill(columns: &[Column], depth: usize, value: &RawValue, row: &mut Vec<String
     Ok(())
 }
 
+/// Whether a cell is a text as JSON writes it, in quotes.
+fn is_json_text(cell: &str) -> bool {
+    cell.starts_with('"') && serde_json::from_str::<String>(cell).is_ok()
+}
+
 impl Column {
     fn cell_from(&self, value: &RawValue) -> Result<String, serde_json::Error> {
         let raw = value.get();
@@ -152,7 +157,13 @@ impl Column {
             _ if raw.starts_with('"') => {
                 let text: String = serde_json::from_str(raw)?;
                 let like_bytes = matches!(self.cell, Cell::CText) && is_bytes_object(&text);
-                Ok(if like_bytes { bytes_object(&text) } else { text })
+                // An empty cell is null, so an empty text is written as JSON; and so is what would be taken for that.
+                let like_json = self.optional && (text.is_empty() || is_json_text(&text));
+                Ok(match (like_bytes, like_json) {
+                    (true, _) => bytes_object(&text),
+                    (false, true) => raw.to_owned(),
+                    (false, false) => text,
+                })
             }
             _ => Ok(raw.to_owned()),
         }
@@ -164,6 +175,7 @@ impl Column {
         Ok(match &self.cell {
             Cell::Json => self.one_value(cell)?.into(),
             _ if self.optional && cell.is_empty() => "null".into(),
+            _ if self.optional && is_json_text(cell) => cell.into(),
             Cell::CText if is_bytes_object(cell) => self.one_value(cell)?.into(),
             Cell::Word if is_word(cell) => cell.into(),
             Cell::Float => plain_float(cell).map_or_else(quoted, Cow::from),

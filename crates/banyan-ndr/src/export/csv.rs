@@ -1,7 +1,7 @@
 //! Records as rows of comma-separated values, with a header (RFC 4180).
 //!
 //! A field of a record in place is a column `outer.inner`. An absent optional value is an empty cell, and so is a null
-//! C string; an optional text or C string that is there but empty therefore reads back as absent. Arrays, lists,
+//! C string. An optional text that is there but empty is two quotes, as in JSON. Arrays, lists,
 //! variants and pointers are JSON within a cell. A C string that is not UTF-8 is `{"$bytes":"…"}` with its bytes in
 //! base64, and so is one whose text begins like that.
 

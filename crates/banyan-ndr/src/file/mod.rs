@@ -5,7 +5,7 @@
 //! touches, and its place and cost are known exactly. `docs/record-files.md` is the byte layout.
 //!
 //! - [`Writer`] appends. It works on files and on anything that takes bytes, in one pass.
-//! - [`Reader`] maps a file and gives its records by number, in order or by time, without copying them.
+//! - [`Reader`] gives the records of a file by number, in order or by time. It reads blocks when they are touched, or maps them.
 //! - [`StreamReader`] reads the same blocks from anything that gives bytes, holding one block at a time.
 //!
 //! Bodies are handed on as they were written. A reader promises that a body lies where its block says and has a length

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use super::catalog::Catalog;
 use super::error::ReadError;
@@ -18,20 +18,20 @@ use crate::{Buffer, Limits};
 const READ_CHUNK: usize = 64 << 10;
 
 impl Reader {
-    /// Opens a file and maps it. A file without index is scanned: only its block headers are read for that.
+    /// Opens a file. A file without index is scanned: only its block headers are read for that. A block of records is
+    /// read, and checked, when it is first touched, and kept in memory until the reader is dropped: whatever others do
+    /// to the file, records do not change. For files larger than memory there are
+    /// [`StreamReader`](super::StreamReader) and [`map`](Self::map).
     ///
     /// A writer may append to it meanwhile: what is complete now is seen now, the rest after
-    /// [`refresh`](Self::refresh). Only complete blocks are mapped; those are never changed by a
-    /// [`Writer`](super::Writer). As with every map, though, the system kills a process that touches what another
-    /// program has cut off the file, and records change under a reader if another program overwrites them. Where that
-    /// must be ruled out, [`read`](Self::read) the file into memory instead.
+    /// [`refresh`](Self::refresh).
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, ReadError> {
         Reader::open_with(path, Limits::default())
     }
 
     /// [`open`](Self::open) with limits other than the default ones.
     pub fn open_with(path: impl AsRef<Path>, limits: Limits) -> Result<Reader, ReadError> {
-        Reader::from_store(Store::File { file: File::open(path)?, map: None }, limits)
+        Reader::from_store(Store::File(Mutex::new(File::open(path)?)), limits)
     }
 
     /// Reads a file that is in memory.

@@ -16,7 +16,7 @@ use super::scan::Scanner;
 use super::store::Store;
 use super::table::{Checked, Table};
 use super::timeline::Timeline;
-use crate::{Format, Limits};
+use crate::{Buffer, Format, Limits};
 
 /// An open record file.
 ///
@@ -38,6 +38,8 @@ pub struct Reader {
 pub(super) struct Block {
     pub(super) header: BlockHeader,
     state: AtomicU8,
+    /// Its bytes, where they are not used in place. They are checked once, so they must not change afterwards.
+    copy: OnceLock<Option<Buffer>>,
 }
 
 /// What is known of a block.
@@ -54,7 +56,7 @@ pub(super) enum State {
 
 impl Block {
     pub(super) fn new(header: BlockHeader, state: State) -> Block {
-        Block { header, state: AtomicU8::new(state as u8) }
+        Block { header, state: AtomicU8::new(state as u8), copy: OnceLock::new() }
     }
 
     pub(super) fn state(&self) -> State {
@@ -156,13 +158,18 @@ impl Reader {
     }
 
     /// The records of a block, if it holds any that can be relied on.
-    pub(super) fn table(&self, block: &Block) -> Option<Table<'_>> {
+    pub(super) fn table<'r>(&'r self, block: &'r Block) -> Option<Table<'r>> {
         match self.check(block) {
             State::Whole | State::FormatLost if block.header.kind == Kind::Records => {
-                Table::open(self.store.slice(block.header.payload_at(), block.header.payload)?)
+                Table::open(&self.bytes(block)?[BLOCK_HEADER..])
             }
             _ => None,
         }
+    }
+
+    /// Header and payload of a block.
+    fn bytes<'r>(&'r self, block: &'r Block) -> Option<&'r [u8]> {
+        self.store.block(block.header.offset, BLOCK_HEADER as u64 + block.header.payload, &block.copy)
     }
 
     /// What is known of a block, after checking it if nothing is.
@@ -172,7 +179,7 @@ impl Reader {
             return known;
         }
         let header = &block.header;
-        let state = match self.store.slice(header.offset, BLOCK_HEADER as u64 + header.payload) {
+        let state = match self.bytes(block) {
             None => State::Inconsistent,
             Some(bytes) => {
                 let (found, payload) = bytes.split_at(BLOCK_HEADER);

@@ -72,7 +72,7 @@ pub(super) struct BlockWalk<'a> {
 
 impl<'a> BlockWalk<'a> {
     /// The records of `block` from number `from` on; `None` when the block holds none or is damaged.
-    pub(super) fn new(reader: &'a Reader, block: &Block, from: u64) -> Option<BlockWalk<'a>> {
+    pub(super) fn new(reader: &'a Reader, block: &'a Block, from: u64) -> Option<BlockWalk<'a>> {
         let mut cursor = reader.table(block)?.cursor();
         let number = block.header.first_record.max(from);
         cursor.skip_records(number - block.header.first_record)?;

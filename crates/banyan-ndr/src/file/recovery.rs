@@ -1,6 +1,7 @@
 //! What a writer must know of a file to continue it.
 
 use std::fs::File;
+use std::sync::Mutex;
 
 use super::damage::Damage;
 use super::error::WriteError;
@@ -27,7 +28,7 @@ pub(super) struct Recovered {
 impl Recovered {
     /// Reads the file's blocks and cuts off what is torn.
     pub(super) fn from(file: &File) -> Result<Recovered, WriteError> {
-        let store = Store::File { file: file.try_clone()?, map: None };
+        let store = Store::File(Mutex::new(file.try_clone()?));
         let reader = Reader::from_store(store, Limits::default())?;
         let end = reader.scanner.as_ref().map_or(0, |scanner| scanner.at);
         if reader.tail.is_some() {

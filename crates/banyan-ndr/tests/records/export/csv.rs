@@ -168,3 +168,18 @@ fn a_header_names_each_column_once_and_must_be_there() {
         assert_eq!(error(empty), "there is no header; the first line of CSV names its columns");
     }
 }
+
+#[test]
+fn an_empty_text_that_may_be_absent_is_not_taken_for_an_absent_one() {
+    let optional = Type::Optional { item: Type::Str.into(), value_at: 8, size: 24 };
+    let format = CStruct::new("note", 32, 8).pointer_width(PointerWidth::Eight);
+    let format = format.field("text", 0, optional).cstring("c", 24).build().unwrap();
+    for text in [Value::Null, "".into(), "plain".into(), "\"".into(), "\"\"".into(), "\"a\"".into(), "\"a".into()] {
+        let mut record = DynRecord::new(&format);
+        record.set("text", text.clone()).unwrap();
+        record.set("c", text.clone()).unwrap();
+        let table = csv(&format, &[&body(&record)]).unwrap();
+        let back = read(&table, &format).remove(0).unwrap();
+        assert_eq!((back.get("text").unwrap(), back.get("c").unwrap()), (&text, &text), "{table}");
+    }
+}

@@ -71,3 +71,20 @@ fn a_reader_notices_that_the_file_was_cut() {
     std::fs::File::options().write(true).open(&path).unwrap().set_len(100).unwrap();
     assert!(matches!(reader.refresh(), Err(ReadError::Cut { now: 100, .. })));
 }
+
+/// Another program overwrites the file behind a reader's back. What the reader has checked and handed out stays.
+#[test]
+fn records_that_were_read_do_not_change_with_the_file() {
+    let (bytes, samples) = super::samples::small_file();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("records");
+    std::fs::write(&path, &bytes).unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let before: Vec<_> = reader.records(0).collect();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &vec![0xff; bytes.len()], 0).unwrap();
+    file.set_len(0).unwrap();
+    let seen: Vec<_> = before.into_iter().map(|record| (record.number, Sample::from(record))).collect();
+    assert_eq!(seen, numbered(&samples));
+    assert_eq!(all(&reader), numbered(&samples));
+}

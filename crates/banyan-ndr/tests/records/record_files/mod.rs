@@ -4,6 +4,7 @@ mod append;
 mod damage;
 mod follow;
 mod hostile;
+mod mapped;
 mod oracle;
 mod round_trip;
 mod samples;
