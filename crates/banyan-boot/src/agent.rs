@@ -24,7 +24,8 @@ use crate::node::child::COMPLAINT;
 use crate::node::greeting::READY;
 use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
-use crate::process::{Role, Spawner, Will, end_descendants, keep, keep_guarded, set_title};
+use crate::options::Leftovers;
+use crate::process::{Role, STATUS_SPARED, Spawner, Will, end_descendants, keep, keep_guarded, set_title};
 use crate::shape;
 
 /// How long an agent waits for its work after it was started.
@@ -146,10 +147,11 @@ pub fn run_agent_with(
 }
 
 /// The exit status of a worker that has done its work, or could not be made.
-fn finish(worked: io::Result<Result<(), String>>) -> i32 {
+fn finish(worked: io::Result<Result<Leftovers, String>>) -> i32 {
     let worked = match worked {
+        Ok(Ok(Leftovers::Spare)) => return STATUS_SPARED.into(),
         // The keeper would do the same, if it is still there. What a worker leaves that has failed is the keeper's business.
-        Ok(worked) => worked.and_then(|()| end_descendants(&[]).map(drop).map_err(|error| error.to_string())),
+        Ok(worked) => worked.and_then(|_| end_descendants(&[]).map(drop).map_err(|error| error.to_string())),
         Err(error) => Err(format!("cannot be split into keeper and worker: {error}")),
     };
     match worked {
@@ -162,7 +164,7 @@ fn work(
     channel: &AgentChannel,
     keeper: Will,
     extension: impl FnOnce() -> Option<Box<dyn AgentExtension>>,
-) -> Result<(), String> {
+) -> Result<Leftovers, String> {
     let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
     // Nothing else runs in an agent.
     spawner.remember_signals();
@@ -191,13 +193,13 @@ fn work(
     let mut agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
     agent_program.installed.clone_from(&assignment.installed_agent);
-    let held = assignment.held;
+    let (held, leftovers) = (assignment.held, assignment.terms.leftovers);
     let extension = assignment.note.as_ref().and_then(|_| extension());
     let (keeper, listener, hosts) = (Some(keeper), door, Vec::new());
     let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     let _dies = DiesOfPanic;
-    node.run().map_err(|error| format!("stopped working: {error}"))
+    node.run().map(|()| leftovers).map_err(|error| format!("stopped working: {error}"))
 }
 
 /// A worker that panics dies at once, before it drops what its members depend on: they live on if they are guarded.

@@ -12,6 +12,7 @@ use banyan_ndr::Record;
 use crate::distribution::{Input, Output, ProcessDistribution};
 use crate::launcher::Way;
 use crate::layout::AgentPlan;
+use crate::options::Leftovers;
 
 /// A subtree's work.
 #[derive(Debug, Clone, PartialEq, Record)]
@@ -75,6 +76,8 @@ pub(crate) struct Terms {
     pub(crate) attach_deadline: Option<u64>,
     /// The directory for staged files, if one was chosen.
     pub(crate) cache: Option<Vec<u8>>,
+    /// What becomes of processes that members leave behind.
+    pub(crate) leftovers: Leftovers,
 }
 
 impl Terms {

@@ -21,8 +21,8 @@ pub enum LaunchError {
     /// A host has a name that cannot be one.
     #[error("{0:?} cannot be the name of a host: {1}")]
     BadHost(String, String),
-    /// More members than ranks.
-    #[error("a session has fewer than 4,294,967,295 members")]
+    /// More members than a session may have.
+    #[error("a session has at most 4,194,304 members; start fewer")]
     TooMany,
     /// More processes than this machine can have.
     #[error(

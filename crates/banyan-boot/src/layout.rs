@@ -15,6 +15,10 @@ use crate::shape;
 /// side by side in collectives.
 pub(crate) const MEMBERS_PER_AGENT: u32 = 350;
 
+/// Members that a session may have: a front-end keeps some hundred bytes for each. A number with digits too many is refused
+/// before it takes all memory.
+const MOST_MEMBERS: u32 = 1 << 22;
+
 /// An agent: its host, and the members it holds.
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct AgentPlan {
@@ -67,7 +71,7 @@ pub(crate) fn ranks_of(agents: &[AgentPlan]) -> RankSet {
 
 /// All agents of a session with their members, and the number of members.
 ///
-/// `None` if there are more members than ranks.
+/// `None` if there are more members than a session [may have](MOST_MEMBERS).
 pub(crate) fn plan(
     distributions: &[ProcessDistribution],
     members_per_agent: u32,
@@ -84,7 +88,7 @@ pub(crate) fn plan(
                 Vec::new()
             });
             groups.push(Group { image, first: next, count: at.processes });
-            next = next.checked_add(at.processes).filter(|next| *next < u32::MAX)?;
+            next = next.checked_add(at.processes).filter(|next| *next <= MOST_MEMBERS)?;
         }
     }
     for host in order {

@@ -111,7 +111,7 @@ pub use hostset::{HostSet, HostSetError};
 pub use launcher::{Launcher, SshOptions};
 pub use machine::local_addresses;
 pub use member::{JoinError, Member, MemberError};
-pub use options::SessionOptions;
+pub use options::{Leftovers, SessionOptions};
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
 pub use room::Room;

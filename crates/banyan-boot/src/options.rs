@@ -4,6 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use banyan_ndr::Record;
+
 use crate::agent_layout::AgentLayout;
 use crate::assignment::Terms;
 use crate::launcher::Launcher;
@@ -40,6 +42,8 @@ pub struct SessionOptions {
     /// start as their hosts answer, and those of a host that cannot be reached count as lost, with a
     /// [`Problem`](crate::Problem) among the events. Agents that one command starts, as Slurm's, are waited for all the same.
     pub independent: bool,
+    /// What becomes of processes that members leave behind when they end, such as daemons.
+    pub leftovers: Leftovers,
     /// How long members have between SIGTERM and SIGKILL when the session ends.
     pub grace: Duration,
     /// How often nodes say that they live; more often if [`silence`](Self::silence) is short.
@@ -69,6 +73,18 @@ pub struct SessionOptions {
     pub notice: Option<fn(&str)>,
 }
 
+/// What becomes of processes that members leave behind when they end, such as daemons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Record)]
+pub enum Leftovers {
+    /// They are ended with the session.
+    #[default]
+    End,
+    /// The same, and each host with such processes names them in a [`Problem`](crate::Problem).
+    Tell,
+    /// They live on.
+    Spare,
+}
+
 impl Default for SessionOptions {
     fn default() -> Self {
         SessionOptions {
@@ -81,6 +97,7 @@ impl Default for SessionOptions {
             deadline: None,
             min_hosts: None,
             independent: false,
+            leftovers: Leftovers::End,
             grace: Duration::from_secs(2),
             heartbeat: Duration::from_secs(1),
             silence: Duration::from_secs(3),
@@ -107,6 +124,7 @@ impl SessionOptions {
             encrypt: self.encrypt,
             attach_deadline: self.attach_deadline.map(milliseconds),
             cache: self.cache.as_ref().map(|cache| cache.as_os_str().as_bytes().to_vec()),
+            leftovers: self.leftovers,
         }
     }
 }

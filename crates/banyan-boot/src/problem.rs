@@ -70,6 +70,8 @@ pub enum ProblemKind {
     NotPermitted,
     /// There is no space left there for a file.
     NoSpace,
+    /// Members have ended and left processes behind, which are ended with the session. Nothing went wrong.
+    LeftRunning,
     /// A peer broke the protocol and was cut off.
     Broken,
     /// The front-end itself cannot go on; no host is to blame.

@@ -7,10 +7,20 @@ use std::process::{ExitCode, exit};
 pub(crate) use banyan_boot::cause;
 use serde_json::json;
 
+use crate::escaped::escaped;
 use crate::output::last_words;
 pub(crate) use crate::speech::warn;
-use crate::speech::{complain, is_json};
+use crate::speech::{complain, is_json, paints};
 use crate::status;
+
+/// What parsers of numbers say, and what is wanted.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "a whole number is wanted, such as 4"),
+    ("cannot parse integer from empty string", "a whole number is wanted, such as 4"),
+    ("number too large to fit in target type", "the number is too large"),
+    ("number too small to fit in target type", "the number is too small"),
+    ("invalid float literal", "a number is wanted, such as 0.5"),
+];
 
 /// What commands give: the exit status, or why there is none.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
@@ -103,13 +113,20 @@ impl Failure {
         if json && error.use_stderr() {
             let text = error.render().to_string();
             let told = text.split("\n\nUsage:").next().unwrap_or_default().trim();
-            last_words(&Failure::usage(told.strip_prefix("error: ").unwrap_or(told)).object());
+            let told = NUMBERS.iter().fold(told.to_owned(), |told, (said, wanted)| told.replace(said, wanted));
+            last_words(&Failure::usage(told.strip_prefix("error: ").unwrap_or(&told)).object());
         }
-        error.exit()
+        let text = error.render();
+        let wanted = NUMBERS.iter().find(|(said, _)| text.to_string().contains(said));
+        let Some((said, wanted)) = wanted else { error.exit() };
+        // What the parser of numbers says is no help to people.
+        let shown = if paints(&io::stderr(), None) { text.ansi().to_string() } else { text.to_string() };
+        let _ = write!(io::stderr(), "{}", shown.replace(said, wanted));
+        exit(status::USAGE.into())
     }
 
     fn object(&self) -> String {
-        json!({ "error": self.message, "exit_status": self.status }).to_string()
+        escaped(&json!({ "error": self.message, "exit_status": self.status }).to_string()).into_owned()
     }
 }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod alike;
 mod ask;
 mod bench;
 mod completions;
@@ -14,6 +15,7 @@ mod config;
 mod copy;
 mod demo;
 mod doctor;
+mod escaped;
 mod failure;
 mod filters;
 mod hosts;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::escaped::Escaping;
 use crate::failure::Failure;
+use crate::speech::is_json;
 use crate::unfinished::Unfinished;
 
 /// Results gathered before they are handed to the system.
@@ -18,21 +20,26 @@ const BUFFER: usize = 1 << 16;
 pub(crate) struct Stdout {
     out: io::StdoutLock<'static>,
     ends: bool,
+    escaping: Escaping,
 }
 
 /// Buffered standard output of a command that shows something.
 pub(crate) fn stdout() -> BufWriter<Stdout> {
-    BufWriter::with_capacity(BUFFER, Stdout { out: io::stdout().lock(), ends: true })
+    BufWriter::with_capacity(BUFFER, Stdout::new(true))
 }
 
 /// Buffered standard output of a command whose work does not end with its reader.
 pub(crate) fn stdout_of_work() -> BufWriter<Stdout> {
-    BufWriter::with_capacity(BUFFER, Stdout { out: io::stdout().lock(), ends: false })
+    BufWriter::with_capacity(BUFFER, Stdout::new(false))
 }
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.out.write(bytes) {
+        let written = match is_json() {
+            true => self.escaping.write(&mut self.out, bytes).map(|()| bytes.len()),
+            false => self.out.write(bytes),
+        };
+        match written {
             Err(error) if self.has_no_reader(&error) => Ok(bytes.len()),
             Ok(count) => {
                 if let Some(last) = bytes[..count].last() {
@@ -53,6 +60,10 @@ impl Write for Stdout {
 }
 
 impl Stdout {
+    fn new(ends: bool) -> Stdout {
+        Stdout { out: io::stdout().lock(), ends, escaping: Escaping::default() }
+    }
+
     /// Whether the reader has gone away and the work goes on all the same.
     fn has_no_reader(&self, error: &io::Error) -> bool {
         if self.ends {

@@ -27,7 +27,7 @@ pub(super) fn harmless_text(text: &str) -> String {
 }
 
 /// Marks that change the direction of what follows them, and so what seems to stand where.
-fn turns_the_text(letter: char) -> bool {
+pub(super) fn turns_the_text(letter: char) -> bool {
     matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ColorChoice, ValueEnum};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cause};
 use crate::progress;
 use crate::screen::harmless_text;
 
@@ -107,6 +107,9 @@ impl Speech {
     }
 }
 
+/// Whether it was said that the log cannot be written.
+static IS_LOG_LOST: AtomicBool = AtomicBool::new(false);
+
 /// Tells of something that matters to whoever is interested in how it goes: shown with -v.
 pub(crate) fn note(message: impl fmt::Display) {
     say(Weight::Note, &message);
@@ -144,8 +147,14 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
             Weight::Error => "error",
         };
         let line = format!("{} [{}] {name}: {message}\n", time(SystemTime::now()), std::process::id());
-        // One write a message, so that those of several commands do not mix. A full disk must not end the work.
-        let _ = log.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+        // One write a message, so that those of several commands do not mix.
+        let written = log.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+        if let Err(error) = written
+            && !IS_LOG_LOST.swap(true, Ordering::Relaxed)
+        {
+            // A full disk must not end the work, and those who want to hear nothing want their log.
+            let _ = writeln!(std::io::stderr(), "banyan: --log: the file cannot be written: {}", cause(&error));
+        }
     }
 }
 

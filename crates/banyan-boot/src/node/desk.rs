@@ -323,7 +323,8 @@ impl Papers {
         {
             self.never_started.push((ranks, problem.cause.clone()));
         }
-        if self.problems.len() < bound {
+        // What members leave behind does not keep a session from coming up.
+        if self.problems.len() < bound && problem.kind != ProblemKind::LeftRunning {
             self.problems.push(problem.clone());
         }
         if self.told_problems < bound {

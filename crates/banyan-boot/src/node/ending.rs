@@ -15,14 +15,18 @@ use super::token::Token;
 use super::{Node, Up};
 use crate::layout::ranks_of;
 use crate::message;
+use crate::options::Leftovers;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{ExitState, Heard, Will, reap_orphans};
+use crate::process::{ExitState, Heard, Will, orphans, reap_orphans};
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
 const AGENTS_GRACE: Duration = Duration::from_secs(2);
 
 /// How often an agent looks for orphans that have ended: they take a process id each, and nothing else.
 const REAP_EVERY: Duration = Duration::from_secs(2);
+
+/// Processes that members left and that are named; others are counted.
+const LEFTOVERS_NAMED: usize = 4;
 
 /// How long what starts agents may take to end after SIGKILL.
 const KILL_GRACE: Duration = Duration::from_secs(2);
@@ -163,11 +167,41 @@ impl Node {
     /// Agents inherit what their members leave behind: those that have ended are taken note of.
     fn reap_orphans(&mut self, now: Instant) {
         self.reap_at = now + REAP_EVERY;
-        let members = self.members.iter().filter_map(|member| member.process.as_ref());
-        let starters = self.agents.iter().filter_map(|agent| agent.starter.as_ref()).map(|starter| &starter.process);
-        let own: HashSet<Pid> = members.chain(starters).map(|child| child.pid).collect();
+        let own = self.own_children();
         // What is not reaped now is reaped later, at the latest by the system.
         let _ = reap_orphans(|pid| own.contains(&pid));
+    }
+
+    /// Members, and what starts agents.
+    fn own_children(&self) -> HashSet<Pid> {
+        let members = self.members.iter().filter_map(|member| member.process.as_ref());
+        let starters = self.agents.iter().filter_map(|agent| agent.starter.as_ref()).map(|starter| &starter.process);
+        members.chain(starters).map(|child| child.pid).collect()
+    }
+
+    /// All members of this agent have ended: names the processes that they left, if that is wanted.
+    pub(super) fn tell_leftovers(&mut self) {
+        let is_due = self.running == 0 && self.members_to_start.is_empty() && self.ending.is_none();
+        if !is_due || self.keeper.is_none() || self.assignment.terms.leftovers != Leftovers::Tell {
+            return;
+        }
+        let own = self.own_children();
+        let left = orphans(|pid| own.contains(&pid));
+        if left.is_empty() {
+            return;
+        }
+        let name = |(pid, command): &(Pid, String)| format!("{command} (pid {})", pid.as_raw_pid());
+        let mut names: Vec<String> = left.iter().take(LEFTOVERS_NAMED).map(name).collect();
+        if left.len() > LEFTOVERS_NAMED {
+            names.push(format!("{} others", left.len() - LEFTOVERS_NAMED));
+        }
+        self.problem(Problem {
+            host: self.host.to_string(),
+            kind: ProblemKind::LeftRunning,
+            cause: format!("processes that were left running are ended: {}", names.join(", ")),
+            remedy: String::new(),
+            members: String::new(),
+        });
     }
 
     fn tick_links(&mut self, now: Instant) {

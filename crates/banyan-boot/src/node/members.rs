@@ -175,6 +175,7 @@ impl Node {
         self.deliver();
         self.exits.push((rank, state));
         self.running -= 1;
+        self.tell_leftovers();
         self.tell_extension_of_end(rank);
     }
 

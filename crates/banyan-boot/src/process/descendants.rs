@@ -19,6 +19,9 @@ const ROUND: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// SIGKILL for so long hangs in the kernel, usually on a dead file system.
 const IDLE_ROUNDS: usize = 50;
 
+/// Letters of a command line that are shown.
+const COMMAND_LETTERS: usize = 60;
+
 /// Descendants that are still there.
 #[derive(Debug, Error)]
 pub enum LeftOver {
@@ -63,6 +66,22 @@ pub fn end_descendants(except: &[Pid]) -> Result<usize, LeftOver> {
 /// If `/proc` cannot be read.
 pub fn reap_orphans(members: impl Fn(Pid) -> bool) -> io::Result<usize> {
     Ok(children(&[])?.into_iter().filter(|child| !members(*child)).filter(|child| reap(*child)).count())
+}
+
+/// The children that live, but for those that `members` knows, with their command lines. Of a subreaper these are what its
+/// members left behind. On a kernel without a list of children there are none.
+pub(crate) fn orphans(members: impl Fn(Pid) -> bool) -> Vec<(Pid, String)> {
+    let others = listed_children().unwrap_or_default().into_iter().filter(|child| !members(*child));
+    others.filter_map(|child| Some((child, command(child)?))).collect()
+}
+
+/// The command line of a process that lives.
+fn command(process: Pid) -> Option<String> {
+    let line = fs::read(format!("/proc/{}/cmdline", process.as_raw_pid())).ok()?;
+    // One that has ended has none.
+    let words: Vec<_> = line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).collect();
+    let text: String = String::from_utf8_lossy(&words.join(&b' ')).chars().take(COMMAND_LETTERS).collect();
+    (!text.is_empty()).then_some(text)
 }
 
 fn reap(child: Pid) -> bool {

@@ -4,7 +4,8 @@
 //! its forked child, the *worker*, is the agent. Both are subreapers: what a member leaves behind, daemons that
 //! started sessions of their own too, becomes a child of the worker, and if the worker is gone, of the keeper.
 //!
-//! - The worker ends, also by SIGKILL: the keeper kills and reaps all that is left and exits with the worker's status.
+//! - The worker ends, also by SIGKILL: the keeper kills and reaps all that is left and exits with the worker's status. A
+//!   worker that has done its work may ask it [not to](STATUS_SPARED).
 //!   With a guard ([`keep_guarded`]) that is put off if the worker had not done its work, however it died: what is left
 //!   lives on ([`guard`](super::guard)) until the guard has ended.
 //! - The keeper ends, also by SIGKILL: the worker sees the end of their socket, and decides. What nobody would guard it
@@ -36,6 +37,9 @@ const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The keeper's exit status when it could not end everything.
 pub const STATUS_LEFT_OVER: u8 = 125;
+
+/// The exit status of a worker that has done its work, and whose keeper is to leave alone what members left behind.
+pub(crate) const STATUS_SPARED: u8 = 121;
 
 /// What shells add to a signal's number.
 const STATUS_SIGNALLED: i32 = 128;
@@ -123,6 +127,9 @@ fn run(worker: Pid, mut estate: Estate, guard: Option<Guard>) -> ! {
         Ok(exit_status(end.status))
     });
     let status = status.unwrap_or(c_int::from(STATUS_LEFT_OVER));
+    if status == c_int::from(STATUS_SPARED) {
+        vanish(0);
+    }
     vanish(end_descendants(&[]).map_or(i32::from(STATUS_LEFT_OVER), |_| status))
 }
 

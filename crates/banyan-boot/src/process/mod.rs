@@ -23,12 +23,13 @@ mod title;
 mod will;
 
 pub use command::{Command, Executable, Prepared};
+pub(crate) use descendants::orphans;
 pub use descendants::{LeftOver, end_descendants, reap_orphans};
 pub use end::{end_members, signal_group};
 pub use exit::ExitState;
 pub(crate) use guard::Left;
-pub(crate) use keeper::keep_guarded;
 pub use keeper::{STATUS_LEFT_OVER, keep};
+pub(crate) use keeper::{STATUS_SPARED, keep_guarded};
 pub use limits::{BadLimit, Limits, Resource};
 pub use spawn::{Child, ChildDescriptors, Spawner};
 pub use spawn_error::{SpawnError, Step};

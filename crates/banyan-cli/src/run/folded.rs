@@ -4,6 +4,7 @@
 //! Lines that begin like a title are marked, so that nobody can write one that names others.
 
 use std::io::{self, Write};
+use std::string::FromUtf8Error;
 
 use banyan_boot::{Lines, RankSet};
 use serde_json::{Value, json};
@@ -79,7 +80,7 @@ impl Folded {
         if classes.iter().all(Class::is_empty) {
             return Ok(());
         }
-        let majority = classes.first().map(|class| gathering.text(class)).unwrap_or_default();
+        let majority = self.majority(gathering, &classes);
         for (index, class) in classes.iter().enumerate() {
             writeln!(to, "{}", look.paint.text(Style::Title, self.title(class)))?;
             match (self.diff, index) {
@@ -87,7 +88,7 @@ impl Folded {
                     let text = gathering.text(class);
                     changes(&majority, &text).iter().try_for_each(|change| write_change(to, look, change))?;
                 }
-                _ => write_text(to, look, &gathering.text(class))?,
+                _ => write_text(to, look, &gathering.pieces(class))?,
             }
         }
         Ok(())
@@ -96,6 +97,11 @@ impl Folded {
     /// How many members ran.
     fn ran(&self) -> u64 {
         self.names.len() as u64 - self.unreached.len()
+    }
+
+    /// What most wrote, if others are compared with it.
+    fn majority(&self, gathering: &Gathering, classes: &[Class]) -> Vec<u8> {
+        classes.first().filter(|_| self.diff).map(|class| gathering.text(class)).unwrap_or_default()
     }
 
     /// Who, how many of how many, and what is not shown.
@@ -114,34 +120,36 @@ impl Folded {
         title
     }
 
-    /// One object for each text.
-    pub(super) fn to_json(&self) -> Vec<Value> {
-        let objects = |stream: &'static str, gathering: &Gathering| -> Vec<Value> {
-            let classes = self.classes(gathering);
+    /// One object for each text, made when it is asked for: there is never more than one of them.
+    pub(super) fn objects(&self) -> impl Iterator<Item = Value> {
+        [("stdout", &self.out), ("stderr", &self.err)].into_iter().flat_map(move |(stream, gathering)| {
+            let mut classes = self.classes(gathering);
             if classes.iter().all(Class::is_empty) {
-                return Vec::new();
+                classes.clear();
             }
-            let majority = classes.first().map(|class| gathering.text(class)).unwrap_or_default();
-            let object = |(index, class): (usize, &Class)| {
-                let text = gathering.text(class);
-                let mut object = json!({
-                    "event": "folded",
-                    "stream": stream,
-                    "members": class.members.to_string(),
-                    "hosts": self.names.hosts_of(&class.members),
-                    "count": class.members.len(),
-                    "text": String::from_utf8_lossy(&text),
-                    "bytes_left_out": class.beyond,
-                });
-                hex_unless_text(&mut object, &text);
-                if self.diff && index > 0 {
-                    object["diff"] = diff_text(&majority, &text).into();
-                }
-                object
-            };
-            classes.iter().enumerate().map(object).collect()
-        };
-        [objects("stdout", &self.out), objects("stderr", &self.err)].concat()
+            let majority = self.majority(gathering, &classes);
+            let object = move |(index, class): (usize, Class)| self.object(stream, gathering, &class, index, &majority);
+            classes.into_iter().enumerate().map(object)
+        })
+    }
+
+    fn object(&self, stream: &str, gathering: &Gathering, class: &Class, index: usize, majority: &[u8]) -> Value {
+        let mut object = json!({
+            "event": "folded",
+            "stream": stream,
+            "members": class.members.to_string(),
+            "hosts": self.names.hosts_of(&class.members),
+            "count": class.members.len(),
+            "bytes_left_out": class.beyond,
+        });
+        let text = gathering.text(class);
+        if self.diff && index > 0 {
+            object["diff"] = diff_text(majority, &text).into();
+        }
+        hex_unless_text(&mut object, &text);
+        let lossy = |error: FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+        object["text"] = String::from_utf8(text).unwrap_or_else(lossy).into();
+        object
     }
 }
 
@@ -153,21 +161,34 @@ fn diff_text(old: &[u8], new: &[u8]) -> String {
     changes(old, new).iter().map(line).collect()
 }
 
-fn write_text(to: &mut impl Write, look: Look, text: &[u8]) -> io::Result<()> {
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        // What comes next begins on a line of its own, whether this one has an end or not.
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        if line.starts_with(TITLE.as_bytes()) {
-            to.write_all(MARK.as_bytes())?;
+/// Writes a text that comes in pieces, line by line.
+fn write_text(to: &mut impl Write, look: Look, pieces: &[&[u8]]) -> io::Result<()> {
+    let mut begun: Vec<u8> = Vec::new();
+    for part in pieces.iter().flat_map(|piece| piece.split_inclusive(|byte| *byte == b'\n')) {
+        match part.strip_suffix(b"\n") {
+            Some(line) if begun.is_empty() => write_line(to, look, line)?,
+            Some(rest) => {
+                begun.extend_from_slice(rest);
+                write_line(to, look, &begun)?;
+                begun.clear();
+            }
+            None => begun.extend_from_slice(part),
         }
-        if look.terminal {
-            to.write_all(harmless(line).as_bytes())?;
-        } else {
-            to.write_all(line)?;
-        }
-        to.write_all(b"\n")?;
     }
-    Ok(())
+    // What comes next begins on a line of its own, whether this one has an end or not.
+    if begun.is_empty() { Ok(()) } else { write_line(to, look, &begun) }
+}
+
+fn write_line(to: &mut impl Write, look: Look, line: &[u8]) -> io::Result<()> {
+    if line.starts_with(TITLE.as_bytes()) {
+        to.write_all(MARK.as_bytes())?;
+    }
+    if look.terminal {
+        to.write_all(harmless(line).as_bytes())?;
+    } else {
+        to.write_all(line)?;
+    }
+    to.write_all(b"\n")
 }
 
 fn write_change(to: &mut impl Write, look: Look, change: &Change<'_>) -> io::Result<()> {

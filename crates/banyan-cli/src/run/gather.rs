@@ -12,6 +12,9 @@ use banyan_boot::RankSet;
 /// Bytes that are kept of all texts together; nobody reads more than that folded.
 pub(super) const KEPT_BYTES: usize = 128 << 20;
 
+/// The part of its bytes for which a strand has room in reserve, at most.
+const SPARE_PART: usize = 16;
+
 /// What a strand costs beside its bytes.
 const STRAND_COST: usize = 128;
 
@@ -89,6 +92,7 @@ impl Gathering {
             let Some(&first) = bytes.first() else { return };
             if place.offset == strand.bytes.len() {
                 let room = bytes.len().min(*left);
+                grow(&mut strand.bytes, room);
                 strand.bytes.extend_from_slice(&bytes[..room]);
                 *left -= room;
                 place.offset += room;
@@ -128,6 +132,11 @@ impl Gathering {
 
     /// What the members of a class wrote, as far as it was kept.
     pub(super) fn text(&self, class: &Class) -> Vec<u8> {
+        self.pieces(class).concat()
+    }
+
+    /// The same in pieces, without a copy.
+    pub(super) fn pieces(&self, class: &Class) -> Vec<&[u8]> {
         let mut pieces = Vec::new();
         let (mut strand, mut end) = (&self.strands[class.strand], class.offset);
         pieces.push(&strand.bytes[..end]);
@@ -136,7 +145,14 @@ impl Gathering {
             pieces.push(&strand.bytes[..end]);
         }
         pieces.reverse();
-        pieces.concat()
+        pieces
+    }
+}
+
+/// Makes room for so many bytes, and not for twice as many as there are: what is kept is bounded.
+fn grow(bytes: &mut Vec<u8>, more: usize) {
+    if bytes.capacity() - bytes.len() < more {
+        bytes.reserve_exact(more.max(bytes.len() / SPARE_PART));
     }
 }
 
@@ -224,6 +240,17 @@ mod tests {
         assert_eq!((kept, gathering.strands.len()), (1400, 1));
         let classes = gathering.classes();
         assert_eq!((classes.len(), classes[0].members.to_string().as_str()), (1, "0-999"));
+    }
+
+    #[test]
+    fn texts_take_little_more_memory_than_they_have_bytes() {
+        let mut gathering = Gathering::new(2, 1 << 20);
+        for _ in 0..600 {
+            gathering.write(0, &[b'x'; 1000]);
+            gathering.write(1, &[b'y'; 1000]);
+        }
+        let taken: usize = gathering.strands.iter().map(|strand| strand.bytes.capacity()).sum();
+        assert!(taken <= (1 << 20) + (1 << 20) / SPARE_PART + 1000, "{taken}");
     }
 
     #[test]

@@ -16,14 +16,14 @@ mod summary;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use banyan_boot::process::Limits;
 use banyan_boot::{
-    HostSet, Input, LaunchError, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions, Stdio,
+    HostSet, Input, LaunchError, Leftovers, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions, Stdio,
 };
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -82,18 +82,32 @@ pub(crate) struct Run {
     /// One JSON object for each event, and one summary
     #[arg(long)]
     json: bool,
-    /// Put rank and host before each line (the default)
-    #[arg(long, overrides_with = "no_label")]
-    label: bool,
-    /// Show lines as they are
+    /// What to put before each line
+    #[arg(long, value_name = "WHAT", default_value = "full", overrides_with = "no_label")]
+    label: Label,
+    /// The same as --label none: show lines as they are
     #[arg(long, overrides_with = "label")]
     no_label: bool,
+    /// Let processes live that members leave behind, such as daemons
+    #[arg(long)]
+    detach: bool,
     /// End with the worst exit status of the members where it would be 1
     #[arg(short = 'S', long)]
     worst_status: bool,
     /// The command and its arguments; from its first word on no option is this command's
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// What stands before each line.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Label {
+    /// Rank and host: 3 node2: line
+    Full,
+    /// The host alone: node2: line
+    Host,
+    /// Nothing
+    None,
 }
 
 /// Who gets standard input.
@@ -129,7 +143,8 @@ impl Run {
         let hosts = self.hosts.hosts()?;
         let distribution = self.distribution(&hosts)?;
         // Each is a command of its own.
-        let options = SessionOptions { independent: true, ..self.hosts.patient_options(hosts.len())? };
+        let leftovers = if self.detach { Leftovers::Spare } else { Leftovers::Tell };
+        let options = SessionOptions { independent: true, leftovers, ..self.hosts.patient_options(hosts.len())? };
         let shared = Shared::default();
         interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);
@@ -229,10 +244,14 @@ impl Run {
     }
 
     fn distribution(&self, hosts: &HostSet) -> Result<ProcessDistribution, Failure> {
-        let [program, arguments @ ..] = &self.command[..] else {
-            return Err(Failure::usage("no command was given; write it behind the options"));
+        let mut distribution = match &self.command[..] {
+            [] => return Err(Failure::usage("no command was given; write it behind the options")),
+            [line] if is_line(line) => {
+                warn(format_args!("no program is called {line:?}; it is run as a line of shell: sh -c {line:?}"));
+                ProcessDistribution::new("sh", ["-c".into(), line.clone()])
+            }
+            [program, arguments @ ..] => ProcessDistribution::new(program, arguments.iter().cloned()),
         };
-        let mut distribution = ProcessDistribution::new(program, arguments.iter().cloned());
         for host in hosts.iter() {
             distribution = distribution.on(host, self.per_host);
         }
@@ -250,12 +269,22 @@ impl Run {
     }
 
     fn form(&self) -> Form {
-        match (self.json, self.no_label) {
-            (true, _) => Form::Json,
-            (false, true) => Form::Bare,
-            (false, false) => Form::Labelled,
+        match self.label {
+            _ if self.json => Form::Json,
+            _ if self.no_label => Form::Bare,
+            Label::None => Form::Bare,
+            Label::Host => Form::HostLabelled,
+            Label::Full => Form::Labelled,
         }
     }
+}
+
+/// Whether a single word is a line for a shell, as those who know clush and pdsh write it: it has blanks in it, and no
+/// program has such a name.
+fn is_line(word: &OsStr) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = || Path::new(word).exists() || std::env::split_paths(&path).any(|place| place.join(word).exists());
+    word.as_bytes().contains(&b' ') && !is_program()
 }
 
 /// A variable and its value.
@@ -275,7 +304,8 @@ fn end_if_unread(session: &Session, summary: &mut Summary, show: &Show) {
 
 /// Whether a problem tells that a host was lost.
 fn is_loss(problem: &Problem) -> bool {
-    !matches!(problem.kind, ProblemKind::NotStarted | ProblemKind::Unreachable | ProblemKind::Version)
+    use ProblemKind::{LeftRunning, NotStarted, Unreachable, Version};
+    !matches!(problem.kind, NotStarted | LeftRunning | Unreachable | Version)
 }
 
 /// Whether a problem tells that a host could not be reached: no member has run there.

@@ -3,13 +3,14 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, Problem, RankSet};
+use banyan_boot::{Event, ExitState, Problem, ProblemKind, RankSet};
 use serde_json::{Value, json};
 
 use super::folded::{Folded, Look};
 use super::joiner::{Joiner, KEPT_BYTES, Origin, Piece};
 use super::side::Side;
 use super::{is_loss, is_unreached};
+use crate::escaped::write_object;
 use crate::failure::{Failure, warn};
 use crate::paint::{Paint, Style};
 use crate::progress::Progress;
@@ -20,6 +21,8 @@ use crate::speech::{Color, complain, note, paints};
 pub(super) enum Form {
     /// Lines behind rank and host.
     Labelled,
+    /// Lines behind the host.
+    HostLabelled,
     /// Lines as they are.
     Bare,
     /// One JSON object each.
@@ -99,7 +102,7 @@ impl Show {
         let Some(Gathered { mut folded, last, .. }) = self.folded.take() else { return Ok(()) };
         folded.leave_out(unreached);
         if self.form == Form::Json {
-            return folded.to_json().iter().try_for_each(|object| self.object(object));
+            return folded.objects().try_for_each(|object| self.object(&object));
         }
         folded.show_out(&mut self.out.to, self.out.look)?;
         self.out.flush()?;
@@ -134,10 +137,11 @@ impl Show {
             (Event::Problem(problem), _) => {
                 self.err.begin_line()?;
                 self.flush()?;
-                if is_loss(problem) {
-                    complain(problem)
-                } else {
-                    warn(problem)
+                match problem.kind {
+                    // The summary tells, once for all hosts.
+                    ProblemKind::LeftRunning => {}
+                    _ if is_loss(problem) => complain(problem),
+                    _ => warn(problem),
                 }
                 Ok(())
             }
@@ -148,7 +152,7 @@ impl Show {
 
     /// One JSON object on a line of its own.
     pub(super) fn object(&mut self, object: &Value) -> Result<(), Failure> {
-        writeln!(self.out.to, "{object}")?;
+        write_object(&mut self.out.to, object)?;
         Ok(self.out.flush()?)
     }
 
@@ -156,7 +160,7 @@ impl Show {
     pub(super) fn finish(&mut self, rank: Option<u32>) -> Result<(), Failure> {
         let Show { form, out, err, joiner, .. } = self;
         joiner.finish(rank, |origin, piece| show(*form, out, err, origin, piece))?;
-        if *form == Form::Labelled {
+        if matches!(form, Form::Labelled | Form::HostLabelled) {
             out.end_line_of(rank)?;
             err.end_line_of(rank)?;
         }
@@ -167,12 +171,13 @@ impl Show {
 /// Shows a line, or a piece of one.
 fn show(form: Form, out: &mut Side, err: &mut Side, origin: &Origin, piece: Piece<'_>) -> io::Result<()> {
     if form == Form::Json {
-        return writeln!(out.to, "{}", piece_json(origin, piece));
+        return write_object(&mut out.to, &piece_json(origin, piece));
     }
     let side = if origin.errors { err } else { out };
     let paint = side.look.paint;
     let label = || match form {
         Form::Labelled => paint.text(Style::Label, format_args!("{} {}:", origin.rank, origin.host)) + " ",
+        Form::HostLabelled => paint.text(Style::Label, format_args!("{}:", origin.host)) + " ",
         Form::Bare | Form::Json => String::new(),
     };
     side.write(origin.rank, label, piece)

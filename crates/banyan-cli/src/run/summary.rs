@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, LaunchError, Problem, RankSet, Refused, Trouble};
+use banyan_boot::{Event, ExitState, LaunchError, Problem, ProblemKind, RankSet, Refused, Trouble};
 use serde_json::{Value, json};
 
 use super::names::Names;
 use super::show::problem_json;
 use super::{is_loss, is_unreached};
+use crate::alike::folded;
 use crate::failure::warn;
 use crate::hosts::tell_left_out;
 use crate::speech::{complain, note};
@@ -34,6 +35,8 @@ pub(super) struct Summary {
     ended: usize,
     failures: Vec<(u32, ExitState)>,
     a_host_was_lost: bool,
+    /// Processes that members left on hosts.
+    left_running: Vec<Problem>,
     timed_out: bool,
     unread: bool,
     refused: Refused,
@@ -57,6 +60,7 @@ impl Summary {
             ended: 0,
             failures: Vec::new(),
             a_host_was_lost: false,
+            left_running: Vec::new(),
             timed_out: false,
             unread: false,
             refused: Refused::default(),
@@ -75,6 +79,9 @@ impl Summary {
                 let members = problem.members.parse().unwrap_or_default();
                 self.unreached = self.unreached.union(&members);
                 self.missing.push(problem.clone());
+            }
+            Event::Problem(problem) if problem.kind == ProblemKind::LeftRunning => {
+                self.left_running.push(problem.clone());
             }
             Event::Problem(problem) => self.a_host_was_lost |= is_loss(problem),
             _ => {}
@@ -177,6 +184,9 @@ impl Summary {
         }
         if self.some_out_of_time() {
             complain("the time of some members was over; they were ended (--limit time sets it)");
+        }
+        for text in folded(&self.left_running) {
+            warn(format_args!("{text}; --detach lets them live"));
         }
         self.tell_failures();
         match self.refused.total() {

@@ -52,6 +52,61 @@ fn one_member_without_labels_is_a_pipe() {
 }
 
 #[test]
+fn the_label_may_be_the_host_alone() {
+    let ran = run(&["-w", "a,b", "--label", "host", "--", "sh", "-c", "echo out; printf err >&2"]);
+    assert_eq!((sorted_lines(&ran.out), sorted_lines(&ran.err)), (vec!["a: out", "b: out"], vec!["a: err", "b: err"]));
+    let ran = run(&["--label", "none", "--", "echo", "out"]);
+    assert_eq!(ran.out, "out\n");
+}
+
+#[test]
+fn one_word_with_blanks_is_a_line_of_shell_unless_a_program_is_called_so() {
+    let ran = run(&["--no-label", "echo a; echo $BANYAN_RANK"]);
+    let told = "banyan: no program is called \"echo a; echo $BANYAN_RANK\"; it is run as a line of shell: sh -c \"echo a; echo $BANYAN_RANK\"\n";
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("a\n0\n", told, 0));
+    let shop = Workshop::new();
+    shop.write("a program", "#!/bin/sh\necho it ran\n");
+    let ran = shop.shell("chmod +x 'a program'; banyan run --no-label \"$PWD/a program\"");
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("it ran\n", "", 0));
+}
+
+#[test]
+fn processes_that_members_leave_are_named_and_ended_unless_they_may_live() {
+    let script = "sleep 1000 >/dev/null 2>&1 & echo $!";
+    let left = |options: &[&str]| {
+        let ran = run(&[options, &["-w", "a", "--no-label", "--", "sh", "-c", script]].concat());
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        let pid = ran.out.trim().to_owned();
+        let lives = || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+        (lives(), pid.clone(), ran.err)
+    };
+    let (lives, pid, told) = left(&[]);
+    assert!(!lives, "{pid}");
+    assert!(told.starts_with("banyan: host a: processes that were left running are ended: "), "{told}");
+    assert!(told.contains(&format!("(pid {pid})")) && told.ends_with("; --detach lets them live\n"), "{told}");
+    let (lives, pid, told) = left(&["--detach"]);
+    let ended = Command::new("kill").args(["-9", &pid]).status().expect("a shell's tools");
+    assert!(lives && ended.success(), "{pid}");
+    assert_eq!(told, "");
+}
+
+#[test]
+fn json_has_nothing_raw_that_talks_to_a_terminal() {
+    let ran = run(&["--json", "--", "printf", "\\302\\233 \\342\\200\\256 \\177\\n"]);
+    assert!(!ran.out.contains(['\u{9b}', '\u{202e}', '\u{7f}']), "{}", ran.out);
+    assert_eq!(ran.json()[0]["line"], "\u{9b} \u{202e} \u{7f}");
+    let ran = Workshop::new().run(&["copy", "--json", "--launcher", "local", "-w", "n1", "no\u{9b}file", "/tmp/x"]);
+    assert!(!ran.out.contains('\u{9b}') && ran.out.contains("no\\u009bfile"), "{}", ran.out);
+}
+
+#[test]
+fn far_too_many_members_are_refused_before_they_take_memory() {
+    let ran = Workshop::new().shell("ulimit -v 2000000; banyan run -n 4000000000 -- true");
+    assert_eq!(ran.status, 2, "{}", ran.err);
+    assert!(ran.err.contains("at most 4,194,304 members"), "{}", ran.err);
+}
+
+#[test]
 fn long_lines_stay_whole_behind_one_label() {
     let script = "head -c 300000 /dev/zero | tr '\\0' $BANYAN_RANK; echo; printf end";
     let lines = |rank: u32, label: &str| {
@@ -282,6 +337,8 @@ fn wrong_usage_ends_with_status_2_and_says_what_to_write() {
         (&["--limit", "love=1", "--", "true"], "there is no limit called"),
         (&["--hostfile", "/no/such/file", "--", "true"], "/no/such/file"),
         (&["-n", "2"], "COMMAND"),
+        (&["-n", "many", "--", "true"], "invalid value 'many' for '--per-host <N>': a whole number is wanted"),
+        (&["--fanout", "", "--", "true"], "a whole number is wanted"),
     ] {
         let ran = Workshop::new().run(&[&["run"], arguments].concat());
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}: {}", ran.err);

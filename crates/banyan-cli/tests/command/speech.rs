@@ -42,6 +42,14 @@ fn a_log_keeps_everything_that_was_said_and_what_was_not_shown() {
 }
 
 #[test]
+fn a_log_that_cannot_be_written_is_told_once_and_ends_nothing() {
+    let ran = Workshop::new().run(&["run", "-v", "--log", "/dev/full", "--no-label", "--", "echo", "well"]);
+    assert_eq!((ran.out.as_str(), ran.status), ("well\n", 0), "{}", ran.err);
+    let told = "banyan: --log: the file cannot be written: no space left on the device";
+    assert_eq!(ran.err.lines().filter(|line| line.starts_with(told)).count(), 1, "{}", ran.err);
+}
+
+#[test]
 fn every_verb_takes_the_common_options() {
     let shop = Workshop::new();
     let help = |words: &[&str]| shop.well(&[words, &["--help"]].concat());

@@ -509,6 +509,17 @@ fn processes_at_different_places_of_a_function_without_a_name_do_the_same() {
 }
 
 #[test]
+fn a_number_that_is_none_is_refused_with_what_is_wanted() {
+    let ran = Workshop::new().run(&["stack", "--pid", "abc"]);
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.err.contains("invalid value 'abc' for '--pid <PID>': a whole number is wanted, such as 4"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn agents_within_an_allocation_are_no_ranks() {
     let shop = Workshop::new();
     let mut run = Command::new(env!("CARGO_BIN_EXE_banyan"));
