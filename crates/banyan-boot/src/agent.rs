@@ -193,6 +193,7 @@ fn work(
     let mut agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
         .map_err(|error| format!("its own program cannot be found: {error}"))?;
     agent_program.installed.clone_from(&assignment.installed_agent);
+    agent_program.directory.clone_from(&assignment.agent_directory);
     let (held, leftovers) = (assignment.held, assignment.terms.leftovers);
     let extension = assignment.note.as_ref().and_then(|_| extension());
     let (keeper, listener, hosts) = (Some(keeper), door, Vec::new());

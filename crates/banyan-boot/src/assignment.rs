@@ -45,6 +45,8 @@ pub(crate) struct Assignment {
     pub(crate) agent_length: u64,
     /// A path at which every host has it.
     pub(crate) installed_agent: Option<String>,
+    /// The directory in which hosts keep it, if one was chosen.
+    pub(crate) agent_directory: Option<String>,
     /// What the extension of the node above says to those below; `None` if the session has no extension.
     pub(crate) note: Option<Vec<u8>>,
 }

@@ -58,6 +58,10 @@ pub struct SessionOptions {
     /// A path at which every host has the agent program; `None`: with ssh and Slurm, hosts that lack it get it; with other
     /// commands all have it at its path here.
     pub installed_agent: Option<String>,
+    /// The directory in which hosts keep the agent program that they get, from which programs must be allowed to start;
+    /// variables such as `$USER` are the host's. `None`: `banyan/agents` in `XDG_CACHE_HOME`, or in `.cache` at home; with ssh,
+    /// where that cannot be used, a directory of the user's own in `$TMPDIR`, `/tmp` or `/dev/shm`.
+    pub agent_directory: Option<String>,
     /// How long members that [attach](crate::ProcessDistribution::attached) may take to come; `None`: as long as the session
     /// lasts.
     pub attach_deadline: Option<Duration>,
@@ -104,6 +108,7 @@ impl Default for SessionOptions {
             encrypt: true,
             agent: None,
             installed_agent: None,
+            agent_directory: None,
             attach_deadline: Some(Duration::from_secs(60)),
             cache: None,
             extension: None,

@@ -21,7 +21,7 @@ use crate::event::Event;
 use crate::extension::NOTE_BYTES;
 use crate::fallback::Fallback;
 use crate::hostset::HostSet;
-use crate::launcher::program::AgentProgram;
+use crate::launcher::program::{AgentProgram, check_directory};
 use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Launcher, Way};
 use crate::layout::{self, AgentPlan};
@@ -237,6 +237,7 @@ impl Session {
             agent_hash: agent_program.hash.clone(),
             agent_length: agent_program.length,
             installed_agent: agent_program.installed.clone(),
+            agent_directory: agent_program.directory.clone(),
             note: options.extension.clone(),
         };
         let ticket = Ticket::of(&assignment);
@@ -632,6 +633,8 @@ fn plan(
 fn agent_program(options: &SessionOptions, way: &Way) -> Result<AgentProgram, LaunchError> {
     let mut program = AgentProgram::find(options.agent.as_deref()).map_err(LaunchError::Agent)?;
     program.installed.clone_from(&options.installed_agent);
+    options.agent_directory.as_deref().map_or(Ok(()), check_directory).map_err(LaunchError::Agent)?;
+    program.directory.clone_from(&options.agent_directory);
     let is_command = matches!(options.launcher, Launcher::Command { .. });
     if *way == Way::Local || is_command || program.installed.is_some() {
         return Ok(program);

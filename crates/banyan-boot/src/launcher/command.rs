@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn agent() -> AgentProgram {
-        AgentProgram { path: "/x/banyan".into(), hash: String::new(), length: 0, installed: None }
+        AgentProgram { path: "/x/banyan".into(), hash: String::new(), length: 0, installed: None, directory: None }
     }
 
     fn words(template: &str) -> Vec<String> {

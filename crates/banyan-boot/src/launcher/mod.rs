@@ -9,6 +9,7 @@ pub(crate) mod command;
 pub(crate) mod content;
 pub(crate) mod keep;
 pub(crate) mod local;
+pub(crate) mod packed;
 pub(crate) mod program;
 pub(crate) mod slurm;
 pub(crate) mod ssh;

@@ -32,6 +32,8 @@ pub(crate) struct AgentProgram {
     pub(crate) length: u64,
     /// A path at which every host has it, so that it need not travel.
     pub(crate) installed: Option<String>,
+    /// The directory in which hosts keep it, if one was chosen.
+    pub(crate) directory: Option<String>,
 }
 
 impl AgentProgram {
@@ -46,7 +48,7 @@ impl AgentProgram {
             },
         };
         let path = path.canonicalize().map_err(|error| format!("the agent program {}: {error}", path.display()))?;
-        Ok(AgentProgram { path, hash: String::new(), length: 0, installed: None })
+        Ok(AgentProgram { path, hash: String::new(), length: 0, installed: None, directory: None })
     }
 
     /// Where hosts have it that share a file system with this one.
@@ -56,7 +58,7 @@ impl AgentProgram {
 
     /// The program that runs now, of which the content is known.
     pub(crate) fn running(hash: String, length: u64) -> io::Result<AgentProgram> {
-        Ok(AgentProgram { path: std::env::current_exe()?, hash, length, installed: None })
+        Ok(AgentProgram { path: std::env::current_exe()?, hash, length, installed: None, directory: None })
     }
 
     /// The same with what is needed to send it to other hosts.
@@ -66,6 +68,17 @@ impl AgentProgram {
         self.length = hasher.count();
         self.hash = hasher.finalize().to_hex().to_string();
         Ok(self)
+    }
+}
+
+/// Refuses a directory that the shells of hosts would not take for one.
+pub(crate) fn check_directory(directory: &str) -> Result<(), String> {
+    let is_harmless = |letter: char| letter.is_alphanumeric() || "/._-+$@%,:~{} ".contains(letter);
+    match directory.starts_with(['/', '$']) && directory.chars().all(is_harmless) {
+        true => Ok(()),
+        false => Err(format!(
+            "the directory for the agent program, {directory:?}: write a path from the root, such as /scratch/$USER/banyan"
+        )),
     }
 }
 

@@ -98,9 +98,13 @@ fn script(agent: &AgentProgram, brings: bool) -> String {
     let words = &format!("agent {ROSTER}");
     let speaker = &format!("{COMPLAINT} host $SLURMD_NODENAME: ");
     let before_start = &if brings { format!("head -c {} >/dev/null; ", agent.length) } else { String::new() };
-    let script = Script { agent, words, speaker, before_failure: READ_ON, before_start };
+    let script = Script { agent, words, speaker, before_failure: READ_ON, before_start, elsewhere: false };
     let start = script.start();
-    let otherwise = if brings { format!("{}{}", script.make_room(), script.take()) } else { format!("fail {NEED}") };
+    let otherwise = if brings {
+        format!("{}{}{}", script.make_room(), script.plain(), script.take())
+    } else {
+        format!("fail {NEED}")
+    };
     let is_trusted = "{ [ -O \"$1\" ] || [ -n \"$(find -H \"$1\" -prune -user 0 2>/dev/null)\" ]; }";
     format!(
         "if [ -f \"$1\" ] && [ -x \"$1\" ] && {is_trusted}; then {before_start}exec \"$1\" {words}; fi; {start}{otherwise}"
@@ -167,7 +171,13 @@ mod tests {
     const ROSTER_TEXT: &str = "{\"the\": \"roster\"}\n";
 
     fn agent(path: &Path) -> AgentProgram {
-        AgentProgram { path: path.into(), hash: "ab".repeat(32), length: PROGRAM.len() as u64, installed: None }
+        AgentProgram {
+            path: path.into(),
+            hash: "ab".repeat(32),
+            length: PROGRAM.len() as u64,
+            installed: None,
+            directory: None,
+        }
     }
 
     /// What a node does whose users live here, if it is given this.

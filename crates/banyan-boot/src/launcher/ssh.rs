@@ -15,6 +15,9 @@ use crate::agent::{PIPES, heartbeat_argument};
 /// The line by which the host asks for the program.
 pub(crate) const NEED: &str = "BANYAN-AGENT-NEEDED";
 
+/// The same of a host that can unpack it.
+pub(crate) const NEED_PACKED: &str = "BANYAN-AGENT-NEEDED-PACKED";
+
 impl Start for SshOptions {
     fn one(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Starter {
         let mut command: Vec<OsString> = ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes"].map(Into::into).to_vec();
@@ -39,8 +42,11 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
     if let Some(path) = &agent.installed {
         return format!("exec {path} {words}");
     }
-    let script = Script { agent, words, speaker: "", before_failure: "", before_start: "" };
-    format!("exec sh -c '{}{}echo {NEED}; {}'", script.start(), script.make_room(), script.take())
+    let script = Script { agent, words, speaker: "", before_failure: "", before_start: "", elsewhere: true };
+    let ask = format!("if command -v gzip >/dev/null 2>&1; then echo {NEED_PACKED}; else echo {NEED}; fi; ");
+    // The sender may have nothing to pack it with.
+    let how = "read -r g n; case \"$g\" in gzip) g=\"gzip -dc\" ;; *) g=cat ;; esac; ";
+    format!("exec sh -c '{}{}{ask}{how}{}'", script.start(), script.make_room(), script.take())
 }
 
 #[cfg(test)]
@@ -55,7 +61,7 @@ mod tests {
     use super::*;
 
     fn agent() -> AgentProgram {
-        AgentProgram { path: "/x/banyan".into(), hash: "ab".repeat(32), length: 5, installed: None }
+        AgentProgram { path: "/x/banyan".into(), hash: "ab".repeat(32), length: 5, installed: None, directory: None }
     }
 
     #[test]
@@ -80,10 +86,15 @@ mod tests {
     /// The same, which has asked for the program.
     fn run(home: &Path) -> Child {
         let mut shell = begin(home);
-        let mut asked = vec![0; NEED.len() + 1];
+        let mut asked = vec![0; NEED_PACKED.len() + 1];
         shell.stdout.as_mut().unwrap().read_exact(&mut asked).unwrap();
-        assert_eq!(asked, format!("{NEED}\n").as_bytes());
+        assert_eq!(asked, format!("{NEED_PACKED}\n").as_bytes());
         shell
+    }
+
+    /// Sends the program, and closes standard input.
+    fn send(shell: &mut Child) {
+        shell.stdin.take().unwrap().write_all(b"cat 5\nexit\n").unwrap();
     }
 
     fn names(directory: &Path) -> Vec<String> {
@@ -99,7 +110,7 @@ mod tests {
         let home = tempfile::TempDir::new().unwrap();
         let mut shell = run(home.path());
         let mut input = shell.stdin.take().unwrap();
-        input.write_all(b"ab").unwrap();
+        input.write_all(b"cat 5\nab").unwrap();
         // Nobody hears what the script has to say about it.
         drop((shell.stdout.take(), shell.stderr.take()));
         drop(input);
@@ -120,7 +131,7 @@ mod tests {
             file.set_modified(SystemTime::now() - age).unwrap();
         }
         let mut shell = run(home.path());
-        shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+        send(&mut shell);
         shell.wait().unwrap();
         assert_eq!(names(&agents), [".abab.222222", "abab", &agent().hash]);
     }
@@ -136,7 +147,7 @@ mod tests {
             if inodes.len() == 2 {
                 std::fs::write(&place, b"false").unwrap();
             }
-            shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+            send(shell);
             assert!(shell.wait().unwrap().success());
             assert_eq!(std::fs::read(&place).unwrap(), b"exit\n");
             // What is open keeps its number.
@@ -153,7 +164,7 @@ mod tests {
         let place = home.path().join(".cache/banyan/agents").join(agent().hash);
         let upload = || {
             let mut shell = run(home.path());
-            shell.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+            send(&mut shell);
             assert!(shell.wait().unwrap().success());
             assert_eq!(std::fs::read(&place).unwrap(), b"exit\n");
         };

@@ -17,6 +17,7 @@ use super::wire::Wire;
 use super::{Node, STARTS_TIME, Up};
 use crate::assignment::Assignment;
 use crate::launcher::Way;
+use crate::launcher::packed::Packing;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
@@ -125,6 +126,7 @@ impl Node {
             agent_hash: own.agent_hash.clone(),
             agent_length: own.agent_length,
             installed_agent: own.installed_agent.clone(),
+            agent_directory: own.agent_directory.clone(),
             note: own.note.as_ref().map(|_| self.note.clone()),
         };
         let Some(wire) = &mut agent.wire else { return };
@@ -175,7 +177,10 @@ impl Node {
                 }
             }
             match starter.greeting.push(&byte).1 {
-                Some(Line::Need) => return self.begin_upload(index),
+                Some(Line::Need { unpacks: true }) => return self.begin_packed_upload(index),
+                Some(Line::Need { unpacks: false }) => {
+                    return self.begin_upload(index, Upload::announced(&self.agent_program));
+                }
                 Some(Line::Ready { version }) => return self.greeted(index, &version),
                 None if starter.greeting.is_hopeless() => {
                     return self.unreachable(index, "what runs there is no agent: it writes without end");
@@ -209,8 +214,8 @@ impl Node {
     }
 
     /// The host has not got the agent program: it is sent through the starter.
-    fn begin_upload(&mut self, index: usize) {
-        match Upload::new(&self.agent_program) {
+    fn begin_upload(&mut self, index: usize, upload: std::io::Result<Upload>) {
+        match upload {
             Err(error) => self.unreachable(index, &format!("the agent program cannot be read: {error}")),
             Ok(upload) => {
                 let Some(starter) = &mut self.agents[index].starter else { return };
@@ -218,6 +223,46 @@ impl Node {
                 if let Some(input) = &starter.input {
                     let _ = self.poller.register(input, Token::Upload(index as u32).number(), Interest::WRITE);
                 }
+            }
+        }
+    }
+
+    /// The same to a host that can unpack it, as soon as it is packed.
+    fn begin_packed_upload(&mut self, index: usize) {
+        if self.packing.is_none() {
+            let started = Packing::start(&self.agent_program.path).and_then(|packing| {
+                self.poller.register(packing.bell(), Token::Packing.number(), Interest::READ)?;
+                Ok(packing)
+            });
+            match started {
+                Ok(packing) => self.packing = Some(packing),
+                Err(_) => return self.begin_upload(index, Upload::announced(&self.agent_program)),
+            }
+        }
+        if let Some(starter) = &mut self.agents[index].starter {
+            starter.awaits_packing = true;
+        }
+        self.send_packed();
+    }
+
+    /// The agent program is packed.
+    pub(super) fn packed(&mut self) {
+        if let Some(packing) = &self.packing {
+            let _ = self.poller.remove(packing.bell());
+        }
+        self.send_packed();
+    }
+
+    fn send_packed(&mut self) {
+        let Some(packed) = self.packing.as_ref().and_then(Packing::done) else { return };
+        for index in 0..self.agents.len() {
+            let starter = self.agents[index].starter.as_mut();
+            if starter.is_some_and(|starter| std::mem::take(&mut starter.awaits_packing)) {
+                let upload = match &packed {
+                    Some(packed) => Ok(Upload::packed(packed.clone())),
+                    None => Upload::announced(&self.agent_program),
+                };
+                self.begin_upload(index, upload);
             }
         }
     }

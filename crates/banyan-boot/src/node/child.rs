@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use banyan_link::{Link, LinkOptions, Poller};
 use banyan_ranks::RankSet;
+use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -82,6 +83,8 @@ pub(crate) struct StarterProcess {
     /// Standard input of the command.
     pub(crate) input: Option<OwnedFd>,
     pub(crate) upload: Option<Upload>,
+    /// It waits until the agent program is packed.
+    pub(crate) awaits_packing: bool,
     pub(crate) errors: Option<OwnedFd>,
     complaint: VecDeque<u8>,
     /// It has complained of a host that lacks the agent program.
@@ -194,6 +197,7 @@ impl StarterProcess {
             greeting: Greeting::default(),
             input,
             upload: None,
+            awaits_packing: false,
             errors,
             complaint: VecDeque::new(),
             is_needed: false,
@@ -246,15 +250,27 @@ impl StarterProcess {
 /// The agent program on its way to a host that has not got it.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    content: Content,
+    /// What is still to be read, and how much of it.
+    content: Option<Content>,
     left: u64,
-    piece: Vec<u8>,
+    piece: Bytes,
     at: usize,
 }
 
 impl Upload {
+    /// As it is.
     pub(crate) fn new(agent: &AgentProgram) -> std::io::Result<Upload> {
-        Ok(Upload { content: Content::of(&agent.path)?, left: agent.length, piece: Vec::new(), at: 0 })
+        Ok(Upload { content: Some(Content::of(&agent.path)?), left: agent.length, piece: Bytes::new(), at: 0 })
+    }
+
+    /// As it is, behind a line that says so.
+    pub(crate) fn announced(agent: &AgentProgram) -> std::io::Result<Upload> {
+        Ok(Upload { piece: format!("cat {}\n", agent.length).into(), ..Upload::new(agent)? })
+    }
+
+    /// [Packed](crate::launcher::packed).
+    pub(crate) fn packed(piece: Bytes) -> Upload {
+        Upload { content: None, left: 0, piece, at: 0 }
     }
 
     /// Writes what the pipe takes; true when all is written.
@@ -276,8 +292,9 @@ impl Upload {
 
     fn read(&mut self) -> std::io::Result<()> {
         let length = self.left.min(UPLOAD_BYTES as u64) as usize;
-        self.piece.resize(length, 0);
-        self.content.read_exact(&mut self.piece)?;
+        let mut piece = vec![0; length];
+        self.content.as_mut().map_or(Ok(()), |content| content.read_exact(&mut piece))?;
+        self.piece = piece.into();
         self.left -= length as u64;
         self.at = 0;
         Ok(())

@@ -3,7 +3,7 @@
 //! Login shells print all sorts of things. Everything before the agent's own line is kept as noise (for error messages)
 //! and skipped, up to a bound.
 
-use crate::launcher::ssh::NEED;
+use crate::launcher::ssh::{NEED, NEED_PACKED};
 
 /// The agent's first line, before its version.
 pub(crate) const READY: &str = "BANYAN-AGENT-READY";
@@ -17,8 +17,8 @@ const KEPT_BYTES: usize = 400;
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// The host has not the program.
-    Need,
+    /// The host has not the program, and may be able to unpack it.
+    Need { unpacks: bool },
     /// The agent runs, and is of this version.
     Ready { version: String },
 }
@@ -72,8 +72,8 @@ impl Greeting {
 fn meaning(line: &[u8]) -> Option<Line> {
     let line = line.trim_ascii_end();
     // A prompt, an escape sequence or any other bytes without an end of line may stand before it.
-    if line.ends_with(NEED.as_bytes()) {
-        return Some(Line::Need);
+    if let Some(unpacks) = [NEED, NEED_PACKED].iter().position(|need| line.ends_with(need.as_bytes())) {
+        return Some(Line::Need { unpacks: unpacks == 1 });
     }
     let at = line.windows(READY.len()).position(|window| window == READY.as_bytes())?;
     let version = String::from_utf8_lossy(&line[at + READY.len()..]).trim().to_owned();
@@ -109,13 +109,14 @@ mod tests {
         let mut greeting = Greeting::default();
         let text = format!("hello\r\n{NEED}\r\n");
         let found: Vec<Line> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
-        assert_eq!(found, [Line::Need]);
+        assert_eq!(found, [Line::Need { unpacks: false }]);
     }
 
     #[test]
     fn bytes_that_are_no_text_before_a_line_do_not_hide_it() {
         let found = |line: String| Greeting::default().push(&[&[0xff, 0xc3, 0], line.as_bytes()].concat()).1;
-        assert_eq!(found(format!("{NEED}\n")), Some(Line::Need));
+        assert_eq!(found(format!("{NEED}\n")), Some(Line::Need { unpacks: false }));
+        assert_eq!(found(format!("{NEED_PACKED}\n")), Some(Line::Need { unpacks: true }));
         assert_eq!(found(format!("{READY} 0.1.0\n")), Some(Line::Ready { version: "0.1.0".into() }));
     }
 }

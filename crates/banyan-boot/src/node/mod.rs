@@ -47,6 +47,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::assignment::Assignment;
 use crate::collective::{Collectives, To};
 use crate::extension::AgentExtension;
+use crate::launcher::packed::Packing;
 use crate::launcher::program::AgentProgram;
 use crate::message::{self, CHUNK};
 use crate::process::{ExitState, Prepared, Spawner, Will};
@@ -119,6 +120,8 @@ pub(crate) struct Node {
     host: Arc<str>,
     assignment: Assignment,
     agent_program: AgentProgram,
+    /// The same on its way to hosts that can unpack it, once one has asked for it.
+    packing: Option<Packing>,
     poller: Poller,
     spawner: Spawner,
     null: OwnedFd,
@@ -234,6 +237,7 @@ impl Node {
             up,
             host: setting.host.into(),
             agent_program: setting.agent_program,
+            packing: None,
             poller,
             spawner: setting.spawner,
             null: rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?,
@@ -373,6 +377,7 @@ impl Node {
             Token::CommonComplaint => self.take_common_complaint(),
             Token::CommonExit => self.common_starter_exited(),
             Token::Staging => self.stage_bell(),
+            Token::Packing => self.packed(),
             Token::Door => self.answer_door(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),

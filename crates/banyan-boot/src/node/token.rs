@@ -23,6 +23,8 @@ pub(crate) enum Token {
     CommonExit,
     /// The thread that stores what is staged.
     Staging,
+    /// The thread that packs the agent program.
+    Packing,
     /// The link to a child agent.
     Agent(u32),
     /// What a child agent's starter writes before there is a link.
@@ -58,6 +60,7 @@ impl Token {
             Token::Staging => (4, 0),
             Token::Door => (18, 0),
             Token::Extension => (19, 0),
+            Token::Packing => (20, 0),
             Token::Agent(index) => (5, index),
             Token::CommonInput => (15, 0),
             Token::CommonComplaint => (16, 0),
@@ -86,6 +89,7 @@ impl Token {
             4 => Token::Staging,
             18 => Token::Door,
             19 => Token::Extension,
+            20 => Token::Packing,
             5 => Token::Agent(index),
             6 => Token::Greeting(index),
             7 => Token::Upload(index),

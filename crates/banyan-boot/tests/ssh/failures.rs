@@ -91,12 +91,25 @@ pub(crate) fn an_installed_agent_that_is_missing_is_named() {
     assert_clean(&name());
 }
 
-pub(crate) fn a_full_disk_is_named() {
-    let error = launch_error(&[shell("true").on("h1", 1)], &on(&small()));
-    assert_says(
-        &error,
-        &["host h1: ", "No space left", "cannot keep the agent program in ", ".cache/banyan", "check with: "],
-    );
+pub(crate) fn a_full_disk_is_named_if_the_program_may_be_nowhere_else() {
+    let options = SessionOptions { agent_directory: Some("$HOME/.cache/banyan/agents".into()), ..on(&small()) };
+    let error = launch_error(&[shell("true").on("h1", 1)], &options);
+    let parts = ["host h1: ", "No space left", "cannot keep the agent program in ", ".cache/banyan", "check with: "];
+    assert_says(&error, &parts);
+    assert_clean(&small());
+}
+
+pub(crate) fn a_host_whose_home_is_full_keeps_the_program_elsewhere() {
+    let look = "ls ~/.cache/banyan/agents; readlink /proc/$PPID/exe";
+    for _ in 0..2 {
+        let heard = all_succeed(Session::launch(&[shell(look).on("h1", 1)], &on(&small())).unwrap());
+        assert!(heard.text(0).starts_with("/tmp/.cache-banyan-"), "{}", heard.text(0));
+    }
+    let chosen = SessionOptions { agent_directory: Some("/dev/shm/chosen-$USER".into()), ..on(&small()) };
+    let heard = all_succeed(Session::launch(&[shell(look).on("h1", 1)], &chosen).unwrap());
+    assert!(heard.text(0).starts_with("/dev/shm/chosen-"), "{}", heard.text(0));
+    let wrong = SessionOptions { agent_directory: Some("/tmp/$(reboot)".into()), ..on(&small()) };
+    assert_says(&launch_error(&[shell("true").on("h1", 1)], &wrong), &["write a path from the root, such as "]);
     assert_clean(&small());
 }
 

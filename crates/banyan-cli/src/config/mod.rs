@@ -56,6 +56,7 @@ pub(crate) struct Defaults {
     pub(crate) host_timeout: Option<Duration>,
     pub(crate) silence: Option<Duration>,
     pub(crate) min_hosts: Option<Least>,
+    pub(crate) agent_dir: Option<String>,
     pub(crate) color: Option<Color>,
 }
 

@@ -17,7 +17,8 @@ use crate::speech::Color;
 const MAX_BYTES: u64 = 1 << 20;
 
 const TABLES: &str = "there are [groups], [defaults] and [clustershell]";
-const KEYS: &str = "there are launcher, ssh-args, fanout, timeout, host-timeout, silence, min-hosts and color";
+const KEYS: &str =
+    "there are launcher, ssh-args, fanout, timeout, host-timeout, silence, min-hosts, agent-dir and color";
 
 /// The text of a file; nothing if it is not there.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Failure> {
@@ -116,6 +117,7 @@ fn defaults(source: &Source<'_>, defaults: &mut Defaults, table: &DeTable<'_>) -
             "host-timeout" => defaults.host_timeout = Some(word(source, item, time)?),
             "silence" => defaults.silence = Some(word(source, item, time)?),
             "min-hosts" => defaults.min_hosts = Some(least(source, item)?),
+            "agent-dir" => defaults.agent_dir = Some(word(source, item, |text| Ok(text.to_owned()))?),
             "color" => defaults.color = Some(word(source, item, color)?),
             other => return Err(source.wrong(name, format_args!("{other:?} is no default; {KEYS}"))),
         }
@@ -184,7 +186,7 @@ mod tests {
     fn everything_that_can_be_configured_is_read() {
         let config = read(
             "# comment\n[groups]\ngpu = \"g[1-4]\"\n[defaults]\nlauncher = \"ssh\"\nssh-args = [\"-Fx\"]\n\
-             fanout = 16\ntimeout = \"10m\"\nhost-timeout = \"5s\"\nsilence = \"9s\"\nmin-hosts = 3\ncolor = \"never\"\n\
+             fanout = 16\ntimeout = \"10m\"\nhost-timeout = \"5s\"\nsilence = \"9s\"\nmin-hosts = 3\nagent-dir = \"/scratch\"\ncolor = \"never\"\n\
              [clustershell]\nupcalls = true\n",
         )
         .unwrap();

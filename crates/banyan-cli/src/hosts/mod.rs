@@ -75,6 +75,12 @@ pub(crate) struct HostChoice {
     /// each host that answers, and ends with status 3 if some did not; other verbs need all hosts.
     #[arg(long, value_name = "N|P%")]
     min_hosts: Option<Least>,
+    /// The directory in which hosts keep the agent program that is brought along, such as '/scratch/$USER/banyan'
+    ///
+    /// Programs must be allowed to start from it. Without it: banyan/agents in the cache of the user; with ssh, where that is full
+    /// or cannot be used, a directory of the user's own in $TMPDIR, /tmp or /dev/shm.
+    #[arg(long, value_name = "DIR")]
+    agent_dir: Option<String>,
     /// Do not encrypt between hosts; agents and members are authenticated all the same
     #[arg(long)]
     no_encrypt: bool,
@@ -133,6 +139,7 @@ impl HostChoice {
             deadline: self.timeout()?.map(|limit| limit.saturating_sub(waited)),
             silence: self.silence.or(configured.silence).unwrap_or(defaults.silence),
             min_hosts: self.least()?.map(|least| least.of(hosts)),
+            agent_directory: self.agent_dir.clone().or_else(|| configured.agent_dir.clone()),
             encrypt: !self.no_encrypt,
             notice: Some(|text| warn(text)),
             ..defaults
