@@ -113,8 +113,7 @@ fn measure(members: usize, start: Start<'_>) -> io::Result<(Duration, Duration)>
 
 fn with_spawner(spawner: &mut Spawner, prepared: &Prepared, null: &File) -> io::Result<Pid> {
     let null = null.as_fd();
-    let descriptors =
-        ChildDescriptors { stdin: null, stdout: null, stderr: null, control: None, shared: None, extension: None };
+    let descriptors = ChildDescriptors { stdin: null, stdout: null, stderr: null, control: None, extension: None };
     Ok(spawner.spawn(prepared, descriptors).map_err(io::Error::other)?.pid)
 }
 

@@ -51,7 +51,7 @@ fn attach(ticket: &Ticket, index: u32) -> Result<Member, JoinError> {
     for (endpoints, patience) in [(here, WELCOME_DEADLINE), (elsewhere, ELSEWHERE_DEADLINE)] {
         for endpoint in endpoints {
             match knock(endpoint, &opening, patience) {
-                Ok((link, frame)) => return Member::new(link, &frame, None),
+                Ok((link, frame)) => return Member::new(link, &frame),
                 // The last reason is as good as any: they are mostly the same.
                 Err(last) => refusal = Refusal { proved: refusal.proved || last.proved, ..last },
             }

@@ -20,11 +20,11 @@ use crate::inherited::inherited_socket;
 use crate::member::JoinError;
 use crate::process::Left;
 
-/// The environment variable that tells a member where its socket to the agent's extension is: `fd:6`.
+/// The environment variable that tells a member where its socket to the agent's extension is: `fd:4`.
 pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
 
 /// The descriptor of that socket.
-pub(crate) const EXTENSION_DESCRIPTOR: i32 = 6;
+pub(crate) const EXTENSION_DESCRIPTOR: i32 = 4;
 
 /// Bytes of a note at most: it travels with the welcome of every member, in one frame.
 pub(crate) const NOTE_BYTES: usize = 64 << 10;

@@ -14,13 +14,6 @@ pub(crate) fn inherited_socket(number: i32) -> Result<OwnedFd, String> {
     })
 }
 
-/// Takes an inherited descriptor that is not a socket. Processes that this one starts do not inherit it.
-pub(crate) fn inherited_descriptor(number: i32) -> Result<OwnedFd, String> {
-    inherited(number, |given| {
-        rustix::fs::fstat(given).map(drop).map_err(|error| format!("descriptor {number}: {error}"))
-    })
-}
-
 fn inherited(number: i32, check: impl FnOnce(BorrowedFd<'_>) -> Result<(), String>) -> Result<OwnedFd, String> {
     if number < 3 {
         return Err(format!("{number} is a standard stream"));

@@ -20,7 +20,7 @@ use crate::node::member_link_options;
 use crate::sharing::{Arrival, FIRST_ROOM_PAUSE, LONGEST_ROOM_PAUSE, Sharing};
 use crate::ticket::{Ticket, TicketError};
 
-/// The environment variable that says how to join: `fd:3`, or `fd:3,4,5` where the agent shares memory.
+/// The environment variable that says how to join: `fd:3`.
 ///
 /// The descriptor itself is the right to join: nobody but the process that was given it can use it, so the variable
 /// holds no secret.
@@ -28,9 +28,6 @@ pub(crate) const JOIN_VARIABLE: &str = "BANYAN_JOIN";
 
 /// The descriptor that a member inherits.
 pub(crate) const JOIN_DESCRIPTOR: i32 = 3;
-
-/// The descriptors of the memory that it shares with its agent, and of the bell there.
-pub(crate) const SHARED_DESCRIPTORS: [i32; 2] = [4, 5];
 
 /// How long an agent may take to say who the member is. It has said so before the member runs.
 pub(crate) const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
@@ -156,25 +153,22 @@ impl Member {
                 };
             }
         };
-        let numbers = value.strip_prefix("fd:").and_then(numbers);
-        let (descriptor, shared) = match numbers.as_deref() {
-            Some([socket]) => (Some(*socket), None),
-            Some([socket, memory, bell]) => (Some(*socket), Some([*memory, *bell])),
-            _ => (None, None),
-        };
-        let known = descriptor.ok_or_else(|| "it should be fd: and one or three numbers".to_owned());
+        let descriptor = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
+        let known = descriptor.ok_or_else(|| "it should be fd: and a number".to_owned());
         let socket = known.and_then(inherited_socket);
         let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
-        Member::welcome(Link::inherited(socket, &member_link_options()), shared)
+        let mut link = Link::inherited(socket, &member_link_options());
+        link.expect_descriptors();
+        Member::welcome(link)
     }
 
-    fn welcome(mut link: Link, shared: Option<[i32; 2]>) -> Result<Member, JoinError> {
+    fn welcome(mut link: Link) -> Result<Member, JoinError> {
         let deadline = Instant::now() + WELCOME_DEADLINE;
         loop {
             match link.wait(Some(deadline)) {
                 Some(Event::Opened(_)) => {}
                 Some(Event::Frame(frame)) if frame.kind == message::WELCOME => {
-                    return Member::new(link, &frame, shared);
+                    return Member::new(link, &frame);
                 }
                 Some(Event::Frame(frame)) => {
                     return Err(JoinError::Agent(format!("it sent a frame of kind {}", frame.kind.number())));
@@ -187,20 +181,17 @@ impl Member {
         }
     }
 
-    pub(crate) fn new(mut link: Link, welcome: &Frame, shared: Option<[i32; 2]>) -> Result<Member, JoinError> {
+    pub(crate) fn new(link: Link, welcome: &Frame) -> Result<Member, JoinError> {
         let damaged = || JoinError::Agent("its welcome is damaged".into());
-        let (session, rest) = welcome.payload.split_first_chunk().ok_or_else(damaged)?;
-        let (number, note) = rest.split_first_chunk().ok_or_else(damaged)?;
-        let number = Some(u32::from_le_bytes(*number)).filter(|number| *number != message::NOT_SHARED);
+        let (session, note) = welcome.payload.split_first_chunk().ok_or_else(damaged)?;
         let (rank, size) = (welcome.stream, welcome.sequence);
         if rank >= size {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
         let caller = Caller::new(rank, size);
         let (session, note) = (*session, Bytes::copy_from_slice(note));
-        let sharing = shared.zip(number).and_then(|(shared, number)| Sharing::open(shared, number, &mut link));
         let (user, user_bytes, timeout) = (VecDeque::new(), 0, None);
-        Ok(Member { link, sharing, rank, size, session, note, caller, user, user_bytes, timeout })
+        Ok(Member { link, sharing: None, rank, size, session, note, caller, user, user_bytes, timeout })
     }
 
     /// This member's number, from 0.
@@ -464,6 +455,10 @@ impl Member {
     fn handle(&mut self, frame: Frame) -> Result<(), MemberError> {
         match frame.kind {
             kind if belongs_to_collectives(kind) => Ok(self.caller.handle(frame)?),
+            message::SHARED if self.sharing.is_none() => {
+                self.sharing = Sharing::open(frame.stream, &mut self.link);
+                Ok(())
+            }
             message::USER => {
                 self.user_bytes += frame.payload.len();
                 self.user.push_back((frame.payload, frame.flags & message::MORE != 0));
@@ -472,11 +467,6 @@ impl Member {
             kind => Err(MemberError::Unexpected(kind.number())),
         }
     }
-}
-
-/// Numbers with commas between them.
-fn numbers(text: &str) -> Option<Vec<i32>> {
-    text.split(',').map(|number| number.parse().ok()).collect()
 }
 
 impl Drop for Member {

@@ -5,7 +5,8 @@
 //!
 //! | kind | way | stream | sequence | payload |
 //! | --- | --- | --- | --- | --- |
-//! | [`WELCOME`] | to a member | its rank | number of members | session id, its number in the agent's shared memory ([`NOT_SHARED`]: there is none), the note of the agent's extension for it |
+//! | [`WELCOME`] | to a member | its rank | number of members | session id, the note of the agent's extension for it |
+//! | [`SHARED`] | to a member | its number in the agent's shared memory, whose descriptors were handed over | 0 | |
 //! | [`SHARED`], [`BELL`] | from a member | 0 | 0 | |
 //! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
 //! | [`GO`] | down | microseconds that members may be left asleep for what the master does next | number of the collective | |
@@ -79,7 +80,7 @@ banyan_link::kinds! {
     /// Control: a member will take no part in collectives any more.
     pub(crate) GONE = control(133);
 
-    /// Control: a member reads what its agent writes to shared memory.
+    /// Control: an agent offers memory to share; a member reads what its agent writes there.
     pub(crate) SHARED = control(134);
     /// Control: a member has put something into shared memory that its agent, which sleeps, should look at.
     pub(crate) BELL = control(135);
@@ -128,9 +129,6 @@ pub(crate) const TOGETHER: u8 = 16;
 pub(crate) const ERRORS: u8 = 2;
 /// Flag of [`INPUT`]: it ends here.
 pub(crate) const LAST: u8 = 4;
-
-/// The number of a member that has no part in shared memory.
-pub(crate) const NOT_SHARED: u32 = u32::MAX;
 
 /// Length of the pieces in which longer data travels: long enough that headers and system calls vanish, short enough
 /// that a tree of depth 4 is full after a megabyte.

@@ -7,7 +7,6 @@ use banyan_link::shared::{SharedError, Spoke};
 use banyan_link::{Event, Frame, Interest, Link, Poller, Ready};
 
 use crate::collective::{belongs_to_collectives, stands_alone};
-use crate::inherited::inherited_descriptor;
 use crate::message;
 
 /// What the poller says when the link has something.
@@ -42,11 +41,11 @@ pub(crate) enum Arrival {
 }
 
 impl Sharing {
-    /// From the descriptors that the agent gave, and the member's number there; none if that does not work, so that all
-    /// goes over the link.
-    pub(crate) fn open(descriptors: [i32; 2], number: u32, link: &mut Link) -> Option<Sharing> {
-        let [memory, bell] = descriptors.map(|descriptor| inherited_descriptor(descriptor).ok());
-        let spoke = Spoke::new(memory?, bell?, number).ok()?;
+    /// From the descriptors that the agent has handed over, and the member's number there; none if that does not work, so that
+    /// all goes over the link.
+    pub(crate) fn open(number: u32, link: &mut Link) -> Option<Sharing> {
+        let [signals, place, bell, board] = link.take_descriptors()?;
+        let spoke = Spoke::new([signals, place, bell], Some(board), number).ok()?;
         let poller = Poller::new().ok()?;
         poller.register(&*link, LINK, Interest::READ).ok()?;
         poller.register_bell(spoke.bell(), BELL).ok()?;

@@ -62,7 +62,7 @@ fn agent(role: &str) -> io::Result<i32> {
     };
     let prepared = command.prepare().map_err(io::Error::other)?;
     let (stdin, stdout, stderr) = (null.as_fd(), output.as_fd(), null.as_fd());
-    let descriptors = ChildDescriptors { stdin, stdout, stderr, control: None, shared: None, extension: None };
+    let descriptors = ChildDescriptors { stdin, stdout, stderr, control: None, extension: None };
     let member = Spawner::new()?.spawn(&prepared, descriptors).map_err(io::Error::other)?;
     let watched = if role == "exits" { member.pidfd.as_fd() } else { keeper.as_fd() };
     if role == "exits" {

@@ -83,7 +83,7 @@ pub use connection::{Connection, Event, PeerInfo};
 pub use counters::Counters;
 pub use error::{LinkError, OpeningError, ProtocolError, SendError};
 pub use frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Kind, frame_cost};
-pub use link::{Handed, Link};
+pub use link::{Handed, Handing, Link};
 pub use link_frame::PROTOCOL_VERSION;
 pub use listener::{Listener, UNPROVED_PEERS, UNPROVED_TIME};
 pub use opening::{Accepted, Opening, PeerId, Refusal, Responder, SessionId, Step};

@@ -26,7 +26,7 @@ use crate::options::{Encryption, LinkOptions};
 use crate::output::PIECES;
 use crate::patience::Patience;
 use crate::pool::{MapError, OwnPool, PeerPool, has_room_for_pools};
-use crate::transport::Transport;
+use crate::transport::{HANDED, Transport};
 
 /// Bytes read in one [`fill`](Link::fill) before other links get their turn.
 const FILL_BYTES: usize = 1 << 20;
@@ -48,16 +48,16 @@ pub struct Link {
     /// The pool whose descriptor goes with the next bytes.
     passing: Option<OwnPool>,
     /// Other descriptors that do, and those that came.
-    handing_over: Option<Arc<Handed>>,
+    handing_over: Option<Handing>,
     expected: Expected,
     patience: Patience,
 }
 
-/// How many descriptors are handed over together; one alone is a pool's.
-const HANDED: usize = 3;
-
-/// Descriptors that are [handed over](Link::hand_over) together.
+/// Descriptors that were [handed over](Link::hand_over) together.
 pub type Handed = [OwnedFd; HANDED];
+
+/// Descriptors that are to be handed over together, some of them to others, too.
+pub type Handing = [Arc<OwnedFd>; HANDED];
 
 /// Whether the peer may hand over descriptors.
 #[derive(Debug)]
@@ -151,10 +151,15 @@ impl Link {
     /// Hands descriptors over to the peer, with or before whatever is sent next. It gets them if it
     /// [expects](Self::expect_descriptors) some by then, and has room for them. False where there is no way to: the peer must
     /// be a process of this host and this user.
-    pub fn hand_over(&mut self, descriptors: &Arc<Handed>) -> bool {
-        let can = self.transport.passes_descriptors();
-        self.handing_over = can.then(|| Arc::clone(descriptors));
+    pub fn hand_over(&mut self, descriptors: Handing) -> bool {
+        let can = self.can_hand_over();
+        self.handing_over = can.then_some(descriptors);
         can
+    }
+
+    /// Whether descriptors can be [handed over](Self::hand_over).
+    pub fn can_hand_over(&self) -> bool {
+        self.transport.passes_descriptors()
     }
 
     /// The peer may hand over descriptors, once.
@@ -319,7 +324,7 @@ impl Link {
                 break;
             }
             let offered: usize = pieces[..count].iter().map(|piece| piece.len()).sum();
-            match transmit(&self.transport, self.passing.as_ref(), self.handing_over.as_deref(), &pieces[..count]) {
+            match transmit(&self.transport, self.passing.as_ref(), self.handing_over.as_ref(), &pieces[..count]) {
                 Ok(count) => {
                     (self.passing, self.handing_over) = (None, None);
                     self.connection.sent(count, now);
@@ -511,13 +516,13 @@ impl AsFd for Link {
 fn transmit(
     transport: &Transport,
     pool: Option<&OwnPool>,
-    handed: Option<&Handed>,
+    handing: Option<&Handing>,
     pieces: &[IoSlice<'_>],
 ) -> Result<usize, Errno> {
-    if pool.is_none() && handed.is_none() {
+    if pool.is_none() && handing.is_none() {
         return transport.send(pieces);
     }
-    let handed = handed.into_iter().flatten().map(AsFd::as_fd);
+    let handed = handing.into_iter().flatten().map(|descriptor| descriptor.as_fd());
     let descriptors: Vec<BorrowedFd<'_>> = pool.into_iter().map(OwnPool::fd).chain(handed).collect();
     transport.send_with_descriptors(pieces, &descriptors)
 }

@@ -15,8 +15,11 @@ use rustix::process::geteuid;
 
 use crate::address::Address;
 
+/// How many descriptors are handed over together; one alone is a pool's.
+pub(crate) const HANDED: usize = 4;
+
 /// Descriptors that can go along with bytes, over a socket to a process of this host: those that are handed over, and a pool.
-pub(crate) const DESCRIPTORS: usize = 4;
+pub(crate) const DESCRIPTORS: usize = HANDED + 1;
 
 /// How sockets are written to.
 const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);

@@ -611,8 +611,8 @@ fn a_pool_and_descriptors_that_are_handed_over_may_go_together() {
     links[1].flush(now);
     links[0].fill(now);
     let file = memfd_create("handed", MemfdFlags::CLOEXEC).unwrap();
-    let own = || file.try_clone().unwrap();
-    assert!(links[0].hand_over(&std::sync::Arc::new([own(), own(), own()])));
+    let own = || std::sync::Arc::new(file.try_clone().unwrap());
+    assert!(links[0].hand_over([own(), own(), own(), own()]));
     links[0].send(frame(1, 10));
     let [_, came] = exchange(&mut links);
     assert_eq!(frames(&came), [frame(0, LONG), frame(1, 10)]);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Address, Encryption, Event, Frame, Handed, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener,
+    Address, Encryption, Event, Frame, Handing, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener,
     Opening, OpeningError, PeerId, Poller, Secret, SessionId,
 };
 use bytes::Bytes;
@@ -264,10 +264,10 @@ fn where_nobody_listens_connecting_fails_and_says_so() {
     assert!(Link::dial(&Address::Abstract("nobody".into()), &opening(0), &LinkOptions::default()).is_err());
 }
 
-/// Three descriptors of one file.
-fn three_of(file: &File) -> Arc<Handed> {
-    let own = || OwnedFd::from(file.try_clone().unwrap());
-    Arc::new([own(), own(), own()])
+/// Descriptors of one file, as many as are handed over.
+fn four_of(file: &File) -> Handing {
+    let own = || Arc::new(OwnedFd::from(file.try_clone().unwrap()));
+    [own(), own(), own(), own()]
 }
 
 fn numbered(number: u32) -> Frame {
@@ -280,17 +280,17 @@ fn descriptors_that_are_handed_over_come_with_what_is_sent_next_or_before() {
     let file = File::from(memfd_create("wanted", MemfdFlags::CLOEXEC).unwrap());
     other.expect_descriptors();
     one.send(numbered(1));
-    assert!(one.hand_over(&three_of(&file)));
+    assert!(one.hand_over(four_of(&file)));
     one.send(numbered(2));
     one.flush(Instant::now());
     assert_eq!([1, 2].map(|_| next_frame(&mut other).sequence), [1, 2]);
-    for (written, descriptor) in [b'a', b'b', b'c'].into_iter().zip(other.take_descriptors().unwrap()) {
+    for (written, descriptor) in b"abcd".iter().copied().zip(other.take_descriptors().unwrap()) {
         File::from(descriptor).write_all_at(&[written], 0).unwrap();
         let mut read = [0];
         file.read_exact_at(&mut read, 0).unwrap();
         assert_eq!(read, [written], "it is the same file");
     }
-    assert!(one.hand_over(&three_of(&file)));
+    assert!(one.hand_over(four_of(&file)));
     one.send(numbered(3));
     one.flush(Instant::now());
     assert_eq!(next_frame(&mut other).sequence, 3);
@@ -301,7 +301,7 @@ fn descriptors_that_are_handed_over_come_with_what_is_sent_next_or_before() {
 fn descriptors_that_nobody_expects_are_not_kept() {
     let (mut one, mut other) = inherited(&LinkOptions::inherited());
     let file = File::from(memfd_create("unwanted", MemfdFlags::CLOEXEC).unwrap());
-    assert!(one.hand_over(&three_of(&file)));
+    assert!(one.hand_over(four_of(&file)));
     one.send(numbered(1));
     one.flush(Instant::now());
     assert_eq!(next_frame(&mut other).sequence, 1);

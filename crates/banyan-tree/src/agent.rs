@@ -85,7 +85,7 @@ impl AgentExtension for TreeAgent {
         let text = note.to_text().into_bytes();
         let bell = Arc::new(Bell::new()?);
         driver.watch_bell(&bell)?;
-        driver.share(agent.children);
+        driver.share();
         let (orders, receiver) = channel();
         let patience = note.options.adrift * ADRIFT_TIMES;
         let invitations = Invitations { note, first_member: agent.agents + 1, size: agent.size };

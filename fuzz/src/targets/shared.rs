@@ -2,24 +2,27 @@
 //! are as short as promised, or say that something is damaged.
 
 use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use banyan_fuzz::Bytes;
 use banyan_link::shared::{Hub, SHARED_PAYLOAD, Spoke};
 use banyan_link::{Frame, Kind};
 
-/// Words that the memory of two spokes has: what all share, the board, and a page for each.
-const WORDS: u64 = 35 * 1024;
+/// Words of each piece of memory that spokes can write to.
+const WORDS: u64 = 1024;
 
 pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
-    let mut hub = Hub::new(2).expect("this system has no shared memory");
-    let mut spokes = [0, 1].map(|number| {
-        let [memory, bell] = hub.descriptors().map(owned);
-        Spoke::new(memory, bell, number).expect("the memory cannot be mapped")
+    let mut hub = Hub::with_board().expect("this system has no shared memory");
+    let shares = [0, 1].map(|number| hub.place(number).expect("this system has no shared memory"));
+    let mut spokes = [0, 1].map(|number: u32| {
+        let own = shares[number as usize].each_ref().map(owned);
+        Spoke::new(own, hub.board().map(owned), number).expect("the memory cannot be mapped")
     });
-    let memory = File::from(owned(hub.descriptors()[0]));
+    // The signals, and both places.
+    let memory = [&shares[0][0], &shares[0][1], &shares[1][1]].map(|memory| File::from(owned(memory)));
     (0..2).for_each(|spoke| hub.open(spoke));
     while !input.0.is_empty() {
         let (deed, which) = (input.byte(), usize::from(input.byte() % 2));
@@ -42,14 +45,15 @@ pub(crate) fn target(bytes: &[u8]) {
             _ => {
                 let word = u64::from(u16::from_le_bytes([input.byte(), input.byte()])) % WORDS;
                 let value = [input.byte(), input.byte(), input.byte(), input.byte()];
+                let memory = &memory[usize::from(input.byte()) % memory.len()];
                 memory.write_all_at(&value, 4 * word).expect("a word within the memory can be written");
             }
         }
     }
 }
 
-fn owned(descriptor: BorrowedFd<'_>) -> OwnedFd {
-    descriptor.try_clone_to_owned().expect("no descriptor is left")
+fn owned(descriptor: &Arc<OwnedFd>) -> OwnedFd {
+    descriptor.try_clone().expect("no descriptor is left")
 }
 
 fn check(frame: Frame) {

@@ -60,11 +60,12 @@ impl Wake {
 
     fn add_hub(&mut self, mut streams: &[UnixStream], wakes: &PipeWriter) -> io::Result<()> {
         let spokes = streams.len() as u32;
-        let mut hub = Hub::new(spokes)?;
+        let mut hub = Hub::with_board()?;
         for (spoke, stream) in (0..).zip(streams) {
-            let [memory, bell] = hub.descriptors();
-            let descriptors = [memory, bell, wakes.as_fd()];
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+            let [signals, place, bell] = hub.place(spoke)?;
+            let board = hub.board().ok_or_else(|| io::Error::other("there is no board"))?;
+            let descriptors = [signals.as_fd(), place.as_fd(), bell.as_fd(), board.as_fd(), wakes.as_fd()];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
             let mut control = SendAncillaryBuffer::new(&mut space);
             control.push(SendAncillaryMessage::ScmRights(&descriptors));
             let number = u32::to_le_bytes(spoke);

@@ -22,8 +22,8 @@ const BELL: u64 = 1;
 /// # Errors
 /// When it is no starter of such members.
 pub(super) fn sleep_until_woken(mut starter: UnixStream) -> io::Result<()> {
-    let (number, [memory, bell, done]) = place(&starter)?;
-    let mut spoke = Spoke::new(memory, bell, number)?;
+    let (number, [signals, place, bell, board, done]) = shares(&starter)?;
+    let mut spoke = Spoke::new([signals, place, bell], Some(board), number)?;
     let mut done = PipeWriter::from(done);
     let poller = Poller::new()?;
     poller.register(&starter, STARTER, Interest::READ)?;
@@ -50,9 +50,9 @@ pub(super) fn sleep_until_woken(mut starter: UnixStream) -> io::Result<()> {
 }
 
 /// The number of this member and what it shares with the starter: memory, the bell, and where the last one writes.
-fn place(starter: &UnixStream) -> io::Result<(u32, [OwnedFd; 3])> {
+fn shares(starter: &UnixStream) -> io::Result<(u32, [OwnedFd; 5])> {
     let mut number = [0; 4];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let came = recvmsg(starter, &mut [IoSliceMut::new(&mut number)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
     let descriptors = control.drain().flat_map(|message| match message {
@@ -60,7 +60,7 @@ fn place(starter: &UnixStream) -> io::Result<(u32, [OwnedFd; 3])> {
         _ => Vec::new(),
     });
     let descriptors: Vec<OwnedFd> = descriptors.collect();
-    match <[OwnedFd; 3]>::try_from(descriptors) {
+    match <[OwnedFd; 5]>::try_from(descriptors) {
         Ok(descriptors) if came.bytes == number.len() => Ok((u32::from_le_bytes(number), descriptors)),
         _ => Err(io::Error::other("the starter gave no memory")),
     }

@@ -176,7 +176,6 @@ impl StarterProcess {
                 stdout: output.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 stderr: errors.as_ref().map_or(null.as_fd(), |(_, write)| write.as_fd()),
                 control: socket.as_ref().map(|(_, theirs)| theirs.as_fd()),
-                shared: None,
                 extension: None,
             },
         )?;

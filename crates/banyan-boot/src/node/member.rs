@@ -75,9 +75,8 @@ impl Member {
         }
     }
 
-    /// Starts it: its end of a socket pair becomes its descriptor 3, what it shares memory by its descriptors 4 and 5, its end
-    /// of the extension's socket pair its descriptor 6, and its standard streams are pipes or nothing. Returns our end for the
-    /// extension.
+    /// Starts it: its end of a socket pair becomes its descriptor 3, its end of the extension's socket pair its descriptor 4, and
+    /// its standard streams are pipes or nothing. Returns our end for the extension.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
@@ -101,7 +100,6 @@ impl Member {
                 stdout: output.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
                 stderr: errors.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
                 control: Some(theirs.as_fd()),
-                shared: common.shared,
                 extension: extension.as_ref().map(|(_, theirs)| theirs.as_fd()),
             },
         )?;
@@ -129,8 +127,6 @@ fn socket_pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 pub(crate) struct Common<'a> {
     /// For standard streams that lead nowhere.
     pub(crate) null: BorrowedFd<'a>,
-    /// For shared memory.
-    pub(crate) shared: Option<[BorrowedFd<'a>; 2]>,
     /// Whether each gets a socket to the agent's extension.
     pub(crate) extends: bool,
 }

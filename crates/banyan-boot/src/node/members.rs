@@ -16,7 +16,7 @@ use super::token::Token;
 use super::{Node, STARTS_AT_ONCE, STARTS_TIME};
 use crate::assignment::{Image, Terms};
 use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
-use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE, SHARED_DESCRIPTORS};
+use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
@@ -51,17 +51,16 @@ impl Node {
     fn start_member(&mut self, index: usize) -> Result<(), SpawnError> {
         let member = &mut self.members[index];
         let image = &self.assignment.images[member.image as usize];
-        let given = Given { shares: self.shared.is_some(), extends: self.extension.is_some() };
+        let extends = self.extension.is_some();
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, given)?),
+            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, extends)?),
         };
         command.set_variable(RANK_VARIABLE, member.rank.to_string())?;
         command.set_variable(SIZE_VARIABLE, self.assignment.size.to_string())?;
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
-        let shared = self.shared.as_ref().map(|shared| shared.hub.descriptors());
-        let common = Common { null: self.null.as_fd(), shared, extends: given.extends };
+        let common = Common { null: self.null.as_fd(), extends };
         let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
@@ -73,10 +72,8 @@ impl Node {
 
     /// Tells a member who it is.
     pub(super) fn welcome(&mut self, index: usize) {
-        let shares = self.shared.is_some() && !self.attaches(index);
-        let number = if shares { index as u32 } else { message::NOT_SHARED };
         let note = self.note_for_member(index);
-        let payload = [&self.assignment.session[..], &number.to_le_bytes(), &note].concat();
+        let payload = [&self.assignment.session[..], &note].concat();
         let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);
@@ -146,6 +143,7 @@ impl Node {
         let member = &mut self.members[index];
         if !std::mem::replace(&mut member.joined, true) {
             self.own.joined += 1;
+            self.offer_memory(index);
         }
     }
 
@@ -203,7 +201,7 @@ impl Node {
         }
     }
 
-    /// Takes what a member has left in shared memory. Others could write there, too, but not for ever.
+    /// Takes what a member has left in shared memory. A process that it left behind could write there, too, but not for ever.
     fn take_all_shared(&mut self, index: usize) {
         for _ in 0..SHARED_FRAMES {
             let Next::Taken = self.next_shared(index, true) else { return };
@@ -262,17 +260,8 @@ const RANK_VARIABLE: &str = "BANYAN_RANK";
 /// … and the one that tells it how many members there are.
 const SIZE_VARIABLE: &str = "BANYAN_SIZE";
 
-/// What members get besides their link.
-#[derive(Debug, Clone, Copy)]
-struct Given {
-    /// Memory.
-    shares: bool,
-    /// A socket to the agent's extension.
-    extends: bool,
-}
-
-/// The command of an image, as this host sees it.
-fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Prepared, SpawnError> {
+/// The command of an image, as this host sees it; its processes may get a socket to the agent's extension besides their link.
+fn prepare(image: &Image, terms: &Terms, host: &str, extends: bool) -> Result<Prepared, SpawnError> {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for variable in &image.env {
@@ -282,10 +271,8 @@ fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Pre
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE && name != HOST_VARIABLE);
     environment.push((HOST_VARIABLE.into(), host.into()));
-    let [memory, bell] = SHARED_DESCRIPTORS;
-    let shared = if given.shares { format!(",{memory},{bell}") } else { String::new() };
-    environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}{shared}").into()));
-    if given.extends {
+    environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    if extends {
         environment.push((EXTENSION_VARIABLE.into(), format!("fd:{EXTENSION_DESCRIPTOR}").into()));
     }
     let cache = place::cache(terms.cache.as_deref(), host).ok();
@@ -300,7 +287,7 @@ fn prepare(image: &Image, terms: &Terms, host: &str, given: Given) -> Result<Pre
         directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),
         limits: image.limits.parse::<Limits>().unwrap_or_default(),
         // Those that are to live on when the agent is killed: its keeper ends them in time.
-        outlives_parent: given.extends,
+        outlives_parent: extends,
     }
     .prepare()
 }

@@ -7,10 +7,12 @@
 //! collectives, is noticed before the last one comes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_link::Frame;
 use banyan_link::shared::Hub;
+use bytes::Bytes;
 
 use super::bell::Bell;
 use super::lull::LONGEST;
@@ -57,10 +59,9 @@ pub(super) enum Next {
 }
 
 impl Shared {
-    /// For so many members; none if there is nobody to share with, or the system refuses.
+    /// For members, if there are any; none if the system refuses.
     pub(super) fn new(members: usize) -> Option<Shared> {
-        let members = u32::try_from(members).ok().filter(|members| *members > 0)?;
-        let hub = Hub::new(members).ok()?;
+        let hub = (members > 0).then(Hub::with_board)?.ok()?;
         Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, bell: Bell::new() })
     }
 
@@ -112,6 +113,23 @@ impl Shared {
 }
 
 impl Node {
+    /// Offers memory to a member that this node has started, and that has joined: what it needs for that goes along. Where that
+    /// cannot be, there is its link.
+    pub(super) fn offer_memory(&mut self, index: usize) {
+        if self.attaches(index) {
+            return;
+        }
+        if let (Some(shared), Some(wire)) = (&mut self.shared, &mut self.members[index].wire)
+            && wire.link.can_hand_over()
+            && let Ok([signals, place, bell]) = shared.hub.place(index as u32)
+            && let Some(board) = shared.hub.board()
+        {
+            wire.link.hand_over([signals, place, bell, Arc::clone(board)]);
+            wire.link.send(Frame::new(message::SHARED, index as u32, 0, Bytes::new()));
+            self.touch(Token::Member(index as u32));
+        }
+    }
+
     /// A member reads shared memory from now on.
     pub(super) fn share_with(&mut self, index: usize) {
         if let Some(shared) = &mut self.shared {

@@ -62,7 +62,7 @@ impl Warden {
         let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|error| SpawnError::descriptors(&command, error.into()))?;
         let (stdin, stdout, stderr) = (theirs.as_fd(), null.as_fd(), null.as_fd());
-        let given = ChildDescriptors { stdin, stdout, stderr, control: None, shared: None, extension: None };
+        let given = ChildDescriptors { stdin, stdout, stderr, control: None, extension: None };
         Ok(Warden { process: spawner.spawn(&command, given)?, socket, wards: Vec::new() })
     }
 

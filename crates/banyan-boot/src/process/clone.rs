@@ -26,8 +26,8 @@ use super::spawn_error::Step;
 /// How many descriptors a child can be given: its three standard ones, those in [`Given`], the image.
 pub(super) const SLOTS: usize = 4 + MORE;
 
-/// How many it can be given from [`CONTROL`] on: the control link, two for shared memory, the extension's socket.
-pub(super) const MORE: usize = 4;
+/// How many it can be given from [`CONTROL`] on: the control link, the extension's socket.
+pub(super) const MORE: usize = 2;
 
 /// Which of these it gets.
 pub(super) type Given = [bool; MORE];

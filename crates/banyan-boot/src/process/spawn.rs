@@ -47,9 +47,7 @@ pub struct ChildDescriptors<'a> {
     pub stderr: BorrowedFd<'a>,
     /// Its descriptor 3.
     pub control: Option<BorrowedFd<'a>>,
-    /// Its descriptors 4 and 5.
-    pub shared: Option<[BorrowedFd<'a>; 2]>,
-    /// Its descriptor 6.
+    /// Its descriptor 4.
     pub extension: Option<BorrowedFd<'a>>,
 }
 
@@ -102,7 +100,7 @@ impl Spawner {
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         // Each takes the lowest free descriptor, so they ascend.
         let slot = || rustix::io::fcntl_dupfd_cloexec(&null, CONTROL);
-        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
+        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
         // Not in the way of the next spawner, and never in a low place itself.
         let null = rustix::io::fcntl_dupfd_cloexec(&null, CONTROL)?;
         Ok(Spawner { table, stack: Stack::new()?, null, slots, signals: (1..=LAST_SIGNAL).collect() })
@@ -117,10 +115,9 @@ impl Spawner {
             Target::File(_) => None,
             Target::Image(image) => Some(image.as_fd()),
         };
-        let ChildDescriptors { stdin, stdout, stderr, control, shared, extension } = descriptors;
-        let [memory, bell] = shared.map_or([None; 2], |shared| shared.map(Some));
-        let given = [control, memory, bell, extension].map(|descriptor| descriptor.is_some());
-        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, memory, bell, extension, image]);
+        let ChildDescriptors { stdin, stdout, stderr, control, extension } = descriptors;
+        let given = [control, extension].map(|descriptor| descriptor.is_some());
+        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, extension, image]);
         let child = match staged {
             Ok(()) => self.start(command, given),
             Err(error) => Err((Step::Stage, error)),

@@ -17,7 +17,7 @@ pub(crate) fn run() -> ExitCode {
     writeln!(socket.get_mut(), "I am {}", member.rank()).unwrap();
     println!("{}{}", line, String::from_utf8_lossy(member.note()));
     let again = banyan_boot::extension_socket().unwrap_err().to_string();
-    println!("{}", if again.contains("fd:6") { "once" } else { &again });
+    println!("{}", if again.contains("fd:4") { "once" } else { &again });
     member.barrier().unwrap();
     ExitCode::SUCCESS
 }

@@ -15,12 +15,10 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::{LARGEST_POOL, Place, UNIT};
 use crate::frame::FRAME_ALIGN;
+use crate::shared::TMPFS_MAGIC;
 
 /// Bytes of a word: as wide as loads can be that are nothing but loads, since this memory cannot be written.
 const WORD: usize = size_of::<usize>();
-
-/// What `statfs` says of memory in pages of the ordinary size, which a read of it never lacks.
-const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// Words copied at a time: a cache line, and few enough for the compiler to write them out.
 const LINE: usize = 8;

@@ -1,22 +1,28 @@
-//! The board as its hub keeps it: the writer, and how far the slowest spoke has read.
+//! The board as its hub keeps it: the memory, the writer, and how far the slowest spoke has read.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
-use super::layout::{Place, board};
+use super::layout::{BOARD, board};
+use super::memory::{Memory, Writers};
 use super::ring::Writer;
 use crate::frame::Frame;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Board {
+    memory: Memory,
+    pub(super) descriptor: Arc<OwnedFd>,
     writer: Writer,
     /// No spoke was behind this when it was last looked at.
     slowest: u32,
 }
 
 impl Board {
-    pub(super) fn new() -> Board {
-        Board { writer: Writer::new(board()), slowest: 0 }
+    pub(super) fn new() -> io::Result<Board> {
+        let (memory, descriptor) = Memory::create(c"banyan-board", BOARD, Writers::Maker)?;
+        Ok(Board { memory, descriptor: Arc::new(descriptor), writer: Writer::new(board()), slowest: 0 })
     }
 
     /// How far it is written.
@@ -24,28 +30,27 @@ impl Board {
         self.writer.written()
     }
 
-    /// Writes a frame for all but one of the spokes that read, if the slowest of them leaves room. `readers` gives those
-    /// that do; `lied` is told of one whose position cannot be, which then no longer counts.
+    /// Writes a frame for all but one of the spokes that read, if the slowest of them leaves room. `readers` gives those that
+    /// do, and how far each says it has read; `lied` is told of one that cannot have, which then no longer counts.
     pub(super) fn write(
         &mut self,
-        words: &[AtomicU32],
         but: u32,
         frame: &Frame,
-        readers: impl Iterator<Item = u32>,
+        readers: impl Iterator<Item = (u32, u32)>,
         lied: impl FnMut(u32),
     ) -> bool {
+        let words = self.memory.words();
         if self.writer.write(words, but, frame, self.slowest) {
             return true;
         }
-        self.slowest = self.find_slowest(words, readers, lied);
+        self.slowest = self.find_slowest(readers, lied);
         self.writer.write(words, but, frame, self.slowest)
     }
 
-    fn find_slowest(&self, words: &[AtomicU32], readers: impl Iterator<Item = u32>, mut lied: impl FnMut(u32)) -> u32 {
+    fn find_slowest(&self, readers: impl Iterator<Item = (u32, u32)>, mut lied: impl FnMut(u32)) -> u32 {
         let written = self.writer.written();
         let mut longest = 0;
-        for spoke in readers {
-            let read = words[Place::of(spoke).board_read()].load(Ordering::Acquire);
+        for (spoke, read) in readers {
             match self.writer.is_behind(read) {
                 true => longest = longest.max(written.wrapping_sub(read)),
                 false => lied(spoke),

@@ -10,10 +10,13 @@
 //! one order over both: a frame that is sent *in order* says how many have gone by the socket before it, and is taken when
 //! so many have been. Who reads the socket, then looks here and then takes what it has read, takes everything in order.
 //!
+//! Whoever maps memory that another reads can only change what is its own. Each spoke has a *place*, memory that nobody maps but
+//! the hub and this spoke, and the board is read-only to all spokes. All of them write to the *signals*, in which no frame lies:
+//! who spoils those makes others late, until the hub looks unasked.
+//!
 //! What lies in shared memory is hostile: it is copied out, then checked; positions that cannot be are an error, which
 //! costs the spoke its place and nobody else anything. There are no locks, so a process that is killed in the middle of
-//! a write leaves something that nobody looks at. Processes that share memory belong to one user and could do each other
-//! any harm without it; what the checks ensure is that no error of one brings down another.
+//! a write leaves something that nobody looks at.
 //!
 //! [`Hub`] and [`Spoke`] never wait: drivers sleep on descriptors, beside their sockets. Where the system refuses such
 //! memory, making a hub fails and there are only sockets.
@@ -27,7 +30,7 @@ mod spoke;
 #[cfg(test)]
 mod tests;
 
-pub use hub::Hub;
-pub(crate) use memory::sealable;
+pub use hub::{Hub, Shares};
+pub(crate) use memory::{TMPFS_MAGIC, sealable};
 pub use ring::{SHARED_PAYLOAD, SharedError};
 pub use spoke::Spoke;

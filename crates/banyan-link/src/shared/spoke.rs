@@ -4,7 +4,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 
-use super::layout::{ARRIVALS, ASLEEP, LOOKS, Place, URGENT, WAKE_AT, board, words};
+use super::layout::{
+    ARRIVALS, ASLEEP, BOARD, BOARD_READ, DOWN_READ, IS_OPEN, LOOKS, PLACE, SIGNALS, UP_READ, URGENT, WAKE_AT, board,
+    down, up,
+};
 use super::memory::Memory;
 use super::ring::{Reader, SharedError, Writer, has_come, is_small};
 use crate::arena::Arena;
@@ -13,12 +16,14 @@ use crate::frame::Frame;
 /// A process that shares the memory of a hub. See the [module](super).
 #[derive(Debug)]
 pub struct Spoke {
-    memory: Memory,
+    signals: Memory,
+    place: Memory,
     bell: OwnedFd,
     number: u32,
-    place: Place,
+    /// Where frames for all come, if there are any.
+    board: Option<Memory>,
     /// Once the hub has opened this place.
-    board: Option<Reader>,
+    board_reader: Option<Reader>,
     down: Reader,
     up: Writer,
     /// Something was written that was not announced.
@@ -29,21 +34,25 @@ pub struct Spoke {
 }
 
 impl Spoke {
-    /// From what the hub [gave](super::Hub::descriptors), and the number of this spoke. Tell the hub, by the socket, that
-    /// this spoke reads here.
+    /// From what the hub [gave](super::Hub::place), its [board](super::Hub::board) if it has one, and the number of this spoke.
+    /// Tell the hub, by the socket, that this spoke reads here.
     ///
     /// # Errors
     /// When they are not a hub's, or the memory cannot be mapped.
-    pub fn new(memory: OwnedFd, bell: OwnedFd, number: u32) -> io::Result<Spoke> {
-        let memory = Memory::open(&memory)?;
-        let end = number.checked_add(1).ok_or_else(|| io::Error::other("no spoke has that number"))?;
-        if memory.words().len() < words(end) {
-            return Err(io::Error::other(format!("the shared memory has no place for number {number}")));
-        }
-        let place = Place::of(number);
-        let (down, up) = (Reader::new(place.down(), 0), Writer::new(place.up()));
-        let (is_unannounced, announced_for, arena) = (false, None, Arena::new(Arena::FEW));
-        Ok(Spoke { memory, bell, number, place, board: None, down, up, is_unannounced, announced_for, arena })
+    pub fn new([signals, place, bell]: [OwnedFd; 3], board: Option<OwnedFd>, number: u32) -> io::Result<Spoke> {
+        Ok(Spoke {
+            signals: Memory::open(&signals, SIGNALS)?,
+            place: Memory::open(&place, PLACE)?,
+            bell,
+            number,
+            board: board.map(|board| Memory::open_to_read(&board, BOARD)).transpose()?,
+            board_reader: None,
+            down: Reader::new(down(), 0),
+            up: Writer::new(up()),
+            is_unannounced: false,
+            announced_for: None,
+            arena: Arena::new(Arena::FEW),
+        })
     }
 
     /// Readable, once for each time that the hub rang. To be waited for with [`Poller::register_bell`], and never read:
@@ -59,22 +68,27 @@ impl Spoke {
     /// # Errors
     /// When it cannot have been written by a correct hub.
     pub fn receive(&mut self) -> Result<Option<Frame>, SharedError> {
-        let words = self.memory.words();
-        let board = match &mut self.board {
-            Some(board) => board,
-            None if words[self.place.is_open()].load(Ordering::Acquire) == 0 => return Ok(None),
-            none => {
-                let from = words[self.place.board_read()].load(Ordering::Relaxed);
-                none.insert(Reader::new(board(), from))
-            }
+        if let Some(frame) = self.receive_published()? {
+            return Ok(Some(frame));
+        }
+        self.receive_own(|_, _| true)
+    }
+
+    /// The next frame on the board, if this place is open.
+    fn receive_published(&mut self) -> Result<Option<Frame>, SharedError> {
+        let (place, Some(memory)) = (self.place.words(), &self.board) else { return Ok(None) };
+        let reader = match &mut self.board_reader {
+            Some(reader) => reader,
+            None if place[IS_OPEN].load(Ordering::Acquire) == 0 => return Ok(None),
+            none => none.insert(Reader::new(board(), place[BOARD_READ].load(Ordering::Relaxed))),
         };
-        while let Some((but, frame)) = board.next(words, &mut self.arena, |_, _| true)? {
-            words[self.place.board_read()].store(board.read(), Ordering::Release);
+        while let Some((but, frame)) = reader.next(memory.words(), &mut self.arena, |_, _| true)? {
+            place[BOARD_READ].store(reader.read(), Ordering::Release);
             if but != self.number {
                 return Ok(Some(frame));
             }
         }
-        self.receive_own(|_, _| true)
+        Ok(None)
     }
 
     /// The next frame of a hub that sends [in order](super::Hub::send_in_order) and publishes nothing, if its turn has
@@ -87,10 +101,10 @@ impl Spoke {
     }
 
     fn receive_own(&mut self, wanted: impl FnOnce(u32, &Frame) -> bool) -> Result<Option<Frame>, SharedError> {
-        let words = self.memory.words();
+        let words = self.place.words();
         let next = self.down.next(words, &mut self.arena, wanted)?;
         if next.is_some() {
-            words[self.place.down_read()].store(self.down.read(), Ordering::Release);
+            words[DOWN_READ].store(self.down.read(), Ordering::Release);
         }
         Ok(next.map(|(_, frame)| frame))
     }
@@ -109,8 +123,8 @@ impl Spoke {
     /// As [`send`](Self::send), for a link that keeps one order over both ways: so many frames have gone by the socket
     /// before this one.
     pub fn send_in_order(&mut self, frame: &Frame, by_socket: u32) -> bool {
-        let words = self.memory.words();
-        let read = words[self.place.up_read()].load(Ordering::Acquire);
+        let words = self.place.words();
+        let read = words[UP_READ].load(Ordering::Acquire);
         let written = is_small(frame) && self.up.is_behind(read) && self.up.write(words, by_socket, frame, read);
         self.is_unannounced |= written;
         written
@@ -124,7 +138,7 @@ impl Spoke {
         if !std::mem::take(&mut self.is_unannounced) && !urgent {
             return false;
         }
-        let words = self.memory.words();
+        let words = self.signals.words();
         // Either this spoke sees that a new look has begun, or that look sees what this spoke has written.
         fence(Ordering::SeqCst);
         let look = Some(words[LOOKS].load(Ordering::Acquire));

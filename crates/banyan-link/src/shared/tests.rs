@@ -143,21 +143,70 @@ fn empty_payloads_and_flags_come_through() {
 
 #[cfg(not(miri))]
 mod hubs {
-    use std::os::fd::BorrowedFd;
+    use std::os::fd::OwnedFd;
+    use std::sync::Arc;
 
+    use super::super::layout;
+    use super::super::memory::Memory;
     use super::super::{Hub, Spoke};
     use super::*;
 
+    fn own(fd: &Arc<OwnedFd>) -> OwnedFd {
+        fd.try_clone().unwrap()
+    }
+
+    /// A spoke, and the two pieces of memory that it can write to: the signals and its place.
+    fn add_spoke(hub: &mut Hub, number: u32) -> (Spoke, [Memory; 2]) {
+        let shares = hub.place(number).unwrap();
+        let writable = [Memory::open(&*shares[0], layout::SIGNALS), Memory::open(&*shares[1], layout::PLACE)];
+        let spoke = Spoke::new(shares.each_ref().map(own), hub.board().map(own), number).unwrap();
+        (spoke, writable.map(Result::unwrap))
+    }
+
     fn hub_with(spokes: u32) -> (Hub, Vec<Spoke>) {
-        let mut hub = Hub::new(spokes).unwrap();
-        let owned = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().unwrap();
-        let spoke = |number| {
-            let [memory, bell] = hub.descriptors().map(owned);
-            Spoke::new(memory, bell, number).unwrap()
-        };
-        let all = (0..spokes).map(spoke).collect();
+        let mut hub = Hub::with_board().unwrap();
+        let all = (0..spokes).map(|number| add_spoke(&mut hub, number).0).collect();
         (0..spokes).for_each(|spoke| hub.open(spoke));
         (hub, all)
+    }
+
+    #[test]
+    fn a_spoke_can_write_to_nothing_that_carries_frames_of_others() {
+        let mut hub = Hub::with_board().unwrap();
+        let shares = [0, 1].map(|number| hub.place(number).unwrap());
+        assert!(Arc::ptr_eq(&shares[0][0], &shares[1][0]), "the signals are common to all");
+        assert!(!Arc::ptr_eq(&shares[0][1], &shares[1][1]), "places are not");
+        let board = hub.board().unwrap();
+        assert!(Memory::open(&**board, layout::BOARD).is_err() && rustix::io::pwrite(&**board, b"x", 0).is_err());
+    }
+
+    #[test]
+    fn whoever_comes_after_a_spoke_has_a_place_that_its_predecessor_cannot_reach() {
+        let (mut hub, mut spokes) = hub_with(1);
+        assert!(spokes[0].send(&frame(1, 8)));
+        hub.close(0);
+        let (mut successor, _) = add_spoke(&mut hub, 0);
+        hub.open(0);
+        assert!(spokes[0].send(&frame(2, 8)) && successor.send(&frame(3, 8)));
+        assert_eq!(hub.receive(0, |_| true), Ok(Some(frame(3, 8))));
+        assert_eq!(hub.receive(0, |_| true), Ok(None));
+    }
+
+    #[test]
+    fn what_a_spoke_makes_of_the_signals_is_no_more_than_a_reason_to_look_or_none() {
+        let (mut hub, mut spokes) = hub_with(1);
+        let (mut meddler, [signals, _]) = add_spoke(&mut hub, 1);
+        hub.open(1);
+        for value in [0, 1, u32::MAX - 1] {
+            assert!(spokes[0].send(&frame(value, 8)) && meddler.send(&frame(value, 9)));
+            spokes[0].announce(true);
+            signals.words().iter().for_each(|word| word.store(value, Ordering::Relaxed));
+            let _ = (hub.is_due(1), hub.doze(2));
+            // Asked or not.
+            hub.look();
+            assert_eq!(hub.receive(0, |_| true), Ok(Some(frame(value, 8))));
+            assert_eq!(hub.receive(1, |_| true), Ok(Some(frame(value, 9))));
+        }
     }
 
     #[test]
@@ -173,8 +222,8 @@ mod hubs {
 
     #[test]
     fn a_spoke_sees_nothing_that_was_published_before_it_was_opened() {
-        let (mut hub, mut spokes) = hub_with(2);
-        hub.close(1);
+        let (mut hub, mut spokes) = hub_with(1);
+        spokes.push(add_spoke(&mut hub, 1).0);
         assert!(hub.publish(&frame(1, 8), None));
         assert_eq!(spokes[0].receive(), Ok(Some(frame(1, 8))));
         hub.open(1);
@@ -326,13 +375,13 @@ mod hubs {
 
     #[test]
     fn a_spoke_that_claims_to_have_read_the_future_loses_its_place_and_nobody_else_does() {
-        let (mut hub, mut spokes) = hub_with(2);
-        let memory = super::super::memory::Memory::open(hub.descriptors()[0]).unwrap();
-        let place = super::super::layout::Place::of(0);
-        memory.words()[place.board_read()].store(1 << 30, Ordering::Relaxed);
+        let (mut hub, mut spokes) = hub_with(1);
+        let (_liar, [_, place]) = add_spoke(&mut hub, 1);
+        hub.open(1);
+        place.words()[layout::BOARD_READ].store(1 << 30, Ordering::Relaxed);
         while hub.publish(&frame(0, 1000), None) {
-            assert_eq!(spokes[1].receive(), Ok(Some(frame(0, 1000))));
-            if hub.receive(0, |_| true).is_err() {
+            assert_eq!(spokes[0].receive(), Ok(Some(frame(0, 1000))));
+            if hub.receive(1, |_| true).is_err() {
                 return;
             }
         }
@@ -358,21 +407,6 @@ mod hubs {
         assert_eq!(hub.receive(0, |_| true), Ok(Some(frame(2, 1))));
     }
 
-    #[test]
-    fn a_bell_that_a_spoke_has_filled_is_heard_all_the_same() {
-        let (hub, spokes) = hub_with(1);
-        let (mut ready, now) = (Vec::new(), Some(std::time::Duration::ZERO));
-        let poller = crate::Poller::new().unwrap();
-        poller.register_bell(spokes[0].bell(), 7).unwrap();
-        rustix::io::write(spokes[0].bell(), &(u64::MAX - 1).to_ne_bytes()).unwrap();
-        poller.sleep(now, &mut ready).unwrap();
-        poller.sleep(now, &mut ready).unwrap();
-        assert!(ready.is_empty(), "it rings once each time");
-        hub.ring();
-        poller.sleep(now, &mut ready).unwrap();
-        assert_eq!(ready.len(), 1);
-    }
-
     /// What happens to a hub, its two spokes, and the memory they share.
     #[derive(Debug, Clone)]
     enum Deed {
@@ -383,20 +417,16 @@ mod hubs {
         Read(usize),
         Announce(usize, bool),
         Sleep(u32),
-        Scribble(usize, u32),
+        /// To one of the signals, and of the places of both.
+        Scribble(usize, usize, u32),
     }
 
     fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         let (spoke, length) = (0..2usize, 0..1100usize);
-        let places = [super::super::layout::Place::of(0), super::super::layout::Place::of(1)];
         // Mostly positions and the first entries of rings, where a lie does most.
-        let mut telling: Vec<usize> = (0..4).chain(16..18).chain(1024..1044).collect();
-        for place in places {
-            telling.extend((0..3).map(|at| place.is_open() + at).chain((0..3).map(|at| place.board_read() + at)));
-            telling.extend((0..12).flat_map(|at| [place.down().data + at, place.up().data + at]));
-        }
-        let end = super::super::layout::words(2);
-        let word = prop_oneof![4 => prop::sample::select(telling), 1 => 0..end];
+        let rings = (0..12).flat_map(|at| [layout::down().data + at, layout::up().data + at]);
+        let telling: Vec<usize> = (0..4).chain(16..20).chain(rings).collect();
+        let word = prop_oneof![4 => prop::sample::select(telling), 1 => 0..layout::PLACE];
         let value = prop_oneof![0..80u32, 0..3000u32, any::<u32>()];
         let deed = prop_oneof![
             length.clone().prop_map(Deed::Publish),
@@ -406,7 +436,7 @@ mod hubs {
             spoke.clone().prop_map(Deed::Read),
             (spoke, any::<bool>()).prop_map(|(spoke, urgent)| Deed::Announce(spoke, urgent)),
             (0..4u32).prop_map(Deed::Sleep),
-            (word, value).prop_map(|(word, value)| Deed::Scribble(word, value)),
+            (0..3usize, word, value).prop_map(|(memory, word, value)| Deed::Scribble(memory, word, value)),
         ];
         prop::collection::vec(deed, 0..60)
     }
@@ -414,8 +444,11 @@ mod hubs {
     proptest! {
         #[test]
         fn nothing_that_is_written_to_the_memory_brings_anybody_down(deeds in deeds()) {
-            let (mut hub, mut spokes) = hub_with(2);
-            let memory = super::super::memory::Memory::open(hub.descriptors()[0]).unwrap();
+            let mut hub = Hub::with_board().unwrap();
+            let (one, [signals, place]) = add_spoke(&mut hub, 0);
+            let (other, [_, places]) = add_spoke(&mut hub, 1);
+            let (mut spokes, memory) = ([one, other], [signals, place, places]);
+            (0..2).for_each(|spoke| hub.open(spoke));
             let fits = |frame: Option<Frame>| {
                 frame.is_none_or(|frame| frame.payload.len() <= SHARED_PAYLOAD && !frame.kind.is_link())
             };
@@ -431,7 +464,7 @@ mod hubs {
                         hub.look();
                         hub.doze(arrivals);
                     }
-                    Deed::Scribble(word, value) => memory.words()[word].store(value, Ordering::Relaxed),
+                    Deed::Scribble(which, word, value) => memory[which].words()[word].store(value, Ordering::Relaxed),
                 }
             }
         }

@@ -269,10 +269,9 @@ impl Driver {
         self.poller.register_bell(descriptor, PROCESS)
     }
 
-    /// Has memory to share with children, of which so many are expected, those that are there included. Where the system
-    /// refuses there are sockets.
-    pub(crate) fn share(&mut self, children: u32) {
-        let Ok(mut below) = Below::new(children) else { return };
+    /// Has memory to share with children, those that are there included. Where the system refuses there are sockets.
+    pub(crate) fn share(&mut self) {
+        let Ok(mut below) = Below::new() else { return };
         if self.poller.register_bell(below.bell(), MEMORY).is_err() {
             return;
         }
@@ -421,7 +420,9 @@ impl Driver {
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
         let partings = self.partings.deadline();
-        let next = [deadline, self.node_at, doors, self.tick_at, self.look_at, partings].into_iter().flatten().min()?;
+        let memory = self.below.as_ref().and_then(Below::deadline);
+        let times = [deadline, self.node_at, doors, self.tick_at, self.look_at, partings, memory];
+        let next = times.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -439,7 +440,7 @@ impl Driver {
         if let Some(parent) = self.above {
             self.take(parent, now);
         }
-        if self.below.as_mut().is_some_and(Below::look) {
+        if self.below.as_mut().is_some_and(|below| below.look(now)) {
             self.take_shared(now);
         }
         for Ready { token, readable, .. } in ready {
@@ -670,7 +671,7 @@ impl Driver {
     fn remove(&mut self, id: LinkId) -> Option<Box<TreeLink>> {
         let link = self.links.remove(&id)?;
         link.unregister(&self.poller);
-        if let (Some(below), Some(place)) = (&mut self.below, link.place()) {
+        if let (Some(below), Some(place)) = (&mut self.below, link.offered_place()) {
             below.close(place);
         }
         self.above.take_if(|above| *above == id);

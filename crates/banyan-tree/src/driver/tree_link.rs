@@ -176,10 +176,10 @@ impl TreeLink {
     pub(super) fn offer_memory(&mut self, below: &mut Below) {
         if self.is_local
             && matches!(self.way, Way::Socket)
-            && below.has_place()
-            && self.link.hand_over(below.descriptors())
-            && let Some(place) = below.place()
+            && self.link.can_hand_over()
+            && let Ok((place, descriptors)) = below.place()
         {
+            self.link.hand_over(descriptors);
             self.say_memory(place);
             self.way = Way::Offered(place);
         }
@@ -205,6 +205,11 @@ impl TreeLink {
     /// What went and came through shared memory.
     pub(super) fn shared(&self) -> LinkFigures {
         self.shared
+    }
+
+    /// The place that a child was offered, whether it reads there or not.
+    pub(super) fn offered_place(&self) -> Option<u32> {
+        if let Way::Below(place) | Way::Offered(place) = self.way { Some(place) } else { None }
     }
 
     /// The place of a child that reads in this node's memory.

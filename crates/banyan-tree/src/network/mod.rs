@@ -138,7 +138,7 @@ impl Network {
         driver.set_first_member(first_member(&session));
         let starters = (0..session.size()).filter_map(|rank| session.agent_of(rank)).map(NodeId);
         driver.node_mut().set_starters(starters.collect());
-        driver.share(layout::direct(session.layout()) as u32);
+        driver.share();
         let mut core = Core::new(driver);
         core.gather(&session, options.join_deadline)?;
         Ok(Network { shared: Arc::new(Shared::new(core)?), note, session })

@@ -65,6 +65,8 @@ const TESTS: &[harness::Test] = tests![
     streams::records_of_all_lengths_keep_their_order,
     streams::a_word_to_one_member_is_heard_while_the_others_sleep,
     streams::a_member_that_writes_nonsense_to_shared_memory_harms_nobody_else,
+    streams::no_member_can_write_where_another_ones_records_are,
+    streams::a_member_that_spoils_what_all_announce_themselves_by_changes_no_wave_and_silences_nobody,
     filters::what_goes_down_passes_a_filter_at_every_level,
     filters::every_level_may_have_its_own_filters,
     filters::members_put_records_of_intervals_together_by_their_own_filters,

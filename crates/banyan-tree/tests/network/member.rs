@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use banyan_boot::Member;
@@ -114,6 +115,9 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 fill_window(&mut back_end, &incoming)?
             }
             SEND => {
+                if behaviour == "meddle" && back_end.rank() == 2 {
+                    MEDDLING.call_once(meddle);
+                }
                 if behaviour == "scribble" && back_end.rank() == 2 {
                     let order: Order = back_end.read(&incoming)?;
                     (0..order.first).try_for_each(|wave| scribble(value(2, wave)))?;
@@ -125,12 +129,34 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
     }
 }
 
+/// One thread does.
+static MEDDLING: Once = Once::new();
+
+/// From now on writes nonsense, all the time, to whatever memory this member has in common with all others and can write.
+fn meddle() {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let common = maps.lines().find(|line| line.contains("banyan-signals")).unwrap();
+    let (begin, end) = common.split(' ').next().and_then(|range| range.split_once('-')).unwrap();
+    let begin = u64::from_str_radix(begin, 16).unwrap();
+    let length = (u64::from_str_radix(end, 16).unwrap() - begin) as usize;
+    std::thread::spawn(move || {
+        let memory = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();
+        for nonsense in (0..=u8::MAX).cycle() {
+            // Until the network is over, and the memory is gone.
+            if memory.write_all_at(&vec![nonsense; length], begin).is_err() {
+                return;
+            }
+            compute(Duration::from_millis(1));
+        }
+    });
+}
+
 /// Writes nonsense to what this member says of itself in memory that it shares with its agent: in the place where this value
 /// lies that it has sent.
 fn scribble(sent: i64) -> io::Result<()> {
     let memory = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
     let maps = std::fs::read_to_string("/proc/self/maps")?;
-    for line in maps.lines().filter(|line| line.contains("banyan-shared")) {
+    for line in maps.lines().filter(|line| line.contains("banyan-place")) {
         let range = line.split(' ').next().and_then(|range| range.split_once('-')).unwrap();
         let (begin, end) = (u64::from_str_radix(range.0, 16).unwrap(), u64::from_str_radix(range.1, 16).unwrap());
         let mut bytes = vec![0; (end - begin) as usize];

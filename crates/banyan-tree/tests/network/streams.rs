@@ -1,15 +1,19 @@
 //! What streams give when nothing goes wrong.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
 
+use rustix::process::Pid;
+
 use crate::setup::{
     ECHO, Order, PATIENCE, SEND, SUMS, Sums, Text, assert_settled, compute, deadline, expect_wave, network, options,
     order, this_program, value,
 };
+use crate::unanswered::members;
 
 #[derive(Record, Debug, PartialEq)]
 struct Largest {
@@ -121,6 +125,46 @@ pub(crate) fn a_member_that_writes_nonsense_to_shared_memory_harms_nobody_else()
     let reports: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
     let is_noticed = |report: &Report| matches!(report, Report::Lost(_) | Report::Adrift(_) | Report::Moved { .. });
     assert!(reports.iter().any(is_noticed), "nobody noticed: {reports:?}");
+}
+
+/// The memory that members of this test map and can write, of each: inode and name.
+fn writable_memory() -> Vec<BTreeMap<String, String>> {
+    let memory = |pid: Pid| {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", pid.as_raw_pid())).unwrap();
+        let shared = maps.lines().filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [_, access, _, _, inode, name, ..] = words[..] else { return None };
+            (access.starts_with("rw-s") && name.contains("banyan-")).then(|| (inode.to_owned(), name.to_owned()))
+        });
+        shared.collect()
+    };
+    members().into_iter().map(memory).collect()
+}
+
+pub(crate) fn no_member_can_write_where_another_ones_records_are() {
+    let network = network("1x4", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 3, 0);
+    (0..3).for_each(|number| drop(expect_wave(&stream, number)));
+    let memory = writable_memory();
+    assert_eq!(memory.len(), 4);
+    for (at, one) in memory.iter().enumerate() {
+        assert!(one.values().any(|name| name.contains("banyan-place")), "records of {at} go by memory: {one:?}");
+        let others = memory.iter().enumerate().filter(|(other, _)| *other != at);
+        let common = others.flat_map(|(_, other)| one.iter().filter(|(inode, _)| other.contains_key(*inode)));
+        let carrying: Vec<_> = common.filter(|(_, name)| !name.contains("banyan-signals")).collect();
+        assert!(carrying.is_empty(), "{at} and others can write to {carrying:?}");
+    }
+}
+
+pub(crate) fn a_member_that_spoils_what_all_announce_themselves_by_changes_no_wave_and_silences_nobody() {
+    let network = network("1x4", "meddle");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    for number in 0..12 {
+        order(&stream, number, 1, 0);
+        assert_eq!(expect_wave(&stream, number).members().len(), 4);
+    }
+    assert_settled(&network);
 }
 
 #[derive(Record)]

@@ -20,8 +20,9 @@ pub(in super::super) struct Above {
 
 impl Above {
     /// A place in the memory whose descriptors the parent has handed over.
-    pub(in super::super) fn new([memory, bell, call]: Handed, place: u32) -> io::Result<Above> {
-        Ok(Above { spoke: Spoke::new(memory, bell, place)?, call: call.into(), is_urgent: false })
+    pub(in super::super) fn new([signals, place, bell, call]: Handed, number: u32) -> io::Result<Above> {
+        let spoke = Spoke::new([signals, place, bell], None, number)?;
+        Ok(Above { spoke, call: call.into(), is_urgent: false })
     }
 
     /// What wakes this side.

@@ -1,20 +1,22 @@
 //! A parent's side: the memory, and all places in it.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use banyan_link::shared::{Hub, SharedError};
-use banyan_link::{Bell, Frame, Handed};
+use banyan_link::{Bell, Frame, Handing};
 
 use super::Next;
-
-/// Places for children that come later: those of nodes that have died.
-const SPARE: u32 = 16;
 
 /// Frames of one child that a node takes before others have their turn: more than a ring holds, unless the child writes
 /// while they are read.
 const FRAMES_AT_ONCE: u32 = 256;
+
+/// A node looks at all places after this time at the latest, whoever has called it: a child that was stopped just when it
+/// should have called, or one that spoils what the others announce themselves by, makes these no later than that.
+const UNASKED: Duration = Duration::from_millis(250);
 
 /// See the module.
 #[derive(Debug)]
@@ -22,11 +24,7 @@ pub(in super::super) struct Below {
     hub: Hub,
     /// By which children wake this node.
     call: Bell,
-    /// What children need of it.
-    descriptors: Arc<Handed>,
-    /// Places that were offered, and that there are: none is offered twice, since who had it may still write there.
-    offered: u32,
-    places: u32,
+    call_descriptor: Arc<OwnedFd>,
     /// Something was written that nobody was woken for.
     is_unread: bool,
     /// The child that is read, and how many more of its frames.
@@ -35,19 +33,23 @@ pub(in super::super) struct Below {
     is_unfinished: bool,
     /// This node has called itself, and not looked since.
     is_called: bool,
+    /// When to look whoever has called.
+    look_at: Instant,
 }
 
 impl Below {
-    /// For a node that expects so many children.
-    pub(in super::super) fn new(children: u32) -> io::Result<Below> {
-        let places = children.saturating_add(SPARE);
-        let (hub, call) = (Hub::new(places)?, Bell::new()?);
-        let [memory, bell] = hub.descriptors();
-        let own = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned();
-        let descriptors = Arc::new([own(memory)?, own(bell)?, own(call.as_fd())?]);
-        let turn = (0, FRAMES_AT_ONCE);
-        let (is_unread, is_unfinished, is_called) = (false, false, false);
-        Ok(Below { hub, call, descriptors, offered: 0, places, is_unread, turn, is_unfinished, is_called })
+    pub(in super::super) fn new() -> io::Result<Below> {
+        let call = Bell::new()?;
+        Ok(Below {
+            hub: Hub::new()?,
+            call_descriptor: Arc::new(call.as_fd().try_clone_to_owned()?),
+            call,
+            is_unread: false,
+            turn: (0, FRAMES_AT_ONCE),
+            is_unfinished: false,
+            is_called: false,
+            look_at: Instant::now() + UNASKED,
+        })
     }
 
     /// What wakes this node.
@@ -55,21 +57,12 @@ impl Below {
         self.call.as_fd()
     }
 
-    /// What children need to share this memory.
-    pub(in super::super) fn descriptors(&self) -> &Arc<Handed> {
-        &self.descriptors
-    }
-
-    /// Whether there is a place for one more child.
-    pub(in super::super) fn has_place(&self) -> bool {
-        self.offered < self.places
-    }
-
-    /// A place for one more child, if there is one.
-    pub(in super::super) fn place(&mut self) -> Option<u32> {
-        let place = self.has_place().then_some(self.offered)?;
-        self.offered += 1;
-        Some(place)
+    /// Makes a place for one more child: its number, and what the child needs to share it.
+    pub(in super::super) fn place(&mut self) -> io::Result<(u32, Handing)> {
+        // Numbers are those of children, so there are few.
+        let free = (0..).find(|number| !self.hub.has(*number)).unwrap_or_default();
+        let [signals, place, bell] = self.hub.place(free)?;
+        Ok((free, [signals, place, bell, Arc::clone(&self.call_descriptor)]))
     }
 
     /// The child with this place reads there.
@@ -127,11 +120,17 @@ impl Below {
         }
     }
 
+    /// When this node looks whoever has called it, if there is a place to look at.
+    pub(in super::super) fn deadline(&self) -> Option<Instant> {
+        (self.hub.open_spokes() > 0).then_some(self.look_at)
+    }
+
     /// Whether children may have written something, which will be found from now on.
-    pub(in super::super) fn look(&mut self) -> bool {
+    pub(in super::super) fn look(&mut self, now: Instant) -> bool {
         self.is_called = false;
-        let is_due = std::mem::take(&mut self.is_unfinished) || self.hub.is_due(1);
+        let is_due = std::mem::take(&mut self.is_unfinished) || self.hub.is_due(1) || self.look_at <= now;
         if is_due {
+            self.look_at = now + UNASKED;
             self.hub.look();
             self.turn.1 = FRAMES_AT_ONCE;
         }

@@ -5,8 +5,8 @@
 //! contributes to a wave makes none at all, unless it is the last that the node waits for; so a node sleeps until a wave is
 //! there, and not until the next child has spoken.
 //!
-//! Whoever takes a child in on its own host offers it a place in its memory, whose descriptors come along. The child answers
-//! when it reads there. Until then, and wherever the system refuses, there is the socket.
+//! Whoever takes a child in on its own host makes a place for it, memory that nobody else maps, and offers it; the descriptors
+//! come along. The child answers when it reads there. Until then, and wherever the system refuses, there is the socket.
 
 mod above;
 mod below;
