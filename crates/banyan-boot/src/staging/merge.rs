@@ -128,6 +128,6 @@ fn copy(old: &OwnedFd, name: &OsStr, new: &OwnedFd, copy: &mut OsString) -> io::
     io::copy(&mut from, &mut to)?;
     rustix::fs::fchmod(&to, Mode::from_raw_mode(about.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))?;
     let nanoseconds = u32::try_from(about.st_mtime_nsec).unwrap_or(0);
-    set_time(&to, FileTime { seconds: about.st_mtime as i64, nanoseconds })?;
+    set_time(&to, FileTime { seconds: about.st_mtime, nanoseconds })?;
     Ok(Some(held))
 }

@@ -240,7 +240,6 @@ impl Source {
 fn file(about: &Stat) -> Found {
     let length = u64::try_from(about.st_size).unwrap_or(0);
     let on_disk = u64::try_from(about.st_blocks).unwrap_or(0).saturating_mul(BLOCK).min(length);
-    let time =
-        FileTime { seconds: about.st_mtime as i64, nanoseconds: u32::try_from(about.st_mtime_nsec).unwrap_or(0) };
+    let time = FileTime { seconds: about.st_mtime, nanoseconds: u32::try_from(about.st_mtime_nsec).unwrap_or(0) };
     Found::File { mode: about.st_mode, length, on_disk, time }
 }
