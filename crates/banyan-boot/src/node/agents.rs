@@ -22,6 +22,9 @@ use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
 
+/// The exit status of an ssh that could not connect; any other is of what ran on the host.
+const SSH_FAILED: u8 = 255;
+
 impl Node {
     /// Starts the next few child agents.
     pub(super) fn start_agents(&mut self) {
@@ -372,11 +375,23 @@ impl Node {
             host: agent.host.clone(),
             kind,
             cause: self.with_last_words(index, cause),
-            remedy: self.starter_of(index).map_or_else(String::new, |starter| format!("check with: {}", starter.check)),
+            remedy: self.starter_of(index).map_or_else(String::new, |starter| self.remedy(starter)),
             members: agent.ranks.to_string(),
         };
         self.problem(problem);
         self.forget_agent(index);
+    }
+
+    /// What to do where a command could not start an agent. An ssh that has run something there would succeed again.
+    fn remedy(&self, starter: &StarterProcess) -> String {
+        let has_run_there = matches!(starter.exited, Some(ExitState::Exited(code)) if code != SSH_FAILED);
+        match &self.assignment.way {
+            Way::Ssh(_) if has_run_there => {
+                "ssh itself works: repair the cause on the host, or choose another directory for the agent program"
+                    .into()
+            }
+            _ => format!("check with: {}", starter.check),
+        }
     }
 
     /// The link to an agent was lost, and with it everyone below it.

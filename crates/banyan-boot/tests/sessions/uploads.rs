@@ -86,7 +86,7 @@ pub(crate) fn no_program_is_started_from_a_directory_that_others_may_write_to() 
     for mode in [0o720, 0o702] {
         fs::set_permissions(cache(home.path()), fs::Permissions::from_mode(mode)).unwrap();
         let error = on_a_host(home.path(), "echo here");
-        assert_says(&error, &["host host1", ".cache/banyan/agents", "others may write to it", "check with: "]);
+        assert_says(&error, &["host host1", ".cache/banyan/agents", "others may write to it", "ssh itself works: "]);
     }
     fs::set_permissions(cache(home.path()), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(on_a_host(home.path(), "echo here"), "here");

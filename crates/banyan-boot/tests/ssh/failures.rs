@@ -84,7 +84,7 @@ pub(crate) fn an_agent_of_another_version_is_refused() {
 
 pub(crate) fn an_installed_agent_that_is_missing_is_named() {
     let error = launch_error(&[shell("true").on("h1", 1)], &installed("/nowhere/agent".into()));
-    assert_says(&error, &["host h1: ", "/nowhere/agent", "check with: ssh -F "]);
+    assert_says(&error, &["host h1: ", "/nowhere/agent", "ssh itself works: "]);
     // One that is there is used by all, also by hosts that others start.
     let options = SessionOptions { fanout: 1, ..installed(this_program()) };
     all_succeed(Session::launch(&[each(members(&["meet"]), &["h1", "h2", "h3"], 1)], &options).unwrap());
@@ -94,7 +94,8 @@ pub(crate) fn an_installed_agent_that_is_missing_is_named() {
 pub(crate) fn a_full_disk_is_named_if_the_program_may_be_nowhere_else() {
     let options = SessionOptions { agent_directory: Some("$HOME/.cache/banyan/agents".into()), ..on(&small()) };
     let error = launch_error(&[shell("true").on("h1", 1)], &options);
-    let parts = ["host h1: ", "No space left", "cannot keep the agent program in ", ".cache/banyan", "check with: "];
+    let parts =
+        ["host h1: ", "No space left", "cannot keep the agent program in ", ".cache/banyan", "ssh itself works: "];
     assert_says(&error, &parts);
     assert_clean(&small());
 }

@@ -146,6 +146,17 @@ impl HostChoice {
         })
     }
 
+    /// The same on hosts that were found, such as those of a job: they are reached as if they had been named.
+    pub(crate) fn options_on(&self, hosts: &HostSet) -> Result<SessionOptions, Failure> {
+        let options = self.options(hosts.len())?;
+        let is_elsewhere = hosts.iter().any(|host| host != THIS_MACHINE) && std::env::var_os(ALLOCATION).is_none();
+        let launcher = match options.launcher {
+            Launcher::Auto if is_elsewhere => Launcher::Ssh(SshOptions { arguments: self.ssh_arguments()? }),
+            other => other,
+        };
+        Ok(SessionOptions { launcher, ..options })
+    }
+
     /// How many hosts are enough, if that was said: those that are left out then do not change the exit status.
     pub(crate) fn least(&self) -> Result<Option<Least>, Failure> {
         Ok(self.min_hosts.or(Config::get()?.defaults.min_hosts))

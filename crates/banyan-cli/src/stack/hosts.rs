@@ -103,7 +103,7 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(patience));
     let members = ProcessDistribution::new(SAME_PROGRAM, ["stack", "--member"]);
     let members = hosts.iter().fold(members, |members, host| members.on(host, 1));
-    let given = stack.hosts.options(hosts.len())?;
+    let given = stack.hosts.options_on(hosts)?;
     let session = SessionOptions { deadline: given.deadline.or(Some(patience)), ..given };
     let options = NetworkOptions { session, filters, ..NetworkOptions::default() };
     let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;

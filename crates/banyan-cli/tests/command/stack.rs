@@ -286,6 +286,19 @@ fn a_command_that_a_host_sees_asking_is_not_what_it_asks_for() {
 }
 
 #[test]
+fn the_hosts_of_a_job_are_reached_with_the_configured_arguments_of_ssh() {
+    let shop = Workshop::new();
+    fs::create_dir_all(shop.path("bin")).expect("room");
+    crate::doctor::program(&shop, "squeue", "echo n1");
+    crate::doctor::program(&shop, "ssh", &format!("echo \"$*\" >>{}; exit 255", shop.path("asked").display()));
+    shop.write("config.toml", "[defaults]\nssh-args = [\"-Fconfigured\"]\n");
+    let ran = shop.shell("PATH=\"$PWD/bin:$PATH\" BANYAN_CONFIG=config.toml banyan stack --slurm 7");
+    assert_eq!(ran.status, 3, "{}", ran.err);
+    let asked = String::from_utf8(shop.read("asked")).expect("text");
+    assert!(asked.contains(" -Fconfigured -- n1 "), "{asked}");
+}
+
+#[test]
 fn an_object_names_hosts_that_were_left_out() {
     let shop = Workshop::new();
     let program = compiled(&shop);
