@@ -107,6 +107,13 @@ impl Transformation for Timed {
         self.combiner.verify(part)
     }
 
+    fn pass(&mut self, run: &Run, place: Place) -> Result<Vec<Bodies>, TransformationError> {
+        let begin = Instant::now();
+        let passed = self.combiner.pass(run, place);
+        self.time.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        passed
+    }
+
     fn recovery(&self) -> Recovery {
         self.combiner.filter.recovery()
     }
@@ -161,6 +168,24 @@ impl Combiner {
         let Some(format) = self.formats.get(part.bodies.format()) else { return Ok(()) };
         let run = PartRun::new(part, &format);
         (0..part.bodies.len()).try_for_each(|at| self.filter.verify(&run.wave(at))).map_err(failed)
+    }
+
+    /// What becomes of the first record of a run, on a stream without waves.
+    fn pass(&mut self, run: &Run, place: Place) -> Result<Vec<Bodies>, TransformationError> {
+        let at = self.find_format(run)?;
+        let known = std::mem::take(&mut self.known);
+        self.output.clear();
+        let part = PartRun::new(run, &known[at]).wave(0);
+        let made = self.filter.wave(std::slice::from_ref(&part), place, &mut self.output).map_err(failed);
+        self.known = known;
+        made?;
+        let records: Vec<(Format, Buffer)> = self.output.take().collect();
+        let mut passed = Vec::with_capacity(records.len());
+        for (format, body) in records {
+            self.enter(&format)?;
+            passed.push(Joined::new(body).finish(format.id(), &self.recycled)?);
+        }
+        Ok(passed)
     }
 
     /// Where among those that are known the formats of parts are.
@@ -292,5 +317,7 @@ fn unknown(part: &Run) -> TransformationError {
 
 #[cold]
 fn not_one(name: &str, count: usize) -> TransformationError {
-    TransformationError(format!("filter {name} made {count} records of a wave; a filter makes exactly one"))
+    TransformationError(format!(
+        "filter {name} made {count} records of a wave; on a stream with waves a filter makes exactly one of each"
+    ))
 }

@@ -31,6 +31,15 @@ pub trait Transformation: Send {
         Ok(())
     }
 
+    /// On a stream without waves: what becomes of the first record of a run. Any number of records, in order.
+    ///
+    /// # Errors
+    /// If nothing can be made of it.
+    fn pass(&mut self, run: &Run, place: Place) -> Result<Vec<Bodies>, TransformationError> {
+        let first = run.within(run.first..run.first.after(1));
+        first.iter().map(|first| self.combine(std::slice::from_ref(first), place)).collect()
+    }
+
     /// How its state comes back when its node dies.
     fn recovery(&self) -> Recovery {
         Recovery::Recomputed

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
-use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, RecordView};
+use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, Record, RecordView};
 use banyan_tree::reduce::{
     Aligned, Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
 };
@@ -187,7 +187,8 @@ fn a_filter_sees_every_wave_once_whatever_it_makes_of_it() {
         Ok(seen(2)),
         Ok(vec![1]),
         Err("wave 4 is not good".to_owned()),
-        Err("filter moody made 0 records of a wave; a filter makes exactly one".to_owned()),
+        Err("filter moody made 0 records of a wave; on a stream with waves a filter makes exactly one of each"
+            .to_owned()),
         Ok(seen(6)),
         Ok(seen(7)),
         Ok(vec![1]),
@@ -318,4 +319,62 @@ fn a_record_far_ahead_is_refused_with_its_value_and_a_start_that_suits_it() {
     let expected = "time is 1700000000, which lies 169999990 intervals ahead (interval time 10 from 100), and 16777216 are \
                     the most; if the value is right, open the stream with a start near it: interval time 10 from 1700000000";
     assert_eq!(refused, [expected]);
+}
+
+/// Of a record: how many to make.
+#[derive(Record, Debug, PartialEq)]
+struct Copies {
+    small: u32,
+}
+
+/// Makes as many records as a part says, each with its number.
+struct Copier;
+
+impl Filter for Copier {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        for part in parts {
+            let Copies { small } = part.read()?;
+            (0..small).try_for_each(|small| out.push_record(&Copies { small }))?;
+        }
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}
+
+#[test]
+fn a_filter_of_a_stream_without_waves_makes_any_number_of_records_of_one() {
+    let (mut filters, formats) = (Filters::default(), FormatBook::new());
+    filters.register("copy", |_| Ok(Box::new(Copier)));
+    let mut combiner = Combiners::new(filters, formats.clone()).make("copy").unwrap();
+    // Its fields are found by name, in whatever byte order.
+    let order = if ByteOrder::NATIVE == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little };
+    let format = sample(order);
+    formats.learn(&format).unwrap();
+    for copies in [3, 0, 1] {
+        let body = encode(order, (copies, 0, 0.0)).to_vec();
+        let passed = combiner.pass(&run("4", false, Bodies::one(format.id(), body.into())), Place::Member).unwrap();
+        let numbers = passed.iter().map(|record| {
+            assert_eq!((record.format(), record.len()), (Copies::format().id(), 1));
+            RecordView::new(Copies::format(), record.get(0)).unwrap().value::<u32>("small").unwrap()
+        });
+        assert_eq!(numbers.collect::<Vec<_>>(), (0..copies as u32).collect::<Vec<_>>());
+    }
+    let negative = run("4", false, Bodies::one(format.id(), encode(order, (-1, 0, 0.0)).to_vec().into()));
+    let error = combiner.pass(&negative, Place::Member).unwrap_err().to_string();
+    assert!(error.starts_with("members 4: "), "{error}");
+}
+
+#[test]
+fn memory_that_is_used_again_is_empty_however_a_record_is_added() {
+    let mut output = Output::new();
+    output.push(Copies::format(), &[1; 40]);
+    output.clear();
+    output.add(Copies::format()).extend_from_slice(&[2; 4]);
+    assert_eq!(&output.records()[0].1[..], [2; 4]);
+    output.clear();
+    output.push_record(&Copies { small: 7 }).unwrap();
+    assert_eq!(&output.records()[0].1[..], 7_u32.to_ne_bytes());
 }

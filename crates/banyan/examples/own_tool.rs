@@ -1,5 +1,5 @@
 //! A tool of one's own in one file: front-end, agents, members and a filter.
-//! Every member times a piece of work; the filter passes on the record of the slowest, whole.
+//! Every member times a piece of work; the filter makes a record of who was the slowest, and how long all took.
 //!
 //! ```console
 //! $ cargo run -p banyan --example own_tool -- 4x16
@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use banyan::tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
-use banyan::{BackEnd, Decoder, Network, NetworkOptions, ProcessDistribution, Record, StreamOptions, TreeError};
+use banyan::{BackEnd, Network, NetworkOptions, ProcessDistribution, Record, StreamOptions, TreeError};
 
 /// Tag: time the work so many times.
 const TIME: u32 = 1;
@@ -20,29 +20,39 @@ struct Rounds {
     rounds: u32,
 }
 
+/// What a member sends.
 #[derive(Record)]
 struct Timing {
     rank: u32,
-    process: u32,
     microseconds: u64,
 }
 
-/// The filter. It works in every agent and in the front-end.
-struct Slowest(Decoder);
+/// What the filter makes of timings, and of its own records.
+#[derive(Record)]
+struct Summary {
+    slowest: Timing,
+    total: u64,
+}
 
-impl Filter for Slowest {
+/// The filter. It works in every agent and in the front-end.
+struct Summarise;
+
+impl Filter for Summarise {
     fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
-        let mut slowest: Option<(u64, &Part<'_>)> = None;
+        let mut all = Summary { slowest: Timing { rank: 0, microseconds: 0 }, total: 0 };
         for part in parts {
-            let id = self.0.learn(part.format).map_err(|error| FilterError::Custom(error.to_string()))?;
-            let timing: Timing =
-                self.0.decode(id, part.body).map_err(|error| FilterError::Custom(error.to_string()))?;
-            if slowest.is_none_or(|(time, _)| timing.microseconds > time) {
-                slowest = Some((timing.microseconds, part));
+            let Summary { slowest, total } = if part.is_partial {
+                part.read::<Summary>()? // made by this filter, one level below
+            } else {
+                let timing = part.read::<Timing>()?; // sent by a member
+                Summary { total: timing.microseconds, slowest: timing }
+            };
+            all.total += total;
+            if slowest.microseconds >= all.slowest.microseconds {
+                all.slowest = slowest;
             }
         }
-        slowest.into_iter().for_each(|(_, part)| out.push(part.format, part.body));
-        Ok(())
+        out.push_record(&all)
     }
 
     fn recovery(&self) -> Recovery {
@@ -52,7 +62,7 @@ impl Filter for Slowest {
 
 fn filters() -> Filters {
     let mut filters = Filters::default();
-    filters.register("slowest", |_| Ok(Box::new(Slowest(Decoder::new()))));
+    filters.register("summarise", |_| Ok(Box::new(Summarise)));
     filters
 }
 
@@ -69,12 +79,13 @@ fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
     let options = NetworkOptions { topology: Some(topology.parse()?), filters, ..NetworkOptions::default() };
     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
     let network = Network::launch(&members, &options)?;
-    let stream = network.open(&network.everyone(), StreamOptions::filter("slowest", ""))?;
+    let stream = network.open(&network.everyone(), StreamOptions::filter("summarise", ""))?;
     stream.send(TIME, &Rounds { rounds: 3 })?;
     for _ in 0..3 {
         let wave = stream.recv(None)?;
-        let Timing { rank, process, microseconds } = wave.read()?;
-        println!("slowest of members {}: {rank} (process {process}), {microseconds} µs", wave.members());
+        let Summary { slowest, total } = wave.read()?;
+        let Timing { rank, microseconds } = slowest;
+        println!("slowest of members {}: {rank}, {microseconds} of {total} µs", wave.members());
     }
     Ok(())
 }
@@ -90,8 +101,7 @@ fn member() -> Result<(), Box<dyn std::error::Error>> {
             let begin = Instant::now();
             std::hint::black_box((0..100_000_u64).fold(0, |sum, number| sum ^ std::hint::black_box(number)));
             let microseconds = u64::try_from(begin.elapsed().as_micros())?;
-            back_end
-                .send(order.stream, &Timing { rank: back_end.rank(), process: std::process::id(), microseconds })?;
+            back_end.send(order.stream, &Timing { rank: back_end.rank(), microseconds })?;
         }
     }
 }

@@ -4,7 +4,8 @@
 //! whatever state it likes between waves, and says how that state comes back when its node dies.
 
 use banyan_boot::RankSet;
-use banyan_ndr::{Buffer, Format};
+use banyan_ndr::typed::{Scratch, encode_body};
+use banyan_ndr::{Buffer, DecodeError, Format, Record};
 
 use super::groups::What;
 use super::{Part, ReduceError, Reduction};
@@ -12,17 +13,36 @@ use crate::run::{Bodies, Run};
 
 /// What a node does with the parts of a wave.
 ///
+/// Of a wave it makes exactly one record: none, or more, is an error of the wave, whose parts go on one by one. On a stream
+/// without waves it gets each record as a wave of one part, and may make none of it, or several.
+///
 /// ```
+/// use banyan_ndr::Record;
 /// use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery};
 ///
-/// /// Passes on the shortest record.
-/// struct Shortest;
+/// /// What members send.
+/// #[derive(Record)]
+/// struct Sample { load: f64 }
 ///
-/// impl Filter for Shortest {
+/// /// What is made of samples, and of other ranges.
+/// #[derive(Record)]
+/// struct Range { low: f64, high: f64 }
+///
+/// struct Ranges;
+///
+/// impl Filter for Ranges {
 ///     fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
-///         let shortest = parts.iter().min_by_key(|part| part.body.len());
-///         shortest.into_iter().for_each(|part| out.push(part.format, part.body));
-///         Ok(())
+///         let mut all = Range { low: f64::INFINITY, high: f64::NEG_INFINITY };
+///         for part in parts {
+///             let range = if part.is_partial {
+///                 part.read::<Range>()?
+///             } else {
+///                 let Sample { load } = part.read()?;
+///                 Range { low: load, high: load }
+///             };
+///             all = Range { low: all.low.min(range.low), high: all.high.max(range.high) };
+///         }
+///         out.push_record(&all)
 ///     }
 ///
 ///     fn recovery(&self) -> Recovery {
@@ -103,7 +123,7 @@ pub enum Recovery {
     Lost,
 }
 
-/// Records that a filter makes. Its memory is used again for the next wave.
+/// Records that a filter makes, in order. Its memory is used again for the next wave.
 #[derive(Debug, Default)]
 pub struct Output {
     records: Vec<(Format, Buffer)>,
@@ -119,16 +139,33 @@ impl Output {
         Output { records: Vec::new(), used: 0, lent: Buffer::new() }
     }
 
-    /// Adds a record.
-    pub fn push(&mut self, format: &Format, body: &[u8]) {
-        let buffer = self.add(format);
-        buffer.clear();
-        buffer.extend_from_slice(body);
+    /// Adds a record that is a value of a Rust type.
+    ///
+    /// # Errors
+    /// If it cannot be encoded.
+    pub fn push_record<R: Record>(&mut self, record: &R) -> Result<(), FilterError> {
+        let mut scratch = Scratch::new();
+        let body = encode_body(record, &mut scratch).map_err(|error| FilterError::Custom(error.to_string()))?;
+        let buffer = self.add(R::format());
+        body.slices().for_each(|slice| buffer.extend_from_slice(slice));
+        Ok(())
     }
 
-    /// Adds a record whose body is to be written into the buffer.
-    #[inline]
+    /// Adds a record with this body.
+    pub fn push(&mut self, format: &Format, body: &[u8]) {
+        self.add(format).extend_from_slice(body);
+    }
+
+    /// Adds a record whose body is to be written into the buffer, which is empty.
     pub fn add(&mut self, format: &Format) -> &mut Buffer {
+        let buffer = self.next(format);
+        buffer.clear();
+        buffer
+    }
+
+    /// Adds a record with the memory of one before, and whatever is in it.
+    #[inline]
+    fn next(&mut self, format: &Format) -> &mut Buffer {
         if self.records.get(self.used).is_none_or(|(known, _)| known != format) {
             self.expect(format);
         }
@@ -157,7 +194,7 @@ impl Output {
     }
 
     fn add_written(&mut self, format: &Format, body: Buffer) {
-        *self.add(format) = body;
+        *self.next(format) = body;
     }
 
     /// The records of this wave, in order.
@@ -209,6 +246,15 @@ pub enum FilterError {
         text: String,
         /// Whether it had a state that nobody can compute again.
         is_state_lost: bool,
+    },
+    /// A part is not the record that the filter wants.
+    #[error("members {members}: {error}")]
+    Read {
+        /// Whose part.
+        members: RankSet,
+        /// What is wrong.
+        #[source]
+        error: DecodeError,
     },
     /// A filter of one's own says why.
     #[error("{0}")]
@@ -264,7 +310,7 @@ impl Filter for Reduction {
         };
         match self.whole(parts) {
             Some(whole) => {
-                whole.run(parts, out.add(whole.format(what)), what);
+                whole.run(parts, out.next(whole.format(what)), what);
                 Ok(())
             }
             None => self.wave_by_parts(parts, place, out),

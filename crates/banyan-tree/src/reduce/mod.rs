@@ -30,6 +30,7 @@ mod groups;
 mod input;
 mod layout;
 mod limits;
+mod part;
 mod reduction;
 mod registry;
 #[cfg(unix)]
@@ -45,7 +46,8 @@ pub use collect::{COLLECT, Collected};
 pub use error::{Fault, ReduceError};
 pub use filter::{Filter, FilterError, Output, PartRun, Place, Recovery};
 pub use limits::ReductionLimits;
-pub use reduction::{Part, Reduction};
+pub use part::Part;
+pub use reduction::Reduction;
 pub use registry::{Filters, REDUCE};
 #[cfg(unix)]
 pub use shared_object::LoadError;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
 
 use super::body::{Reader, Writer};
@@ -12,21 +11,8 @@ use super::layout::{Columns, Layout};
 use super::strip::{Rows, Strip};
 use super::value::Kind;
 use super::whole::Whole;
-use super::{Fault, PartRun, Place, ReduceError, ReductionLimits, Specification};
+use super::{Fault, Part, PartRun, Place, ReduceError, ReductionLimits, Specification};
 use crate::run::{Bodies, shared};
-
-/// What one child contributes to a wave.
-#[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
-    /// The members that contributed to it: one, if it is a record of a member.
-    pub members: &'a RankSet,
-    /// The format of the body.
-    pub format: &'a Format,
-    /// A record.
-    pub body: &'a [u8],
-    /// Whether another node's reduction made it.
-    pub is_partial: bool,
-}
 
 /// Reduces waves: the parts of all children of a node, one wave after the other.
 ///

@@ -1,6 +1,6 @@
 //! The filters that agents, front-ends and members of these tests know.
 
-use banyan_ndr::{Record, RecordView, typed};
+use banyan_ndr::RecordView;
 use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
 
 use crate::setup::Text;
@@ -23,7 +23,7 @@ struct Tally {
 impl Filter for Tally {
     fn wave(&mut self, _: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
         self.waves += 1;
-        push(&Text { text: self.waves.to_string() }, out)
+        out.push_record(&Text { text: self.waves.to_string() })
     }
 
     fn recovery(&self) -> Recovery {
@@ -48,7 +48,7 @@ impl Filter for Brittle {
         if texts.contains("abort") {
             std::process::abort();
         }
-        push(&Text { text: format!("{}({texts})", self.waves) }, out)
+        out.push_record(&Text { text: format!("{}({texts})", self.waves) })
     }
 
     fn recovery(&self) -> Recovery {
@@ -68,19 +68,12 @@ impl Filter for Trace {
         if self.name == "strict" && texts.contains("bad") {
             return Err(FilterError::Custom(format!("{texts} is bad")));
         }
-        push(&Text { text: format!("{}({texts})", self.name) }, out)
+        out.push_record(&Text { text: format!("{}({texts})", self.name) })
     }
 
     fn recovery(&self) -> Recovery {
         Recovery::Recomputed
     }
-}
-
-fn push(made: &Text, out: &mut Output) -> Result<(), FilterError> {
-    let mut body = Vec::new();
-    typed::encode_body_into(made, &mut body).map_err(|error| FilterError::Custom(error.to_string()))?;
-    out.push(Text::format(), &body);
-    Ok(())
 }
 
 fn text(part: &Part<'_>) -> Result<String, banyan_ndr::DecodeError> {
