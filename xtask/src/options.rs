@@ -96,7 +96,7 @@ Options:
       --only STEP          Runs this step only; can be repeated
       --skip STEP          Leaves this step out; can be repeated
       --fail-fast          Stops at the first failure
-      --fuzz-seconds N     Runs each fuzz target for N seconds (default 5)
+      --fuzz-seconds N     Runs each fuzz target for N seconds (default 5), and 10,000 inputs at least
   -v, --verbose            Shows the output of every command as it comes
       --list               Lists the steps
   -h, --help               Shows this text

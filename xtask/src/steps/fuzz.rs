@@ -1,4 +1,4 @@
-//! `fuzz`: each fuzz target for a few seconds, from the seeds in `fuzz/corpus/<target>/`.
+//! `fuzz`: each fuzz target for a few seconds and at least 10,000 inputs, from the seeds in `fuzz/corpus/<target>/`.
 //!
 //! The targets are the files in `fuzz/src/targets`, built into one program. It is built by `cargo` itself with libFuzzer's
 //! instrumentation, so that nothing but the nightly tool-chain and a C++ compiler is needed. Nothing is written outside
@@ -34,6 +34,12 @@ const ALLOCATION_LIMIT: u32 = 64;
 /// The most memory that a target may take, in MiB: instrumentation takes several times what the code asks for.
 const MEMORY_LIMIT: u32 = 2048;
 
+/// The fewest inputs that a target is given, however slow the machine.
+const FEWEST_INPUTS: u64 = 10_000;
+
+/// The longest that these may take, in seconds: a target that needs longer does too much with each.
+const FEWEST_INPUTS_LIMIT: u32 = 900;
+
 /// The longest that one input may take, in seconds. It is long only because the machine may be busy.
 const INPUT_LIMIT: u32 = 20;
 
@@ -62,7 +68,20 @@ pub(super) fn run(job: &Job<'_>) {
     }
 }
 
+/// Runs a target for a time, and goes on until it was given enough inputs.
 fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
+    let first = runs(tools, target, host, None, seconds)?;
+    let missing = FEWEST_INPUTS.saturating_sub(first);
+    let more = if missing == 0 { 0 } else { runs(tools, target, host, Some(missing), FEWEST_INPUTS_LIMIT)? };
+    if first + more < FEWEST_INPUTS {
+        let reason = format!("{} inputs in {FEWEST_INPUTS_LIMIT} s, fewer than {FEWEST_INPUTS}", first + more);
+        return Err(Problem::Failed(format!("{reason}: make the target do less with each input")));
+    }
+    Ok(format!("{} inputs", first + more))
+}
+
+/// Runs a target until it was given so many inputs, at most for a time. Returns how many it was given.
+fn runs(tools: &Tools<'_>, target: &str, host: &str, inputs: Option<u64>, seconds: u32) -> Result<u64, Problem> {
     let work = tools.root.join("target/fuzz");
     let (found, artifacts) = (work.join("corpus").join(target), work.join("artifacts").join(target));
     for directory in [&found, &artifacts] {
@@ -71,6 +90,7 @@ fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
     let mut command = Command::new(work.join(host).join("release").join(PROGRAM.0));
     command.env(PROGRAM.1, target);
     command.arg(format!("-max_total_time={seconds}"));
+    command.args(inputs.map(|inputs| format!("-runs={inputs}")));
     command.arg(format!("-malloc_limit_mb={ALLOCATION_LIMIT}"));
     command.arg(format!("-rss_limit_mb={MEMORY_LIMIT}"));
     command.arg(format!("-timeout={INPUT_LIMIT}"));
@@ -80,8 +100,8 @@ fn fuzz(tools: &Tools<'_>, target: &str, host: &str, seconds: u32) -> Outcome {
     let seeds = [tools.root.join("fuzz/corpus").join(target), tools.root.join(GOLDEN).join(target)];
     command.args(seeds.iter().filter(|seeds| seeds.is_dir()));
     let output = tools.within(Duration::from_secs(u64::from(seconds) + 120)).run(&mut command)?;
-    let last = output.lines().rev().find(|line| line.starts_with("Done "));
-    Ok(last.unwrap_or_default().to_owned())
+    let done = output.lines().rev().find_map(|line| line.strip_prefix("Done ")?.split(' ').next()?.parse().ok());
+    done.ok_or_else(|| Problem::Failed("the fuzzer does not say how many inputs it ran".to_owned()))
 }
 
 /// The names of the fuzz targets.

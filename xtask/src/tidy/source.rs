@@ -57,6 +57,7 @@ const BANNED: &[(&str, &str)] = &[
     (concat!("#[all", "ow("), "write #[expect(lint, reason = \"…\")]"),
     (concat!("#![all", "ow("), "write #![expect(lint, reason = \"…\")]"),
     (concat!("tod", "o!("), "write it, or an issue"),
+    (concat!("failure_persistence: No", "ne"), "keep the seeds of property tests that fail"),
 ];
 
 /// What does not stand in tests, and why.

@@ -72,7 +72,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, ..ProptestConfig::default() })]
 
         #[test]
         fn no_unit_is_given_out_twice_and_none_is_forgotten(choices in prop::collection::vec((any::<bool>(), 1usize..9), 1..100)) {

@@ -1,5 +1,5 @@
 //! Definitions as wide as a description can make them. Nothing may search their names from the first to the last for
-//! every value: these records would take minutes then. `cargo xtask worst` counts the steps.
+//! every value: these records would take minutes then.
 
 use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 use banyan_ndr::text::{from_json, from_xml, to_json, to_xml};

@@ -114,7 +114,7 @@ fn flat() -> Flat<'static> {
 
 /// No files of failures.
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: crate::effort::share(256), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: crate::effort::share(256), ..ProptestConfig::default() }
 }
 
 /// Reads whatever the bytes are. What can be read can be written and read again.

@@ -69,7 +69,7 @@ fn ranks_of(clause: &str) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn everyone_gets_what_the_model_says_in_every_order(seed: u64, leave: bool) {

@@ -170,7 +170,7 @@ const CASES_OF_MIRI: u32 = 4;
 
 fn config(share: u32) -> ProptestConfig {
     let cases = if cfg!(miri) { CASES_OF_MIRI } else { ProptestConfig::default().cases / share };
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases, ..ProptestConfig::default() }
 }
 
 proptest! {

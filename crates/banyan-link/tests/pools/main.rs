@@ -115,7 +115,7 @@ fn end(link: &mut Link) -> Event {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     /// One end uses memory, the other has pipes between it and the first and cannot: both get the same.
     #[test]

@@ -1,5 +1,6 @@
 //! The protocol between two ends, with a virtual clock and a wire that is cut as the test wants.
 
+#[path = "../pair/mod.rs"]
 mod pair;
 
 use std::time::Duration;
@@ -29,7 +30,7 @@ fn frames() -> impl Strategy<Value = Vec<Frame>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     /// Whatever the cuts, encrypted or not: the same frames, each class in its order, every payload aligned.
     #[test]
