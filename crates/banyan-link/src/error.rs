@@ -164,7 +164,7 @@ pub enum ProtocolError {
         actual: FormatId,
     },
     /// More descriptions than allowed.
-    #[error("the peer sends more than {0} formats, or more than 1 MiB of descriptions")]
+    #[error("the peer sends more than {0} formats, or more than 1 KiB of descriptions for each of these")]
     TooManyFormats(usize),
     /// A record of a format that was not described before.
     #[error("a record of format {0} came before its description")]

@@ -7,7 +7,12 @@ use banyan_ndr::{DecodeError, DecodeOptions, Decoder, Format, FormatId, Limits, 
 
 use crate::error::ProtocolError;
 
-/// Bytes of all descriptions that a peer may send on one link.
+/// Bytes of all descriptions that a peer may send on one link: 1 KiB for each format, and 1 MiB at least.
+fn description_bytes(formats: usize) -> usize {
+    formats.saturating_mul(1 << 10).max(DESCRIPTION_BYTES)
+}
+
+/// Bytes of the longest description.
 pub(crate) const DESCRIPTION_BYTES: usize = 1 << 20;
 
 /// What both sides know of each other's formats. Costs next to nothing until there is one.
@@ -60,7 +65,7 @@ impl Formats {
     pub(crate) fn learn(&mut self, claimed: Option<FormatId>, description: &[u8]) -> Result<(), ProtocolError> {
         self.learnt_count += 1;
         self.learnt_bytes += description.len();
-        if self.learnt_count > self.bound || self.learnt_bytes > DESCRIPTION_BYTES {
+        if self.learnt_count > self.bound || self.learnt_bytes > description_bytes(self.bound) {
             return Err(ProtocolError::TooManyFormats(self.bound));
         }
         let limits = Limits { formats: self.bound, ..Limits::default() };

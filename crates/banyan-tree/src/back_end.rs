@@ -3,6 +3,7 @@
 //! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
 //! other travel together; [`flush`](BackEnd::flush) before computing for long.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,7 +19,7 @@ use bytes::Bytes;
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
-use crate::format_book::FormatBook;
+use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::{Level, StreamId};
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
@@ -48,6 +49,8 @@ pub struct BackEnd {
     reader: RecordReader,
     invited: Invited,
     pending: SortedMap<StreamId, Pending>,
+    /// The formats of what was sent.
+    sent_formats: HashSet<FormatId>,
     /// What its links receive into and send from.
     slabs: Slabs,
     /// Streams whose waves are intervals.
@@ -195,6 +198,7 @@ impl BackEnd {
             reader: RecordReader::default(),
             invited,
             pending: SortedMap::new(),
+            sent_formats: HashSet::new(),
             slabs,
             aligned: SortedMap::new(),
             combiners,
@@ -408,7 +412,11 @@ impl BackEnd {
             return Err(TreeError::NoStream(stream));
         }
         self.contribute(stream, None)?;
+        if self.sent_formats.len() >= MOST_OF_MEMBER && !self.sent_formats.contains(&format.id()) {
+            return Err(TreeError::Formats { rank: self.rank(), most: MOST_OF_MEMBER });
+        }
         self.driver.formats().learn(format)?;
+        self.sent_formats.insert(format.id());
         self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()));
         Ok(())
     }

@@ -157,6 +157,14 @@ pub enum TreeError {
     /// There are more formats than a program may have.
     #[error(transparent)]
     TooManyFormats(#[from] TooManyFormats),
+    /// A member wants to send records of more formats than one member may.
+    #[error("member {rank} has sent records of {most} formats, the most for one member; send records of fewer formats")]
+    Formats {
+        /// The member.
+        rank: u32,
+        /// How many formats it may send.
+        most: usize,
+    },
     /// The system refused.
     #[error("the system refused: {0}")]
     System(#[from] std::io::Error),

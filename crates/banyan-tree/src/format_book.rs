@@ -10,8 +10,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use banyan_ndr::{Format, FormatId};
 
 /// Formats that one process may know, and the bytes of their descriptions together.
-const MOST_FORMATS: usize = 1 << 16;
+pub(crate) const MOST_FORMATS: usize = 1 << 16;
 const MOST_BYTES: usize = 64 << 20;
+
+/// Formats that one member may send records of: far fewer than its agent passes on, so that others have room.
+pub(crate) const MOST_OF_MEMBER: usize = 1 << 10;
 
 /// Formats by id. Clones are the same book.
 #[derive(Debug, Clone, Default)]

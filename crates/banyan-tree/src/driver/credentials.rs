@@ -6,6 +6,7 @@ use banyan_link::{Heartbeat, LinkOptions, Secret, SessionId, Slabs, frame_cost};
 
 use super::note::{Note, secret_of};
 use super::tree_link::LONGEST_PAYLOAD;
+use crate::format_book::MOST_FORMATS;
 use crate::ids::NodeId;
 
 /// Memory that an agent keeps while large records pass: what some dozens of children have under way.
@@ -66,10 +67,11 @@ impl Credentials {
     }
 }
 
-/// Every link of a tree: four large frames under way.
+/// Every link of a tree: four large frames under way, and as many formats as a node knows.
 fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
-    LinkOptions { max_payload, window: 4 * frame_cost(max_payload), heartbeat: None, ..LinkOptions::default() }
+    let (window, formats) = (4 * frame_cost(max_payload), MOST_FORMATS);
+    LinkOptions { max_payload, window, formats, heartbeat: None, ..LinkOptions::default() }
 }
 
 /// Links of those who compute: they give no signs of life, and notice when agents give none for so long.

@@ -32,7 +32,7 @@ pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use parting::{Fate, Partings};
 use tree_link::{Arrival, Dialling, End, TreeLink};
 
-use crate::format_book::FormatBook;
+use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::{LinkId, NodeId, Time};
 use crate::message::{Attach, Message};
 use crate::node::{Action, LinkFigures, Node, Report};
@@ -518,6 +518,12 @@ impl Driver {
                 None => return,
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),
                 Some(Arrival::Message(Message::Attach(attach))) => self.take_attach(id, attach, time),
+                Some(Arrival::Message(_)) if link.has_too_many_formats() && self.node.is_member(id) => {
+                    let cause = format!("sent records of more than {MOST_OF_MEMBER} formats, the most for one member");
+                    self.node.refuse(id, cause, time);
+                    // Nothing else of it is heard.
+                    self.carry_out();
+                }
                 Some(Arrival::Message(message)) => self.node.message(id, message, time),
                 Some(Arrival::Opened) => self.opened(id, time),
                 Some(Arrival::Offered(place)) => self.offered(id, place),

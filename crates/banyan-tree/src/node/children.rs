@@ -90,6 +90,18 @@ impl Node {
         self.below.get(child).and_then(|place| place.rank)
     }
 
+    /// Whether the child of this link is a member.
+    pub(crate) fn is_member(&self, link: LinkId) -> bool {
+        self.below.node_of(link).is_some_and(|child| self.rank_of(child).is_some())
+    }
+
+    /// A child breaks rules of the driver: its link is closed, and it is named.
+    pub(crate) fn refuse(&mut self, link: LinkId, cause: String, now: Time) {
+        if let Some(child) = self.below.node_of(link) {
+            self.violation(link, child, cause, now);
+        }
+    }
+
     #[cold]
     pub(super) fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
         self.violated(child, cause);

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["formats", count, hostile] => hostile::run_with_formats(count, hostile),
         ["hostile", behaviour] => hostile::run(behaviour),
         ["member", behaviour] => member::run(behaviour),
         ["front-end", topology] => front_end::run(topology),
@@ -57,6 +58,8 @@ const TESTS: &[harness::Test] = tests![
     streams::every_member_gets_its_own_part_of_a_scatter,
     streams::every_node_says_what_it_has_done_and_where_it_is,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
+    hostile::a_member_that_sends_too_many_formats_is_named_and_agents_stay,
+    hostile::many_formats_of_several_members_pass_their_agents,
     strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
     event_loops::waves_are_found_by_whoever_watches_the_descriptor,
     event_loops::those_who_are_adrift_are_not_waited_for_longer_by_an_event_loop,
