@@ -375,15 +375,14 @@ impl Connection {
     }
 
     /// Queues a frame. Data waits here for credit, in order. What is sent after [`close`](Self::close) or after the end
-    /// is dropped.
-    ///
-    /// # Panics
-    /// When the payload is longer than [`LinkOptions::max_payload`].
+    /// is dropped. A payload that is longer than [`LinkOptions::max_payload`] ends the link ([`LinkError::TooLong`]).
     pub fn send(&mut self, frame: Frame) {
-        let (length, limit) = (frame.payload.len(), self.options.max_payload);
-        assert!(length <= limit, "a payload of {length} bytes is longer than {limit} (LinkOptions::max_payload)");
         if self.state != State::Running {
             return;
+        }
+        let (length, limit) = (frame.payload.len(), self.options.max_payload);
+        if length > limit {
+            return self.fail(LinkError::TooLong { length, limit });
         }
         self.counters.frames_sent += 1;
         self.output.push(frame, &mut self.send_credit);

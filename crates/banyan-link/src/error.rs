@@ -33,6 +33,16 @@ pub enum LinkError {
     /// The peer broke the protocol.
     #[error("the peer was cut off: {0}")]
     Protocol(#[from] ProtocolError),
+    /// The caller sent a payload that is longer than the two sides agreed on.
+    #[error(
+        "a payload of {length} bytes is longer than {limit} (LinkOptions::max_payload); send it in pieces, or agree on more"
+    )]
+    TooLong {
+        /// Its bytes.
+        length: usize,
+        /// Bytes allowed.
+        limit: usize,
+    },
     /// More frames are queued than the peer takes, and the caller does not stop.
     #[error("{queued} bytes are queued for a peer that does not take them; the bound is {bound}")]
     Overfull {

@@ -133,10 +133,8 @@ impl Link {
 
     /// Queues a frame. Data waits here for credit, in order; control frames overtake it. Frames go with the next
     /// [`flush`](Self::flush) or [`wait`](Self::wait), or when a batch is full. What is sent after
-    /// [`close`](Self::close) or after the end is dropped.
-    ///
-    /// # Panics
-    /// When the payload is longer than [`LinkOptions::max_payload`].
+    /// [`close`](Self::close) or after the end is dropped. A payload that is longer than [`LinkOptions::max_payload`] ends the
+    /// link: the peer would not take it, and the event says so ([`LinkError::TooLong`]).
     pub fn send(&mut self, frame: Frame) {
         if self.connection.wants_pool(&frame) {
             self.offer_pool();

@@ -1,7 +1,8 @@
 //! Listening: connections become links only when their peers have proved themselves.
 //!
 //! Whoever can reach the listener may connect: scanners, strangers, peers with old secrets. None of them costs more than
-//! a small, fixed amount of memory and time, and none of them is seen outside of here, but in the counts.
+//! a small, fixed amount of memory and time, and none of them is seen outside of here, but in the counts. A process of another
+//! user of this host is sent away before it takes a place.
 //!
 //! When too many have not proved themselves yet, the next ones wait in the system's queue. Those inside that have said
 //! nothing right for a moment then have to go, and a little later those who began well and said no more, which whoever has
@@ -16,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::unlink;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, getsockname, listen, sockopt};
+use rustix::process::geteuid;
 
 use crate::address::Address;
 use crate::link::{Link, encrypts};
@@ -250,6 +252,9 @@ impl Listener {
         if let Address::Tcp(_) = self.address {
             // Slower without, but not wrong.
             let _ = sockopt::set_tcp_nodelay(&socket, true);
+        } else if !is_of_this_user(&socket) {
+            self.refused.other_user += 1;
+            return None;
         }
         let place = self.unproved.iter().position(Option::is_none).unwrap_or_else(|| {
             self.unproved.push(None);
@@ -259,6 +264,12 @@ impl Listener {
         self.unproved[place] = registered.is_ok().then(|| Unproved::new(socket, self.encrypt, now));
         self.advance(place, now, find)
     }
+}
+
+/// Whether the process at the other end of a socket of this host runs for the user of this one, or for root. Names of abstract
+/// sockets have no owner: everyone on the host may connect, and the system knows who did.
+fn is_of_this_user(socket: &OwnedFd) -> bool {
+    sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid == geteuid() || peer.uid.is_root())
 }
 
 /// How long somebody may stay while others wait outside.

@@ -26,13 +26,25 @@ pub struct Refused {
     pub unknown_peer: u64,
     /// Named a peer that is connected already in this incarnation or a later one.
     pub duplicate: u64,
+    /// Are processes of another user of this host.
+    pub other_user: u64,
 }
 
 impl Refused {
     /// Each reason, by the name of its field, and how many there were.
-    pub fn by_reason(&self) -> [(&'static str, u64); 9] {
-        let Refused { garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate } =
-            *self;
+    pub fn by_reason(&self) -> [(&'static str, u64); 10] {
+        let Refused {
+            garbage,
+            slow,
+            wrong_secret,
+            replay,
+            left,
+            too_many,
+            wrong_version,
+            unknown_peer,
+            duplicate,
+            other_user,
+        } = *self;
         [
             ("garbage", garbage),
             ("slow", slow),
@@ -43,6 +55,7 @@ impl Refused {
             ("wrong_version", wrong_version),
             ("unknown_peer", unknown_peer),
             ("duplicate", duplicate),
+            ("other_user", other_user),
         ]
     }
 
@@ -61,9 +74,20 @@ impl Refused {
 /// Those of several listeners. Some may come from other hosts: there is no number that is too large.
 impl AddAssign for Refused {
     fn add_assign(&mut self, other: Refused) {
-        let Refused { garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate } =
-            self;
-        let own = [garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate];
+        let Refused {
+            garbage,
+            slow,
+            wrong_secret,
+            replay,
+            left,
+            too_many,
+            wrong_version,
+            unknown_peer,
+            duplicate,
+            other_user,
+        } = self;
+        let own =
+            [garbage, slow, wrong_secret, replay, left, too_many, wrong_version, unknown_peer, duplicate, other_user];
         for (own, (_, count)) in own.into_iter().zip(other.by_reason()) {
             *own = own.saturating_add(count);
         }

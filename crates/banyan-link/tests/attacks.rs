@@ -2,12 +2,16 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::{Duration, Instant};
 
 use banyan_link::{
     Address, Encryption, Event, Frame, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening, OpeningError,
     PeerId, Poller, Refused, Secret, SessionId, UNPROVED_PEERS, UNPROVED_TIME,
 };
+
+use rustix::thread::{Uid, set_thread_res_uid};
 
 const SESSION: SessionId = SessionId([1; 16]);
 
@@ -318,4 +322,49 @@ fn recorded_beginnings_that_are_repeated_and_not_continued_do_not_keep_a_peer_ou
     let refused = door.listener.refused();
     assert!(refused.too_many >= UNPROVED_PEERS as u64, "{refused:?}");
     drop(begun);
+}
+
+/// A thread of another user, which connects so often and stays; nothing where this process may not be another user.
+fn strangers_of_another_user(address: &Address, count: usize) -> Vec<UnixStream> {
+    let Address::Abstract(name) = address else { unreachable!() };
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let connect = move || {
+        let nobody = Uid::from_raw(65534);
+        match set_thread_res_uid(nobody, nobody, nobody) {
+            Ok(()) => (0..count).map(|_| UnixStream::connect_addr(&address).unwrap()).collect(),
+            Err(_) => Vec::new(),
+        }
+    };
+    std::thread::spawn(connect).join().unwrap()
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+fn processes_of_another_user_of_this_host_take_no_place_at_the_door() {
+    let options = LinkOptions::default();
+    let address = Address::Abstract(format!("banyan-test-{}-users", std::process::id()));
+    let mut listener = Listener::bind(&address, &options).unwrap();
+    let strangers = strangers_of_another_user(&address, 2 * UNPROVED_PEERS);
+    if strangers.is_empty() {
+        eprintln!("left out: only root can be another user");
+        return;
+    }
+    let mut friend = Link::dial(&address, &opening(3, 1), &options).unwrap();
+    // A clock that stands still: nobody has to go since its time is over.
+    let now = Instant::now();
+    let end = now + Duration::from_secs(60);
+    loop {
+        assert!(Instant::now() < end, "not let in");
+        friend.wait(Some(Instant::now() + Duration::from_millis(1)));
+        if !listener.accept_ready(now, &mut |peer| Some(secret(peer.index))).is_empty() {
+            break;
+        }
+    }
+    let expected = Refused { other_user: strangers.len() as u64, ..Refused::default() };
+    assert_eq!(listener.refused(), expected);
+    assert_eq!(listener.timeout(), None, "nobody is waited for");
+    for mut stranger in strangers {
+        stranger.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        assert!(matches!(stranger.read(&mut [0]), Ok(0)), "it was sent away");
+    }
 }

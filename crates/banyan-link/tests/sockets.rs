@@ -310,3 +310,19 @@ fn descriptors_that_nobody_expects_are_not_kept() {
     let open = names.filter(|name| name.to_string_lossy().contains("memfd:unwanted"));
     assert_eq!(open.count(), 1, "only this test has it open");
 }
+
+#[test]
+fn a_payload_that_is_too_long_ends_the_link_with_an_error_that_says_so() {
+    let options = LinkOptions::inherited();
+    let (mut one, _other) = inherited(&options);
+    one.send(Frame::new(DATA, 0, 0, vec![0; options.max_payload + 1]));
+    let last = loop {
+        match one.poll() {
+            Some(Event::Opened(_)) => {}
+            last => break last,
+        }
+    };
+    let Some(Event::Lost(error)) = last else { panic!("{last:?}") };
+    assert_eq!(error, LinkError::TooLong { length: options.max_payload + 1, limit: options.max_payload });
+    assert!(error.to_string().contains("send it in pieces"), "{error}");
+}
