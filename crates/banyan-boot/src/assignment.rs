@@ -110,6 +110,8 @@ pub(crate) struct Image {
     pub(crate) cwd: Option<Vec<u8>>,
     pub(crate) input: u8,
     pub(crate) forward: bool,
+    /// Whether its members get no descriptors to join by.
+    pub(crate) plain: bool,
     /// In the notation of [`Limits`](crate::process::limits::Limits).
     pub(crate) limits: String,
 }
@@ -145,7 +147,8 @@ impl Image {
                 Input::Master => 1,
                 Input::Everyone => 2,
             },
-            forward: distribution.stdio.output == Output::Forward,
+            forward: distribution.stdio.output != Output::Discard,
+            plain: distribution.plain,
             limits: distribution.limits.to_string(),
         }
     }

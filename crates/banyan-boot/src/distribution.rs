@@ -26,6 +26,9 @@ pub struct ProcessDistribution {
     pub stdio: Stdio,
     /// What each of its processes may use.
     pub limits: Limits,
+    /// Whether it is started without the descriptors by which members [join](crate::Member::join). In a session with an
+    /// [extension](crate::AgentExtension) all members have them.
+    pub plain: bool,
 }
 
 impl ProcessDistribution {
@@ -51,6 +54,21 @@ impl ProcessDistribution {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> ProcessDistribution {
         self.env.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// The same, and this happens to what it writes.
+    #[must_use]
+    pub fn output(mut self, output: Output) -> ProcessDistribution {
+        self.stdio.output = output;
+        self
+    }
+
+    /// The same, for a program that knows nothing of Banyan: it inherits its standard streams and no other descriptor, and cannot
+    /// join the session.
+    #[must_use]
+    pub fn plain(mut self) -> ProcessDistribution {
+        self.plain = true;
         self
     }
 
@@ -95,8 +113,11 @@ pub enum Input {
 /// What happens to standard output and errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Output {
-    /// They come to the front-end by line, as events.
+    /// They are written to the front-end's standard error by line, each behind the rank and the host of its member.
     #[default]
+    Pass,
+    /// They come to the front-end by line, as [events](crate::Event::Output). While it does not take them, members that write
+    /// wait.
     Forward,
     /// They are thrown away.
     Discard,

@@ -45,13 +45,18 @@ impl Event {
     /// Bytes it holds.
     pub(crate) fn cost(&self) -> usize {
         match self {
-            Event::Output(lines) => lines.bytes.len() + size_of::<Event>(),
+            Event::Output(lines) => lines.cost(),
             Event::Exited { .. } | Event::Problem(_) => 0,
         }
     }
 }
 
 impl Lines {
+    /// Bytes they hold.
+    pub(crate) fn cost(&self) -> usize {
+        self.bytes.len() + size_of::<Event>()
+    }
+
     /// The lines one by one, without their ends.
     pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))

@@ -54,6 +54,10 @@ pub trait AgentExtension: Send {
     /// Its process has ended.
     fn member_ended(&mut self, rank: u32);
 
+    /// The front-end has closed the session's link to this agent, without a word: it has ended, or whatever carried the link,
+    /// such as an ssh. Only agents right below the front-end hear of it.
+    fn front_end_closed(&mut self) {}
+
     /// The agent ends; nothing is called after this.
     fn end(&mut self);
 }

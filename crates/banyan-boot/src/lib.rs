@@ -41,8 +41,9 @@
 //! # }
 //! ```
 //!
-//! Programs that know nothing of Banyan are started just as well: their output comes to the front-end by line
-//! ([`Session::next_event`]), their exit states are collected ([`Session::wait`]), signals reach them.
+//! Programs that know nothing of Banyan are started just as well ([`ProcessDistribution::plain`]): their exit states are
+//! collected ([`Session::wait`]), and signals reach them. What members write goes to the front-end's standard error, each line
+//! behind its rank and host, or comes as events ([`Output::Forward`], [`Session::next_event`]).
 //!
 //! # Where things are
 //!
@@ -82,8 +83,10 @@ mod member;
 mod message;
 mod node;
 mod options;
+mod passing;
 mod problem;
 pub mod process;
+mod process_table;
 mod room;
 mod roster;
 mod search;
@@ -114,6 +117,7 @@ pub use member::{JoinError, Member, MemberError};
 pub use options::{Leftovers, SessionOptions};
 pub use problem::{Problem, ProblemKind};
 pub use process::ExitState;
+pub use process_table::{MemberProcess, ProcessTable};
 pub use room::Room;
 pub use session::{Launch, Outcome, Session};
 pub use staging::{

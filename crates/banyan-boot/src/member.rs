@@ -57,7 +57,7 @@ pub enum JoinError {
     /// Nobody asked it to.
     #[error(
         "this process was not started by an agent (neither {JOIN_VARIABLE} nor BANYAN_TICKET is set); start it with a session, or let it \
-         attach with a ticket"
+         attach with a ticket (banyan run starts members that may join with --join)"
     )]
     NotStartedByAnAgent,
     /// What the environment says cannot be used.
@@ -319,10 +319,15 @@ impl Member {
         }
     }
 
-    /// Waits for bytes from the front-end. Only the master gets any.
+    /// Waits for bytes from the front-end, as long as [`set_timeout`](Member::set_timeout) allows. Only the master gets any.
     pub fn recv_user_data(&mut self) -> Result<Vec<u8>, MemberError> {
+        self.recv_user_data_until(self.deadline())
+    }
+
+    /// Waits for bytes from the front-end until this time at most, whatever the timeout is.
+    pub fn recv_user_data_until(&mut self, deadline: Option<Instant>) -> Result<Vec<u8>, MemberError> {
         self.only_master()?;
-        let deadline = self.deadline();
+        let begun = Instant::now();
         loop {
             if let Some(pieces) = self.user.iter().position(|(_, more)| !more) {
                 let mut message = Vec::new();
@@ -335,6 +340,9 @@ impl Member {
             match self.receive("recv_user_data", deadline) {
                 // It is kept; and what is waited for may be as long as its sender likes.
                 Ok(()) | Err(MemberError::TooMuchUserData) => {}
+                Err(MemberError::TimedOut { what, .. }) => {
+                    return Err(MemberError::TimedOut { what, seconds: begun.elapsed().as_secs_f64() });
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -22,7 +22,8 @@
 //! | [`USER`] | between front-end and master | 0 | 0 | bytes |
 //! | [`OUTPUT`] | up | rank | 0 | whole lines |
 //! | [`INPUT`] | down | 0 | 0 | bytes |
-//! | [`EXITED`] | up | 0 | 0 | for each member: rank, and how it ended: two numbers of 32 bits |
+//! | [`EXITED`] | up | 0 | 0 | for each member: rank, how it ended, and the length of the reason (32 bits each), the reason |
+//! | [`PROCESSES`] | up | 0 | 0 | for each member: rank and process id (32 bits each) |
 //! | [`ASSIGN`] | down | 0 | 0 | record [`Assignment`](crate::assignment::Assignment) |
 //! | [`PROGRESS`] | up | 0 | 0 | four numbers of 32 bits: agents, started, failed, joined |
 //! | [`PROBLEM`] | up | 0 | 0 | record [`Problem`](crate::Problem) |
@@ -66,6 +67,9 @@ banyan_link::kinds! {
 
     /// Data, so that it stays behind what the members wrote: members that ended, and how.
     pub(crate) EXITED = data(26);
+
+    /// Control: which process each member is.
+    pub(crate) PROCESSES = control(160);
 
     /// Control: makes the process at the other end a member.
     pub(crate) WELCOME = control(128);

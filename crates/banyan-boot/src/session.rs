@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use crate::agent_layout::{self, AgentLayout, LayoutError};
 use crate::assignment::{Assignment, Image};
 use crate::described;
-use crate::distribution::ProcessDistribution;
+use crate::distribution::{Output, ProcessDistribution};
 use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::extension::NOTE_BYTES;
@@ -30,13 +30,18 @@ use crate::node::desk::{Desk, Goods, Order};
 use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
+use crate::passing;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
+use crate::process_table::{MemberProcess, ProcessTable};
 use crate::room::Room;
 use crate::ticket::Ticket;
 
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long the last of what members wrote may take to get to standard error.
+const PASS_DEADLINE: Duration = Duration::from_secs(2);
 
 /// How long a front-end may pause: over a weekend. What it started is not to stay for ever.
 const PAUSE_SECONDS: u32 = 3 * 24 * 60 * 60;
@@ -57,6 +62,9 @@ pub struct Session {
     /// The agent of each member, by rank.
     agents_of: Vec<u32>,
     attaching: RankSet,
+    /// The program of each image, and the image of each member, by rank.
+    images: Vec<String>,
+    images_of: Vec<u32>,
     pub(crate) agents: usize,
     id: [u8; 16],
     layout: Vec<AgentLayout>,
@@ -71,6 +79,8 @@ pub struct Session {
     /// How many files were staged; held while one is.
     pub(crate) stagings: Mutex<u32>,
     ticket: Option<Ticket>,
+    /// Whether output of members is passed on to standard error.
+    is_passing: bool,
 }
 
 /// A launch in attempts, for those who need something new for each: with [`SessionOptions::min_hosts`] an attempt leaves
@@ -216,7 +226,9 @@ impl Session {
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);
         let agents_of = agents_by_rank(&agents, size);
-        let attaching = attaching(&agents, distributions);
+        let images_of = images_by_rank(&agents, size);
+        let images = distributions.iter().map(program_of).collect();
+        let attaching = ranks_of_images(&agents, |image| distributions[image as usize].exe.is_none());
         let agent_count = agents.len();
         let layout = agents.iter().map(AgentLayout::of).collect();
         let host_count = agents.iter().map(|agent| agent.host.as_str()).collect::<HashSet<_>>().len();
@@ -244,14 +256,17 @@ impl Session {
         let muster = (assignment.way == Way::Together)
             .then(|| Muster::prepare(options, &assignment, &agent_program, brings_agent))
             .transpose()?;
-        let desk = Arc::new(Desk::new(size as usize).map_err(LaunchError::System)?);
+        let passing = ranks_of_images(&assignment.agents, |image| passes(&distributions[image as usize]));
+        let desk = Arc::new(Desk::new(size as usize, passing.clone()).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
-        Ok(Session {
+        let mut session = Session {
             desk,
             root: Some(root),
             hosts,
             agents_of,
             attaching,
+            images,
+            images_of,
             agents: agent_count,
             id,
             layout,
@@ -262,7 +277,13 @@ impl Session {
             grace: options.grace,
             stagings: Mutex::default(),
             ticket,
-        })
+            is_passing: false,
+        };
+        if !passing.is_empty() {
+            passing::begin(&session.desk).map_err(LaunchError::System)?;
+            session.is_passing = true;
+        }
+        Ok(session)
     }
 
     /// Waits until every host has answered and every member runs. Hosts that did not answer are an error, or are
@@ -456,6 +477,30 @@ impl Session {
         Ok(described::decode(&self.recv_user_data(deadline)?)?)
     }
 
+    /// Which member is which process, where, and by which agent: for people, and as records for programs. Members that attach
+    /// have a process once they have come.
+    pub fn processes(&self) -> ProcessTable {
+        let papers = self.desk.papers();
+        let member = |(rank, host): (u32, &Arc<str>)| MemberProcess {
+            rank,
+            host: host.to_string(),
+            pid: papers.processes.get(&rank).copied(),
+            image: self.images.get(self.images_of[rank as usize] as usize).cloned().unwrap_or_default(),
+            agent: self.agents_of[rank as usize],
+        };
+        ProcessTable { members: (0u32..).zip(&self.hosts).map(member).collect() }
+    }
+
+    /// How a member ended; `None` if it has not, as far as is known.
+    pub fn exit_state(&self, rank: u32) -> Option<ExitState> {
+        self.desk.papers().states.get(rank as usize).cloned().flatten()
+    }
+
+    /// The last line that a member wrote to standard error, cut to 400 characters; `None` if it wrote none that was to come here.
+    pub fn last_words(&self, rank: u32) -> Option<String> {
+        self.desk.papers().last_words(rank).cloned()
+    }
+
     /// The next thing that happens. `None` when the deadline has passed; also, at once, when all members have ended and
     /// everything that happened until then was taken: [`wait`](Session::wait) then returns at once, too. What goes wrong
     /// at a host after that comes with a later call.
@@ -555,6 +600,11 @@ impl Session {
         self.desk.order(order);
         let deadline = Instant::now() + self.grace + END_DEADLINE;
         let over = self.desk.wait(Some(deadline), |papers| papers.over.then_some(()));
+        if self.is_passing {
+            // Whoever reads standard error may have stopped reading.
+            let deadline = Instant::now() + PASS_DEADLINE;
+            let _ = self.desk.wait(Some(deadline), |papers| papers.is_all_passed.then_some(()));
+        }
         match over {
             Some(()) => root.join().map_err(|_| SessionError::Over),
             None => Err(SessionError::TimedOut),
@@ -661,11 +711,29 @@ fn agents_by_rank(agents: &[AgentPlan], size: u32) -> Vec<u32> {
     nodes
 }
 
-fn attaching(agents: &[AgentPlan], distributions: &[ProcessDistribution]) -> RankSet {
+/// The program of a distribution; empty if its members attach.
+fn program_of(distribution: &ProcessDistribution) -> String {
+    distribution.exe.as_ref().map(|exe| exe.display().to_string()).unwrap_or_default()
+}
+
+/// Whether what its members write goes to standard error.
+fn passes(distribution: &ProcessDistribution) -> bool {
+    distribution.exe.is_some() && distribution.stdio.output == Output::Pass
+}
+
+fn images_by_rank(agents: &[AgentPlan], size: u32) -> Vec<u32> {
+    let mut images = vec![0; size as usize];
+    for group in agents.iter().flat_map(|agent| &agent.groups) {
+        images[group.first as usize..(group.first + group.count) as usize].fill(group.image);
+    }
+    images
+}
+
+/// The members of some images.
+fn ranks_of_images(agents: &[AgentPlan], is_wanted: impl Fn(u32) -> bool) -> RankSet {
     let mut ranks = RankSet::new();
     let groups = agents.iter().flat_map(|agent| &agent.groups);
-    let attaching = groups.filter(|group| distributions[group.image as usize].exe.is_none());
-    attaching.for_each(|group| group.add_to(&mut ranks));
+    groups.filter(|group| is_wanted(group.image)).for_each(|group| group.add_to(&mut ranks));
     ranks
 }
 

@@ -7,13 +7,13 @@
 #[path = "harness/mod.rs"]
 mod harness;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
     Event, ExitState, JoinError, Launcher, Member, MemberError, ProblemKind, ProcessDistribution, Session,
-    SessionOptions, Ticket, become_agent_if_asked,
+    SessionError, SessionOptions, Ticket, become_agent_if_asked,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -31,6 +31,9 @@ fn main() -> ExitCode {
         Ok("outlives") => outlives(),
         Ok("leaves") => leaves(),
         Ok("stays") => stays(),
+        Ok("fails") => ends(1),
+        Ok("hangs" | "leaves-on") => ends(0),
+        Ok("impatient") => impatient(),
         Ok(other) => panic!("no role {other}"),
         Err(_) => return harness::run(TESTS, None, &[harness::ONE]),
     }
@@ -45,6 +48,8 @@ const TESTS: &[harness::Test] = &[
     ("a_wrong_secret_changes_nothing", a_wrong_secret_changes_nothing),
     ("members_that_do_not_come_in_time_are_named", members_that_do_not_come_in_time_are_named),
     ("an_attached_member_outlives_the_session", an_attached_member_outlives_the_session),
+    ("how_attached_members_end_is_known_or_said_to_be_unknown", how_attached_members_end),
+    ("user_data_is_not_waited_for_beyond_a_deadline", user_data_has_a_deadline),
     ("members_go_on_when_the_front_end_detaches", members_go_on_when_the_front_end_detaches),
 ];
 
@@ -230,6 +235,61 @@ fn an_attached_member_outlives_the_session() {
     assert!(member.wait().unwrap().success());
     assert_eq!(std::fs::read(&file).unwrap(), b"went on");
     assert!(matches!(Member::attach(&ticket), Err(JoinError::NotAdmitted { .. })), "the session is over");
+}
+
+/// A member that ends, or hangs, or leaves its session and lives on.
+fn ends(status: i32) {
+    let member = Member::join().unwrap();
+    match std::env::var(ROLE).as_deref() {
+        Ok("leaves-on") => drop(member),
+        Ok("hangs") => println!("here"),
+        _ => std::process::exit(status),
+    }
+    // Nobody writes to it: it ends when the test does.
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+fn how_attached_members_end() {
+    let session = Session::launch(&[ProcessDistribution::attached().on("n1", 3)], &options()).unwrap();
+    let (name, ticket) = session.ticket().unwrap().to_env();
+    let attach = |role: &str| {
+        let mut command = Command::new(this_program());
+        command.env(ROLE, role).env(name, &ticket).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let mut members = ["fails", "hangs", "leaves-on"].map(attach);
+    let mut line = String::new();
+    BufReader::new(members[1].stdout.take().unwrap()).read_line(&mut line).unwrap();
+    members[1].kill().unwrap();
+    let outcome = session.wait(deadline()).unwrap();
+    let mut states: Vec<String> = outcome.states.iter().map(ToString::to_string).collect();
+    states.sort_unstable();
+    let left = "left the session; how its process ended is not known";
+    assert_eq!(states, ["exited with status 1", "killed by signal 9 (SIGKILL)", left]);
+    assert_eq!((outcome.exit_status(), outcome.failures().count()), (137, 2));
+    let mut pids: Vec<u32> = session.processes().members.iter().filter_map(|member| member.pid).collect();
+    let mut expected: Vec<u32> = members.iter().map(Child::id).collect();
+    pids.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(pids, expected);
+    for mut member in members {
+        drop(member.stdin.take());
+        member.wait().unwrap();
+    }
+}
+
+/// A member that the front-end has nothing to say to.
+fn impatient() {
+    let mut member = Member::join().unwrap();
+    let error = member.recv_user_data_until(Some(Instant::now())).unwrap_err();
+    assert!(error.to_string().starts_with("recv_user_data did not complete within"), "{error}");
+}
+
+fn user_data_has_a_deadline() {
+    let member = ProcessDistribution::new(this_program(), [""; 0]).env(ROLE, "impatient").on("n1", 1);
+    let session = Session::launch(&[member], &options()).unwrap();
+    let error = session.recv_user_data(Some(Instant::now())).unwrap_err();
+    assert!(matches!(error, SessionError::TimedOut | SessionError::MasterEnded { .. }), "{error}");
+    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
 }
 
 /// A front-end that leaves at once.

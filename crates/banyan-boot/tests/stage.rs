@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, Launcher, Parcels, Place, ProcessDistribution, Session, SessionOptions, Stage, StageError,
+    Event, Launcher, Output, Parcels, Place, ProcessDistribution, Session, SessionOptions, Stage, StageError,
     become_agent_if_asked,
 };
 use tempfile::TempDir;
@@ -161,7 +161,7 @@ fn a_staged_program_runs_from_the_cache() {
     fs::write(&program, "#!/bin/sh\necho $0 $BANYAN_CACHE\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
     let report = session(place.path(), 2).stage(&program, &Stage::Cache, deadline()).unwrap();
-    let members = ProcessDistribution::new(report.path, [""; 0]).on("n0", 1).on("n1", 1);
+    let members = ProcessDistribution::new(report.path, [""; 0]).output(Output::Forward).on("n0", 1).on("n1", 1);
     let session = Session::launch(&[members], &options(place.path())).unwrap();
     let mut said = Vec::new();
     while let Some(event) = session.next_event(deadline()) {

@@ -22,6 +22,10 @@ use crate::reduce::Filters;
 /// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
 
+/// How long an agent looks for a parent when the front-end has closed the session's link: long enough to find another one if
+/// only that link was cut.
+const CLOSED_PATIENCE: Duration = Duration::from_millis(500);
+
 /// How often an agent without a parent, or a guard, looks whether it still has a reason to be there.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -74,6 +78,7 @@ impl Invitations {
 enum Order {
     Invite(u32, u32, OwnedFd),
     Ended(u32),
+    FrontEndClosed,
     End,
 }
 
@@ -111,6 +116,10 @@ impl AgentExtension for TreeAgent {
 
     fn member_ended(&mut self, rank: u32) {
         self.order(Order::Ended(rank));
+    }
+
+    fn front_end_closed(&mut self) {
+        self.order(Order::FrontEndClosed);
     }
 
     fn end(&mut self) {
@@ -152,6 +161,7 @@ struct Worker {
     orders: Receiver<Order>,
     /// The sockets of members, while their processes run.
     links: HashMap<u32, LinkId>,
+    /// How long it looks for a parent before the network counts as over.
     patience: Duration,
 }
 
@@ -191,6 +201,7 @@ impl Worker {
                         self.driver.node_mut().witness([rank].into_iter().collect());
                     }
                 }
+                Order::FrontEndClosed => self.patience = self.patience.min(CLOSED_PATIENCE),
                 Order::End => return false,
             }
         }

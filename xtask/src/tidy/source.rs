@@ -17,6 +17,7 @@ const UNSAFE: &[&str] = &[
     "crates/banyan-boot/src/process/clone.rs",
     "crates/banyan-boot/src/process/keeper.rs",
     "crates/banyan-boot/src/process/signals.rs",
+    "crates/banyan-boot/src/process/stranger.rs",
     "crates/banyan-boot/src/process/title.rs",
     // Asks the kernel about a socket, which Miri cannot; hosts that are cut off are tested with step `sessions`.
     "crates/banyan-link/src/acknowledged.rs",

@@ -4,7 +4,8 @@
 //! Those of this host come through a Unix socket, whose name follows from the session. Those of hosts that have no agent
 //! come through TCP, encrypted, at a port that the front-end is told for the ticket.
 //!
-//! They are watched by their links alone. When the session ends their links are closed, and they go on.
+//! Those of this host are watched as processes, too, so that it is known how they end, as far as the kernel tells strangers;
+//! of others nothing is known but whether they said goodbye. When the session ends their links are closed, and they go on.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use banyan_link::{Frame, Interest, Link, Listener, PeerId, Secret, SessionId};
 use banyan_ranks::RankSet;
-use rustix::net::sockopt;
+use rustix::net::{AddressFamily, sockopt};
 
 use super::token::Token;
 use super::wire::Wire;
@@ -22,7 +23,7 @@ use crate::launcher::Way;
 use crate::machine;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::ExitState;
+use crate::process::{ExitState, Stranger};
 use crate::ticket::attach_address;
 
 /// Set in a peer's number when any rank will do; the other bits are then random. Without it the number is the rank that
@@ -44,6 +45,18 @@ pub(crate) fn keep_alive(link: &Link) {
         .and_then(|()| sockopt::set_tcp_keepintvl(socket, ASKED_EVERY))
         .and_then(|()| sockopt::set_tcp_keepcnt(socket, ASKED))
         .and_then(|()| sockopt::set_socket_keepalive(socket, true));
+}
+
+/// How long a process may take to end after its link did, and the system to say how.
+const PARTING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A member that attached, and whose link has ended.
+#[derive(Debug)]
+pub(super) struct Parting {
+    index: usize,
+    /// How it ended, if its process says nothing until then.
+    state: ExitState,
+    until: Instant,
 }
 
 /// The door for members that attach.
@@ -146,6 +159,7 @@ impl Node {
         // A descriptor that cannot be watched is closed: the process learns of it and may try again.
         let Ok(wire) = Wire::new(link, &self.poller, token.number()) else { return };
         self.members[index].wire = Some(wire);
+        self.watch_stranger(index);
         self.running += 1;
         self.member_joined(index);
         self.welcome(index);
@@ -169,7 +183,22 @@ impl Node {
         self.attach_problem(cause, "start as many processes as members were declared, each once", String::new());
     }
 
-    /// The link of a member that attached has ended, and with it the member, as far as the session knows.
+    /// Watches the process of a member that has just come, if it is on this host.
+    fn watch_stranger(&mut self, index: usize) {
+        let member = &mut self.members[index];
+        let socket = member.wire.as_ref().map(|wire| wire.link.fds().0);
+        // Only sockets within a host have a process at their other end.
+        let local = socket.filter(|socket| sockopt::socket_domain(socket) == Ok(AddressFamily::UNIX));
+        let peer = local.and_then(|socket| sockopt::socket_peercred(socket).ok());
+        let Some(stranger) = peer.and_then(|peer| Stranger::watch(peer.pid)) else { return };
+        if self.poller.register_bell(&stranger, Token::Exit(index as u32).number()).is_ok() {
+            self.processes.push((member.rank, stranger.pid.as_raw_nonzero().get().cast_unsigned()));
+            member.stranger = Some(stranger);
+        }
+    }
+
+    /// The link of a member that attached has ended, and with it the member, as far as the session knows. How, its process may
+    /// say better.
     pub(super) fn attached_gone(&mut self, index: usize, state: ExitState) {
         let member = &mut self.members[index];
         if !member.joined || member.state.is_some() {
@@ -178,11 +207,48 @@ impl Node {
         member.state = Some(state.clone());
         let rank = member.rank;
         self.close_member_link(index);
-        self.running -= 1;
         let why = format!("member {rank} on host {}, which had attached, {state}", self.host);
         self.collectives.member_gone(rank, why, &mut self.outgoing);
         self.deliver();
-        self.exits.push((rank, state));
+        self.partings.push(Parting { index, state, until: Instant::now() + PARTING_PATIENCE });
+        self.settle_partings(Instant::now());
+    }
+
+    /// The process of a member that attached has ended, or its parent knows of that.
+    pub(super) fn stranger_ended(&mut self, index: usize) {
+        if self.members[index].state.is_none() {
+            // What it has sent comes first; with that comes the end of its link, unless it has left that to another process.
+            self.handle_link(Token::Member(index as u32), true);
+            self.attached_gone(index, ExitState::Lost("its process ended without a goodbye".into()));
+        }
+        self.settle_partings(Instant::now());
+    }
+
+    /// Reports how those have ended of whom it is known by now, or will not be.
+    pub(super) fn settle_partings(&mut self, now: Instant) {
+        for mut parting in std::mem::take(&mut self.partings) {
+            let member = &mut self.members[parting.index];
+            let known = member.stranger.as_ref().map(Stranger::exit_state);
+            match known {
+                Some(None) if now < parting.until && self.ending.is_none() => {
+                    self.partings.push(parting);
+                    continue;
+                }
+                Some(Some(state)) => parting.state = state,
+                _ => {}
+            }
+            if let Some(stranger) = member.stranger.take() {
+                let _ = self.poller.remove(&stranger);
+            }
+            member.state = Some(parting.state.clone());
+            self.running -= 1;
+            self.exits.push((member.rank, parting.state));
+        }
+    }
+
+    /// When to look at them again.
+    pub(super) fn partings_until(&self) -> Option<Instant> {
+        self.partings.iter().map(|parting| parting.until).min()
     }
 
     /// Says goodbye to members that attached: the session ends, they go on.

@@ -15,7 +15,7 @@ use banyan_ranks::RankSet;
 use bytes::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::event::Event;
+use crate::event::{Event, Lines};
 use crate::fallback::Fallback;
 use crate::machine::ADDRESSES;
 use crate::problem::{Problem, ProblemKind};
@@ -24,6 +24,9 @@ use crate::staging::{Offer, Tally};
 
 /// Bytes of output that wait for the front-end at most.
 const OUTPUT_BOUND: usize = 4 << 20;
+
+/// Characters that are kept of the last line of errors of each member.
+const LAST_WORDS: usize = 400;
 
 /// Bytes of user data that wait for the front-end at most, beside one whole message.
 const USER_BOUND: usize = 4 << 20;
@@ -128,6 +131,13 @@ pub(crate) struct StagePapers {
 pub(crate) struct Papers {
     pub(crate) progress: Progress,
     pub(crate) events: VecDeque<Event>,
+    /// What the front-end does not take itself, on its way to standard error.
+    passed: VecDeque<Lines>,
+    /// All of it has gone there; the session is over.
+    pub(crate) is_all_passed: bool,
+    /// The last line that each member wrote to standard error, cut.
+    last_words: BTreeMap<u32, String>,
+    /// Of events and of what is passed on.
     pub(crate) output_bytes: usize,
     pub(crate) user: VecDeque<(Bytes, bool)>,
     pub(crate) user_bytes: usize,
@@ -142,6 +152,8 @@ pub(crate) struct Papers {
     never_started: Vec<(RankSet, String)>,
     pub(crate) states: Vec<Option<ExitState>>,
     pub(crate) ended: usize,
+    /// The process of each member, by rank.
+    pub(crate) processes: BTreeMap<u32, u32>,
     pub(crate) staging: StagePapers,
     /// Where members of other hosts attach, by node number.
     pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
@@ -164,13 +176,16 @@ pub(crate) struct Desk {
     papers: Mutex<Papers>,
     changed: Condvar,
     bell: OwnedFd,
+    /// Members whose output is passed on to standard error.
+    passing: RankSet,
 }
 
 impl Desk {
-    pub(crate) fn new(size: usize) -> std::io::Result<Desk> {
+    /// For so many members; what these write is passed on.
+    pub(crate) fn new(size: usize, passing: RankSet) -> std::io::Result<Desk> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let papers = Papers { states: vec![None; size], ..Papers::default() };
-        Ok(Desk { papers: Mutex::new(papers), changed: Condvar::new(), bell })
+        Ok(Desk { papers: Mutex::new(papers), changed: Condvar::new(), bell, passing })
     }
 
     /// What wakes the root.
@@ -180,6 +195,17 @@ impl Desk {
 
     pub(crate) fn papers(&self) -> MutexGuard<'_, Papers> {
         self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lays down what a member wrote.
+    pub(crate) fn lay_output(&self, lines: Lines) {
+        let is_passed = self.passing.contains(lines.rank);
+        self.lay(|papers| {
+            if lines.errors {
+                papers.note_words(&lines);
+            }
+            if is_passed { papers.pass(lines) } else { papers.put_event(Event::Output(lines)) }
+        });
     }
 
     /// An order for the root.
@@ -289,6 +315,31 @@ impl Papers {
         Some(event)
     }
 
+    /// Lines for standard error.
+    pub(crate) fn pass(&mut self, lines: Lines) {
+        self.output_bytes += lines.cost();
+        self.passed.push_back(lines);
+    }
+
+    /// The next of them.
+    pub(crate) fn take_passed(&mut self) -> Option<Lines> {
+        let lines = self.passed.pop_front()?;
+        self.output_bytes -= lines.cost();
+        Some(lines)
+    }
+
+    fn note_words(&mut self, lines: &Lines) {
+        if let Some(last) = lines.lines().last().filter(|_| (lines.rank as usize) < self.states.len()) {
+            let words = String::from_utf8_lossy(last).trim_end().chars().take(LAST_WORDS).collect();
+            self.last_words.insert(lines.rank, words);
+        }
+    }
+
+    /// The last line that a member wrote to standard error.
+    pub(crate) fn last_words(&self, rank: u32) -> Option<&String> {
+        self.last_words.get(&rank)
+    }
+
     pub(crate) fn put_event(&mut self, event: Event) {
         self.output_bytes += event.cost();
         self.events.push_back(event);
@@ -362,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_is_handed_in_after_the_end_is_dropped() {
-        let desk = Desk::new(1).unwrap();
+        let desk = Desk::new(1, RankSet::new()).unwrap();
         let input = || Goods::Input { bytes: Bytes::from_static(b"late"), last: false };
         desk.hand_in(input());
         assert!(desk.take_goods().is_some());
@@ -373,7 +424,7 @@ mod tests {
 
     #[test]
     fn no_more_problems_are_kept_than_the_bound_and_those_that_were_taken_make_room() {
-        let desk = Desk::new(3).unwrap();
+        let desk = Desk::new(3, RankSet::new()).unwrap();
         let mut papers = desk.papers();
         let bound = papers.problems_bound();
         let problem = |kind| Problem {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use banyan_link::Frame;
+use banyan_link::{Frame, LinkError};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
@@ -122,6 +122,7 @@ impl Node {
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
         self.check_door(now);
+        self.settle_partings(now);
         self.tick_together(now);
         if self.is_agent() && now >= self.reap_at {
             self.reap_orphans(now);
@@ -268,7 +269,8 @@ impl Node {
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.is_agent().then_some(self.reap_at);
         let shared = self.shared.as_ref().and_then(Shared::timeout);
-        let own = [parent, ending, listener, door, command, reap, shared, self.awaited_at()];
+        let partings = self.partings_until();
+        let own = [parent, ending, listener, door, command, reap, shared, partings, self.awaited_at()];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
@@ -319,10 +321,16 @@ impl Node {
     }
 
     /// A link broke.
-    pub(super) fn link_lost(&mut self, token: Token, error: &str) {
+    pub(super) fn link_lost(&mut self, token: Token, error: &LinkError) {
         match token {
-            Token::Parent => self.parent_gone(),
-            Token::Agent(index) => self.agent_gone(index as usize, error),
+            Token::Parent => {
+                let is_silent = matches!(error, LinkError::Silent(_));
+                self.parent_gone();
+                if !is_silent {
+                    self.tell_extension_of_closing();
+                }
+            }
+            Token::Agent(index) => self.agent_gone(index as usize, &error.to_string()),
             Token::Member(index) if self.attaches(index as usize) => {
                 self.attached_gone(index as usize, ExitState::Lost(format!("lost its link: {error}")));
             }
@@ -354,7 +362,7 @@ impl Node {
             Token::Parent => self.parent_gone(),
             Token::Agent(index) => self.agent_left(index as usize),
             Token::Member(index) if self.attaches(index as usize) => {
-                self.attached_gone(index as usize, ExitState::Exited(0));
+                self.attached_gone(index as usize, ExitState::Left);
             }
             Token::Member(index) => self.close_member_link(index as usize),
             _ => {}

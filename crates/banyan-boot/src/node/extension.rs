@@ -124,6 +124,13 @@ impl Node {
         }
     }
 
+    /// The link to the parent was closed at its other end.
+    pub(super) fn tell_extension_of_closing(&mut self) {
+        if let Some(extension) = self.extension.as_mut().filter(|_| self.assignment.level == 1) {
+            extension.agent.front_end_closed();
+        }
+    }
+
     /// The node ends.
     pub(super) fn end_extension(&mut self) {
         if let Some(mut extension) = self.extension.take() {

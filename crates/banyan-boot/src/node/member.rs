@@ -11,8 +11,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use super::token::Token;
 use super::wire::Wire;
 use crate::process::{
-    Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stream, StreamState,
-    input_pipe, output_pipe,
+    Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stranger, Stream,
+    StreamState, input_pipe, output_pipe,
 };
 
 /// Bytes of standard input that wait for one member at most; when a member has more, the front-end waits.
@@ -24,6 +24,8 @@ pub(crate) struct Member {
     pub(crate) rank: u32,
     pub(crate) image: u32,
     pub(crate) process: Option<Child>,
+    /// Its process, if somebody else has started it on this host.
+    pub(crate) stranger: Option<Stranger>,
     pub(crate) wire: Option<Wire>,
     pub(crate) output: Option<Pipe>,
     pub(crate) errors: Option<Pipe>,
@@ -63,6 +65,7 @@ impl Member {
             rank,
             image,
             process: None,
+            stranger: None,
             wire: None,
             output: None,
             errors: None,
@@ -76,7 +79,7 @@ impl Member {
     }
 
     /// Starts it: its end of a socket pair becomes its descriptor 3, its end of the extension's socket pair its descriptor 4, and
-    /// its standard streams are pipes or nothing. Returns our end for the extension.
+    /// its standard streams are pipes or nothing. One that does not join gets none but those. Returns our end for the extension.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
@@ -87,7 +90,7 @@ impl Member {
         place: (&Poller, Token),
     ) -> Result<Option<OwnedFd>, SpawnError> {
         let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
-        let (ours, theirs) = socket_pair().map_err(failed)?;
+        let link = common.joins.then(socket_pair).transpose().map_err(failed)?;
         let extension = common.extends.then(socket_pair).transpose().map_err(failed)?;
         let unpiped = |source: std::io::Error| SpawnError::descriptors(command, source);
         let output = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
@@ -99,14 +102,13 @@ impl Member {
                 stdin: input.as_ref().map_or(common.null, |(_, members)| members.as_fd()),
                 stdout: output.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
                 stderr: errors.as_ref().map_or(common.null, |(_, write)| write.as_fd()),
-                control: Some(theirs.as_fd()),
+                control: link.as_ref().map(|(_, theirs)| theirs.as_fd()),
                 extension: extension.as_ref().map(|(_, theirs)| theirs.as_fd()),
             },
         )?;
         self.process = Some(child);
-        let link = Link::inherited(ours, options);
-        self.wire =
-            Some(Wire::new(link, place.0, place.1.number()).map_err(|error| SpawnError::descriptors(command, error))?);
+        let wire = link.map(|(ours, _)| Wire::new(Link::inherited(ours, options), place.0, place.1.number()));
+        self.wire = wire.transpose().map_err(unpiped)?;
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
         self.input = input.map(|(ours, _)| InputPipe::new(ours));
@@ -127,6 +129,8 @@ fn socket_pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 pub(crate) struct Common<'a> {
     /// For standard streams that lead nowhere.
     pub(crate) null: BorrowedFd<'a>,
+    /// Whether each gets a link to its agent.
+    pub(crate) joins: bool,
     /// Whether each gets a socket to the agent's extension.
     pub(crate) extends: bool,
 }

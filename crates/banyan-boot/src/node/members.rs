@@ -10,7 +10,7 @@ use banyan_link::{Event as LinkEvent, Frame, Interest};
 use banyan_ranks::RankSet;
 use rustix::process::Signal;
 
-use super::member::{Common, Streams};
+use super::member::{Common, Member, Streams};
 use super::shared::{Next, SHARED_FRAMES};
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE, STARTS_TIME};
@@ -52,6 +52,7 @@ impl Node {
         let member = &mut self.members[index];
         let image = &self.assignment.images[member.image as usize];
         let extends = self.extension.is_some();
+        let joins = !image.plain || extends;
         let command = match &mut self.commands[member.image as usize] {
             Some(command) => command,
             empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, extends)?),
@@ -60,14 +61,22 @@ impl Node {
         command.set_variable(SIZE_VARIABLE, self.assignment.size.to_string())?;
         let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
-        let common = Common { null: self.null.as_fd(), extends };
+        let common = Common { null: self.null.as_fd(), joins, extends };
         let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
         self.own.started += 1;
         self.running += 1;
+        self.note_process(index);
         self.extend_to(index, socket);
         self.welcome(index);
         self.watch_member(index);
         Ok(())
+    }
+
+    /// Remembers to tell of a member's process.
+    fn note_process(&mut self, index: usize) {
+        let Member { rank, process, .. } = &self.members[index];
+        let process = process.as_ref().map(|process| process.pid.as_raw_nonzero().get().cast_unsigned());
+        self.processes.extend(process.map(|process| (*rank, process)));
     }
 
     /// Tells a member who it is.
@@ -149,6 +158,9 @@ impl Node {
 
     /// A member's process ended: what it wrote is read to the end, then its end is reported.
     pub(super) fn member_exited(&mut self, index: usize) {
+        if self.members[index].stranger.is_some() {
+            return self.stranger_ended(index);
+        }
         let Some(process) = &self.members[index].process else { return };
         if self.members[index].state.is_some() {
             return;
@@ -271,7 +283,9 @@ fn prepare(image: &Image, terms: &Terms, host: &str, extends: bool) -> Result<Pr
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE && name != HOST_VARIABLE);
     environment.push((HOST_VARIABLE.into(), host.into()));
-    environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    if !image.plain || extends {
+        environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
+    }
     if extends {
         environment.push((EXTENSION_VARIABLE.into(), format!("fd:{EXTENSION_DESCRIPTOR}").into()));
     }

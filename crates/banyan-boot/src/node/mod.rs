@@ -38,8 +38,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkOptions, Listener, Poller, Ready, Refused,
-    frame_cost,
+    Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Poller, Ready,
+    Refused, frame_cost,
 };
 use banyan_ranks::RankSet;
 use rustix::fs::{Mode, OFlags};
@@ -54,7 +54,7 @@ use crate::process::{ExitState, Prepared, Spawner, Will};
 use crate::shape;
 use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
-use attach::Door;
+use attach::{Door, Parting};
 use awaiting::Awaiting;
 use child::ChildAgent;
 use desk::{Desk, Progress};
@@ -168,6 +168,8 @@ pub(crate) struct Node {
     own: Progress,
     told: Progress,
     exits: Vec<(u32, ExitState)>,
+    /// Members whose processes were not told above yet.
+    processes: Vec<(u32, u32)>,
     /// Members that could not be started, by cause.
     not_started: Vec<NotStarted>,
     running: usize,
@@ -189,6 +191,8 @@ pub(crate) struct Node {
     assembly: Assembly,
     /// Where members attach, while some are awaited.
     door: Option<Door>,
+    /// Members that attached, and whose links have ended.
+    partings: Vec<Parting>,
     /// Processes that wanted to attach and could not.
     sent_away: u64,
     /// Those that were refused at doors, here and below, and were not told above yet; …
@@ -257,6 +261,7 @@ impl Node {
             own: Progress { agents: u32::from(!is_root), ..Progress::default() },
             told: Progress::default(),
             exits: Vec::new(),
+            processes: Vec::new(),
             not_started: Vec::new(),
             running: 0,
             touched: Vec::new(),
@@ -268,6 +273,7 @@ impl Node {
             placed: Placed::default(),
             assembly: Assembly::default(),
             door: None,
+            partings: Vec::new(),
             sent_away: 0,
             refused: Refused::default(),
             refusals_told: 0,
@@ -438,7 +444,7 @@ impl Node {
                 Some(LinkEvent::Opened(_)) => self.opened(token),
                 Some(LinkEvent::Frame(frame)) => self.take(token, frame),
                 Some(LinkEvent::Closed) => return self.link_closed(token),
-                Some(LinkEvent::Lost(error)) => return self.link_lost(token, &error.to_string()),
+                Some(LinkEvent::Lost(error)) => return self.link_lost(token, &error),
                 None => {
                     if wire.first_data().is_some() {
                         self.wait_for_room(token);
@@ -546,7 +552,10 @@ impl Node {
         if let Some(wire) = wire
             && let Err(error) = wire.watch(poller, token.number())
         {
-            self.link_lost(token, &error.to_string());
+            self.link_lost(
+                token,
+                &LinkError::System { doing: "watching a descriptor", kind: error.kind(), message: error.to_string() },
+            );
         }
     }
 

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use banyan_link::Frame;
-use bytes::Bytes;
 
 use super::desk::Progress;
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::{To, belongs_to_collectives};
-use crate::event::{Event, Lines};
+use crate::event::Lines;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
 
-/// Bytes of one entry of [`message::EXITED`].
-const EXIT_BYTES: usize = 8;
+/// Bytes of the numbers of one entry of [`message::EXITED`], …
+const EXIT_BYTES: usize = 12;
+/// … and of the reason behind them at most.
+const REASON_BYTES: usize = 400;
+
+/// Bytes of one entry of [`message::PROCESSES`].
+const PROCESS_BYTES: usize = 8;
 
 #[expect(clippy::wrong_self_convention, reason = "`from` and `to` are directions in the tree")]
 impl Node {
@@ -34,6 +38,7 @@ impl Node {
                 self.broken(Token::Agent(index as u32), "something in the name of others that are not below it");
             }
             message::EXITED => self.take_exits(index, &frame),
+            message::PROCESSES => self.take_processes(index, &frame),
             message::PROGRESS => match progress(&frame.payload) {
                 Some(progress) if self.agents[index].can_have_come(progress) => self.agents[index].progress = progress,
                 _ => self.broken(Token::Agent(index as u32), "a progress report that cannot be"),
@@ -170,7 +175,7 @@ impl Node {
                             errors: frame.flags & message::ERRORS != 0,
                             bytes: frame.payload,
                         };
-                        desk.lay(|papers| papers.put_event(Event::Output(lines)));
+                        desk.lay_output(lines);
                     }
                     message::DOOR => desk.lay(|papers| papers.put_door(frame.stream, &frame.payload)),
                     // Collectives never send anything above the root.
@@ -186,21 +191,27 @@ impl Node {
     }
 
     fn take_exits(&mut self, index: usize, frame: &Frame) {
-        let ranks = &self.agents[index].ranks;
-        let mut exits = Vec::with_capacity(frame.payload.len() / EXIT_BYTES);
-        for entry in frame.payload.chunks(EXIT_BYTES) {
-            let Ok(entry) = <[u8; EXIT_BYTES]>::try_from(entry) else { break };
-            let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
-            if ranks.contains(word(0)) {
-                exits.extend(ExitState::from_wire(word(4), "its agent said why").map(|state| (word(0), state)));
+        match exits(&frame.payload) {
+            Some(exits) => {
+                let ranks = &self.agents[index].ranks;
+                self.exits.extend(exits.into_iter().filter(|(rank, _)| ranks.contains(*rank)));
             }
+            None => self.broken(Token::Agent(index as u32), "exit states that cannot be read"),
         }
-        self.exits.extend(exits);
+    }
+
+    fn take_processes(&mut self, index: usize, frame: &Frame) {
+        let ranks = &self.agents[index].ranks;
+        let pairs = frame.payload.as_chunks::<PROCESS_BYTES>().0.iter().map(|[a, b, c, d, e, f, g, h]| {
+            (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]))
+        });
+        self.processes.extend(pairs.filter(|(rank, _)| ranks.contains(*rank)));
     }
 
     /// Tells the parent, or the front-end's callers, what changed since the last time.
     pub(super) fn report(&mut self) {
         self.report_refused();
+        self.report_processes();
         self.report_exits();
         self.report_awaited();
         let now = self.agents.iter().fold(self.own, |sum, agent| sum.plus(agent.progress));
@@ -271,10 +282,26 @@ impl Node {
             }
             return;
         }
-        let words = exits.iter().flat_map(|(rank, state)| [*rank, state.to_wire()]);
-        let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
-        for piece in payload.chunks(message::CHUNK / EXIT_BYTES * EXIT_BYTES) {
-            self.pass_up(Frame::new(message::EXITED, 0, 0, Bytes::copy_from_slice(piece)));
+        for exits in exits.chunks(message::CHUNK / (EXIT_BYTES + REASON_BYTES)) {
+            let mut payload = Vec::new();
+            exits.iter().for_each(|(rank, state)| push_exit(&mut payload, *rank, state));
+            self.pass_up(Frame::new(message::EXITED, 0, 0, payload));
+        }
+    }
+
+    /// Tells which process each member is, when all have been started.
+    fn report_processes(&mut self) {
+        if self.processes.is_empty() || !(self.members_to_start.is_empty() || self.held) {
+            return;
+        }
+        let processes = std::mem::take(&mut self.processes);
+        if let Up::Desk(desk) = &self.up {
+            return desk.lay(|papers| papers.processes.extend(processes));
+        }
+        for pairs in processes.chunks(message::CHUNK / PROCESS_BYTES) {
+            let words = pairs.iter().flat_map(|(rank, process)| [*rank, *process]);
+            let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+            self.pass_up(Frame::new(message::PROCESSES, 0, 0, payload));
         }
     }
 
@@ -319,9 +346,52 @@ impl Node {
     }
 }
 
+/// Appends how a member ended: its rank, the state as a number, the length of the reason, and the reason.
+fn push_exit(payload: &mut Vec<u8>, rank: u32, state: &ExitState) {
+    let reason = state.reason();
+    let reason = &reason[..reason.floor_char_boundary(REASON_BYTES)];
+    for number in [rank, state.to_wire(), reason.len() as u32] {
+        payload.extend_from_slice(&number.to_le_bytes());
+    }
+    payload.extend_from_slice(reason.as_bytes());
+}
+
+/// How members ended; `None` if that cannot be.
+fn exits(mut payload: &[u8]) -> Option<Vec<(u32, ExitState)>> {
+    let mut exits = Vec::new();
+    while !payload.is_empty() {
+        let (numbers, rest) = payload.split_first_chunk::<EXIT_BYTES>()?;
+        let number = |at: usize| u32::from_le_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]]);
+        let length = usize::try_from(number(8)).ok().filter(|length| *length <= REASON_BYTES)?;
+        let (reason, rest) = rest.split_at_checked(length)?;
+        exits.push((number(0), ExitState::from_wire(number(4), str::from_utf8(reason).ok()?)?));
+        payload = rest;
+    }
+    Some(exits)
+}
+
 fn progress(payload: &[u8]) -> Option<Progress> {
     let words: VecDeque<u32> =
         payload.chunks(4).map(|word| word.try_into().map(u32::from_le_bytes)).collect::<Result<_, _>>().ok()?;
     let [agents, started, failed, joined] = <[u32; 4]>::try_from(Vec::from(words)).ok()?;
     Some(Progress { agents, started, failed, joined })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_states_travel_with_their_reasons_and_nonsense_is_refused() {
+        let states = [(7, ExitState::Exited(1)), (8, ExitState::Lost("why".into())), (9, ExitState::Left)];
+        let mut payload = Vec::new();
+        states.iter().for_each(|(rank, state)| push_exit(&mut payload, *rank, state));
+        assert_eq!(exits(&payload), Some(states.to_vec()));
+        assert!((1..EXIT_BYTES).all(|cut| exits(&payload[..payload.len() - cut]).is_none()));
+        let mut long = Vec::new();
+        push_exit(&mut long, 1, &ExitState::Lost("ä".repeat(REASON_BYTES)));
+        assert_eq!(exits(&long), Some(vec![(1, ExitState::Lost("ä".repeat(REASON_BYTES / 2)))]));
+        long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(exits(&long), None);
+    }
 }

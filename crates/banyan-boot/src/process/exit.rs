@@ -21,6 +21,8 @@ pub enum ExitState {
     },
     /// Its limit of time had passed, and it ended when it was asked to, or was made to.
     OutOfTime,
+    /// It was started by somebody else and left the session in good order. How its process ended, if it has, nobody can tell.
+    Left,
     /// It never ran.
     NeverStarted(String),
     /// It ran, and nobody knows how it ended.
@@ -45,6 +47,7 @@ const KIND_SIGNALLED: u32 = 1;
 const KIND_NEVER_STARTED: u32 = 2;
 const KIND_LOST: u32 = 3;
 const KIND_OUT_OF_TIME: u32 = 4;
+const KIND_LEFT: u32 = 5;
 const CORE_DUMPED: u32 = 1 << 8;
 const KIND_SHIFT: u32 = 16;
 
@@ -72,15 +75,16 @@ impl ExitState {
         Ok(status.as_ref().map(ExitState::from))
     }
 
-    /// Whether it is what everybody hopes for.
+    /// Whether nothing is known to have gone wrong.
     pub fn is_success(&self) -> bool {
-        *self == ExitState::Exited(0)
+        matches!(self, ExitState::Exited(0) | ExitState::Left)
     }
 
     /// As the exit status of a command, in the way of shells.
     pub fn status(&self) -> u8 {
         match self {
             ExitState::Exited(code) => *code,
+            ExitState::Left => 0,
             ExitState::Signalled { signal, .. } => STATUS_SIGNALLED.saturating_add(*signal),
             ExitState::OutOfTime => STATUS_OUT_OF_TIME,
             ExitState::NeverStarted(_) => STATUS_NEVER_STARTED,
@@ -98,11 +102,17 @@ impl ExitState {
     fn severity(&self) -> (u32, u8) {
         match self {
             ExitState::Exited(code) => (0, *code),
+            ExitState::Left => (0, 0),
             ExitState::Signalled { signal, .. } => (1, *signal),
             ExitState::OutOfTime => (2, 0),
             ExitState::NeverStarted(_) => (3, 0),
             ExitState::Lost(_) => (4, 0),
         }
+    }
+
+    /// Why nobody knows how a lost member ended; empty for all others.
+    pub(crate) fn reason(&self) -> &str {
+        if let ExitState::Lost(reason) = self { reason } else { "" }
     }
 
     /// As a number for the wire. The reason of a member that was lost or never started does not fit; it travels
@@ -115,6 +125,7 @@ impl ExitState {
                 KIND_SIGNALLED << KIND_SHIFT | core | u32::from(*signal)
             }
             ExitState::OutOfTime => KIND_OUT_OF_TIME << KIND_SHIFT,
+            ExitState::Left => KIND_LEFT << KIND_SHIFT,
             ExitState::NeverStarted(_) => KIND_NEVER_STARTED << KIND_SHIFT,
             ExitState::Lost(_) => KIND_LOST << KIND_SHIFT,
         }
@@ -127,6 +138,7 @@ impl ExitState {
             KIND_EXITED => ExitState::Exited(low),
             KIND_SIGNALLED => ExitState::Signalled { signal: low, core_dumped: number & CORE_DUMPED != 0 },
             KIND_OUT_OF_TIME => ExitState::OutOfTime,
+            KIND_LEFT => ExitState::Left,
             KIND_NEVER_STARTED => ExitState::NeverStarted(reason.into()),
             KIND_LOST => ExitState::Lost(reason.into()),
             _ => return None,
@@ -159,6 +171,7 @@ impl fmt::Display for ExitState {
                 f.write_str(if *core_dumped { ", core dumped" } else { "" })
             }
             ExitState::OutOfTime => f.write_str("ended by its limit of time"),
+            ExitState::Left => f.write_str("left the session; how its process ended is not known"),
             ExitState::NeverStarted(reason) => write!(f, "never started: {reason}"),
             ExitState::Lost(reason) => write!(f, "lost: {reason}"),
         }
@@ -201,6 +214,7 @@ mod tests {
             any::<u8>().prop_map(ExitState::Exited),
             (1..=64_u8, any::<bool>()).prop_map(|(signal, core_dumped)| ExitState::Signalled { signal, core_dumped }),
             Just(ExitState::OutOfTime),
+            Just(ExitState::Left),
             ".*".prop_map(ExitState::NeverStarted),
             ".*".prop_map(ExitState::Lost),
         ]

@@ -19,6 +19,7 @@ mod signals;
 mod spawn;
 mod spawn_error;
 mod stdio;
+mod stranger;
 mod title;
 mod will;
 
@@ -34,6 +35,7 @@ pub use limits::{BadLimit, Limits, Resource};
 pub use spawn::{Child, ChildDescriptors, Spawner};
 pub use spawn_error::{SpawnError, Step};
 pub use stdio::{Line, LineEnd, LineSplitter, MAX_LINE, Stream, StreamState, input_pipe, output_pipe};
+pub(crate) use stranger::Stranger;
 pub(crate) use title::{Role, set_title};
 pub(crate) use will::Heard;
 pub use will::Will;

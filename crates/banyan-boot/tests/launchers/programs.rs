@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_boot::{Event, HostSet, Launcher, Member, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{Event, HostSet, Launcher, Member, Output, ProcessDistribution, Session, SessionOptions};
 use bytes::Bytes;
 
 /// Members on each host.
@@ -38,7 +38,8 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         installed_agent: std::env::var(AGENT).ok(),
         ..SessionOptions::default()
     };
-    let mut members = ProcessDistribution::new(std::env::current_exe().unwrap(), ["member", what]);
+    let mut members =
+        ProcessDistribution::new(std::env::current_exe().unwrap(), ["member", what]).output(Output::Forward);
     if hosts != "-" {
         members = HostSet::parse(hosts).unwrap().iter().fold(members, |members, host| members.on(host, PROCESSES));
     }

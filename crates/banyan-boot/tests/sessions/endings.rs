@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{ExitState, ProcessDistribution, Session};
 
-use crate::harness::processes::words;
+use rustix::process::Pid;
+
+use crate::harness::processes::{environment, words};
 use crate::one_host::launch;
 use crate::relatives::{agents, assert_alone, others, wait_until};
 use crate::setup::{PATIENCE, all_succeed, listen, options, outcome, shell, wait_for_line};
@@ -95,6 +97,21 @@ pub(crate) fn agents_and_keepers_are_called_by_what_they_are() {
     wait_until("the keeper knows its host", Instant::now() + PATIENCE, || {
         (title(keeper) == "banyan: keeper of host7").then_some(())
     });
+    session.kill().unwrap();
+}
+
+pub(crate) fn the_process_table_has_every_member_with_its_process_host_agent_and_program() {
+    let members = |host| shell("sleep 1000").on(host, 2);
+    let session = Session::launch(&[members("host1"), members("host2")], &options()).unwrap();
+    let table = session.processes();
+    assert_eq!(table.to_string().lines().count(), 5, "{table}");
+    for (rank, member) in (0u32..).zip(&table.members) {
+        let (agent, host) = if rank < 2 { (1, "host1") } else { (2, "host2") };
+        assert_eq!((member.rank, &*member.host, member.agent, &*member.image), (rank, host, agent, "/bin/sh"));
+        let pid = Pid::from_raw(member.pid.unwrap() as i32).unwrap();
+        let wanted = format!("BANYAN_RANK={rank}");
+        assert!(environment(pid).split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()), "{table}");
+    }
     session.kill().unwrap();
 }
 

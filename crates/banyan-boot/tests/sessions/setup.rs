@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, Launcher, Outcome, Problem, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{Event, Launcher, Outcome, Output, Problem, ProcessDistribution, Session, SessionOptions};
 
 /// Nothing here takes a third of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,12 +32,12 @@ pub(crate) fn this_program() -> PathBuf {
 
 /// Members of this program that behave like this, on no host yet.
 pub(crate) fn members(behaviour: &[&str]) -> ProcessDistribution {
-    ProcessDistribution::new(this_program(), ["member"].iter().chain(behaviour))
+    ProcessDistribution::new(this_program(), ["member"].iter().chain(behaviour)).output(Output::Forward)
 }
 
 /// Members that are shell scripts, on no host yet.
 pub(crate) fn shell(script: &str) -> ProcessDistribution {
-    ProcessDistribution::new("/bin/sh", ["-c", script])
+    ProcessDistribution::new("/bin/sh", ["-c", script]).output(Output::Forward)
 }
 
 /// What a session said until it ended.

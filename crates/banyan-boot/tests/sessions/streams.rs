@@ -1,8 +1,10 @@
 //! Standard streams of members.
 
+use std::io::{self, Read, Seek};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, Input, Session, SessionOptions, Stdio};
+use banyan_boot::{Event, Input, Output, Session, SessionOptions, Stdio};
 
 use crate::member::numbers;
 use crate::one_host::launch;
@@ -45,8 +47,30 @@ pub(crate) fn a_front_end_that_does_not_listen_slows_members_and_loses_nothing()
     assert!(heard.output[&0] == numbers(size), "{} bytes", heard.output[&0].len());
 }
 
+pub(crate) fn what_nobody_takes_is_written_to_standard_error_behind_rank_and_host() {
+    let (own, mut file) = (io::stderr().as_fd().try_clone_to_owned().unwrap(), tempfile::tempfile().unwrap());
+    rustix::stdio::dup2_stderr(&file).unwrap();
+    let session = launch(shell("echo out; echo err >&2").output(Output::Pass), 2);
+    let ended = session.wait(deadline());
+    drop(session);
+    rustix::stdio::dup2_stderr(&own).unwrap();
+    assert_eq!(ended.unwrap().exit_status(), 0);
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0 localhost: err", "0 localhost: out", "1 localhost: err", "1 localhost: out"]);
+}
+
+pub(crate) fn a_plain_program_inherits_its_standard_streams_and_no_other_descriptor() {
+    let heard = all_succeed(launch(shell("echo ${BANYAN_JOIN-none} $BANYAN_RANK; ls /proc/self/fd").plain(), 1));
+    // The highest is the directory that is being listed.
+    assert_eq!(heard.text(0), "none 0\n0\n1\n2\n3\n");
+}
+
 fn reader(input: Input) -> banyan_boot::ProcessDistribution {
-    shell("cat; echo end").stdio(Stdio { input, ..Stdio::default() })
+    shell("cat; echo end").stdio(Stdio { input, output: Output::Forward })
 }
 
 pub(crate) fn standard_input_reaches_everyone() {
@@ -72,7 +96,7 @@ pub(crate) fn standard_input_for_the_master_reaches_nobody_else() {
 }
 
 pub(crate) fn ten_megabytes_of_standard_input_arrive_whole() {
-    let counter = shell("sleep 0.2; cksum").stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
+    let counter = shell("sleep 0.2; cksum").stdio(Stdio { input: Input::Everyone, output: Output::Forward });
     let session = launch(counter, 3);
     session.write_input(&numbers(10_000_000));
     session.close_input();
@@ -84,7 +108,7 @@ pub(crate) fn ten_megabytes_of_standard_input_arrive_whole() {
 }
 
 pub(crate) fn a_member_that_does_not_read_holds_up_no_output_of_others() {
-    let input = Stdio { input: Input::Everyone, ..Stdio::default() };
+    let input = Stdio { input: Input::Everyone, output: Output::Forward };
     // The agent of the second host is below the first one's, so that all it has to say passes the member that never reads.
     let idle = shell("echo waits; exec sleep 1000").stdio(input).on("host0", 1);
     let busy = ["numbers-after-input", "5000000"];

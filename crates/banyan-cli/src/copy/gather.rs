@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, ExitState, HostSet, Input, Lines, MadeDirectories, ParcelError, Problem, ProblemKind, ProcessDistribution,
-    RankSet, Session, Stdio, remove_leftovers, remove_leftovers_of,
+    Event, ExitState, HostSet, Input, Lines, MadeDirectories, Output, ParcelError, Problem, ProblemKind,
+    ProcessDistribution, RankSet, Session, Stdio, remove_leftovers, remove_leftovers_of,
 };
 use serde_json::json;
 
@@ -43,7 +43,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let arguments =
         options.map(Into::into).chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
-    let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
+    let members = members.stdio(Stdio { input: Input::Everyone, output: Output::Forward }).plain();
     let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
     // Not before: hosts that cannot be reached leave no directory behind.
     let (dest, made) = destination(&copy.dest)?;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, Fallback, HostSet, Input, LaunchError, Problem, ProcessDistribution, Session, SessionOptions, Stdio,
+    Event, Fallback, HostSet, Input, LaunchError, Output, Problem, ProcessDistribution, Session, SessionOptions, Stdio,
 };
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
     for host in hosts.iter() {
         members = members.on(host, 1);
     }
-    let members = members.stdio(Stdio { input: Input::Everyone, ..Stdio::default() });
+    let members = members.stdio(Stdio { input: Input::Everyone, output: Output::Forward }).plain();
     // With so few children each, half of the hosts are started by others.
     let fanout = options.fanout.min(hosts.len().div_ceil(2) as u32);
     let options = SessionOptions { min_hosts: Some(1), fanout, deadline: time.left(), ..options };

@@ -1,6 +1,6 @@
 //! Standard input on its way to the members.
 
-use std::io::{IsTerminal, Read, StdinLock};
+use std::io::{self, IsTerminal, Read, StdinLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -16,8 +16,11 @@ const CHUNK: usize = 1 << 16;
 const NOT_OURS: Duration = Duration::from_millis(200);
 
 /// Forwards standard input until it ends. Nobody waits for the thread: it may sit at a terminal for ever.
-pub(super) fn forward(shared: Shared) {
-    std::thread::spawn(move || {
+///
+/// # Errors
+/// When this user has as many processes and threads as the system allows.
+pub(super) fn forward(shared: Shared) -> io::Result<()> {
+    let run = move || {
         let mut chunk = vec![0; CHUNK];
         let mut input = std::io::stdin().lock();
         loop {
@@ -30,7 +33,8 @@ pub(super) fn forward(shared: Shared) {
                 None => return,
             }
         }
-    });
+    };
+    std::thread::Builder::new().name("banyan-input".into()).spawn(run).map(drop)
 }
 
 /// At a terminal, waits until there is something to read for a command in the foreground: the system stops those that read

@@ -23,7 +23,8 @@ use std::time::Instant;
 
 use banyan_boot::process::Limits;
 use banyan_boot::{
-    HostSet, Input, LaunchError, Leftovers, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions, Stdio,
+    HostSet, Input, LaunchError, Leftovers, Output, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions,
+    Stdio,
 };
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -94,6 +95,9 @@ pub(crate) struct Run {
     /// End with the worst exit status of the members where it would be 1
     #[arg(short = 'S', long)]
     worst_status: bool,
+    /// Let members join the session: they inherit descriptors for that, which other commands have no use for
+    #[arg(long)]
+    join: bool,
     /// The command and its arguments; from its first word on no option is this command's
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -162,7 +166,12 @@ impl Run {
         shared.replace(Some(session));
         match self.input {
             Who::None => {}
-            Who::All | Who::Master => input::forward(shared.clone()),
+            Who::All | Who::Master => input::forward(shared.clone()).map_err(|error| {
+                // Its members end with it.
+                shared.replace(None);
+                let what = "the limit of processes (ulimit -u) leaves no thread for standard input; raise it, or run fewer members";
+                Failure::system(what, &error)
+            })?,
         }
         self.follow(&shared, deadline, &mut summary, &mut show)?;
         show.unfold(summary.unreached())?;
@@ -265,7 +274,8 @@ impl Run {
             Who::Master => Input::Master,
             Who::None => Input::Nobody,
         };
-        Ok(distribution.stdio(Stdio { input, ..Stdio::default() }))
+        distribution.plain = !self.join;
+        Ok(distribution.stdio(Stdio { input, output: Output::Forward }))
     }
 
     fn form(&self) -> Form {

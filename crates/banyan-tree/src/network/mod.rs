@@ -42,7 +42,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Launch, ProcessDistribution, RankSet, Session, Ticket};
+use banyan_boot::{Launch, ProcessDistribution, ProcessTable, RankSet, Session, Ticket};
 
 pub use background::Background;
 pub use options::NetworkOptions;
@@ -147,6 +147,11 @@ impl Network {
     /// The session behind it: exit states and output of members, signals.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// Which member is which process, where, and by which agent.
+    pub fn processes(&self) -> ProcessTable {
+        self.session.processes()
     }
 
     /// What processes need to [attach](crate::BackEnd::attach); `None` if all members are started by the network.

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, RankSet, Session};
+use banyan_boot::{RankSet, Session};
 use banyan_link::{Poller, Ready};
 use banyan_ndr::FormatId;
 use bytes::Bytes;
@@ -20,9 +20,6 @@ use crate::ids::{StreamId, Wave as WaveNumber};
 use crate::node::Delivery;
 use crate::record_reader::RecordReader;
 use crate::reports::Reports;
-
-/// Characters that are kept of the last line that a member wrote before it joined.
-const LAST_WORDS: usize = 400;
 
 /// What streams and their network have in common.
 pub(super) struct Shared {
@@ -78,21 +75,19 @@ impl Core {
         }
     }
 
-    /// Waits until all members have joined that were started. What they write meanwhile is thrown away.
+    /// Waits until all members have joined that were started.
     pub(super) fn gather(&mut self, session: &Session, time: Duration) -> Result<(), TreeError> {
         let deadline = Instant::now() + time;
         let started = everyone(session).difference(session.attaching());
-        let mut words = HashMap::new();
         loop {
             let missing = started.difference(&self.driver.node().members());
             if missing.is_empty() {
                 return Ok(());
             }
-            if let Some(ended) = ended_early(session, &missing, &mut words) {
+            if let Some(ended) = ended_early(session, &missing) {
                 return Err(ended);
             }
-            let all_ended = session.wait(Some(Instant::now())).is_ok();
-            if all_ended || Instant::now() >= deadline {
+            if Instant::now() >= deadline {
                 return Err(TreeError::NotJoined { missing, seconds: time.as_secs_f64() });
             }
             self.driver.turn(Some(deadline.min(Instant::now() + Duration::from_millis(100))))?;
@@ -128,23 +123,11 @@ impl Core {
     }
 }
 
-/// The first member that has ended before it was in the tree, and so never will be, of those that are missing there; given the last
-/// lines of errors of all.
-fn ended_early(session: &Session, missing: &RankSet, words: &mut HashMap<u32, String>) -> Option<TreeError> {
-    while let Some(event) = session.next_event(Some(Instant::now())) {
-        match event {
-            Event::Output(lines) if lines.errors => {
-                let last = lines.lines().last().map(String::from_utf8_lossy).unwrap_or_default();
-                words.insert(lines.rank, last.trim_end().chars().take(LAST_WORDS).collect());
-            }
-            Event::Exited { rank, host, state } if missing.contains(rank) => {
-                let words = words.remove(&rank).unwrap_or_default();
-                return Some(TreeError::EndedEarly { rank, host: host.to_string(), state, words });
-            }
-            _ => {}
-        }
-    }
-    None
+/// The first member that has ended before it was in the tree, and so never will be, of those that are missing there.
+fn ended_early(session: &Session, missing: &RankSet) -> Option<TreeError> {
+    let (rank, state) = missing.iter().find_map(|rank| Some((rank, session.exit_state(rank)?)))?;
+    let host = session.hosts().nth(rank as usize).unwrap_or_default().to_owned();
+    Some(TreeError::EndedEarly { rank, host, state, words: session.last_words(rank).unwrap_or_default() })
 }
 
 impl Shared {

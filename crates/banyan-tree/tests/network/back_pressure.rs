@@ -48,6 +48,16 @@ impl Setting {
     }
 }
 
+pub(crate) fn members_that_write_much_which_nobody_takes_hold_up_no_wave() {
+    let network =
+        Network::launch(&ProcessDistribution::new(this_program(), ["member", "noisy"]), &options("2x2")).unwrap();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    // Ten times as much as the front-end, links and pipes hold together.
+    let waves = 100;
+    stream.send(SEND, &Order { first: 0, waves, pause: 0 }).unwrap();
+    (0..waves).for_each(|number| assert_eq!(expect_wave(&stream, number).members().len(), 4));
+}
+
 pub(crate) fn a_member_with_a_full_window_receives_in_time_and_loses_nothing() {
     let setting = Setting::new("fill-window");
     let first = setting.fill();

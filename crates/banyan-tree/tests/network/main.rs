@@ -123,6 +123,7 @@ const TESTS: &[harness::Test] = tests![
     launches::members_hang_under_the_agent_of_their_host_however_many_they_are,
     launches::a_network_has_the_shape_that_a_file_says,
     launches::a_network_has_the_shape_that_a_file_of_mrnet_says,
+    back_pressure::members_that_write_much_which_nobody_takes_hold_up_no_wave,
     back_pressure::a_member_with_a_full_window_receives_in_time_and_loses_nothing,
     back_pressure::a_member_with_a_full_window_ends_in_time,
     back_pressure::a_member_that_leaves_loses_nothing_that_it_has_sent,

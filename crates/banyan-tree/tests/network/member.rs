@@ -174,6 +174,9 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
     let rank = back_end.rank();
     for wave in order.first..order.first + order.waves {
         let value = value(rank, wave);
+        if behaviour == "noisy" {
+            writeln!(io::stdout(), "{}", "noise ".repeat(40_000))?;
+        }
         match behaviour {
             "array" => {
                 let same = f64::from(rank) + wave as f64;

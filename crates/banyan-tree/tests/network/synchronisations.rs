@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, ProcessDistribution};
+use banyan_boot::ProcessDistribution;
 use banyan_ndr::{Limits, Record, RecordView};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NodeId, RecordCounters, Stream, StreamOptions, Synchronisation};
@@ -218,12 +218,8 @@ pub(crate) fn times_of_day_have_intervals_from_a_start_on() {
 pub(crate) fn a_time_of_day_without_a_start_is_refused_with_the_remedy() {
     let (network, _stream) = at_times_of_day("interval time 1");
     network.flush().unwrap();
-    let mut words = String::new();
-    while let Some(event) = network.session().next_event(deadline()) {
-        if let Event::Output(lines) = event {
-            words.extend(lines.lines().map(String::from_utf8_lossy));
-        }
-    }
+    network.session().wait(deadline()).unwrap();
+    let words = network.session().last_words(0).unwrap();
     assert!(words.contains("time is 1800000000, which lies 1800000000 intervals ahead"), "{words}");
     assert!(words.contains("interval time 1 from 1800000000"), "{words}");
 }

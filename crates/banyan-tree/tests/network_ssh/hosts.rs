@@ -46,12 +46,22 @@ pub(crate) fn network(behaviour: &str) -> Network {
 
 /// The same with so many members on each host.
 pub(crate) fn network_of(each: u32, behaviour: &str) -> Network {
+    launch(&members_of(each, behaviour))
+}
+
+/// So many members on each host.
+pub(crate) fn members_of(each: u32, behaviour: &str) -> ProcessDistribution {
     let members = ProcessDistribution::new(this_program(), ["member", behaviour]);
-    launch(&HOSTS.into_iter().fold(members, |members, host| members.on(host, each)))
+    HOSTS.into_iter().fold(members, |members, host| members.on(host, each))
 }
 
 /// A network of this program's agents.
 pub(crate) fn launch(members: &ProcessDistribution) -> Network {
+    launch_with(members, ADRIFT)
+}
+
+/// The same, where the front-end waits for so long for those who are adrift.
+pub(crate) fn launch_with(members: &ProcessDistribution, adrift: Duration) -> Network {
     let session = SessionOptions {
         launcher: Launcher::Ssh(SshOptions { arguments: vec!["-F".into(), ssh_config()] }),
         deadline: Some(PATIENCE),
@@ -60,7 +70,7 @@ pub(crate) fn launch(members: &ProcessDistribution) -> Network {
         ..SessionOptions::default()
     };
     let mut options = NetworkOptions { session, ..NetworkOptions::default() };
-    options.node.adrift = ADRIFT;
+    options.node.adrift = adrift;
     Network::launch(members, &options).unwrap()
 }
 

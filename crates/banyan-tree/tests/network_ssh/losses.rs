@@ -1,14 +1,17 @@
 //! Networks over hosts, with all agents there and with one killed.
 
-use std::io::Write;
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use banyan_boot::ProcessDistribution;
 use banyan_ndr::Record;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::hosts::{HOSTS, MEMBERS, assert_clean, launch, network, ssh, worker};
+use crate::harness::processes::{all, status, words};
+use crate::hosts::{
+    HOSTS, MEMBERS, assert_clean, assert_nobody, launch, launch_with, members_of, network, ssh, worker,
+};
 use crate::setup::{SUMS, assert_settled, compute, deadline, expect_wave, order, this_program};
 
 pub(crate) fn members_on_four_hosts_give_the_right_sums() {
@@ -74,6 +77,49 @@ pub(crate) fn members_attach_from_hosts_without_an_agent() {
     for mut member in members {
         assert!(member.wait().unwrap().success());
     }
+    assert_clean();
+}
+
+/// Longer than any test.
+const NEVER: Duration = Duration::from_secs(1_000);
+
+/// What a busy machine may need, and far less than `NEVER`.
+const SPARE: Duration = Duration::from_secs(30);
+
+/// A front-end that waits to be killed.
+pub(crate) fn front_end() -> ExitCode {
+    let _network = launch_with(&members_of(1, "serve"), NEVER);
+    let _ = writeln!(std::io::stdout(), "up");
+    compute(NEVER);
+    ExitCode::SUCCESS
+}
+
+pub(crate) fn a_killed_front_end_leaves_nothing_on_any_host_whatever_its_patience() {
+    let mut front_end = Command::new(this_program()).arg("front-end").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(front_end.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "up\n");
+    front_end.kill().unwrap();
+    front_end.wait().unwrap();
+    HOSTS.iter().for_each(|host| assert_nobody(host, SPARE));
+    assert_clean();
+}
+
+pub(crate) fn a_killed_ssh_or_keeper_costs_no_member() {
+    let network = launch_with(&members_of(2, "serve"), NEVER);
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    // The parent of the worker; with it ends what its sshd was started for.
+    kill_process(Pid::from_raw(status(worker(HOSTS[0])).unwrap().1).unwrap(), Signal::KILL).unwrap();
+    let is_ssh = |pid: &Pid| status(*pid).is_some_and(|(_, parent)| parent == std::process::id() as i32);
+    let ssh = all().find(|pid| is_ssh(pid) && words(*pid).iter().any(|word| word == HOSTS[1])).expect("an ssh");
+    kill_process(ssh, Signal::KILL).unwrap();
+    order(&stream, 1, 2_000, 1);
+    for number in 1..2_001 {
+        assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
+    }
+    drop((stream, network));
     assert_clean();
 }
 

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["member", behaviour] => member::run(behaviour),
+        ["front-end"] => losses::front_end(),
         _ => harness::run(TESTS, Some("needs test hosts: cargo xtask test --only sessions"), &[harness::ONE]),
     }
 }
@@ -33,6 +34,8 @@ const TESTS: &[harness::Test] = tests![
     losses::members_on_four_hosts_give_the_right_sums,
     losses::a_front_end_that_computes_for_long_loses_nobody,
     losses::members_attach_from_hosts_without_an_agent,
+    losses::a_killed_front_end_leaves_nothing_on_any_host_whatever_its_patience,
+    losses::a_killed_ssh_or_keeper_costs_no_member,
     losses::an_agent_killed_on_a_host_during_pipelined_waves_loses_none,
     cuts::a_host_that_is_cut_off_for_a_moment_is_in_every_wave,
     cuts::a_host_of_256_members_that_is_cut_off_during_pipelined_waves_is_in_every_one,
