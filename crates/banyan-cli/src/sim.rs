@@ -111,6 +111,9 @@ pub(crate) struct Sim {
     /// The front-end takes what has come only once in so many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pause: u64,
+    /// Members contribute to one wave in so many milliseconds, all at about the same moment; otherwise as fast as they may
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    pace: Option<u64>,
     /// Print everything that happens; with --json as one object a line, before the last
     #[arg(long)]
     trace: bool,
@@ -202,6 +205,7 @@ impl Sim {
             restarts: self.restart,
             successors: self.successors,
             front_end_pause: Duration::from_millis(self.pause),
+            pace: self.pace.map(Duration::from_millis),
             scatters: self.scatter,
             joining: self.joining,
             unanswered: self.unanswered.map(Duration::from_millis),

@@ -303,8 +303,9 @@ impl BackEnd {
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         pending.add(record)?;
         if pending.is_due() {
+            self.listen()?;
             self.contribute(stream, None)?;
-            self.set_going()?;
+            self.driver.prepare(None);
             if self.is_over {
                 return Err(self.end());
             }
@@ -530,10 +531,14 @@ impl BackEnd {
         Ok(true)
     }
 
-    /// Sends what the node has to send, and now and then takes what has come: who only sends has to hear, too, that its
-    /// agent is gone.
+    /// Sends what the node has to send, and now and then takes what has come.
     fn set_going(&mut self) -> Result<(), TreeError> {
         self.driver.prepare(None);
+        self.listen()
+    }
+
+    /// Now and then takes what has come: who only sends has to hear, too, which waves are over, and that its agent is gone.
+    fn listen(&mut self) -> Result<(), TreeError> {
         if self.driver.unheard() < LISTENS { Ok(()) } else { self.turn(Some(Instant::now())) }
     }
 

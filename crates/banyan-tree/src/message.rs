@@ -68,12 +68,12 @@ pub enum Message {
         until: Wave,
     },
 
-    /// Downwards: waves before this one are whole, though the front-end may not have taken them: whoever has not
-    /// contributed to them begins here.
+    /// Downwards: waves before this one are whole, or have begun without you, though the front-end may not have taken them:
+    /// whoever has not contributed to them begins here.
     Begin {
         /// The stream.
         stream: StreamId,
-        /// The first wave that is not whole.
+        /// The wave to begin with.
         next: Wave,
     },
 

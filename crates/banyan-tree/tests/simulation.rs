@@ -275,6 +275,37 @@ fn inner_nodes_that_come_back_bring_nobody_back_to_life_who_died_below_them() {
     }
 }
 
+#[test]
+fn members_that_were_late_and_keep_pace_are_in_every_wave_again() {
+    let mut late = 0;
+    for seed in 0..40 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: 1 + chance.below(3),
+            within: Duration::from_secs(2),
+            hits_members: true,
+            only_deaths: false,
+            slows: false,
+            stalls: chance.one_in(4),
+        };
+        let shape = [&[4, 4][..], &[2, 2, 2], &[6, 1]][chance.below(3)].to_vec();
+        late += holds(&Plan {
+            shape,
+            seed,
+            // So long that there are waves to come when everyone is back.
+            waves: 1_800,
+            synchronisations: vec![format!("timeout {}ms", 100 + chance.below(300)).parse().unwrap()],
+            faults,
+            // More waves than come in the time of a test: nobody hears by an acknowledgement how far the others are.
+            window_waves: 10_000,
+            pace: Some(Duration::from_millis(20)),
+            ..Plan::default()
+        })
+        .late;
+    }
+    assert!(late > 0, "nobody was late");
+}
+
 /// Seeds that found something.
 #[test]
 fn what_failed_once_holds() {

@@ -426,9 +426,9 @@ impl Driver {
         Some(next.saturating_duration_since(now))
     }
 
-    /// For how long nobody had listened to the links when the caller last came.
+    /// For how long nobody has listened to the links.
     pub(crate) fn unheard(&self) -> Duration {
-        self.prepared.saturating_duration_since(self.heard)
+        banyan_link::now().saturating_duration_since(self.heard)
     }
 
     /// Something has happened, or time has passed.

@@ -1,5 +1,6 @@
 //! Streams at the front-end, and the waves that come of them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,6 +48,12 @@ impl Stream {
     /// are open.
     pub fn counters(&self) -> StreamCounters {
         self.shared.core().driver.node().stream_counters(self.id).unwrap_or_default()
+    }
+
+    /// How many records of each member came after their waves had been delivered without it, by rank: of streams with a timeout.
+    /// [`Report::Late`](crate::Report::Late) says when a member falls behind.
+    pub fn late(&self) -> BTreeMap<u32, u64> {
+        self.shared.core().driver.node().late(self.id)
     }
 
     /// Sends a record to all members. Waits while a member is too far behind.

@@ -54,6 +54,11 @@ impl Gathering {
         self.out
     }
 
+    /// The first wave that no child has contributed to.
+    pub(super) fn front(&self) -> Wave {
+        self.sources.values().map(|source| source.next).fold(self.out, Wave::max)
+    }
+
     /// Whether some child is waited for.
     pub(super) fn has_participants(&self) -> bool {
         self.horizon.is_some()

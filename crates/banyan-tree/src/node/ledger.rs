@@ -69,9 +69,11 @@ pub(super) struct Ledger {
     sufficient: Option<Arc<RankSet>>,
     /// Contributions that came after their wave was delivered without them, or twice.
     late: u64,
-    /// Who is missing in waves that were given out without everyone, and how many of those have come since.
+    /// Who is missing in waves that were given out without everyone, and how often each of those has come since.
     forgone: BTreeMap<Wave, RankSet>,
-    overdue: u64,
+    overdue: BTreeMap<u32, u64>,
+    /// Who was missing in the last of these, and was in none since.
+    lapsed: RankSet,
     conflicts: u64,
 }
 
@@ -88,7 +90,8 @@ impl Ledger {
             sufficient: None,
             late: 0,
             forgone: BTreeMap::new(),
-            overdue: 0,
+            overdue: BTreeMap::new(),
+            lapsed: RankSet::new(),
             conflicts: 0,
         }
     }
@@ -156,6 +159,7 @@ impl Ledger {
             self.hear_newcomers(&self.newcomers.intersection(members), first);
         }
         if first.first == self.next && self.pages.is_empty() && self.suffices(members) {
+            self.lapsed = RankSet::new();
             self.next = first.end();
             let members = Arc::clone(members);
             self.whole.push_back(Whole { members, parts, missing: RankSet::new() });
@@ -208,22 +212,30 @@ impl Ledger {
     fn note_late(&mut self, run: &Run) {
         self.late += u64::from(run.bodies.len());
         for wave in self.forgone.range_mut(run.first..run.end()).map(|(_, missing)| missing) {
-            let still_missing = wave.difference(&run.members);
-            self.overdue += wave.len() - still_missing.len();
-            *wave = still_missing;
+            for rank in wave.intersection(&run.members).iter() {
+                *self.overdue.entry(rank).or_default() += 1;
+            }
+            *wave = wave.difference(&run.members);
         }
     }
 
-    /// The waves before this one are given out with those who are in them; those that nobody is in are left out.
-    pub(super) fn force(&mut self, until: Wave) {
+    /// The waves before this one are given out with those who are in them; those that nobody is in are left out. Who is
+    /// missing, and was in the wave before: from which wave on.
+    pub(super) fn force(&mut self, until: Wave) -> Vec<(Wave, RankSet)> {
+        let mut lapses = Vec::new();
         while self.next < until {
             self.turn_pages();
             if self.next >= until {
-                return;
+                break;
             }
-            let Some(Page { mut parts, members }) = self.pages.pop_front() else { return };
+            let Some(Page { mut parts, members }) = self.pages.pop_front() else { break };
             if !parts.is_empty() {
                 let missing = self.expected.difference(&members);
+                let lapsed = missing.difference(&self.lapsed);
+                self.lapsed = missing.clone();
+                if !lapsed.is_empty() {
+                    lapses.push((self.next, lapsed));
+                }
                 self.forgone.insert(self.next, missing.clone());
                 if self.forgone.len() > FORGONE {
                     self.forgone.pop_first();
@@ -233,6 +245,7 @@ impl Ledger {
             }
             self.next = self.next.after(1);
         }
+        lapses
     }
 
     /// The first wave that is not whole.
@@ -242,7 +255,12 @@ impl Ledger {
 
     /// How often a member contributed to a wave that had been given out without it.
     pub(super) fn overdue(&self) -> u64 {
-        self.overdue
+        self.overdue.values().sum()
+    }
+
+    /// The same, of each member.
+    pub(super) fn overdue_by_rank(&self) -> &BTreeMap<u32, u64> {
+        &self.overdue
     }
 
     /// The next waves that are whole.
@@ -281,6 +299,7 @@ impl Ledger {
             if page.parts.is_empty() || !self.suffices(&members) {
                 return;
             }
+            self.lapsed = RankSet::new();
             if let Some(Page { mut parts, .. }) = self.pages.pop_front() {
                 parts.sort_by_key(|part| part.members.first());
                 self.whole.push_back(Whole { parts, members, missing: RankSet::new() });

@@ -27,6 +27,16 @@ pub enum Report {
     Adrift(NodeId),
     /// At the front-end: these members are not waited for any more: all since the report before, if nobody took it.
     Lost(RankSet),
+    /// At the front-end: waves of a stream with a timeout go on without these members. It is told once, until they are in a wave
+    /// again; [`Stream::late`](crate::Stream::late) counts their records that come too late.
+    Late {
+        /// The stream.
+        stream: StreamId,
+        /// The first wave without them.
+        wave: Wave,
+        /// Who did not come in time.
+        members: RankSet,
+    },
     /// At a member: packets of a stream are not to be had, because they were sent before this process came, or while the
     /// front-end had given it up.
     Skipped {
@@ -99,6 +109,9 @@ impl fmt::Display for Report {
             Report::Adrift(node) => write!(f, "{node} has lost its parent, or ended"),
             Report::Lost(members) if members.only().is_some() => write!(f, "{} is lost", Members(members)),
             Report::Lost(members) => write!(f, "{} are lost", Members(members)),
+            Report::Late { stream, wave, members } => {
+                write!(f, "{stream}: from {wave} on waves go on without {}, late", Members(members))
+            }
             Report::Skipped { stream, packets } => {
                 write!(f, "{stream}: {packets} records were sent without this member")
             }

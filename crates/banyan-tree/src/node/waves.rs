@@ -1,15 +1,16 @@
 //! What comes up: waves, from members to the front-end.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
-use super::Node;
 use super::gathering::Violation;
 use super::ledger::Whole;
 use super::packets::SendError;
 use super::stream::{Caution, Stream};
+use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
@@ -153,6 +154,12 @@ impl Node {
         }
     }
 
+    /// At the front-end: how many contributions of each member came to waves of a stream that had been given out without it.
+    pub fn late(&self, stream: StreamId) -> BTreeMap<u32, u64> {
+        let ledger = self.streams.get(&stream).and_then(|stream| stream.ledger.as_ref());
+        ledger.map(|ledger| ledger.overdue_by_rank().clone()).unwrap_or_default()
+    }
+
     /// At the front-end: the members that the next wave of a stream waits for. Some of them may have contributed to it
     /// already, if others under the same node have not.
     pub fn missing(&self, stream: StreamId) -> RankSet {
@@ -195,9 +202,10 @@ impl Node {
         if stream.records.is_some() {
             return self.records(link, run);
         }
-        let id = run.stream;
+        let (id, end) = (run.stream, run.end());
+        let is_late = stream.patience.is_some() && run.is_fresh && run.first < stream.gathering.out();
         if let Some(patience) = &mut stream.patience {
-            patience.begin(run.end(), now);
+            patience.begin(end, now);
         }
         let alone = if run.is_fresh {
             stream.gathering.push(link, run, allowed).map_err(|cause| cause.to_string())?
@@ -211,7 +219,19 @@ impl Node {
         }
         self.pump_up(id);
         self.settle(id);
+        if is_late {
+            self.tell_front(link, id, end);
+        }
         Ok(())
+    }
+
+    /// A child has contributed to waves that went on without it, up to this one: it goes on with the first that nobody has
+    /// contributed to. Of those before, which others have begun, the time may be over when it hears of it.
+    fn tell_front(&mut self, link: LinkId, id: StreamId, end: Wave) {
+        let front = self.streams.get(&id).map(|stream| stream.gathering.front().max(stream.awaited()));
+        if let Some(next) = front.filter(|front| *front > end) {
+            self.send(link, Message::Begin { stream: id, next });
+        }
     }
 
     /// Does not wait any longer for waves that have gone on.
@@ -230,8 +250,9 @@ impl Node {
             let Some(until) = stream.patience.as_mut().and_then(|patience| patience.exhausted(now)) else { continue };
             stream.gathering.force(until);
             self.pump_up(id);
-            if let Some(ledger) = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut()) {
-                ledger.force(until);
+            let ledger = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut());
+            for (wave, members) in ledger.map(|ledger| ledger.force(until)).unwrap_or_default() {
+                self.report(Report::Late { stream: id, wave, members });
             }
             self.settle(id);
         }

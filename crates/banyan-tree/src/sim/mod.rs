@@ -77,6 +77,8 @@ pub struct Plan {
     pub capacity: usize,
     /// The front-end takes what has come only once in this time.
     pub front_end_pause: Duration,
+    /// Members contribute to one wave of each stream in this time, all at about the same moment; otherwise as fast as they may.
+    pub pace: Option<Duration>,
 }
 
 /// So many that no stream of a simulation fills them, unless it is asked for fewer.
@@ -104,6 +106,7 @@ impl Default for Plan {
             window_bytes: WINDOW_BYTES,
             capacity: 32,
             front_end_pause: Duration::ZERO,
+            pace: None,
         }
     }
 }
@@ -132,6 +135,7 @@ impl Plan {
             (self.scatters, " --scatter".into()),
             (self.joining > 0, format!(" --joining {}", self.joining)),
             (self.window_bytes != WINDOW_BYTES, format!(" --window-bytes {}", self.window_bytes)),
+            (self.pace.is_some(), format!(" --pace {}", self.pace.unwrap_or_default().as_millis())),
             (!self.front_end_pause.is_zero(), format!(" --pause {}", self.front_end_pause.as_millis())),
         ];
         let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.as_str()).collect();

@@ -9,7 +9,7 @@ use super::model::{Broken, contribution};
 use super::reduction;
 use super::sum::{bodies, format};
 use super::world::World;
-use crate::ids::{StreamId, Wave};
+use crate::ids::{StreamId, Time, Wave};
 use crate::node::SendError;
 use crate::synchronisation::Synchronisation;
 
@@ -30,9 +30,18 @@ impl World<'_, '_> {
         let did_something = if node == 0 { self.front_end()? } else { self.member(node)? };
         let pause = if node == 0 { self.plan.front_end_pause } else { Duration::ZERO };
         let rest = self.chance.up_to(if did_something { REST } else { LONG_REST });
-        let rest = pause + rest * self.slowness(node);
-        self.agenda.add(self.now.after(rest), Happening::Program(node));
+        let at = match self.plan.pace.filter(|_| node > 0) {
+            Some(pace) => self.next_beat(pace),
+            None => self.now.after(pause + rest * self.slowness(node)),
+        };
+        self.agenda.add(at, Happening::Program(node));
         self.act(node)
+    }
+
+    /// When members that keep pace go on: not all of them in the same moment.
+    fn next_beat(&mut self, pace: Duration) -> Time {
+        let beat = pace.as_nanos() as u64;
+        Time((self.now.0 / beat + 1) * beat).after(self.chance.up_to(pace / 4))
     }
 
     fn front_end(&mut self) -> Result<bool, Broken> {
@@ -69,6 +78,7 @@ impl World<'_, '_> {
         for stream in streams {
             while let Some(delivery) = self.nodes[0].node.take_waves(*stream) {
                 self.model.delivered(&delivery)?;
+                self.check_nobody_is_late(&delivery)?;
                 (self.trace)(&|| {
                     let last = delivery.first.0 + u64::from(delivery.count) - 1;
                     format!("delivered {} {}-{last} of {}", delivery.stream, delivery.first.0, delivery.members)
@@ -86,7 +96,7 @@ impl World<'_, '_> {
         let streams: Vec<StreamId> = self.nodes[at].node.streams().map(|opening| opening.stream).collect();
         for stream in streams {
             self.take_packets(at, rank, stream)?;
-            let count = 1 + self.chance.below(BATCH) as u64;
+            let count = if self.plan.pace.is_some() { 1 } else { 1 + self.chance.below(BATCH) as u64 };
             let Some(next) = self.nodes[at].node.next_wave(stream) else { continue };
             if matches!(self.model.kind(stream), Synchronisation::Interval(_)) {
                 did_something |= self.contribute_at(at, rank, stream, next);

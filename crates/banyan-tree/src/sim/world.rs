@@ -16,7 +16,7 @@ use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, Place};
-use crate::node::{Action, Chance, LinkFigures, Node, NodeOptions, Report};
+use crate::node::{Action, Chance, Delivery, LinkFigures, Node, NodeOptions, Report};
 use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 
@@ -272,6 +272,23 @@ impl<'p, 't> World<'p, 't> {
         Ok(())
     }
 
+    /// Where members keep pace, all of them are in every wave once everyone had the time to find out what has happened.
+    pub(super) fn check_nobody_is_late(&self, delivery: &Delivery) -> Result<(), Broken> {
+        let Synchronisation::Timeout(time) = *self.model.kind(delivery.stream) else { return Ok(()) };
+        let settled = self.all_over.max(self.last_fault).after(DETECTION + NEXT_WAVE);
+        // Who falls behind is back a timeout and a round trip later; the wave before may have begun up to four timeouts ago.
+        if self.plan.pace.is_none() || self.now < settled.after(time * 5) {
+            return Ok(());
+        }
+        let of_stream = self.streams.iter().find(|(stream, _)| *stream == delivery.stream);
+        let expected = of_stream.map(|(_, members)| members.intersection(&self.alive())).unwrap_or_default();
+        let missing = expected.difference(&delivery.members);
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(Broken::Missing { stream: delivery.stream, wave: delivery.first, missing }),
+        }
+    }
+
     /// Lets the tree grow until every member is there.
     fn grow_up(&mut self) -> Result<(), Broken> {
         let (_, members) = self.plan.size();
@@ -461,7 +478,7 @@ impl<'p, 't> World<'p, 't> {
             // Its program ends.
             Report::Succeeded => self.leave(node),
             Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
-            Report::AgentJoined(_) | Report::AgentLost(_) | Report::Dropped(_) => {}
+            Report::AgentJoined(_) | Report::AgentLost(_) | Report::Dropped(_) | Report::Late { .. } => {}
         }
         Ok(())
     }

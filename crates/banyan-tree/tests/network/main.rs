@@ -80,6 +80,7 @@ const TESTS: &[harness::Test] = tests![
     filters::a_filter_that_panics_on_the_way_down_is_told_and_an_error_in_place_of_the_record,
     filters::a_filter_that_ends_its_agent_ends_none_of_its_members,
     synchronisations::a_slow_member_is_missing_in_waves_that_do_not_wait_for_it,
+    synchronisations::a_member_that_was_late_once_is_in_waves_again_although_it_only_sends,
     synchronisations::records_that_wait_for_nobody_all_come,
     synchronisations::records_that_are_sent_faster_than_they_are_taken_all_come,
     synchronisations::records_of_an_agent_that_is_killed_all_come_once_and_in_order,

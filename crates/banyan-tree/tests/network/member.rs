@@ -50,6 +50,10 @@ struct Ones {
     ones: u32,
 }
 
+/// When and for how long member 0 sleeps.
+const NAP_AFTER: u64 = 20;
+const NAP: Duration = Duration::from_secs(1);
+
 /// A time of day, as members know it.
 const NOW: f64 = 1_800_000_000.0;
 
@@ -114,6 +118,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
                 fill_window(&mut back_end, &incoming)?
             }
+            SEND if behaviour == "naps" => keep_pace(&mut back_end, &incoming)?,
             SEND => {
                 if behaviour == "meddle" && back_end.rank() == 2 {
                     MEDDLING.call_once(meddle);
@@ -209,6 +214,21 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
             back_end.flush()?;
             compute(Duration::from_millis(order.pause.into()));
         }
+    }
+    Ok(())
+}
+
+/// Sends at a steady pace, and nothing but that; member 0 sleeps for a second once, and is as steady from then on.
+fn keep_pace(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let (rank, mut due) = (back_end.rank(), Instant::now());
+    for wave in order.first..order.first + order.waves {
+        back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
+        due += Duration::from_millis(order.pause.into());
+        if rank == 0 && wave == order.first + NAP_AFTER {
+            due += NAP;
+        }
+        compute(due.saturating_duration_since(Instant::now()));
     }
     Ok(())
 }

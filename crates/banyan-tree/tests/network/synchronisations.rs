@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::ProcessDistribution;
 use banyan_ndr::{Limits, Record, RecordView};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, NodeId, RecordCounters, Stream, StreamOptions, Synchronisation};
+use banyan_tree::{Network, NodeId, RecordCounters, Report, Stream, StreamOptions, Synchronisation};
 use rustix::process::{Signal, kill_process};
 
 use crate::relatives::agents;
@@ -222,4 +222,29 @@ pub(crate) fn a_time_of_day_without_a_start_is_refused_with_the_remedy() {
     let words = network.session().last_words(0).unwrap();
     assert!(words.contains("time is 1800000000, which lies 1800000000 intervals ahead"), "{words}");
     assert!(words.contains("interval time 1 from 1800000000"), "{words}");
+}
+
+pub(crate) fn a_member_that_was_late_once_is_in_waves_again_although_it_only_sends() {
+    let mut options = options("2x4");
+    // Nobody hears by an acknowledgement how far the others are.
+    options.node.window_waves = 100_000;
+    let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "naps"]), &options).unwrap();
+    let sums = StreamOptions::reduce(SUMS).synchronised("timeout 250ms".parse().unwrap());
+    let stream = network.open(&network.everyone(), sums).unwrap();
+    order(&stream, 0, 500, 50);
+    // The waves in which it is missing and was not before.
+    let (mut lapses, mut is_missing) = (Vec::new(), false);
+    let back = stream.waves().map(Result::unwrap).take(499).find(|wave| {
+        let was_missing = std::mem::replace(&mut is_missing, wave.missing().contains(0));
+        lapses.extend((is_missing && !was_missing).then(|| wave.number()));
+        !lapses.is_empty() && wave.members().len() == 8
+    });
+    let back = back.expect("it is in a wave again");
+    assert!(stream.late().get(&0).is_some_and(|late| *late > 0), "{:?}", stream.late());
+    let reports = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let told = reports.filter_map(|report| match report {
+        Report::Late { wave, members, .. } if members.contains(0) && wave.0 < back.number() => Some(wave.0),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), lapses, "it is told once for each time that it fell behind");
 }
