@@ -20,7 +20,7 @@ use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
-use crate::ids::{Level, StreamId};
+use crate::ids::{Level, StreamId, Wave};
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
 use crate::pending::Pending;
@@ -258,8 +258,8 @@ impl BackEnd {
         }
     }
 
-    /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), or a filter of
-    /// its own that failed ([`Report::Uncombined`]). Does not wait. Of what nobody has asked for in time only the number is
+    /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), waves that went on
+    /// without it ([`Report::WavesMissed`]), or a filter of its own that failed ([`Report::Uncombined`]). Does not wait. Of what nobody has asked for in time only the number is
     /// known ([`Report::Dropped`]).
     pub fn next_event(&mut self) -> Option<Report> {
         self.driver.prepare(None);
@@ -285,13 +285,20 @@ impl BackEnd {
     }
 
     /// Sends a record on a stream: this member's part of the stream's next wave. Waits while the front-end is too far
-    /// behind. Small records are held back until there are many or some milliseconds have passed at a later call, and go
+    /// behind. The number is that of the wave ([`Wave::number`](crate::Wave::number) at the front-end), of the interval, or of
+    /// the record itself on a stream without waves.
+    ///
+    /// A member that was never given up or late contributes its k-th record to wave k. One that was goes on with a later wave
+    /// ([`Report::WavesMissed`]). If the wave is over before the record has gone, the record is dropped, and counted
+    /// ([`StreamCounters::overdue`](crate::StreamCounters::overdue)).
+    ///
+    /// Small records are held back until there are many or some milliseconds have passed at a later call, and go
     /// with [`flush`](Self::flush) and [`recv`](Self::recv).
     ///
     /// # Errors
     /// When the stream is not open here, the record cannot be encoded, is of an interval that is over or far ahead, or the
     /// network has ended.
-    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
+    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
         self.ensure_member()?;
         let format = R::format();
         if self.aligns(stream)? {
@@ -300,17 +307,35 @@ impl BackEnd {
         if self.pending.get(&stream).is_none_or(|pending| pending.format() != format.id()) {
             self.change_format(stream, format)?;
         }
+        let is_due = self.pending.get(&stream).is_some_and(Pending::is_due);
+        if is_due {
+            // First of all, so that the record is of a wave that is not over.
+            self.listen()?;
+        }
+        let wave = self.wave_of_next(stream)?;
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         pending.add(record)?;
-        if pending.is_due() {
-            self.listen()?;
+        if is_due || pending.is_full() {
             self.contribute(stream, None)?;
             self.driver.prepare(None);
             if self.is_over {
                 return Err(self.end());
             }
         }
-        Ok(())
+        Ok(wave)
+    }
+
+    /// The wave of the record that is sent next on a stream.
+    fn wave_of_next(&mut self, stream: StreamId) -> Result<Wave, TreeError> {
+        let next = self.driver.node().next_wave(stream).ok_or(TreeError::NoStream(stream))?;
+        let pending = self.pending.get_mut(&stream).ok_or(TreeError::NoStream(stream))?;
+        let wave = pending.next_wave(next);
+        if wave >= next {
+            return Ok(wave);
+        }
+        // What waits is for waves that are over: it is dropped, and this one begins anew.
+        self.contribute(stream, None)?;
+        Ok(self.pending.get_mut(&stream).map_or(next, |pending| pending.next_wave(next)))
     }
 
     /// The interval of a stream that has begun is over: what this member has sent of it goes, and later records belong to
@@ -373,16 +398,18 @@ impl BackEnd {
     }
 
     /// Puts a record to the others of its interval.
-    fn align<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<(), TreeError> {
+    fn align<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
         let mut body = Vec::new();
         encode_body_into(record, &mut body)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
-        if let Some(complete) = alignment.take(R::format(), &body)? {
+        let complete = alignment.take(R::format(), &body)?;
+        let wave = alignment.current();
+        if let Some(complete) = complete {
             self.contribute_interval(stream, complete, None)?;
         }
         self.set_going()?;
-        if self.is_over { Err(self.end()) } else { Ok(()) }
+        if self.is_over { Err(self.end()) } else { Ok(wave) }
     }
 
     fn contribute_interval(
@@ -515,12 +542,12 @@ impl BackEnd {
     /// Hands what was held back of a stream to the node; false if there is no room for all of it.
     fn offer(&mut self, stream: StreamId) -> Result<bool, TreeError> {
         while let Some(pending) = self.pending.get_mut(&stream)
-            && let Some(bodies) = pending.take()
+            && let Some((first, bodies)) = pending.take()
         {
-            match self.driver.node_mut().contribute(stream, bodies.clone()) {
-                Ok(_) => {}
+            match self.driver.node_mut().contribute_from(stream, first, &bodies) {
+                Ok(()) => {}
                 Err(SendError::Full) => {
-                    pending.refuse(bodies);
+                    pending.refuse(first, bodies);
                     return Ok(false);
                 }
                 Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),

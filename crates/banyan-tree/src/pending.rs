@@ -7,6 +7,7 @@ use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::TreeError;
+use crate::ids::Wave;
 use crate::run::Bodies;
 use crate::wire::LONGEST_MESSAGE;
 
@@ -46,8 +47,10 @@ pub(crate) struct Pending {
     ends: Vec<u32>,
     /// When the last batch went, in ticks of a few milliseconds.
     went: i64,
-    /// A batch that found no room: it goes before all others.
-    refused: Option<Bodies>,
+    /// The wave of the first of them.
+    first: Wave,
+    /// A batch that found no room, and the wave of its first record: it goes before all others.
+    refused: Option<(Wave, Bodies)>,
 }
 
 impl Pending {
@@ -63,6 +66,7 @@ impl Pending {
             size: 0,
             ends: Vec::new(),
             went: 0,
+            first: Wave(0),
             refused: None,
         }
     }
@@ -70,6 +74,14 @@ impl Pending {
     /// The format of all.
     pub(crate) fn format(&self) -> FormatId {
         self.format
+    }
+
+    /// The wave of the record that is added next, when this one is next on the stream: those that wait come before it.
+    pub(crate) fn next_wave(&mut self, next: Wave) -> Wave {
+        if self.count == 0 {
+            self.first = self.refused.as_ref().map_or(next, |(first, bodies)| first.after(bodies.len()));
+        }
+        self.first.after(self.count)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -122,18 +134,23 @@ impl Pending {
         Ok(())
     }
 
-    /// Whether they should go: they are many, or it is some time since others went.
+    /// Whether it is some time since others went.
     pub(crate) fn is_due(&self) -> bool {
-        self.count >= WAVES || self.long.is_some() || self.bytes.len() >= BYTES || tick() != self.went
+        tick() != self.went
+    }
+
+    /// Whether they are so many that they should go.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count >= WAVES || self.long.is_some() || self.bytes.len() >= BYTES
     }
 
     /// Takes back a batch for which there is no room.
-    pub(crate) fn refuse(&mut self, bodies: Bodies) {
-        self.refused = Some(bodies);
+    pub(crate) fn refuse(&mut self, first: Wave, bodies: Bodies) {
+        self.refused = Some((first, bodies));
     }
 
-    /// Takes them out, if there are any: a batch that was refused by itself, and the others after it.
-    pub(crate) fn take(&mut self) -> Option<Bodies> {
+    /// Takes them out with the wave of the first, if there are any: a batch that was refused by itself, and the others after it.
+    pub(crate) fn take(&mut self) -> Option<(Wave, Bodies)> {
         if self.refused.is_some() {
             return self.refused.take();
         }
@@ -148,7 +165,7 @@ impl Pending {
             false => Bodies::by_ends(self.format, std::mem::take(&mut self.ends).into(), bytes),
         };
         // Their lengths were counted as they were added.
-        bodies.ok()
+        Some((self.first, bodies.ok()?))
     }
 
     /// The bytes; room for about as many is ready then.
@@ -190,7 +207,7 @@ mod tests {
             for record in &records {
                 pending.write(|bytes| { bytes.extend_from_slice(record); Ok(()) }).unwrap();
             }
-            let bodies = pending.take().unwrap();
+            let (_, bodies) = pending.take().unwrap();
             prop_assert!(pending.is_empty() && pending.take().is_none());
             let found: Vec<Vec<u8>> = bodies.iter().map(<[u8]>::to_vec).collect();
             prop_assert_eq!(found, records);
@@ -198,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn many_records_are_due() {
+    fn many_records_are_a_full_batch() {
         let mut pending = Pending::new(FormatId::from_bytes([3; 16]), Slabs::new());
         for _ in 0..WAVES {
             pending
@@ -208,7 +225,7 @@ mod tests {
                 })
                 .unwrap();
         }
-        assert!(pending.is_due());
+        assert!(pending.is_full());
     }
 
     #[derive(Record)]
@@ -228,7 +245,7 @@ mod tests {
                 encode_body_into(&record, &mut body).unwrap();
                 expected.push(body);
             }
-            let found: Vec<Vec<u8>> = pending.take().unwrap().iter().map(<[u8]>::to_vec).collect();
+            let found: Vec<Vec<u8>> = pending.take().unwrap().1.iter().map(<[u8]>::to_vec).collect();
             assert_eq!(found, expected, "{batch:?}");
         }
     }

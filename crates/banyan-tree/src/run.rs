@@ -192,6 +192,11 @@ impl Bodies {
         Some(Bodies { format: self.format, bytes: bytes.into(), ends })
     }
 
+    /// The bodies from this one on, if there are any.
+    pub(crate) fn since(&self, index: u32) -> Option<Bodies> {
+        (index < self.len()).then(|| self.slice(index..self.len()))
+    }
+
     fn offset(&self, index: u32) -> usize {
         match &self.ends {
             Ends::Every { size, .. } => *size as usize * index as usize,

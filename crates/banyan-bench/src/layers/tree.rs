@@ -70,14 +70,14 @@ fn take_part() -> Result<(), TreeError> {
                 let bytes = back_end.read::<Number>(&incoming)?.value;
                 prepared.values = numbers(usize::try_from(bytes).unwrap_or(0).min(super::LONGEST));
             }
-            ECHO => back_end.send(stream, &prepared)?,
+            ECHO => _ = back_end.send(stream, &prepared)?,
             ECHO_READ => {
                 let array: Array = back_end.read(&incoming)?;
                 back_end.send(stream, &array)?;
             }
             SEND => {
                 let count = back_end.read::<Number>(&incoming)?.value;
-                (0..count).try_for_each(|_| back_end.send(stream, &prepared))?;
+                (0..count).try_for_each(|_| back_end.send(stream, &prepared).map(drop))?;
             }
             _ => {}
         }

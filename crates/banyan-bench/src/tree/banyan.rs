@@ -79,11 +79,11 @@ fn take_part() -> Result<(), TreeError> {
             }
             WAVES => {
                 let count = back_end.read::<Value>(&incoming)?.value;
-                (0..count).try_for_each(|value| back_end.send(stream, &Value { value }))?;
+                (0..count).try_for_each(|value| back_end.send(stream, &Value { value }).map(drop))?;
             }
             ARRAYS => {
                 let (count, array) = (back_end.read::<Value>(&incoming)?.value, array());
-                (0..count).try_for_each(|_| back_end.send(stream, &array))?;
+                (0..count).try_for_each(|_| back_end.send(stream, &array).map(drop))?;
             }
             _ => {}
         }

@@ -103,13 +103,15 @@ fn take_part() -> Result<(), TreeError> {
 }
 
 fn tell_who(back_end: &mut BackEnd, stream: StreamId) -> Result<(), TreeError> {
-    back_end.send(stream, &Who { process: std::process::id(), agent: std::os::unix::process::parent_id() })
+    back_end.send(stream, &Who { process: std::process::id(), agent: std::os::unix::process::parent_id() })?;
+    Ok(())
 }
 
 fn send_residuals(back_end: &mut BackEnd, stream: StreamId, times: u64) -> Result<(), TreeError> {
     let rank = back_end.rank();
-    let mut send = |wave| back_end.send(stream, &Residual { cells: CELLS, residual: residual(rank, wave) });
-    (0..times).try_for_each(&mut send)?;
+    for wave in 0..times {
+        back_end.send(stream, &Residual { cells: CELLS, residual: residual(rank, wave) })?;
+    }
     back_end.flush()
 }
 

@@ -39,7 +39,7 @@ fn take_part() -> Result<(), TreeError> {
     loop {
         let incoming = back_end.recv(None)?;
         match incoming.tag {
-            SAMPLE => back_end.send(incoming.stream, &sampler.sample())?,
+            SAMPLE => _ = back_end.send(incoming.stream, &sampler.sample())?,
             LIST => {
                 let question: Question = back_end.read(&incoming)?;
                 let listing = processes.list(&question.on(back_end.rank()));

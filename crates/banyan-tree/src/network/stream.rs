@@ -113,7 +113,7 @@ impl Stream {
         for record in records {
             pending.add(record)?;
         }
-        let Some(bodies) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
+        let Some((_, bodies)) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
         self.shared.wait_for_room(self.id, deadline, |core| {
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));

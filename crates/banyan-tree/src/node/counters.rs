@@ -46,7 +46,8 @@ pub struct StreamCounters {
     pub log_bytes: usize,
     /// What the program has not taken: at a member packets, at the front-end runs of waves or of records.
     pub queued: usize,
-    /// At a member, on a stream of intervals: intervals that were over when it had its records of them together. These are lost.
+    /// At a member: records for waves that were over before the records went, or intervals that were over when it had its
+    /// records of them together. These are lost.
     pub overdue: u64,
     /// If the stream has no waves.
     pub records: RecordCounters,

@@ -45,6 +45,16 @@ pub enum Report {
         /// How many.
         packets: u64,
     },
+    /// At a member: waves of a stream went on without it, because it came later, was given up or was late. Its next record is part
+    /// of the wave that is next now.
+    WavesMissed {
+        /// The stream.
+        stream: StreamId,
+        /// How many.
+        waves: u64,
+        /// The wave of its next record.
+        next: Wave,
+    },
     /// A child broke the rules; its link was closed. Of children of agents the front-end hears, too.
     Violation {
         /// Whose child it was.
@@ -114,6 +124,9 @@ impl fmt::Display for Report {
             }
             Report::Skipped { stream, packets } => {
                 write!(f, "{stream}: {packets} records were sent without this member")
+            }
+            Report::WavesMissed { stream, waves, next } => {
+                write!(f, "{stream}: {waves} waves went on without this member, whose next record is part of {next}")
             }
             Report::Violation { node, child, rank, cause } => {
                 write!(f, "{node} has closed the link of {child}")?;

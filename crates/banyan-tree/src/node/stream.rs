@@ -92,7 +92,7 @@ pub(super) struct Stream {
     pub(super) is_older: bool,
     /// At a member: whether a process before it may have contributed to the waves it contributes to.
     pub(super) caution: Caution,
-    /// At a member: what it had for waves that were over.
+    /// At a member: what it had for waves that were over, and was dropped.
     pub(super) overdue: u64,
     /// At a member: the set of itself alone.
     pub(super) own: Option<Arc<RankSet>>,

@@ -44,6 +44,21 @@ impl Node {
         self.contribute_run(stream, bodies, false)
     }
 
+    /// At a member: contributes to the waves from this one on. What it has for waves that are over is dropped, and counted.
+    ///
+    /// # Errors
+    /// As [`contribute`](Self::contribute); nothing is dropped then.
+    pub fn contribute_from(&mut self, stream: StreamId, first: Wave, bodies: &Bodies) -> Result<(), SendError> {
+        let next = self.next_wave(stream).ok_or(SendError::NoStream(stream))?;
+        // At most as many as there are, which is a `u32`.
+        let over = first.until(next).min(u64::from(bodies.len()));
+        if let Some(rest) = bodies.since(over as u32) {
+            self.contribute(stream, rest)?;
+        }
+        self.streams.get_mut(&stream).into_iter().for_each(|stream| stream.overdue += over);
+        Ok(())
+    }
+
     /// At a member: contributes to one wave, and nothing to those before it: what the stream's filter made of the records
     /// of an interval.
     ///
@@ -489,9 +504,11 @@ impl Node {
     fn go_on_from(&mut self, id: StreamId, wave: Wave) {
         let is_member = self.rank.is_some();
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if is_member && stream.sent < wave {
+        let missed = stream.sent.until(wave);
+        if is_member && missed > 0 {
             stream.sent = wave;
             stream.is_participating = false;
+            self.report(Report::WavesMissed { stream: id, waves: missed, next: wave });
         }
         self.tell_participation(id);
     }

@@ -119,6 +119,11 @@ impl Alignment {
         self.reached = wave;
     }
 
+    /// The interval that has begun.
+    pub(crate) fn current(&self) -> Wave {
+        self.current
+    }
+
     /// Takes a record. If it begins another interval, the one before is complete.
     ///
     /// # Errors

@@ -478,7 +478,8 @@ impl<'p, 't> World<'p, 't> {
             // Its program ends.
             Report::Succeeded => self.leave(node),
             Report::Joined(_) | Report::Adrift(_) | Report::Over | Report::Uncombined { .. } => {}
-            Report::AgentJoined(_) | Report::AgentLost(_) | Report::Dropped(_) | Report::Late { .. } => {}
+            Report::AgentJoined(_) | Report::AgentLost(_) | Report::Dropped(_) => {}
+            Report::Late { .. } | Report::WavesMissed { .. } => {}
         }
         Ok(())
     }

@@ -113,6 +113,7 @@ const TESTS: &[harness::Test] = tests![
     stopped::a_member_that_attached_and_is_stopped_is_not_waited_for,
     stopped::a_member_whose_control_group_is_frozen_is_not_waited_for_until_it_goes_on,
     stopped::a_member_that_takes_long_is_waited_for,
+    stopped::a_member_that_was_stopped_knows_by_the_number_which_wave_its_records_are_of,
     stopped::streams_are_opened_and_closed_beside_a_member_that_is_stopped,
     losses::a_background_thread_goes_on_while_the_front_end_computes,
     losses::a_member_that_is_started_again_has_its_old_rank,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::Member;
 use banyan_ndr::Record;
-use banyan_tree::{BackEnd, Incoming, Report, StreamId, TreeError};
+use banyan_tree::{BackEnd, Incoming, Report, StreamId, TreeError, WaveNumber};
 
 use crate::known_filters::known_filters;
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
@@ -118,6 +118,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
                 fill_window(&mut back_end, &incoming)?
             }
+            SEND if behaviour == "numbered" => send_numbered(&mut back_end, &incoming)?,
             SEND if behaviour == "naps" => keep_pace(&mut back_end, &incoming)?,
             SEND => {
                 if behaviour == "meddle" && back_end.rank() == 2 {
@@ -189,11 +190,11 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
                 back_end.send(incoming.stream, &Array { values })?;
             }
             "gaps" if rank % 2 == 1 && wave % 2 == 1 => {}
-            "gaps" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
+            "gaps" => _ = back_end.send(incoming.stream, &Timed { time: wave as f64 * 50.0, ones: 1 })?,
             "passes" if rank % 2 == 1 && wave > 0 => back_end.pass_until(incoming.stream, wave as f64 * 10.0)?,
-            "passes" => back_end.send(incoming.stream, &Timed { time: wave as f64 * 10.0, ones: 1 })?,
-            "clock" => back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
-            "unix" => back_end.send(incoming.stream, &Timed { time: NOW + wave as f64, ones: 1 })?,
+            "passes" => _ = back_end.send(incoming.stream, &Timed { time: wave as f64 * 10.0, ones: 1 })?,
+            "clock" => _ = back_end.send(incoming.stream, &Timed { time: wave as f64 + f64::from(rank), ones: 1 })?,
+            "unix" => _ = back_end.send(incoming.stream, &Timed { time: NOW + wave as f64, ones: 1 })?,
             "ticks" => {
                 let time = wave as i64 * 5;
                 back_end.send(incoming.stream, &Tick { time, text: format!("{rank}@{time}") })?;
@@ -202,9 +203,9 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
                 let value = i32::try_from(value).unwrap_or(i32::MAX);
                 back_end.send(incoming.stream, &Other { ones: 1, name: format!("member {rank}"), value })?;
             }
-            "lacking" if rank < 3 => back_end.send(incoming.stream, &Ones { ones: 1 })?,
-            "padded" => back_end.send(incoming.stream, &Padded { value, ones: 1, padding: vec![1; PADDING] })?,
-            _ => back_end.send(incoming.stream, &Value { value, ones: 1 })?,
+            "lacking" if rank < 3 => _ = back_end.send(incoming.stream, &Ones { ones: 1 })?,
+            "padded" => _ = back_end.send(incoming.stream, &Padded { value, ones: 1, padding: vec![1; PADDING] })?,
+            _ => _ = back_end.send(incoming.stream, &Value { value, ones: 1 })?,
         }
         if behaviour == "slow" && rank == 5 {
             back_end.flush()?;
@@ -214,6 +215,23 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
             back_end.flush()?;
             compute(Duration::from_millis(order.pause.into()));
         }
+    }
+    Ok(())
+}
+
+/// Sends what belongs to each wave, by the number of the last one.
+fn send_numbered(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let (rank, mut next) = (back_end.rank(), order.first);
+    for _ in 0..order.waves {
+        let WaveNumber(wave) = back_end.send(incoming.stream, &Value { value: value(rank, next), ones: 1 })?;
+        if wave > next {
+            let is_told = |event| matches!(event, Report::WavesMissed { next, .. } if next.0 <= wave);
+            assert!(std::iter::from_fn(|| back_end.next_event()).any(is_told), "{wave} is later than {next}");
+        }
+        next = wave + 1;
+        back_end.flush()?;
+        compute(Duration::from_millis(order.pause.into()));
     }
     Ok(())
 }
@@ -247,5 +265,6 @@ fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeEr
     assert!(back_end.try_recv()?.is_none());
     let counters = back_end.counters(incoming.stream).expect("it is open");
     assert!(counters.kept_bytes > 0 && counters.traffic.stalls > 0, "{counters:?}");
-    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })
+    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;
+    Ok(())
 }

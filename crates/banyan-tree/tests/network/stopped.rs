@@ -105,6 +105,29 @@ pub(crate) fn streams_are_opened_and_closed_beside_a_member_that_is_stopped() {
     assert_eq!(expect_wave(&stream, 0).members().len(), 2);
 }
 
+pub(crate) fn a_member_that_was_stopped_knows_by_the_number_which_wave_its_records_are_of() {
+    let mut options = options("1x2");
+    options.node.stopped = Some(Duration::from_millis(500));
+    let back_ends = ProcessDistribution::new(this_program(), ["member", "numbered"]);
+    let network = Network::launch(&back_ends, &options).unwrap();
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 20_000, 1);
+    assert_eq!(expect_wave(&stream, 0).members().len(), 2);
+    let stopped = members()[0];
+    kill_process(stopped, Signal::STOP).unwrap();
+    let mut numbers = 1..20_000;
+    numbers.find(|number| expect_wave(&stream, *number).members().len() == 1).expect("waves go on without it");
+    kill_process(stopped, Signal::CONT).unwrap();
+    numbers.find(|number| take_wave(&stream, *number).0.members().len() == 2).expect("it is in waves again");
+    // What it had made before it knew of that is in the first of them, or in none.
+    let behind: Vec<i64> = numbers.by_ref().take(100).map(|number| take_wave(&stream, number).1).collect();
+    let mut returns = 0;
+    while let Some(report) = network.next_event(Some(Instant::now())) {
+        returns += usize::from(joined(report).is_some());
+    }
+    assert!(behind.iter().filter(|behind| **behind != 0).count() <= returns, "{behind:?} after {returns} returns");
+}
+
 #[expect(clippy::print_stdout, reason = "whoever runs the tests wants to know what was left out")]
 pub(crate) fn a_member_whose_control_group_is_frozen_is_not_waited_for_until_it_goes_on() {
     let Some(group) = ControlGroup::make() else {
