@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chaos;
 mod hosts;
 mod install;
 mod manifest;
@@ -25,6 +26,8 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test    Checks everything: format, lints, tests, other architectures, Miri, fuzzing, documents
   bench   Measures Banyan and its rivals in one run
+  chaos   Disturbs networks on this machine in rounds that follow from a seed
+  soak    Does so in one front-end for a long time, and looks whether it grows
   hosts   Makes hosts for tests on this machine, with sshd and on demand with Slurm
   help    Shows this text
 
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("test") => test(&arguments[1..]),
         Some("bench") => bench::run(&root(), &arguments[1..]),
+        Some("chaos") => chaos::chaos(&root(), &arguments[1..]),
+        Some("soak") => chaos::soak(&root(), &arguments[1..]),
         Some("hosts") => hosts::run(&root(), &arguments[1..]),
         Some("help" | "--help" | "-h") => report::say(HELP),
         None => report::refuse(HELP),

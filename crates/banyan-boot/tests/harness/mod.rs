@@ -8,7 +8,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a test program speaks by its output")]
 
-mod place;
+pub(crate) mod place;
 pub(crate) mod processes;
 
 use std::os::unix::process::ExitStatusExt;
@@ -26,7 +26,7 @@ pub(crate) type Test = (&'static str, fn());
 const TEST_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long the processes of a session may take to end after the test.
-const END_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// Tests at the same time: most of them wait most of the time.
 const SIDE_BY_SIDE: usize = 4;
@@ -146,8 +146,8 @@ fn run_all(tests: &[&Test], ways: &[&str], side_by_side: usize) -> usize {
 
 /// Runs one test in all ways at the same time.
 fn run_one(name: &str, ways: &[&str]) -> Result<(), String> {
-    let results: Vec<(&str, Result<(), String>)> = std::thread::scope(|scope| {
-        let running: Vec<_> = ways.iter().map(|way| (*way, scope.spawn(move || run_one_way(name, way)))).collect();
+    let results: Vec<(&str, Result<String, String>)> = std::thread::scope(|scope| {
+        let running: Vec<_> = ways.iter().map(|way| (*way, scope.spawn(move || run_for(name, &[(WAY, way)], Some(TEST_LIMIT))))).collect();
         running.into_iter().map(|(way, test)| (way, test.join().unwrap())).collect()
     });
     let failed = results.into_iter().filter_map(|(way, result)| {
@@ -158,28 +158,30 @@ fn run_one(name: &str, ways: &[&str]) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
-/// Runs one test in a process of its own, and looks for what is left.
-fn run_one_way(name: &str, way: &str) -> Result<(), String> {
+/// Runs one test in a process of its own, with these variables in its environment, and looks for what is left. Without a limit
+/// it may take as long as it likes. Returns what it has said.
+pub(crate) fn run_for(name: &str, variables: &[(&str, &str)], limit: Option<Duration>) -> Result<String, String> {
     let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
     let said = tempfile::tempfile().map_err(|error| error.to_string())?;
-    let marker = format!("{}-{name}-{way}", std::process::id());
+    let values: Vec<&str> = variables.iter().map(|(_, value)| *value).collect();
+    let marker = format!("{}-{name}-{}", std::process::id(), values.join("-"));
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = || said.try_clone().map(Stdio::from).map_err(|error| error.to_string());
     let mut child = Command::new(this)
         .args(["--exact", name])
         .env(MARKER, &marker)
-        .env(WAY, way)
         .env("TMPDIR", directory.path())
+        .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stdout(output()?)
         .stderr(output()?)
         .spawn()
         .map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
-    match wait(&mut child) {
+    match wait(&mut child, limit) {
         Some(status) if status.success() => {}
         Some(status) => wrong.push(format!("{status}, signal {:?}", status.signal())),
-        None => wrong.push(format!("did not end within {} s", TEST_LIMIT.as_secs())),
+        None => wrong.push(format!("did not end within {} s", limit.unwrap_or_default().as_secs())),
     }
     let left = processes::wait_until_gone(|| marked(&marker), Instant::now() + END_LIMIT);
     if !left.is_empty() {
@@ -190,18 +192,19 @@ fn run_one_way(name: &str, way: &str) -> Result<(), String> {
     if !files.is_empty() {
         wrong.push(format!("files are left: {files:?}"));
     }
-    if wrong.is_empty() {
-        return Ok(());
-    }
     let mut text = String::new();
     let read = std::io::Seek::rewind(&mut &said).and_then(|()| std::io::Read::read_to_string(&mut &said, &mut text));
-    wrong.push(read.map_or_else(|error| format!("its output cannot be read: {error}"), |_| text));
+    let text = read.map_or_else(|error| format!("its output cannot be read: {error}"), |_| text);
+    if wrong.is_empty() {
+        return Ok(text);
+    }
+    wrong.push(text);
     Err(wrong.join("\n"))
 }
 
-fn wait(child: &mut Child) -> Option<std::process::ExitStatus> {
-    let deadline = Instant::now() + TEST_LIMIT;
-    match processes::wait_for_child(child, deadline) {
+fn wait(child: &mut Child, limit: Option<Duration>) -> Option<std::process::ExitStatus> {
+    let Some(limit) = limit else { return child.wait().ok() };
+    match processes::wait_for_child(child, Instant::now() + limit) {
         Some(status) => Some(status),
         None => {
             let _ = child.kill();
