@@ -147,7 +147,10 @@ fn run_all(tests: &[&Test], ways: &[&str], side_by_side: usize) -> usize {
 /// Runs one test in all ways at the same time.
 fn run_one(name: &str, ways: &[&str]) -> Result<(), String> {
     let results: Vec<(&str, Result<String, String>)> = std::thread::scope(|scope| {
-        let running: Vec<_> = ways.iter().map(|way| (*way, scope.spawn(move || run_for(name, &[(WAY, way)], Some(TEST_LIMIT))))).collect();
+        let running: Vec<_> = ways
+            .iter()
+            .map(|way| (*way, scope.spawn(move || run_for(name, &[(WAY, way)], Some(TEST_LIMIT)))))
+            .collect();
         running.into_iter().map(|(way, test)| (way, test.join().unwrap())).collect()
     });
     let failed = results.into_iter().filter_map(|(way, result)| {

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         ["front-end", shape, only_tcp] => round::front_end(shape, only_tcp == "true"),
         ["chaos", rounds, seed] => run::chaos(rounds, seed),
         ["soak", seconds, seed] => run::soak(seconds, seed),
-        _ => harness::run(TESTS, None),
+        _ => harness::run(TESTS, None, &[harness::ONE]),
     }
 }
 
