@@ -101,9 +101,52 @@ pub(super) fn check_dependencies(repository: &Repository, broken: &mut Vec<Strin
     }
 }
 
+/// What is promised against whom; every row of its tables names the tests that show it.
+const SECURITY: &str = "docs/security.md";
+
+/// Every row of a table in [`SECURITY`] names a test, and every test that it names exists.
+pub(super) fn check_security(repository: &Repository, broken: &mut Vec<String>) {
+    let Some(file) = repository.file(SECURITY) else { return };
+    let exists = |name: &str| {
+        let definition = format!("fn {name}(");
+        repository.files.iter().any(|file| file.is("rs") && file.text.contains(&definition))
+    };
+    let mut is_body = false;
+    for (number, line) in file.lines() {
+        let is_rule = line.starts_with("| ---");
+        is_body = line.starts_with('|') && (is_body || is_rule);
+        let names: Vec<&str> = line.split('`').skip(1).step_by(2).filter(|word| is_test_name(word)).collect();
+        if is_body && !is_rule && names.is_empty() {
+            broken.push(format!("{SECURITY}:{number}: this row names no test that shows it"));
+        }
+        for name in names.into_iter().filter(|name| !exists(name)) {
+            broken.push(format!("{SECURITY}:{number}: there is no test {name}"));
+        }
+    }
+}
+
+/// Names of tests are sentences, so they have several words.
+fn is_test_name(word: &str) -> bool {
+    word.matches('_').count() >= 3 && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_promise_of_security_without_a_test_is_named() {
+        let text = "Uses `a_b`.\n| against | done | shown by |\n| --- | --- | --- |\n| a | b | `a_wrong_secret_is_refused` |\n\
+                    | c | d | |\n| e | f | `no_such_test_is_there` |\n";
+        let test = ("crates/a/tests/t.rs", "fn a_wrong_secret_is_refused() {}\n");
+        let mut broken = Vec::new();
+        check_security(&Repository::of(&[(SECURITY, text), test]), &mut broken);
+        let expected = [
+            "docs/security.md:5: this row names no test that shows it",
+            "docs/security.md:6: there is no test no_such_test_is_there",
+        ];
+        assert_eq!(broken, expected);
+    }
 
     fn broken_links(text: &str) -> Vec<String> {
         let files = [("docs/a.md", text), ("docs/deep/b.md", "# The End, at last\n"), ("README.md", "")];

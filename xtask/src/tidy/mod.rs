@@ -80,6 +80,7 @@ impl Repository {
             machine::check(file, &mut broken);
         }
         documents::check_dependencies(self, &mut broken);
+        documents::check_security(self, &mut broken);
         book::check(self, &mut broken);
         broken
     }
