@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::processes::{status, wait_for_child};
 use crate::member::Order;
 use crate::plan::{DISTURBED_WAVES, Disturbance, Fault, Phase, Plan, Role};
-use crate::relatives::{agents, assert_alone, others, wait_until};
+use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 
 /// After the last fault, every wave comes within this, and soon holds everyone who lives. What nodes need to find out who is
 /// gone (`adrift`, 10 s, behind `stopped`, 5 s), and what a busy machine may add.
@@ -165,15 +165,15 @@ fn waves(plan: &Plan) {
     let network = network(plan.shape, plan.only_tcp).unwrap();
     let members = processes_of(&network);
     let stream = network.open(&network.everyone(), REDUCTION).unwrap();
-    let (mut ended, mut stopped, mut disturbed_agents) = (HashSet::new(), Vec::new(), HashSet::new());
+    let (mut ended, mut stopped) = (HashSet::new(), Vec::new());
     for number in 0..DISTURBED_WAVES {
         for fault in plan.faults.iter().filter(|fault| fault.at == number) {
             let alive: Vec<Pid> = members.values().copied().filter(|pid| lives(*pid)).collect();
             let Some(pid) = target(fault, &alive) else { continue };
-            let is_over = !matches!(fault.disturbance, Disturbance::Stop(_));
-            match fault.role {
-                Role::Member if is_over => _ = ended.insert(pid),
-                Role::Worker | Role::Keeper if is_over => _ = disturbed_agents.insert(pid),
+            match (fault.role, fault.disturbance) {
+                (Role::Member, Disturbance::Kill | Disturbance::Terminate) => _ = ended.insert(pid),
+                // Ends its host in good order.
+                (Role::Keeper, Disturbance::Terminate) => ended.extend(below(pid)),
                 _ => {}
             }
             stopped.extend(disturb(pid, fault.disturbance));
@@ -186,12 +186,9 @@ fn waves(plan: &Plan) {
         assert!(behind == 0 || !stopped.is_empty(), "wave {number} has a record that is {behind} behind");
     }
     stopped.into_iter().for_each(|one| one.join().unwrap());
-    let expected: RankSet = members.iter().filter(|(_, pid)| !ended.contains(pid)).map(|(rank, _)| *rank).collect();
+    let expected: RankSet = members.iter().filter(|(_, pid)| !ended.contains(*pid)).map(|(rank, _)| *rank).collect();
     for rank in expected.iter() {
-        assert!(
-            lives(members[&rank]),
-            "member {rank} was disturbed by nobody, and has ended; agents: {disturbed_agents:?}"
-        );
+        assert!(lives(members[&rank]), "member {rank} has ended, and nobody has ended it");
     }
     if !expected.is_empty() {
         settle(&stream, &expected);
@@ -251,6 +248,18 @@ fn target(fault: &Fault, members: &[Pid]) -> Option<Pid> {
         Role::Member => members.to_vec(),
     };
     there.get(fault.which.checked_rem(there.len())?).copied()
+}
+
+/// The processes below one.
+fn below(pid: Pid) -> Vec<Pid> {
+    let all = others();
+    let mut found = vec![pid];
+    while let Some(next) =
+        all.iter().find(|one| !found.contains(one) && parent(**one).is_some_and(|of| found.contains(&of)))
+    {
+        found.push(*next);
+    }
+    found
 }
 
 /// Whoever is stopped is continued by a thread.
