@@ -1,9 +1,10 @@
 //! A member that sends what it is asked for.
 
+use std::collections::HashMap;
 use std::process::ExitCode;
 
 use banyan_ndr::Record;
-use banyan_tree::{BackEnd, TreeError};
+use banyan_tree::{BackEnd, StreamId, TreeError};
 
 /// What the front-end asks for: one record for this wave.
 #[derive(Record, Debug, Clone, Copy)]
@@ -30,10 +31,17 @@ pub(crate) fn run() -> ExitCode {
 
 fn serve() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
+    // The first wave of each stream that this member is not part of yet.
+    let mut next: HashMap<StreamId, u64> = HashMap::new();
     loop {
         let incoming = back_end.recv(None)?;
         let Order { wave } = back_end.read(&incoming)?;
+        let next = next.entry(incoming.stream).or_default();
+        // Whoever was stopped for long hears old requests, whose waves went on without it.
+        if wave < *next {
+            continue;
+        }
         let answer = Answer { bit: 1 << back_end.rank(), wave, process: std::process::id() };
-        back_end.send(incoming.stream, &answer)?;
+        *next = back_end.send(incoming.stream, &answer)?.0 + 1;
     }
 }

@@ -149,10 +149,7 @@ fn disturb_in_time(plan: &Plan) -> JoinHandle<()> {
         let begin = Instant::now();
         let mut continued = Vec::new();
         for fault in faults {
-            let at = begin + Duration::from_millis(fault.at);
-            while let Some(left) = at.checked_duration_since(Instant::now()) {
-                std::thread::park_timeout(left);
-            }
+            pass(Duration::from_millis(fault.at).saturating_sub(begin.elapsed()));
             if let Some(pid) = target(&fault, &others()) {
                 continued.extend(disturb(pid, fault.disturbance));
             }
@@ -272,12 +269,20 @@ fn disturb(pid: Pid, disturbance: Disturbance) -> Option<JoinHandle<()>> {
         Disturbance::Stop(time) => {
             tell(Signal::STOP);
             return Some(std::thread::spawn(move || {
-                std::thread::sleep(time);
+                pass(time);
                 tell(Signal::CONT);
             }));
         }
     }
     None
+}
+
+/// Lets time pass.
+fn pass(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
 }
 
 fn lives(pid: Pid) -> bool {
