@@ -282,8 +282,8 @@ impl Node {
             Some(Heard::End) => {
                 self.agent_problem(
                     ProblemKind::AgentLost,
-                    "its keeper was asked to end, so the agent ends with all it started",
-                    "end the session instead, or let the host in again with a new one",
+                    "its keeper was asked to end, so its members were ended",
+                    "look for who ended it: the resource manager (a cancelled job, a time limit), or a signal",
                 );
                 self.end();
             }

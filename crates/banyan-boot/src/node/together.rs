@@ -258,6 +258,17 @@ impl Node {
         }
     }
 
+    /// At the root: an agent that says itself that it is lost may not know why. The command that started it may.
+    pub(super) fn with_command_words(&mut self, mut problem: Problem) -> Problem {
+        if problem.kind == ProblemKind::AgentLost {
+            self.hear_command_out();
+            if let Some(words) = self.together.as_ref().and_then(|together| together.words_on(&problem.host)) {
+                problem.cause = format!("{} (last words: {words:?})", problem.cause);
+            }
+        }
+        problem
+    }
+
     /// The command ended. If it failed, agents that have not come will not.
     pub(super) fn common_starter_exited(&mut self) {
         let Some(starter) = self.together.as_mut().and_then(|together| together.starter.as_mut()) else { return };

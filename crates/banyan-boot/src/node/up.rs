@@ -51,7 +51,10 @@ impl Node {
             message::PROBLEM => {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
-                    Some(Ok(problem)) => self.problem(problem.shortened()),
+                    Some(Ok(problem)) => {
+                        let problem = self.with_command_words(problem.shortened());
+                        self.problem(problem);
+                    }
                     _ => self.broken(Token::Agent(index as u32), "a problem that cannot be read"),
                 }
             }
