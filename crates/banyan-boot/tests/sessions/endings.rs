@@ -110,7 +110,9 @@ pub(crate) fn the_process_table_has_every_member_with_its_process_host_agent_and
         assert_eq!((member.rank, &*member.host, member.agent, &*member.image), (rank, host, agent, "/bin/sh"));
         let pid = Pid::from_raw(member.pid.unwrap() as i32).unwrap();
         let wanted = format!("BANYAN_RANK={rank}");
-        assert!(environment(pid).split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()), "{table}");
+        // A process has its own environment once it has become the program.
+        let has_rank = || environment(pid).split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        wait_until("the process is that of the rank", Instant::now() + PATIENCE, || has_rank().then_some(()));
     }
     session.kill().unwrap();
 }
