@@ -79,6 +79,15 @@ pub enum TreeError {
     /// The network is over: the front-end has closed it, or has gone.
     #[error("the network has ended")]
     Ended,
+    /// Nobody is left to talk to, and nobody is expected.
+    #[error(
+        "all members ({members}) are lost, so nothing can be sent to them and nothing will come; Report::Lost names each of \
+         them, and Network::invitation lets another process take a place"
+    )]
+    NobodyLeft {
+        /// Who was there.
+        members: RankSet,
+    },
     /// Another process is this member now.
     #[error(
         "this process was given up as member {rank}, and another has taken its place; it has no part in the network"

@@ -139,7 +139,7 @@ impl Network {
         let starters = (0..session.size()).filter_map(|rank| session.agent_of(rank)).map(NodeId);
         driver.node_mut().set_starters(starters.collect());
         driver.share();
-        let mut core = Core::new(driver);
+        let mut core = Core::new(driver, &session, start.attach_deadline);
         core.gather(&session, options.join_deadline)?;
         Ok(Network { shared: Arc::new(Shared::new(core)?), note, session })
     }
@@ -229,6 +229,9 @@ impl Network {
     ) -> Result<Stream, TreeError> {
         let options = options.into();
         let id = self.shared.wait_for_room(StreamId::CONTROL, deadline, |core| {
+            if let Some(error) = core.nobody_left(&communicator.members) {
+                return Some(Err(error));
+            }
             let node = core.driver.node_mut();
             let opened = node.may_open().then(|| node.open(Arc::clone(&communicator.members), options.clone()))?;
             Some(opened.map_err(|error| TreeError::Open(error.to_string())))

@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{RankSet, Session};
 use banyan_link::{Poller, Ready};
-use banyan_ndr::FormatId;
+use banyan_ndr::typed::Read;
+use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
 
 use super::everyone;
 use crate::driver::Driver;
 use crate::error::TreeError;
+use crate::format_book::FormatBook;
 use crate::ids::{StreamId, Wave as WaveNumber};
 use crate::node::Delivery;
 use crate::record_reader::RecordReader;
@@ -30,16 +32,22 @@ pub(super) struct Shared {
     pub(super) changed: Condvar,
     /// Ready when a link is.
     pub(super) descriptor: Poller,
+    /// Reads records beside whoever drives.
+    reader: Mutex<RecordReader>,
+    formats: FormatBook,
 }
 
 pub(super) struct Core {
     pub(super) driver: Driver,
-    pub(super) reader: RecordReader,
     /// Waves that were taken from the node and not by the caller, by stream.
     pub(super) taken: HashMap<StreamId, Taken>,
     pub(super) events: Reports,
     /// How many processes were invited to take the place of each member.
     pub(super) lives: HashMap<u32, u32>,
+    /// Members that someone else starts, …
+    attaching: RankSet,
+    /// … and until when they may come; without a limit for as long as the network lasts.
+    attaching_until: Option<Instant>,
     pub(super) is_over: bool,
 }
 
@@ -64,13 +72,15 @@ pub(super) struct Whole {
 }
 
 impl Core {
-    pub(super) fn new(driver: Driver) -> Core {
+    /// Members of this session that attach may do so for this long.
+    pub(super) fn new(driver: Driver, session: &Session, attach_deadline: Option<Duration>) -> Core {
         Core {
             driver,
-            reader: RecordReader::default(),
             taken: HashMap::new(),
             events: Reports::default(),
             lives: HashMap::new(),
+            attaching: session.attaching().clone(),
+            attaching_until: attach_deadline.and_then(|time| Instant::now().checked_add(time)),
             is_over: false,
         }
     }
@@ -92,6 +102,17 @@ impl Core {
             }
             self.driver.turn(Some(deadline.min(Instant::now() + Duration::from_millis(100))))?;
         }
+    }
+
+    /// The error for whoever talks to these members, if all of them are lost and none of them is expected.
+    pub(super) fn nobody_left(&self, members: &RankSet) -> Option<TreeError> {
+        let is_attaching = || {
+            let may_attach = self.attaching_until.is_none_or(|until| Instant::now() < until);
+            may_attach && !self.attaching.is_disjoint(members)
+        };
+        let is_invited = || self.lives.keys().any(|rank| members.contains(*rank));
+        let is_left = members.is_empty() || self.driver.node().has_any(members) || is_attaching() || is_invited();
+        (!is_left).then(|| TreeError::NobodyLeft { members: members.clone() })
     }
 
     /// The next wave of a stream that has come.
@@ -135,7 +156,18 @@ impl Shared {
         core.driver.be_watched();
         let poller = core.driver.poller();
         let (descriptor, waiting) = (poller.try_clone()?, Waiting { poller: poller.try_clone()?, ready: Vec::new() });
-        Ok(Shared { core: Mutex::new(core), waiting: Mutex::new(waiting), changed: Condvar::new(), descriptor })
+        let formats = core.driver.formats().clone();
+        let (reader, core, waiting) = (Mutex::default(), Mutex::new(core), Mutex::new(waiting));
+        Ok(Shared { core, waiting, changed: Condvar::new(), descriptor, reader, formats })
+    }
+
+    /// The value in a record that has come.
+    pub(super) fn read<R>(&self, whole: &Whole) -> Result<R, TreeError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.read(whole.format, &whole.body, &self.formats)
     }
 
     pub(super) fn core(&self) -> MutexGuard<'_, Core> {
@@ -194,6 +226,13 @@ impl Shared {
                     self.drive(waiting, timeout)?;
                 }
                 Err(TryLockError::Poisoned(_)) => return Err(TreeError::Ended),
+                // Another thread sleeps for longer than it should by now: what is due is seen to here.
+                Err(TryLockError::WouldBlock) if timeout == Some(Duration::ZERO) => {
+                    core.driver.handle(&[]);
+                    core.note_reports();
+                    drop(core);
+                    self.changed.notify_all();
+                }
                 Err(TryLockError::WouldBlock) => {
                     // Another thread drives, and says when something has come.
                     let timeout = timeout.unwrap_or(Duration::from_secs(1));

@@ -9,7 +9,7 @@ use banyan_boot::RankSet;
 use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{Format, Record};
 
-use super::shared::{Shared, Whole};
+use super::shared::{Core, Shared, Whole};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
 use crate::node::{SendError, StreamCounters};
@@ -59,7 +59,8 @@ impl Stream {
     /// Sends a record to all members. Waits while a member is too far behind.
     ///
     /// # Errors
-    /// When the record cannot be encoded, the front-end's filter can make nothing of it, or the network has ended.
+    /// When the record cannot be encoded, the front-end's filter can make nothing of it, no member is left
+    /// ([`TreeError::NobodyLeft`]), or the network has ended.
     pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
         self.send_until(tag, record, None)
     }
@@ -76,6 +77,9 @@ impl Stream {
         let slabs = self.shared.core().driver.slabs().clone();
         let body = slabs.join(body.len(), body.slices());
         self.shared.wait_for_room(self.id, deadline, |core| {
+            if let Some(error) = core.nobody_left(&self.members) {
+                return Some(Err(error));
+            }
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }
@@ -115,6 +119,9 @@ impl Stream {
         }
         let Some((_, bodies)) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
         self.shared.wait_for_room(self.id, deadline, |core| {
+            if let Some(error) = core.nobody_left(&self.members) {
+                return Some(Err(error));
+            }
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }
@@ -131,9 +138,10 @@ impl Stream {
     /// Waits for the next wave.
     ///
     /// # Errors
-    /// When the deadline passes, the wave cannot be combined, or the network ends.
+    /// When the deadline passes, the wave cannot be combined, no member is left ([`TreeError::NobodyLeft`]), or the network ends.
     pub fn recv(&self, deadline: Option<Instant>) -> Result<Wave, TreeError> {
-        let whole = self.shared.wait(deadline, |core| core.take(self.id))?;
+        let next = |core: &mut Core| core.take(self.id).or_else(|| core.nobody_left(&self.members).map(Err));
+        let whole = self.shared.wait(deadline, next)?;
         Ok(Wave { shared: Arc::clone(&self.shared), whole })
     }
 
@@ -149,11 +157,16 @@ impl Stream {
         }
     }
 
-    /// The waves one after the other, until the network ends.
+    /// The waves one after the other, until the network ends or no member is left: that is the last item, an error.
     pub fn waves(&self) -> impl Iterator<Item = Result<Wave, TreeError>> + '_ {
-        std::iter::from_fn(|| match self.recv(None) {
-            Err(TreeError::Ended) => None,
-            wave => Some(wave),
+        let mut is_over = false;
+        std::iter::from_fn(move || {
+            if is_over {
+                return None;
+            }
+            let wave = self.recv(None);
+            is_over = matches!(wave, Err(TreeError::NobodyLeft { .. }));
+            (!matches!(wave, Err(TreeError::Ended))).then_some(wave)
         })
     }
 }
@@ -194,8 +207,7 @@ impl Wave {
     where
         R: Record + for<'a> Read<'a>,
     {
-        let core = &mut *self.shared.core();
-        core.reader.read(self.whole.format, &self.whole.body, core.driver.formats())
+        self.shared.read(&self.whole)
     }
 }
 

@@ -273,6 +273,11 @@ impl Node {
         self.expect();
     }
 
+    /// At the front-end: whether any of these members is there, or may come back.
+    pub fn has_any(&self, members: &RankSet) -> bool {
+        self.root.as_ref().is_some_and(|root| !root.present.is_disjoint(members))
+    }
+
     /// At the front-end: the members that are there, or may come back.
     pub fn members(&self) -> RankSet {
         self.root.as_ref().map(|root| root.present.clone()).unwrap_or_default()

@@ -304,6 +304,24 @@ pub(crate) fn agents_of_256_members_stopped_and_continued_during_pipelined_waves
     finish(network, stream);
 }
 
+pub(crate) fn when_all_members_are_lost_nobody_waits_for_them() {
+    let network = network("2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    let members = others().into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == "member"));
+    members.for_each(kill);
+    let last: Vec<_> = stream.waves().collect();
+    assert!(matches!(&last[..], [Err(TreeError::NobodyLeft { .. })]), "{last:?}");
+    let sent = stream.send(SEND, &Order { first: 1, waves: 1, pause: 0 });
+    assert!(matches!(sent, Err(TreeError::NobodyLeft { .. })), "{sent:?}");
+    let opened = network.open(&network.everyone(), SUMS);
+    assert!(matches!(&opened, Err(TreeError::NobodyLeft { members }) if members.to_string() == "0-3"), "{opened:?}");
+    // Someone is expected now.
+    let _invitation = network.invitation(1).unwrap();
+    assert!(matches!(stream.recv(Some(Instant::now())), Err(TreeError::TimedOut)));
+}
+
 pub(crate) fn a_killed_member_is_missing_in_later_waves() {
     let network = network("2x4", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();

@@ -105,6 +105,7 @@ const TESTS: &[harness::Test] = tests![
     losses::members_that_leave_a_stopped_agent_are_not_taken_for_dead,
     losses::a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_when_the_agent_is_back,
     losses::agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none,
+    losses::when_all_members_are_lost_nobody_waits_for_them,
     losses::a_killed_member_is_missing_in_later_waves,
     unanswered::stopped_members_are_missing_in_later_waves_where_that_has_a_limit_and_come_back,
     unanswered::a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadline,
