@@ -16,11 +16,11 @@ use banyan_ndr::Record;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::described;
-use crate::inherited::inherited_socket;
+use crate::inherited::named_socket;
 use crate::member::JoinError;
 use crate::process::Left;
 
-/// The environment variable that tells a member where its socket to the agent's extension is: `fd:4`.
+/// The environment variable that tells a member where its socket to the agent's extension is: `fd:4,socket:4711`.
 pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
 
 /// The descriptor of that socket.
@@ -144,7 +144,5 @@ impl AsFd for GuardInfo {
 /// When this process was not started by an agent that has an extension, or has taken it before.
 pub fn extension_socket() -> Result<OwnedFd, JoinError> {
     let value = std::env::var(EXTENSION_VARIABLE).map_err(|_| JoinError::NoExtension)?;
-    let number = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
-    let number = number.ok_or_else(|| "it should be fd: and a number".to_owned());
-    number.and_then(inherited_socket).map_err(|reason| JoinError::Extension { value, reason })
+    named_socket(&value).map_err(|reason| JoinError::Extension { value, reason })
 }

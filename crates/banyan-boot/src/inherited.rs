@@ -2,15 +2,34 @@
 
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
+use rustix::fs::FileType;
 use rustix::io::FdFlags;
 use rustix::net::sockopt::socket_type;
 
-/// Takes an inherited socket. Processes that this one starts do not inherit it.
+/// How a socket is named to the process that inherits it as a descriptor of this number: `fd:3,socket:4711`. The second number
+/// is that of the socket itself, so that the process can tell it from another one that has the number by then.
+pub(crate) fn socket_name(number: i32, socket: BorrowedFd<'_>) -> rustix::io::Result<String> {
+    Ok(format!("fd:{number},socket:{}", rustix::fs::fstat(socket)?.st_ino))
+}
+
+/// Takes the inherited socket of this name. Processes that this one starts do not inherit it.
+pub(crate) fn named_socket(name: &str) -> Result<OwnedFd, String> {
+    let numbers = name.strip_prefix("fd:").and_then(|rest| rest.split_once(",socket:"));
+    let parsed = numbers.and_then(|(fd, socket)| Some((fd.parse::<i32>().ok()?, socket.parse::<u64>().ok()?)));
+    let (number, socket) = parsed.ok_or_else(|| "it should be fd:NUMBER,socket:NUMBER".to_owned())?;
+    inherited(number, |given| match rustix::fs::fstat(given) {
+        Ok(found) if found.st_ino == socket && FileType::from_raw_mode(found.st_mode).is_socket() => Ok(()),
+        Ok(_) => Err(format!("descriptor {number} is something else by now; was it closed and used again?")),
+        Err(error) => Err(format!("descriptor {number} is not open: {error}; was it closed?")),
+    })
+}
+
+/// Takes the inherited socket of this number. Processes that this one starts do not inherit it.
 pub(crate) fn inherited_socket(number: i32) -> Result<OwnedFd, String> {
     inherited(number, |given| {
         socket_type(given)
             .map(drop)
-            .map_err(|error| format!("descriptor {number} is no socket: {error}; was it taken or closed?"))
+            .map_err(|error| format!("descriptor {number} is not a socket: {error}; was it taken or closed?"))
     })
 }
 
@@ -29,4 +48,29 @@ fn inherited(number: i32, check: impl FnOnce(BorrowedFd<'_>) -> Result<(), Strin
     // process has made it: everything that is made here is closed on `execve`. The flag set above keeps a second call
     // from taking it again.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_descriptor_that_has_become_something_else_is_not_taken() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).unwrap();
+        let number = theirs.as_raw_fd();
+        let name = socket_name(number, theirs.as_fd()).unwrap();
+        let of_another = socket_name(number, ours.as_fd()).unwrap();
+        let refused = named_socket(&of_another).unwrap_err();
+        assert!(refused.contains("is something else by now"), "{refused}");
+        assert!(named_socket("fd:3").is_err() && named_socket("fd:-1,socket:2").is_err());
+        // Whoever takes it owns it from then on, once.
+        let number = theirs.into_raw_fd();
+        let taken = named_socket(&name).unwrap();
+        assert_eq!(taken.as_raw_fd(), number);
+        assert!(named_socket(&name).is_err_and(|refused| refused.contains("joined already")));
+    }
 }

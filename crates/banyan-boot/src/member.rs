@@ -14,7 +14,7 @@ use bytes::Bytes;
 use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
 use crate::described::{self, DescribedError};
 use crate::extension::EXTENSION_VARIABLE;
-use crate::inherited::inherited_socket;
+use crate::inherited::named_socket;
 use crate::message;
 use crate::node::member_link_options;
 use crate::sharing::{Arrival, FIRST_ROOM_PAUSE, LONGEST_ROOM_PAUSE, Sharing};
@@ -153,10 +153,7 @@ impl Member {
                 };
             }
         };
-        let descriptor = value.strip_prefix("fd:").and_then(|number| number.parse().ok());
-        let known = descriptor.ok_or_else(|| "it should be fd: and a number".to_owned());
-        let socket = known.and_then(inherited_socket);
-        let socket = socket.map_err(|reason| JoinError::Environment { value, reason })?;
+        let socket = named_socket(&value).map_err(|reason| JoinError::Environment { value, reason })?;
         let mut link = Link::inherited(socket, &member_link_options());
         link.expect_descriptors();
         Member::welcome(link)

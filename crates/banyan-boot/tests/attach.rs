@@ -217,7 +217,7 @@ fn members_that_do_not_come_in_time_are_named() {
     assert!(error.to_string().contains("did not attach in time"), "{error}");
     drop(member);
     let outcome = session.wait(deadline()).unwrap();
-    assert_eq!(outcome.states[0], ExitState::Exited(0));
+    assert_eq!(outcome.states[0], ExitState::Left, "it lives on");
     assert_eq!(outcome.failures().count(), 3);
 }
 

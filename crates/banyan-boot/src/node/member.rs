@@ -10,6 +10,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::token::Token;
 use super::wire::Wire;
+use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
+use crate::inherited::socket_name;
+use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::process::{
     Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stranger, Stream,
     StreamState, input_pipe, output_pipe,
@@ -83,15 +86,15 @@ impl Member {
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
-        command: &Prepared,
+        command: &mut Prepared,
         streams: Streams,
         common: Common<'_>,
         options: &LinkOptions,
         place: (&Poller, Token),
     ) -> Result<Option<OwnedFd>, SpawnError> {
-        let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
-        let link = common.joins.then(socket_pair).transpose().map_err(failed)?;
-        let extension = common.extends.then(socket_pair).transpose().map_err(failed)?;
+        let link = common.joins.then(|| named_pair(command, JOIN_VARIABLE, JOIN_DESCRIPTOR)).transpose()?;
+        let extends = || named_pair(command, EXTENSION_VARIABLE, EXTENSION_DESCRIPTOR);
+        let extension = common.extends.then(extends).transpose()?;
         let unpiped = |source: std::io::Error| SpawnError::descriptors(command, source);
         let output = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
         let errors = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
@@ -115,6 +118,15 @@ impl Member {
         self.deadline = command.limits().time.map(|time| Instant::now() + time);
         Ok(extension.map(|(ours, _)| ours))
     }
+}
+
+/// A pair of sockets whose other end a member inherits as this descriptor, and finds in this variable.
+fn named_pair(command: &mut Prepared, variable: &str, number: i32) -> Result<(OwnedFd, OwnedFd), SpawnError> {
+    let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
+    let (ours, theirs) = socket_pair().map_err(failed)?;
+    let name = socket_name(number, theirs.as_fd()).map_err(failed)?;
+    command.set_variable(variable, name)?;
+    Ok((ours, theirs))
 }
 
 /// Our end, which does not block, and the member's.

@@ -15,8 +15,8 @@ use super::shared::{Next, SHARED_FRAMES};
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE, STARTS_TIME};
 use crate::assignment::{Image, Terms};
-use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
-use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
+use crate::extension::EXTENSION_VARIABLE;
+use crate::member::JOIN_VARIABLE;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
@@ -283,12 +283,6 @@ fn prepare(image: &Image, terms: &Terms, host: &str, extends: bool) -> Result<Pr
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE && name != HOST_VARIABLE);
     environment.push((HOST_VARIABLE.into(), host.into()));
-    if !image.plain || extends {
-        environment.push((JOIN_VARIABLE.into(), format!("fd:{JOIN_DESCRIPTOR}").into()));
-    }
-    if extends {
-        environment.push((EXTENSION_VARIABLE.into(), format!("fd:{EXTENSION_DESCRIPTOR}").into()));
-    }
     let cache = place::cache(terms.cache.as_deref(), host).ok();
     if terms.cache.is_some() {
         environment.retain(|(name, _)| name != CACHE_VARIABLE);
