@@ -135,7 +135,7 @@ fn kill_front_end(plan: &Plan) {
     assert_eq!(said, "up\n");
     let disturber = disturb_in_time(plan);
     std::thread::park_timeout(Duration::from_millis(plan.seed % 100));
-    let signal = if plan.seed % 2 == 0 { Signal::KILL } else { Signal::TERM };
+    let signal = if plan.seed.is_multiple_of(2) { Signal::KILL } else { Signal::TERM };
     kill_process(Pid::from_child(&front_end), signal).unwrap();
     assert!(wait_for_child(&mut front_end, Instant::now() + END).is_some(), "the front-end has not ended");
     disturber.join().unwrap();
