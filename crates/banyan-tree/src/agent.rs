@@ -23,8 +23,8 @@ use crate::reduce::Filters;
 const ADRIFT_TIMES: u32 = 2;
 
 /// How long an agent looks for a parent when the front-end has closed the session's link: long enough to find another one if
-/// only that link was cut.
-const CLOSED_PATIENCE: Duration = Duration::from_millis(500);
+/// only that link was cut, as it is where the agent was stopped for a while.
+const CLOSED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often an agent without a parent, or a guard, looks whether it still has a reason to be there.
 const LOOK: Duration = Duration::from_millis(100);
@@ -94,8 +94,14 @@ impl AgentExtension for TreeAgent {
         let (orders, receiver) = channel();
         let patience = note.options.adrift * ADRIFT_TIMES;
         let invitations = Invitations { note, first_member: agent.agents + 1, size: agent.size };
-        let worker =
-            Worker { driver, invitations: invitations.clone(), orders: receiver, links: HashMap::new(), patience };
+        let worker = Worker {
+            driver,
+            invitations: invitations.clone(),
+            orders: receiver,
+            links: HashMap::new(),
+            patience,
+            is_closed: false,
+        };
         let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || {
             let _over = OverAtTheEnd(control);
             worker.run();
@@ -163,6 +169,8 @@ struct Worker {
     links: HashMap<u32, LinkId>,
     /// How long it looks for a parent before the network counts as over.
     patience: Duration,
+    /// The front-end has closed the session's link, and no parent was found since.
+    is_closed: bool,
 }
 
 /// Says that the network is over when it is dropped. A thread that panics does not know that: it takes its process with it,
@@ -181,11 +189,15 @@ impl Drop for OverAtTheEnd {
 impl Worker {
     fn run(mut self) {
         while self.takes_orders() {
-            let is_over = has_ended(&mut self.driver, self.patience);
-            let deadline = (self.driver.adrift() > Duration::ZERO).then(|| Instant::now() + LOOK);
+            let patience = if self.is_closed { self.patience.min(CLOSED_PATIENCE) } else { self.patience };
+            let is_over = has_ended(&mut self.driver, patience);
+            let is_adrift = self.driver.adrift() > Duration::ZERO;
+            let deadline = is_adrift.then(|| Instant::now() + LOOK);
             if is_over || self.driver.turn(deadline).is_err() {
                 break;
             }
+            // Whoever finds a parent has a front-end.
+            self.is_closed &= !is_adrift || self.driver.adrift() > Duration::ZERO;
         }
         // What is under way to members still goes: they hear of the end.
         self.driver.finish(LOOK);
@@ -201,7 +213,7 @@ impl Worker {
                         self.driver.node_mut().witness([rank].into_iter().collect());
                     }
                 }
-                Order::FrontEndClosed => self.patience = self.patience.min(CLOSED_PATIENCE),
+                Order::FrontEndClosed => self.is_closed = true,
                 Order::End => return false,
             }
         }

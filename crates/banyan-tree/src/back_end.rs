@@ -297,7 +297,8 @@ impl BackEnd {
     ///
     /// # Errors
     /// When the stream is not open here, the record cannot be encoded, is of an interval that is over or far ahead, or the
-    /// network has ended.
+    /// network has ended. A front-end may close a stream at any time: a member that answers requests goes on after
+    /// [`TreeError::NoStream`].
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
         self.ensure_member()?;
         let format = R::format();

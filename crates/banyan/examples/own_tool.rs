@@ -1,9 +1,5 @@
 //! A tool of one's own in one file: front-end, agents, members and a filter.
 //! Every member times a piece of work; the filter makes a record of who was the slowest, and how long all took.
-//!
-//! ```console
-//! $ cargo run -p banyan --example own_tool -- 4x16
-//! ```
 
 #![expect(clippy::print_stdout, reason = "a program that shows what it found")]
 
@@ -11,9 +7,6 @@ use std::time::Instant;
 
 use banyan::tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
 use banyan::{BackEnd, Network, NetworkOptions, ProcessDistribution, Record, StreamOptions, TreeError};
-
-/// Tag: time the work so many times.
-const TIME: u32 = 1;
 
 #[derive(Record)]
 struct Rounds {
@@ -80,11 +73,10 @@ fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
     let network = Network::launch(&members, &options)?;
     let stream = network.open(&network.everyone(), StreamOptions::filter("summarise", ""))?;
-    stream.send(TIME, &Rounds { rounds: 3 })?;
+    stream.send(0, &Rounds { rounds: 3 })?;
     for _ in 0..3 {
         let wave = stream.recv(None)?;
-        let Summary { slowest, total } = wave.read()?;
-        let Timing { rank, microseconds } = slowest;
+        let Summary { slowest: Timing { rank, microseconds }, total } = wave.read()?;
         println!("slowest of members {}: {rank}, {microseconds} of {total} µs", wave.members());
     }
     Ok(())
