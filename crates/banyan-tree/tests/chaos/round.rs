@@ -143,9 +143,12 @@ fn kill_front_end(plan: &Plan) {
 
 /// Disturbs whoever is there, by the clock, beside whatever this thread does.
 fn disturb_in_time(plan: &Plan) -> JoinHandle<()> {
-    let faults = plan.faults.clone();
+    let (faults, is_launch) = (plan.faults.clone(), plan.phase == Phase::Launch);
     std::thread::spawn(move || {
-        wait_until("someone is there", Instant::now() + LIVENESS, || (!others().is_empty()).then_some(()));
+        // At an end, everyone may be gone before this thread looks.
+        if is_launch {
+            wait_until("someone is there", Instant::now() + LIVENESS, || (!others().is_empty()).then_some(()));
+        }
         let begin = Instant::now();
         let mut continued = Vec::new();
         for fault in faults {
