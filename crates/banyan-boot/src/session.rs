@@ -20,7 +20,6 @@ use crate::error::{LaunchError, SessionError};
 use crate::event::Event;
 use crate::extension::NOTE_BYTES;
 use crate::fallback::Fallback;
-use crate::hostset::HostSet;
 use crate::launcher::program::{AgentProgram, check_directory};
 use crate::launcher::together::{Muster, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Launcher, Way};
@@ -36,6 +35,7 @@ use crate::process::{ExitState, Spawner};
 use crate::process_table::{MemberProcess, ProcessTable};
 use crate::room::Room;
 use crate::ticket::Ticket;
+use banyan_hosts::HostSet;
 
 /// How long the end of a session may take beyond the members' grace.
 const END_DEADLINE: Duration = Duration::from_secs(20);

@@ -9,8 +9,8 @@ use std::net::IpAddr;
 
 use banyan_ranks::RankSet;
 
-use crate::hostset::HostSet;
 use crate::problem::{Problem, ProblemKind};
+use banyan_hosts::HostSet;
 
 /// Causes that a message shows in full; of the others it names the hosts.
 const SHOWN: usize = 10;

@@ -6,8 +6,8 @@ use banyan_ndr::{DecodeError, EncodeError, FormatId};
 use crate::format_book::TooManyFormats;
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::reduce::AlignmentError;
-use crate::topology::TopologyError;
 use crate::transformation::TransformationError;
+use banyan_topology::TopologyError;
 
 /// The last words of a process, if there are any.
 fn last(words: &str) -> String {

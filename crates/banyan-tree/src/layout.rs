@@ -4,7 +4,7 @@ use banyan_boot::{AgentLayout, HostDistribution, HostSet, ProcessDistribution, S
 
 use crate::error::TreeError;
 use crate::network::Shape;
-use crate::topology::{NodeId, Role, Spec, Topology};
+use banyan_topology::{NodeId, Role, Spec, Topology};
 
 /// The name of this machine among hosts.
 const THIS_HOST: &str = "localhost";

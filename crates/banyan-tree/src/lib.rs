@@ -43,12 +43,12 @@ pub mod sim;
 mod sorted;
 mod stream_options;
 mod synchronisation;
-pub mod topology;
 mod transformation;
 mod wire;
 
 pub use agent::{become_agent_if_asked, become_agent_if_asked_with, extension, guard};
 pub use back_end::{BackEnd, Incoming};
+pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, TooManyFormats};

@@ -67,7 +67,7 @@ const KERNEL: &str = "kernel::";
 /// The crates of links and sessions, and their test programs that need no other process: what goes over a link must be
 /// the same on every machine.
 const PROTOCOLS: (&[&str], &[&str]) =
-    (&["banyan-link", "banyan-ranks", "banyan-boot"], &["protocol", "attacks", "rankset", "hostset"]);
+    (&["banyan-link", "banyan-ranks", "banyan-hosts", "banyan-boot"], &["protocol", "attacks", "rankset", "hosts"]);
 
 /// Those among them that are left to this machine: some ask about its processes, and the emulator's would answer, or start
 /// programs; others do as much work as bad sets of hosts can ask for, take checksums of large files, or begin hundreds of handshakes

@@ -17,13 +17,13 @@ use crate::assignment::Assignment;
 use crate::distribution::{HostDistribution, ProcessDistribution};
 use crate::door::{listen_at, port_of};
 use crate::error::LaunchError;
-use crate::hostset::{HostSet, tasks_per_node};
 use crate::layout::AgentPlan;
 use crate::machine;
 use crate::node::child::Upload;
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
 use crate::roster::{Place, Roster};
+use banyan_hosts::{HostSet, tasks_per_node};
 
 /// The variable that names a directory for rosters which all hosts see.
 const ROSTER_DIRECTORY: &str = "BANYAN_ROSTER_DIR";

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::cause::cause;
+use banyan_hosts::cause;
 
 use super::command::Prepared;
 

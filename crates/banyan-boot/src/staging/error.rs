@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::reading::Skip;
-use crate::cause::cause;
 use crate::problem::Problem;
+use banyan_hosts::cause;
 
 impl StageError {
     /// Whether the system does not permit to read it.

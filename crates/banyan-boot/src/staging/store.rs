@@ -24,8 +24,8 @@ use super::made::MadeDirectories;
 use super::merge::{Obstacle, merge};
 use super::special::Special;
 use super::{parcel, place};
-use crate::cause::cause;
 use crate::problem::ProblemKind;
+use banyan_hosts::cause;
 
 /// Age after which a temporary file is one that a killed agent has left: no transfer takes so long.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);

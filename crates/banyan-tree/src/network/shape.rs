@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::topology::{Spec, Topology, TopologyError};
+use banyan_topology::{Spec, Topology, TopologyError};
 
 /// The shape of a network: a word, laid over the hosts of the members, or a tree whose nodes have their hosts.
 ///
