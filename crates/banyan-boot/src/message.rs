@@ -9,7 +9,7 @@
 //! | [`SHARED`] | to a member | its number in the agent's shared memory, whose descriptors were handed over | 0 | |
 //! | [`SHARED`], [`BELL`] | from a member | 0 | 0 | |
 //! | [`ENTER`] | up | rank, or lowest rank of the subtree | number of the collective | whether somebody waits for GO, and one [`Call`](crate::collective::Call) |
-//! | [`GO`] | down | microseconds that members may be left asleep for what the master does next | number of the collective | |
+//! | [`GO`] | down | | number of the collective | |
 //! | [`MISMATCH`] | up | lowest rank of the subtree | number of the collective | who is where: pairs of call and rank set |
 //! | [`FAILED`] | down | 0 | number of the first collective that fails | why: text |
 //! | [`GONE`] | up | rank | number of the first collective that it makes fail | what it owes, who waits for it, and why: text |

@@ -11,14 +11,12 @@ mod adopting;
 mod agents;
 pub(crate) mod attach;
 mod awaiting;
-mod bell;
 pub(crate) mod child;
 pub(crate) mod desk;
 mod down;
 mod ending;
 mod extension;
 pub(crate) mod greeting;
-mod lull;
 pub(crate) mod member;
 mod members;
 mod pause;
@@ -28,6 +26,7 @@ mod streams;
 pub(crate) mod together;
 pub(crate) mod token;
 mod up;
+mod wake;
 mod warden;
 pub(crate) mod wire;
 
@@ -60,7 +59,6 @@ use child::ChildAgent;
 use desk::{Desk, Progress};
 use ending::Ending;
 use extension::Extension;
-use lull::Lull;
 use member::{InputPipe, Member};
 use members::NotStarted;
 use shared::{Next, SHARED_FRAMES, Shared};
@@ -156,8 +154,6 @@ pub(crate) struct Node {
     outgoing: Vec<(To, Frame)>,
     /// What this node shares with its members, if the system lets it.
     shared: Option<Shared>,
-    /// Whether members are left asleep after GO; at the root, which decides.
-    lull: Option<Lull>,
 
     members_to_start: VecDeque<usize>,
     agents_to_start: VecDeque<usize>,
@@ -288,7 +284,6 @@ impl Node {
             levels,
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
             shared: Shared::new(members.len()),
-            lull: is_root.then(|| Lull::new(&assignment.agents)),
             agents,
             members,
             commands,

@@ -14,9 +14,8 @@ use banyan_link::Frame;
 use banyan_link::shared::Hub;
 use bytes::Bytes;
 
-use super::bell::Bell;
-use super::lull::LONGEST;
 use super::token::Token;
+use super::wake::PendingWake;
 use super::{Below, Node};
 use crate::collective::{belongs_to_collectives, stands_alone};
 use crate::message;
@@ -46,7 +45,7 @@ pub(super) struct Shared {
     blocked: BTreeSet<u32>,
     /// A member rang.
     rung: bool,
-    bell: Bell,
+    wake: PendingWake,
 }
 
 /// What is in a member's ring.
@@ -62,7 +61,7 @@ impl Shared {
     /// For members, if there are any; none if the system refuses.
     pub(super) fn new(members: usize) -> Option<Shared> {
         let hub = (members > 0).then(Hub::with_board)?.ok()?;
-        Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, bell: Bell::new() })
+        Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, wake: PendingWake::default() })
     }
 
     /// Whether a member's next frame is data that could not be taken.
@@ -82,16 +81,16 @@ impl Shared {
 
     /// When there is something to do although nobody rang.
     pub(super) fn timeout(&self) -> Option<Instant> {
-        self.nap.map(|(_, end)| end).into_iter().chain(self.bell.timeout()).min()
+        self.nap.map(|(_, end)| end).into_iter().chain(self.wake.timeout()).min()
     }
 
     /// Wakes members for what was written for them, if it is time. The master, if it is one of them, gets no part of a
     /// scatter.
     pub(super) fn ring_members(&mut self, has_master: bool, now: Instant) {
         let others = self.hub.open_spokes().saturating_sub(has_master.into());
-        if self.bell.is_due(others, now) {
+        if self.wake.is_due(others, now) {
             self.hub.ring();
-            self.bell.rang();
+            self.wake.rang();
         }
     }
 
@@ -230,10 +229,8 @@ impl Node {
         let is_for_master = self.collectives.is_for_master(frame);
         let Some(shared) = &mut self.shared else { return false };
         let published = stands_alone(frame) && shared.hub.publish(frame, but);
-        match frame.kind {
-            _ if !published || is_for_master => {}
-            message::GO => shared.bell.go(lull_of(frame), Instant::now()),
-            _ => shared.bell.data(),
+        if published && !is_for_master {
+            shared.wake.for_all();
         }
         published
     }
@@ -257,13 +254,8 @@ impl Node {
         let Some(shared) = self.shared.as_mut().filter(|_| frame.kind == message::SCATTER) else { return false };
         let is_written = stands_alone(frame) && shared.hub.send(index as u32, frame);
         if frame.flags & message::MORE == 0 {
-            shared.bell.part(is_written, Instant::now());
+            shared.wake.part(is_written, Instant::now());
         }
         is_written
     }
-}
-
-/// The lull that the root wants after a GO. Members are not left asleep for long, whatever it says.
-fn lull_of(go: &Frame) -> Duration {
-    Duration::from_micros(go.stream.into()).min(LONGEST)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
 
 use banyan_link::Frame;
 
@@ -81,9 +80,6 @@ impl Node {
 
     fn collective(&mut self, from: Below, frame: Frame) {
         let child = self.position(from);
-        if let Some(lull) = self.lull.as_mut().filter(|_| matches!(frame.kind, message::BROADCAST | message::SCATTER)) {
-            lull.came(Instant::now());
-        }
         let mut outgoing = std::mem::take(&mut self.outgoing);
         if let Err(broken) = self.collectives.from_child(child, frame, &mut outgoing) {
             let token = match from {
@@ -107,10 +103,7 @@ impl Node {
     /// Sends what the collectives decided.
     pub(super) fn deliver(&mut self) {
         let mut outgoing = std::mem::take(&mut self.outgoing);
-        for (to, mut frame) in outgoing.drain(..) {
-            if let Some(lull) = self.lull.as_mut().filter(|_| self.collectives.is_before_data(&frame)) {
-                frame.stream = lull.after_go(Instant::now()).as_micros() as u32;
-            }
+        for (to, frame) in outgoing.drain(..) {
             match to {
                 To::Parent => self.pass_up(frame),
                 To::Child(child) => self.send_below(self.below[child], frame),

@@ -188,23 +188,9 @@ impl Collectives {
     /// Whether nobody but the master waits for a frame that goes to everyone: for GO where the master alone has data. The
     /// others may get it together with that data.
     pub(crate) fn is_for_master(&self, frame: &Frame) -> bool {
-        let gives = |(number, call): (Number, Call)| {
-            matches!(call, Call::Broadcast | Call::Scatter) && !number.0.is_multiple_of(PACE)
-        };
-        self.call_of_go(frame).is_some_and(gives)
-    }
-
-    /// Whether everyone waits for a GO and then, as often as not, for what the master does next: after a barrier, and in a
-    /// scatter. In others the master's part is done when they end.
-    pub(crate) fn is_before_data(&self, frame: &Frame) -> bool {
-        let gives = |(_, call)| matches!(call, Call::Barrier | Call::Scatter);
-        self.call_of_go(frame).is_some_and(gives) && !self.is_for_master(frame)
-    }
-
-    /// The collective of a frame, if it is a GO.
-    fn call_of_go(&self, frame: &Frame) -> Option<(Number, Call)> {
-        let number = self.rounds.number(frame.sequence).filter(|_| frame.kind == GO)?;
-        Some((number, self.rounds.get(number)?.call?))
+        let Some(number) = self.rounds.number(frame.sequence).filter(|_| frame.kind == GO) else { return false };
+        let call = self.rounds.get(number).and_then(|round| round.call);
+        matches!(call, Some(Call::Broadcast | Call::Scatter)) && !number.0.is_multiple_of(PACE)
     }
 
     /// Whether a child has not entered the next collective that not all have entered.
