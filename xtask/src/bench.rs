@@ -14,34 +14,49 @@ use crate::report::{self, Problem};
 use crate::run::Runner;
 use hosts::Hosts;
 
-const HELP: &str = "\
-Measures Banyan and its rivals in one run: record formats on the same records, or launches and collectives with the same
-member, linked dynamically and, where musl-gcc is there or can be installed, statically. Launches are measured on this
-machine, on 64 hosts with ssh and on 8 Slurm nodes that it makes for that (as root; see cargo xtask hosts), and a file is
-brought to 16 agents. Other starters are installed where that is possible.
+/// What is measured.
+#[derive(clap::Subcommand)]
+pub(crate) enum Bench {
+    /// Record formats on the same records
+    Records(Flags),
+    /// Launches with the same member, linked dynamically and statically
+    ///
+    /// On this machine; as root also on 64 hosts with ssh and on 8 Slurm nodes that are made for that, where a file is
+    /// brought to 16 agents. Other starters are installed where that is possible.
+    Launch(Flags),
+    /// Collectives with the same member, linked dynamically and statically
+    Collectives(Flags),
+}
 
-Usage: cargo xtask bench records|launch|collectives [--quick] [--json]
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Fewer and shorter batches; launches on this machine only
+    #[arg(long)]
+    quick: bool,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
 
-  --quick  Fewer and shorter batches; launches on this machine only
-  --json   One JSON object instead of a table";
+impl Flags {
+    fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.quick.then_some("--quick").into_iter().chain(self.json.then_some("--json"))
+    }
+}
 
 /// Installing packages may take this long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Runs the bench with these arguments.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> ExitCode {
-    let known = |flag: &String| matches!(flag.as_str(), "--quick" | "--json");
-    match arguments.split_first() {
-        Some((name, flags)) if name == "records" && flags.iter().all(known) => records(root, flags),
-        Some((name, flags)) if matches!(name.as_str(), "launch" | "collectives") && flags.iter().all(known) => {
-            launch(root, name, flags)
-        }
-        Some((name, _)) if matches!(name.as_str(), "-h" | "--help") => report::say(HELP),
-        _ => report::refuse(HELP),
+/// Runs a bench.
+pub(crate) fn run(root: &Path, bench: &Bench) -> ExitCode {
+    match bench {
+        Bench::Records(flags) => records(root, flags),
+        Bench::Launch(flags) => launch(root, "launch", flags),
+        Bench::Collectives(flags) => launch(root, "collectives", flags),
     }
 }
 
-fn records(root: &Path, flags: &[String]) -> ExitCode {
+fn records(root: &Path, flags: &Flags) -> ExitCode {
     let runner = Runner { verbose: false, limit: PATIENCE };
     let needs: [(&[&str], &[&str]); 2] =
         [(&["capnp"], &["capnproto"]), (&["mpicc"], &["openmpi-bin", "libopenmpi-dev"])];
@@ -53,7 +68,7 @@ fn records(root: &Path, flags: &[String]) -> ExitCode {
     // The same target directory as the workspace's: what both depend on is built once.
     let status = Command::new("cargo")
         .args(["run", "--quiet", "--release", "--manifest-path", "rivals/Cargo.toml", "--target-dir", "target", "--"])
-        .args(flags)
+        .args(flags.words())
         .current_dir(root)
         .status();
     match status {
@@ -75,7 +90,7 @@ const STARTERS: [(&str, &str); 5] = [
     ("parallel-ssh", "pssh"),
 ];
 
-fn launch(root: &Path, name: &str, flags: &[String]) -> ExitCode {
+fn launch(root: &Path, name: &str, flags: &Flags) -> ExitCode {
     let runner = Runner { verbose: false, limit: PATIENCE };
     let mut members = vec!["--member=dynamic=target/release/banyan-bench-member".to_owned()];
     if !cargo(root, &MEMBER, &[]) {
@@ -85,9 +100,10 @@ fn launch(root: &Path, name: &str, flags: &[String]) -> ExitCode {
         Ok(()) => members.push(format!("--member=static=target/{STATIC}/release/banyan-bench-member")),
         Err(why) => report::warn(&format!("left out: the static member: {why}")),
     }
-    let mut command = vec!["run", "--quiet", "--release", "--package", "banyan-cli", "--", "bench", name];
-    command.extend(members.iter().chain(flags).map(String::as_str));
-    if name != "launch" || flags.iter().any(|flag| flag == "--quick") {
+    let mut command: Vec<&str> = vec!["run", "--quiet", "--release", "--package", "banyan-cli", "--", "bench", name];
+    command.extend(members.iter().map(String::as_str));
+    command.extend(flags.words().map(|word| -> &str { word }));
+    if name != "launch" || flags.quick {
         return status(cargo(root, &command, &[]));
     }
     for (program, package) in STARTERS {

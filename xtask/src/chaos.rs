@@ -6,78 +6,52 @@ use std::process::{Command, ExitCode};
 
 use crate::report;
 
-const CHAOS_HELP: &str = "\
-Runs networks on this machine while their processes are killed, terminated, stopped and continued.
-
-Each round has a plan that follows from its seed: the shape of the tree, its links, and which processes are disturbed when.
-After a round nothing may be left. A round that fails prints the command that repeats it.
-
-Usage: cargo xtask chaos [--rounds N] [--seed S]
-
-Options:
-  --rounds N  How many rounds [default: 20]
-  --seed S    The seed of the first; the next one has the next seed [default: 0]";
-
-const SOAK_HELP: &str = "\
-Runs rounds of `cargo xtask chaos` with waves in one front-end, until a time has passed.
-
-Its memory and descriptors may not grow beyond what the first rounds needed.
-
-Usage: cargo xtask soak [--for TIME] [--seed S]
-
-Options:
-  --for TIME  How long, as 90s, 20m or 1h [default: 10m]
-  --seed S    The seed of the first round [default: 0]";
-
-/// Runs `cargo xtask chaos`.
-pub(crate) fn chaos(root: &Path, arguments: &[String]) -> ExitCode {
-    run(root, arguments, CHAOS_HELP, |options| ["chaos".into(), options.rounds.to_string(), options.seed.to_string()])
-}
-
-/// Runs `cargo xtask soak`.
-pub(crate) fn soak(root: &Path, arguments: &[String]) -> ExitCode {
-    run(root, arguments, SOAK_HELP, |options| ["soak".into(), options.seconds.to_string(), options.seed.to_string()])
-}
-
-#[derive(Debug, PartialEq)]
-struct Options {
+/// Run networks on this machine while their processes are killed, terminated, stopped and continued
+///
+/// Each round has a plan that follows from its seed: the shape of the tree, its links, and which processes are disturbed
+/// when. After a round nothing may be left. A round that fails prints the command that repeats it.
+#[derive(clap::Args)]
+pub(crate) struct Chaos {
+    /// How many rounds
+    #[arg(long, value_name = "N", default_value_t = 20)]
     rounds: u64,
+    /// The seed of the first round; the next one has the next seed
+    #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    seconds: u64,
 }
 
-fn run(root: &Path, arguments: &[String], help: &str, words: fn(&Options) -> [String; 3]) -> ExitCode {
-    if arguments.iter().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
-        return report::say(help);
+/// Run rounds of chaos with waves in one front-end for a long time, and look whether it grows
+///
+/// Its memory and descriptors may not grow beyond what the first rounds needed.
+#[derive(clap::Args)]
+pub(crate) struct Soak {
+    /// How long, as 90s, 20m or 1h
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = seconds)]
+    seconds: u64,
+    /// The seed of the first round
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+}
+
+impl Chaos {
+    pub(crate) fn run(&self, root: &Path) -> ExitCode {
+        run(root, "chaos", [self.rounds, self.seed])
     }
-    let words = match Options::parse(arguments).map(|options| words(&options)) {
-        Ok(words) => words,
-        Err(wrong) => return report::refuse(&format!("{wrong}\n\n{help}")),
-    };
+}
+
+impl Soak {
+    pub(crate) fn run(&self, root: &Path) -> ExitCode {
+        run(root, "soak", [self.seconds, self.seed])
+    }
+}
+
+fn run(root: &Path, what: &str, numbers: [u64; 2]) -> ExitCode {
     let mut test = Command::new("cargo");
-    test.current_dir(root).args(["test", "--quiet", "--package", "banyan-tree", "--test", "chaos", "--"]).args(words);
-    match test.status() {
+    test.current_dir(root).args(["test", "--quiet", "--package", "banyan-tree", "--test", "chaos", "--", what]);
+    match test.args(numbers.map(|number| number.to_string())).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => report::refuse(&format!("cargo cannot be started: {error}")),
-    }
-}
-
-impl Options {
-    fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { rounds: 20, seed: 0, seconds: 600 };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let text = arguments.next().ok_or(format!("{argument} needs a value"))?;
-            let number = || text.parse().map_err(|_| format!("{argument} takes a number, not {text}"));
-            match argument.as_str() {
-                "--rounds" => options.rounds = number()?,
-                "--seed" => options.seed = number()?,
-                "--for" => options.seconds = seconds(text)?,
-                other => return Err(format!("{other} is not an option")),
-            }
-        }
-        Ok(options)
     }
 }
 
@@ -96,13 +70,5 @@ mod tests {
     fn times_have_a_unit() {
         assert_eq!([seconds("90s"), seconds("20m"), seconds("1h")], [Ok(90), Ok(1200), Ok(3600)]);
         assert!(["", "5", "1.5h", "-1s", "99999999999999999999h"].into_iter().all(|text| seconds(text).is_err()));
-    }
-
-    #[test]
-    fn options_have_defaults_and_errors_name_them() {
-        let parse = |text: &str| Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        assert_eq!(parse("--seed 7"), Ok(Options { rounds: 20, seed: 7, seconds: 600 }));
-        assert_eq!(parse("--rounds many"), Err("--rounds takes a number, not many".into()));
-        assert_eq!(parse("--round 3"), Err("--round is not an option".into()));
     }
 }

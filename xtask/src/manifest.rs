@@ -1,42 +1,30 @@
-//! The little that the chores must know of `Cargo.toml` files: features and names of dependencies.
-//!
-//! Understands the plain layout used in this repository (one entry a line, lists on one line or several), no more.
+//! What the chores must know of `Cargo.toml` files: features and names of dependencies.
 
 use std::path::Path;
 
-/// The lines of a manifest's sections, each with the section's name.
-fn entries(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut section = "";
-    manifest.lines().filter_map(move |line| {
-        let line = line.trim();
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            section = name.trim_matches(['[', ']']);
-            return None;
-        }
-        (!line.is_empty() && !line.starts_with('#')).then_some((section, line))
-    })
-}
+use toml::de::{DeTable, DeValue};
 
 /// The default features but those named in `without`, joined by commas as `--features` takes them.
-pub(crate) fn default_features_without(manifest: &str, without: &[&str]) -> String {
-    let list = manifest.split_once("\n[features]").and_then(|(_, features)| features.split_once("\ndefault = ["));
-    let list = list.and_then(|(_, list)| list.split_once(']')).map_or("", |(list, _)| list);
-    let names = list.split(',').map(|name| name.trim().trim_matches('"')).filter(|name| !name.is_empty());
+fn default_features_without(manifest: &str, without: &[&str]) -> String {
+    let manifest = parse(manifest);
+    let default = table(&manifest, "features").and_then(|features| features.get("default"));
+    let DeValue::Array(names) = default.map_or(&DeValue::Boolean(false), |default| default.get_ref()) else {
+        return String::new();
+    };
+    let names = names.iter().filter_map(|name| name.get_ref().as_str());
     names.filter(|name| !without.contains(name)).collect::<Vec<_>>().join(",")
 }
 
 /// The names of the dependencies of any kind, but those that are part of this repository.
-pub(crate) fn dependencies(manifest: &str) -> Vec<&str> {
-    let mut names: Vec<&str> = entries(manifest)
-        .filter_map(|(section, line)| {
-            if let Some((_, name)) = section.rsplit_once("dependencies.") {
-                return Some(name);
-            }
-            let name = line.split(['=', '.', ' ']).next()?;
-            section.ends_with("dependencies").then_some(name)
-        })
-        .filter(|name| !name.starts_with("banyan"))
-        .collect();
+pub(crate) fn dependencies(manifest: &str) -> Vec<String> {
+    const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let manifest = parse(manifest);
+    let targets = table(&manifest, "target");
+    let targets = targets.iter().flat_map(|targets| targets.values()).filter_map(|target| target.get_ref().as_table());
+    let sections = targets.chain([&manifest]).chain(table(&manifest, "workspace"));
+    let names = sections.flat_map(|section| KINDS.iter().filter_map(|kind| table(section, kind)));
+    let names = names.flat_map(|names| names.keys()).map(|name| name.get_ref().to_string());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with("banyan")).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -47,6 +35,15 @@ pub(crate) fn without_jit(root: &Path) -> Vec<String> {
     let manifest = std::fs::read_to_string(root.join("crates/banyan-ndr/Cargo.toml")).unwrap_or_default();
     let features = default_features_without(&manifest, &["jit"]);
     vec!["--no-default-features".to_owned(), "--features".to_owned(), features]
+}
+
+/// A manifest that Cargo has read already, since this program was built with it.
+fn parse(manifest: &str) -> DeTable<'_> {
+    DeTable::parse(manifest).map(toml::Spanned::into_inner).unwrap_or_default()
+}
+
+fn table<'a>(within: &'a DeTable<'a>, name: &str) -> Option<&'a DeTable<'a>> {
+    within.get(name)?.get_ref().as_table()
 }
 
 #[cfg(test)]

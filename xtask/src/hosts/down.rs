@@ -35,7 +35,9 @@ pub(super) fn down(name: &Name) -> Result<bool, String> {
     let remains = remains(cluster, &running);
     if !remains.is_empty() {
         let list = remains.join("\n  ");
-        return Err(format!("cluster {name}: this is left:\n  {list}\ntry again with: cargo xtask hosts down {name}"));
+        return Err(format!(
+            "cluster {name}: this is left:\n  {list}\ntry again with: cargo xtask hosts down --name {name}"
+        ));
     }
     let remove = || {
         remove_directory(&cluster.shared_memory())?;
@@ -52,7 +54,7 @@ pub(super) fn down(name: &Name) -> Result<bool, String> {
 fn nothing_was_made(name: &Name) -> Result<bool, String> {
     let _held = journal::lock_all()?;
     if Record::read(name)?.is_some() {
-        return Err(format!("cluster {name} was made just now; remove it with: cargo xtask hosts down {name}"));
+        return Err(format!("cluster {name} was made just now; remove it with: cargo xtask hosts down --name {name}"));
     }
     let directory = name.directory();
     remove_directory(&directory).map_err(|error| format!("{}: {error}", directory.display()))

@@ -13,10 +13,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::PAUSE;
 use super::journal::Record;
 use super::plan::{Cluster, Host};
 use super::process::{Namespaces, Process};
-use super::{PAUSE, json};
+use serde_json::{Value, json};
 
 /// Directories below directories that are looked into: no session goes deeper, and an evil one must not keep us.
 const DEPTH: usize = 16;
@@ -31,16 +32,27 @@ pub(super) struct Leftover {
 }
 
 impl Leftover {
-    /// For people.
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         format!("{}: {} {}", self.host, self.what, self.name)
     }
 
-    /// For programs.
-    pub(super) fn object(&self) -> String {
+    fn object(&self) -> Value {
         let Leftover { host, what, name } = self;
-        json::object([("host", json::text(host)), ("what", json::text(what)), ("name", json::text(name))])
+        json!({ "host": host, "what": what, "name": name })
     }
+}
+
+/// What is left, for people.
+pub(super) fn lines(found: &[Leftover]) -> String {
+    if found.is_empty() {
+        return "nothing is left".to_owned();
+    }
+    found.iter().map(Leftover::line).collect::<Vec<_>>().join("\n")
+}
+
+/// What is left, for programs.
+pub(super) fn object(found: &[Leftover]) -> String {
+    json!({ "leftovers": found.iter().map(Leftover::object).collect::<Vec<_>>() }).to_string()
 }
 
 /// Everything left over on a cluster once nothing is, or the time is over.

@@ -1,15 +1,17 @@
 //! Showing clusters: for people, for programs, and for a shell.
 
+use serde_json::{Value, json};
+
 use super::enter::quoted;
 use super::journal::{Daemon, Record};
 use super::plan::Host;
-use super::{json, slurm};
+use super::slurm;
 
 /// How a cluster is.
 fn state(record: &Record) -> String {
     let dead: Vec<String> = record.daemons.iter().filter(|daemon| !daemon.process.is_alive()).map(title).collect();
     match (record.complete, dead.is_empty()) {
-        (false, _) => format!("half-made; remove it with: cargo xtask hosts down {}", record.cluster.name),
+        (false, _) => format!("half-made; remove it with: cargo xtask hosts down --name {}", record.cluster.name),
         (true, true) => "up".to_owned(),
         (true, false) => format!("ended: {}", dead.join(", ")),
     }
@@ -53,47 +55,42 @@ fn number(daemon: &Daemon) -> String {
 
 /// Clusters as one JSON object.
 pub(super) fn object(records: &[Record]) -> String {
-    json::object([("clusters", json::list(records.iter().map(cluster)))])
+    json!({ "clusters": records.iter().map(cluster).collect::<Vec<_>>() }).to_string()
 }
 
-fn cluster(record: &Record) -> String {
+fn cluster(record: &Record) -> Value {
     let cluster = &record.cluster;
-    let path = |path: &std::path::Path| json::text(&path.display().to_string());
-    let slurm = if cluster.slurm { path(&slurm::configuration(cluster)) } else { "null".to_owned() };
-    let controller = cluster.controller().map_or("null".to_owned(), |controller| host(record, &controller));
-    json::object([
-        ("name", json::text(&cluster.name.to_string())),
-        ("state", json::text(&state(record))),
-        ("subnet", json::text(&cluster.subnet.to_string())),
-        ("front_end", json::text(&cluster.subnet.front_end().to_string())),
-        ("directory", path(&cluster.directory())),
-        ("host_set", json::text(&cluster.host_set())),
-        ("ssh_config", path(&cluster.file("ssh_config"))),
-        ("slurm_conf", slurm),
-        ("hosts", json::list(cluster.hosts().iter().map(|one| host(record, one)))),
-        ("controller", controller),
-    ])
+    let hosts: Vec<Value> = cluster.hosts().iter().map(|one| host(record, one)).collect();
+    json!({
+        "name": cluster.name.to_string(),
+        "state": state(record),
+        "subnet": cluster.subnet.to_string(),
+        "front_end": cluster.subnet.front_end().to_string(),
+        "directory": cluster.directory(),
+        "host_set": cluster.host_set(),
+        "ssh_config": cluster.file("ssh_config"),
+        "slurm_conf": cluster.slurm.then(|| slurm::configuration(cluster)),
+        "hosts": hosts,
+        "controller": cluster.controller().map(|controller| host(record, &controller)),
+    })
 }
 
-fn host(record: &Record, host: &Host) -> String {
-    let path = |path: &std::path::Path| json::text(&path.display().to_string());
-    let daemons = record.daemons.iter().filter(|daemon| daemon.host == host.name).map(|daemon| {
-        json::object([
-            ("role", json::text(&daemon.role)),
-            ("pid", daemon.process.number.to_string()),
-            ("alive", daemon.process.is_alive().to_string()),
-        ])
-    });
-    json::object([
-        ("name", json::text(&host.name)),
-        ("kind", json::text(host.kind.name())),
-        ("address", json::text(&host.address.to_string())),
-        ("namespace", json::text(&host.namespace)),
-        ("home", path(&host.home())),
-        ("tmp", path(&host.temporary())),
-        ("shm", path(&record.cluster.shared_memory_of(host))),
-        ("daemons", json::list(daemons)),
-    ])
+fn host(record: &Record, host: &Host) -> Value {
+    let daemons = record.daemons.iter().filter(|daemon| daemon.host == host.name);
+    let object = |daemon: &Daemon| {
+        let Daemon { role, process, .. } = daemon;
+        json!({ "role": role, "pid": process.number, "alive": process.is_alive() })
+    };
+    json!({
+        "name": host.name,
+        "kind": host.kind.name(),
+        "address": host.address.to_string(),
+        "namespace": host.namespace,
+        "home": host.home(),
+        "tmp": host.temporary(),
+        "shm": record.cluster.shared_memory_of(host),
+        "daemons": daemons.map(object).collect::<Vec<_>>(),
+    })
 }
 
 /// The variables by which programs find a cluster, as a shell reads them.
@@ -126,7 +123,7 @@ mod tests {
     #[test]
     fn a_cluster_says_what_is_wrong_with_it() {
         assert_eq!(state(&record(true)), "ended: sshd on h2");
-        assert_eq!(state(&record(false)), "half-made; remove it with: cargo xtask hosts down banyan");
+        assert_eq!(state(&record(false)), "half-made; remove it with: cargo xtask hosts down --name banyan");
     }
 
     #[test]

@@ -10,7 +10,6 @@
 mod down;
 mod enter;
 mod journal;
-mod json;
 mod leftovers;
 mod list;
 mod network;
@@ -29,35 +28,10 @@ use crate::report::{self, Problem};
 use crate::run::Runner;
 use journal::Record;
 use plan::Name;
-use request::{Names, Request};
+use request::Request;
 
+pub(crate) use request::Hosts;
 pub(crate) use up::possible;
-
-const HELP: &str = "\
-Makes hosts for tests on this machine: network namespaces, each with its own address, name, home directory, /tmp and
-sshd; with --slurm also a Slurm cluster on them. Needs root. docs/test-hosts.md says more.
-
-Usage: cargo xtask hosts up N [--name NAME] [OPTIONS]   Makes hosts h1 to hN (N up to 1000)
-       cargo xtask hosts down [NAME | --all]            Removes them, also when they were half-made
-       cargo xtask hosts list [NAME] [--json]           Shows clusters, hosts, addresses and processes
-       cargo xtask hosts env [NAME]                     Prints variables: eval \"$(cargo xtask hosts env)\"
-       cargo xtask hosts leftovers [NAME] [--within SECONDS] [--json]
-                                                        Lists what sessions left on hosts; status 1 if anything
-
-NAME is `banyan` unless said otherwise.
-
-Options of up:
-      --slurm            Slurm, with each host a node
-      --tmp-size SIZE    A /tmp of this size on every host, like 4m
-      --home-size SIZE   A home directory of this size on every host
-      --json             Shows what was made as list --json does
-
-Hosts that misbehave, each can be repeated:
-      --refuse-key HOST  Accepts no key
-      --silent HOST      Accepts connections and never says a word
-      --banner HOST      Greets, and prints garbage before the output of every command
-      --dead HOST        Answers nothing at all
-      --password HOST    Asks for a password";
 
 /// Short commands, none of which takes long even on a busy machine.
 const RUNNER: Runner = Runner { verbose: false, limit: Duration::from_secs(120) };
@@ -75,31 +49,25 @@ fn tied(program: &str) -> Command {
 /// Between two looks at something that is awaited and cannot call us.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Does what the arguments ask for.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> ExitCode {
-    let request = match Request::parse(arguments) {
-        Ok(request) => request,
-        Err(wrong) => return report::refuse(&format!("{wrong}\n\n{HELP}")),
-    };
-    answer(root, request).unwrap_or_else(|why| {
-        report::warn(&why);
-        ExitCode::FAILURE
-    })
+impl Hosts {
+    pub(crate) fn run(self, root: &Path) -> ExitCode {
+        answer(root, self.request).unwrap_or_else(|why| {
+            report::warn(&why);
+            ExitCode::FAILURE
+        })
+    }
 }
 
 fn answer(root: &Path, request: Request) -> Result<ExitCode, String> {
     Ok(match request {
-        Request::Help => report::say(HELP),
         Request::Up(wanted) => {
+            let kinds = wanted.kinds()?;
             possible(INSTALLER, wanted.slurm).map_err(|(Problem::Failed(why) | Problem::LeftOut(why))| why)?;
-            let record = up::up(root, &wanted)?;
+            let record = up::up(root, &wanted, &kinds)?;
             report::say(&if wanted.json { list::object(&[record]) } else { list::table(&[record]) })
         }
-        Request::Down { names } => {
-            let names = match names {
-                Names::One(name) => vec![name],
-                Names::All => clusters(),
-            };
+        Request::Down { cluster, all } => {
+            let names = if all { clusters() } else { vec![cluster.name] };
             names.iter().try_for_each(remove)?;
             ExitCode::SUCCESS
         }
@@ -110,17 +78,10 @@ fn answer(root: &Path, request: Request) -> Result<ExitCode, String> {
             };
             report::say(&if json { list::object(&records) } else { list::table(&records) })
         }
-        Request::Env { name } => report::say(&list::variables(&existing(&name)?)),
-        Request::Leftovers { name, within, json } => {
-            let found = leftovers::leftovers(&existing(&name)?, root, within)?;
-            let text = if json {
-                json::object([("leftovers", json::list(found.iter().map(leftovers::Leftover::object)))])
-            } else if found.is_empty() {
-                "nothing is left".to_owned()
-            } else {
-                found.iter().map(leftovers::Leftover::line).collect::<Vec<_>>().join("\n")
-            };
-            report::say(&text);
+        Request::Env(cluster) => report::say(&list::variables(&existing(&cluster.name)?)),
+        Request::Leftovers { cluster, within, json } => {
+            let found = leftovers::leftovers(&existing(&cluster.name)?, root, Duration::from_secs(within.into()))?;
+            report::say(&if json { leftovers::object(&found) } else { leftovers::lines(&found) });
             if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
     })

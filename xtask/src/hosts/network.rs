@@ -28,7 +28,8 @@ pub(super) fn free_subnet(taken: &[Subnet]) -> Result<Subnet, String> {
     let is_free = |subnet: &Subnet| {
         !taken.contains(subnet) && !link_exists(&subnet.bridge()) && !used.iter().any(|used| subnet.contains(*used))
     };
-    let none = || "all subnets 10.213.K.0/22 are in use; remove a cluster: cargo xtask hosts down NAME".to_owned();
+    let none =
+        || "all subnets 10.213.K.0/22 are in use; remove a cluster: cargo xtask hosts down --name NAME".to_owned();
     Subnet::all().find(is_free).ok_or_else(none)
 }
 

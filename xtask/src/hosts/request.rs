@@ -1,146 +1,130 @@
 //! What `cargo xtask hosts` can be asked to do.
 
-use std::time::Duration;
-
 use super::plan::{Kind, MAXIMUM_HOSTS, Name};
 
-/// What the arguments ask for.
-#[derive(Debug, PartialEq)]
-pub(super) enum Request {
-    Help,
-    Up(Wanted),
-    Down { names: Names },
-    List { name: Option<Name>, json: bool },
-    Env { name: Name },
-    Leftovers { name: Name, within: Duration, json: bool },
+/// Make hosts for tests on this machine
+///
+/// Hosts are network namespaces, each with its own address, name, home directory, /tmp and sshd; with --slurm there is
+/// also a Slurm cluster on them. Needs root. docs/test-hosts.md says more.
+#[derive(clap::Args)]
+pub(crate) struct Hosts {
+    #[command(subcommand)]
+    pub(super) request: Request,
 }
 
-/// Which clusters to remove.
-#[derive(Debug, PartialEq)]
-pub(super) enum Names {
-    One(Name),
-    All,
+#[derive(clap::Subcommand)]
+pub(super) enum Request {
+    /// Make hosts h1 to hN
+    Up(Wanted),
+    /// Remove hosts, also when they were half-made
+    Down {
+        #[command(flatten)]
+        cluster: Cluster,
+        /// Every cluster
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
+    },
+    /// Show clusters, hosts, addresses and processes
+    List {
+        /// This cluster only
+        #[arg(long, value_parser = Name::parse)]
+        name: Option<Name>,
+        /// For programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print variables: eval "$(cargo xtask hosts env)"
+    Env(Cluster),
+    /// List what sessions left on hosts; status 1 if anything
+    Leftovers {
+        #[command(flatten)]
+        cluster: Cluster,
+        /// Wait this long for everything to go
+        #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+        within: u32,
+        /// For programs
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which cluster.
+#[derive(clap::Args)]
+pub(super) struct Cluster {
+    /// The name of the cluster
+    #[arg(long, value_parser = Name::parse, default_value_t)]
+    pub(super) name: Name,
 }
 
 /// A cluster that is wanted.
-#[derive(Debug, PartialEq)]
+#[derive(clap::Args)]
 pub(super) struct Wanted {
-    pub(super) name: Name,
-    /// How each host is to behave.
-    pub(super) kinds: Vec<Kind>,
+    /// How many hosts
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MAXIMUM_HOSTS)))]
+    count: u16,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+    /// Slurm, with each host a node
+    #[arg(long)]
     pub(super) slurm: bool,
-    /// The size of each host's `/tmp`, as `mount` takes it.
+    /// The size of each host's /tmp, like 4m
+    #[arg(long = "tmp-size", value_name = "SIZE", value_parser = size)]
     pub(super) temporary_size: Option<String>,
-    /// The size of each host's home directory.
+    /// The size of each host's home directory
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(super) home_size: Option<String>,
+    /// Show what was made as list --json does
+    #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    misbehaving: Misbehaving,
 }
 
-/// Options and other arguments, before it is known what they are for.
-#[derive(Default)]
-struct Given {
-    plain: Option<String>,
-    name: Option<Name>,
-    bad: Vec<(Kind, String)>,
-    temporary_size: Option<String>,
-    home_size: Option<String>,
-    within: Duration,
-    slurm: bool,
-    json: bool,
-    all: bool,
+/// Which hosts do not behave as they should.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Hosts that misbehave (each can be repeated)")]
+struct Misbehaving {
+    /// Accepts no key
+    #[arg(long, value_name = "HOST")]
+    refuse_key: Vec<String>,
+    /// Accepts connections and never says a word
+    #[arg(long, value_name = "HOST")]
+    silent: Vec<String>,
+    /// Greets, and prints garbage before the output of every command
+    #[arg(long, value_name = "HOST")]
+    banner: Vec<String>,
+    /// Answers nothing at all
+    #[arg(long, value_name = "HOST")]
+    dead: Vec<String>,
+    /// Asks for a password
+    #[arg(long, value_name = "HOST")]
+    password: Vec<String>,
 }
 
-impl Request {
-    /// Reads the arguments behind `cargo xtask hosts`.
-    pub(super) fn parse(arguments: &[String]) -> Result<Request, String> {
-        let Some((verb, arguments)) = arguments.split_first() else { return Err("what is to be done?".into()) };
-        if arguments.iter().chain([verb]).any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
-            return Ok(Request::Help);
-        }
-        let (known, takes): (&[&str], bool) = match verb.as_str() {
-            "up" => (&["--slurm", "--tmp-size", "--home-size", "--json"], true),
-            "down" => (&["--all"], false),
-            "list" => (&["--json"], false),
-            "env" => (&[], false),
-            "leftovers" => (&["--within", "--json"], false),
-            other => return Err(format!("{other} is nothing that can be done with hosts")),
-        };
-        let given = Given::read(verb, arguments, known, takes)?;
-        if verb == "up" {
-            return given.wanted().map(Request::Up);
-        }
-        let json = given.json;
-        let (within, all) = (given.within, given.all);
-        let name = given.cluster()?;
-        let one = name.clone().unwrap_or_default();
-        Ok(match verb.as_str() {
-            "down" if all && name.is_some() => return Err("--all removes every cluster; name none".into()),
-            "down" => Request::Down { names: if all { Names::All } else { Names::One(one) } },
-            "list" => Request::List { name, json },
-            "env" => Request::Env { name: one },
-            _ => Request::Leftovers { name: one, within, json },
-        })
-    }
-}
-
-impl Given {
-    fn read(verb: &str, arguments: &[String], known: &[&str], bad_hosts: bool) -> Result<Given, String> {
-        let mut given = Given::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
-            let kind = argument.strip_prefix("--").and_then(Kind::parse).filter(|kind| *kind != Kind::Ordinary);
-            match argument.as_str() {
-                "--name" => given.name = Some(Name::parse(value()?)?),
-                option if option.starts_with('-') && !known.contains(&option) && !(bad_hosts && kind.is_some()) => {
-                    return Err(format!("{option} is no option of hosts {verb}"));
+impl Wanted {
+    /// How each host is to behave.
+    pub(super) fn kinds(&self) -> Result<Vec<Kind>, String> {
+        let Misbehaving { refuse_key, silent, banner, dead, password } = &self.misbehaving;
+        let of_kinds = [
+            (Kind::RefuseKey, refuse_key),
+            (Kind::Silent, silent),
+            (Kind::Banner, banner),
+            (Kind::Dead, dead),
+            (Kind::Password, password),
+        ];
+        let mut kinds = vec![Kind::Ordinary; self.count.into()];
+        for (kind, hosts) in of_kinds {
+            for host in hosts {
+                let number = host.strip_prefix('h').and_then(|number| number.parse::<usize>().ok());
+                let slot = number.and_then(|number| kinds.get_mut(number.checked_sub(1)?));
+                let slot = slot.ok_or(format!("--{} {host}: the hosts are h1 to h{}", kind.name(), self.count))?;
+                if *slot != Kind::Ordinary {
+                    return Err(format!("{host} cannot be both {} and {}", slot.name(), kind.name()));
                 }
-                "--slurm" => given.slurm = true,
-                "--json" => given.json = true,
-                "--all" => given.all = true,
-                "--tmp-size" => given.temporary_size = Some(size(value()?)?),
-                "--home-size" => given.home_size = Some(size(value()?)?),
-                "--within" => {
-                    let text = value()?;
-                    let seconds: u32 = text.parse().map_err(|_| format!("{text} is no number of seconds"))?;
-                    given.within = Duration::from_secs(seconds.into());
-                }
-                _ if let Some(kind) = kind => given.bad.push((kind, value()?.clone())),
-                plain if given.plain.is_none() => given.plain = Some(plain.to_owned()),
-                plain => return Err(format!("{plain} is one argument too many")),
+                *slot = kind;
             }
         }
-        Ok(given)
-    }
-
-    fn wanted(self) -> Result<Wanted, String> {
-        let count = self.plain.as_deref().ok_or("how many hosts? cargo xtask hosts up N")?;
-        let range = 1..=MAXIMUM_HOSTS;
-        let count = count.parse().ok().filter(|count| range.contains(count));
-        let count = count.ok_or(format!("the number of hosts is 1 to {MAXIMUM_HOSTS}"))?;
-        let mut kinds = vec![Kind::Ordinary; count.into()];
-        for (kind, host) in self.bad {
-            let number = host.strip_prefix('h').and_then(|number| number.parse::<usize>().ok());
-            let slot = number.and_then(|number| kinds.get_mut(number.checked_sub(1)?));
-            let slot = slot.ok_or(format!("--{} {host}: the hosts are h1 to h{count}", kind.name()))?;
-            if *slot != Kind::Ordinary {
-                return Err(format!("{host} cannot be both {} and {}", slot.name(), kind.name()));
-            }
-            *slot = kind;
-        }
-        let name = self.name.unwrap_or_default();
-        let (temporary_size, home_size) = (self.temporary_size, self.home_size);
-        Ok(Wanted { name, kinds, slurm: self.slurm, temporary_size, home_size, json: self.json })
-    }
-
-    /// The cluster meant, by option or as an argument.
-    fn cluster(self) -> Result<Option<Name>, String> {
-        match (self.name, self.plain) {
-            (Some(_), Some(plain)) => Err(format!("{plain} is one argument too many: --name says which cluster")),
-            (Some(name), None) => Ok(Some(name)),
-            (None, Some(plain)) => Name::parse(&plain).map(Some),
-            (None, None) => Ok(None),
-        }
+        Ok(kinds)
     }
 }
 
@@ -155,59 +139,48 @@ fn size(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
-    fn parse(line: &str) -> Result<Request, String> {
-        Request::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        hosts: Hosts,
     }
 
-    fn up(line: &str) -> Wanted {
-        match parse(line) {
-            Ok(Request::Up(wanted)) => wanted,
-            other => panic!("{line}: {other:?}"),
-        }
+    fn up(line: &str) -> Result<(Wanted, Vec<Kind>), String> {
+        let words = ["hosts", "up"].into_iter().chain(line.split_whitespace());
+        let command = Command::try_parse_from(words).map_err(|error| error.to_string())?;
+        let Request::Up(wanted) = command.hosts.request else { panic!("{line}") };
+        let kinds = wanted.kinds()?;
+        Ok((wanted, kinds))
     }
 
     #[test]
     fn hosts_are_ordinary_unless_said_otherwise() {
-        let wanted = up("up 4 --name t --silent h2 --dead h4 --slurm --tmp-size 4m");
-        assert_eq!(wanted.kinds, [Kind::Ordinary, Kind::Silent, Kind::Ordinary, Kind::Dead]);
+        let (wanted, kinds) = up("4 --name t --silent h2 --dead h4 --slurm --tmp-size 4m").unwrap();
+        assert_eq!(kinds, [Kind::Ordinary, Kind::Silent, Kind::Ordinary, Kind::Dead]);
         assert!(wanted.slurm && !wanted.json && wanted.home_size.is_none());
-        assert_eq!((wanted.name.to_string().as_str(), wanted.temporary_size.as_deref()), ("t", Some("4m")));
-    }
-
-    #[test]
-    fn a_cluster_is_named_by_argument_or_option_or_not_at_all() {
-        let env = |name: &str| Ok(Request::Env { name: Name::parse(name).expect("a name") });
-        assert_eq!(parse("env"), env("banyan"));
-        assert_eq!(parse("env t1"), env("t1"));
-        assert_eq!(parse("env --name t1"), env("t1"));
-        assert_eq!(parse("list"), Ok(Request::List { name: None, json: false }));
-        assert_eq!(parse("down --all"), Ok(Request::Down { names: Names::All }));
+        assert_eq!(wanted.cluster.name.to_string(), "t");
+        assert_eq!(wanted.temporary_size.as_deref(), Some("4m"));
+        assert_eq!(up("1").unwrap().0.cluster.name, Name::default());
     }
 
     #[test]
     fn wrong_arguments_are_refused_by_name() {
         let refused = [
-            ("", "what is to be done"),
-            ("rise 3", "rise"),
-            ("up", "how many"),
-            ("up 0", "1 to 1000"),
-            ("up 1001", "1 to 1000"),
-            ("up 3 --dead h4", "h1 to h3"),
-            ("up 3 --dead h0", "h1 to h3"),
-            ("up 3 --dead h1 --silent h1", "both dead and silent"),
-            ("up 3 --ordinary h1", "--ordinary"),
-            ("up 3 --tmp-size 4x", "4x"),
-            ("up 3 --tmp-size 4m,mode=0", "4m,mode=0"),
-            ("down --dead h1", "--dead"),
-            ("down 64", "64"),
-            ("down --all t", "name none"),
-            ("env a b", "b is one"),
-            ("leftovers --within soon", "soon"),
+            ("0", "1..=1000"),
+            ("1001", "1..=1000"),
+            ("3 --dead h4", "h1 to h3"),
+            ("3 --dead h0", "h1 to h3"),
+            ("3 --dead h1 --silent h1", "both silent and dead"),
+            ("3 --tmp-size 4x", "4x"),
+            ("3 --tmp-size 4m,mode=0", "4m,mode=0"),
+            ("3 --name T", "lower-case"),
         ];
         for (line, part) in refused {
-            assert!(parse(line).as_ref().is_err_and(|wrong| wrong.contains(part)), "{line}: {:?}", parse(line));
+            assert!(up(line).as_ref().is_err_and(|wrong| wrong.contains(part)), "{line}: {:?}", up(line).err());
         }
     }
 }

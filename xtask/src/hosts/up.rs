@@ -43,8 +43,8 @@ pub(crate) fn possible(runner: Runner, with_slurm: bool) -> Result<(), Problem> 
 }
 
 /// Makes a cluster.
-pub(super) fn up(repository: &Path, wanted: &Wanted) -> Result<Record, String> {
-    let (cluster, journal) = reserve(wanted)?;
+pub(super) fn up(repository: &Path, wanted: &Wanted, kinds: &[Kind]) -> Result<Record, String> {
+    let (cluster, journal) = reserve(wanted, kinds)?;
     let made = make(repository, wanted, &cluster, &journal);
     drop(journal);
     if let Err(why) = made {
@@ -57,12 +57,12 @@ pub(super) fn up(repository: &Path, wanted: &Wanted) -> Result<Record, String> {
 }
 
 /// Chooses the subnet and writes the plan down, one cluster after the other.
-fn reserve(wanted: &Wanted) -> Result<(Cluster, Journal), String> {
+fn reserve(wanted: &Wanted, kinds: &[Kind]) -> Result<(Cluster, Journal), String> {
     let _held = journal::lock_all()?;
-    let name = &wanted.name;
+    let name = &wanted.cluster.name;
     if name.directory().exists() {
         return Err(format!(
-            "cluster {name} is there already; see it with: cargo xtask hosts list {name}; remove it with: cargo xtask hosts down {name}"
+            "cluster {name} is there already; see it with: cargo xtask hosts list --name {name}; remove it with: cargo xtask hosts down --name {name}"
         ));
     }
     let mut taken = Vec::new();
@@ -70,7 +70,7 @@ fn reserve(wanted: &Wanted) -> Result<(Cluster, Journal), String> {
         taken.extend(Record::read(&other)?.map(|record| record.cluster.subnet));
     }
     let subnet = network::free_subnet(&taken)?;
-    let cluster = Cluster { name: name.clone(), subnet, slurm: wanted.slurm, kinds: wanted.kinds.clone() };
+    let cluster = Cluster { name: name.clone(), subnet, slurm: wanted.slurm, kinds: kinds.to_vec() };
     let foreign = network::remains(&cluster);
     if !foreign.is_empty() {
         return Err(format!("not made by this command, but in the way of cluster {name}: {}", foreign.join(", ")));

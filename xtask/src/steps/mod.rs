@@ -23,16 +23,61 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::options::Options;
 use crate::report::{self, Cost, Outcome, Problem, Report};
 use crate::run::{Failure, Runner, processor_time};
 
+/// Check everything there is to check
+///
+/// All steps run, even behind one that failed; the status is 0 only if none did. What a step needs and the machine lacks
+/// (Debian packages, rustup targets) is installed when that is possible; otherwise the step, or that part of it, is left
+/// out, and the report ends with what was left out and why.
+#[derive(clap::Args)]
+#[command(after_help = format!("Steps:\n{}", list()))]
+pub(crate) struct Options {
+    /// Run this step only; can be repeated
+    #[arg(long, value_name = "STEP", value_parser = step_names())]
+    only: Vec<String>,
+    /// Leave this step out; can be repeated
+    #[arg(long, value_name = "STEP", value_parser = step_names())]
+    skip: Vec<String>,
+    /// Stop at the first failure
+    #[arg(long)]
+    fail_fast: bool,
+    /// How long each fuzz target runs; 10,000 inputs at least
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    fuzz_seconds: u32,
+    /// Show the output of every command as it comes
+    #[arg(long, short)]
+    verbose: bool,
+    /// List the steps
+    #[arg(long)]
+    list: bool,
+}
+
+impl Options {
+    /// Whether a step is wanted.
+    fn wants(&self, step: &str) -> bool {
+        let named = |steps: &[String]| steps.iter().any(|name| name == step);
+        (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
+    }
+}
+
+fn step_names() -> clap::builder::PossibleValuesParser {
+    STEPS.iter().map(|step| step.name).into()
+}
+
+/// The steps, a line each.
+fn list() -> String {
+    let lines: Vec<String> = STEPS.iter().map(|step| format!("  {:<8} {}", step.name, step.what)).collect();
+    lines.join("\n")
+}
+
 /// A step.
-pub(crate) struct Step {
+struct Step {
     /// What it is called on the command line.
-    pub(crate) name: &'static str,
+    name: &'static str,
     /// What it does, for people.
-    pub(crate) what: &'static str,
+    what: &'static str,
     lane: Lane,
     run: fn(&Job<'_>),
 }
@@ -59,7 +104,7 @@ enum Lane {
 const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Miri, Lane::Optimized];
 
 /// All steps.
-pub(crate) const STEPS: &[Step] = &[
+const STEPS: &[Step] = &[
     step("fmt", Lane::First, "The code is formatted", fmt::run),
     step("tidy", Lane::First, "The rules of the repository that no other tool checks", tidy::run),
     // These two wait more than they compute: other lanes have work to do meanwhile, but not at the end.
@@ -89,6 +134,9 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Runs the steps that are wanted and reports on them.
 pub(crate) fn run_all(root: &Path, options: &Options) -> ExitCode {
+    if options.list {
+        return report::say(&list());
+    }
     let start = Instant::now();
     let report = Mutex::new(Report::default());
     let run = |lane: Lane| {
