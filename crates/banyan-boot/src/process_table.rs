@@ -5,7 +5,7 @@ use std::fmt;
 use banyan_ndr::Record;
 
 /// A member of a session as a process. As a record it has a JSON form
-/// ([`banyan_ndr::text`](https://docs.rs/banyan-ndr)).
+/// ([`banyan_text`](https://docs.rs/banyan-text)).
 #[derive(Debug, Clone, PartialEq, Eq, Record)]
 pub struct MemberProcess {
     /// Its rank.

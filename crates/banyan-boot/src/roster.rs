@@ -1,15 +1,28 @@
 //! The roster: what agents that are started together are told, so that each finds its parent.
 //!
-//! It is one JSON object, the same for every agent. It holds the session's secret: it travels through standard input or
-//! a file that only its owner can read, never through arguments or the environment.
+//! It is a text of lines, the same for every agent: a key, and its values behind blanks. There is one line `agent` for each
+//! agent; every other key is there once, and keys that this release does not know are skipped. The text holds the session's
+//! secret: it travels through standard input or a file that only its owner can read, never through arguments or the
+//! environment.
+//!
+//! ```text
+//! version 0.1.0
+//! session a7a7…
+//! secret 5c5c…
+//! front_end 10.0.0.1:4711 [::1]:4711
+//! encrypt true
+//! host_deadline_ms 30000
+//! heartbeat_ms 5000
+//! silence_ms 20000
+//! agent 1 n17 10.1.2.17
+//! agent 0 n18
+//! ```
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use banyan_link::{Encryption, Heartbeat, LinkOptions, Secret, SessionId};
-use banyan_ndr::text::{from_json, to_json_pretty};
-use banyan_ndr::{DynRecord, Limits, Record, read_native};
 
 use crate::assignment::{Assignment, Terms};
 use crate::node::agent_link_options;
@@ -33,7 +46,7 @@ pub(crate) struct Roster {
 }
 
 /// Where an agent runs.
-#[derive(Debug, Clone, PartialEq, Record)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Place {
     /// The host's name, as the launcher knows it.
     pub(crate) host: String,
@@ -43,28 +56,14 @@ pub(crate) struct Place {
     pub(crate) below: u32,
 }
 
-/// The roster as it is written.
-#[derive(Record)]
-struct Written {
-    version: String,
-    session: String,
-    secret: String,
-    agents: Vec<Place>,
-    front_end: Vec<String>,
-    encrypt: bool,
-    host_deadline_ms: u64,
-    heartbeat_ms: u64,
-    silence_ms: u64,
-}
-
 /// Why a text is no roster.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RosterError {
-    #[error("the roster cannot be read: {0}")]
-    Text(String),
+    #[error("host {0:?} cannot be in a roster: blanks end a name there; give the host a name without blanks")]
+    Host(String),
     #[error("the roster was written by version {theirs}, this agent is of {ours}; use the same release on both")]
     Version { theirs: String, ours: &'static str },
-    #[error("the roster's {0} is not what it should be")]
+    #[error("the roster's {0} is missing or not what it should be; is the file one that this session wrote?")]
     Field(&'static str),
 }
 
@@ -105,6 +104,15 @@ impl Identity {
     }
 }
 
+impl Place {
+    /// From the values of its line.
+    fn parse(line: &str) -> Option<Place> {
+        let mut values = line.split_whitespace();
+        let below = values.next()?.parse().ok()?;
+        Some(Place { below, host: values.next()?.into(), address: values.next().unwrap_or_default().into() })
+    }
+}
+
 impl Roster {
     /// The roster of a session whose front-end listens at these addresses.
     pub(crate) fn new(
@@ -130,48 +138,50 @@ impl Roster {
 
     /// As text.
     pub(crate) fn to_text(&self) -> Result<String, RosterError> {
-        let milliseconds = |time: Duration| time.as_millis().try_into().unwrap_or(u64::MAX);
-        let written = Written {
-            version: env!("CARGO_PKG_VERSION").into(),
-            session: hexadecimal(&self.session.0),
-            secret: hexadecimal(self.secret.expose()),
-            agents: self.agents.clone(),
-            front_end: self.front_end.iter().map(SocketAddr::to_string).collect(),
-            encrypt: self.encrypt,
-            host_deadline_ms: milliseconds(self.host_deadline),
-            heartbeat_ms: milliseconds(self.heartbeat.every),
-            silence_ms: milliseconds(self.heartbeat.lost_after),
-        };
-        let root = banyan_ndr::typed::Wire::to_value(&written);
-        let record = DynRecord { format: Written::format().clone(), root, shared: Vec::new() };
-        to_json_pretty(&record).map_err(|error| RosterError::Text(error.to_string()))
+        let mut text = format!("version {}\n", env!("CARGO_PKG_VERSION"));
+        let mut line = |key: &str, value: &dyn fmt::Display| text.push_str(&format!("{key} {value}\n"));
+        line("session", &hexadecimal(&self.session.0));
+        line("secret", &hexadecimal(self.secret.expose()));
+        line("front_end", &self.front_end.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(" "));
+        line("encrypt", &self.encrypt);
+        line("host_deadline_ms", &self.host_deadline.as_millis());
+        line("heartbeat_ms", &self.heartbeat.every.as_millis());
+        line("silence_ms", &self.heartbeat.lost_after.as_millis());
+        for Place { host, address, below } in &self.agents {
+            if host.is_empty() || host.contains(char::is_whitespace) || address.contains(char::is_whitespace) {
+                return Err(RosterError::Host(host.clone()));
+            }
+            line("agent", &format_args!("{below} {host} {address}"));
+        }
+        Ok(text)
     }
 
     /// From text.
     pub(crate) fn parse(text: &str) -> Result<Roster, RosterError> {
-        let record = from_json(Written::format(), text, &Limits::default());
-        let record = record.map_err(|error| RosterError::Text(error.to_string()))?;
-        let body = record.to_body().map_err(|error| RosterError::Text(error.to_string()))?;
-        let written: Written = read_native(&body).map_err(|error| RosterError::Text(error.to_string()))?;
-        let ours = env!("CARGO_PKG_VERSION");
-        if written.version != ours {
-            return Err(RosterError::Version { theirs: written.version, ours });
+        let lines = || text.lines().map(|line| line.split_once(' ').unwrap_or((line, "")));
+        let value =
+            |name| lines().find(|(key, _)| *key == name).map(|(_, value)| value).ok_or(RosterError::Field(name));
+        let duration = |name| -> Result<Duration, RosterError> {
+            value(name)?.parse().map(Duration::from_millis).map_err(|_| RosterError::Field(name))
+        };
+        let (theirs, ours) = (value("version")?, env!("CARGO_PKG_VERSION"));
+        if theirs != ours {
+            return Err(RosterError::Version { theirs: theirs.into(), ours });
         }
-        if shape::misfit(written.agents.len(), |agent| written.agents[agent].below).is_some() {
+        let agents = lines().filter(|(key, _)| *key == "agent").map(|(_, agent)| Place::parse(agent));
+        let agents: Vec<Place> = agents.collect::<Option<_>>().ok_or(RosterError::Field("agent"))?;
+        if shape::misfit(agents.len(), |agent| agents[agent].below).is_some() {
             return Err(RosterError::Field("tree of agents"));
         }
-        let front_end = written.front_end.iter().map(|address| address.parse()).collect::<Result<_, _>>();
+        let front_end = value("front_end")?.split_whitespace().map(str::parse).collect::<Result<_, _>>();
         Ok(Roster {
-            session: SessionId(bytes(&written.session).ok_or(RosterError::Field("session"))?),
-            secret: Secret::from_bytes(bytes(&written.secret).ok_or(RosterError::Field("secret"))?),
-            agents: written.agents,
-            front_end: front_end.map_err(|_| RosterError::Field("list of the front-end's addresses"))?,
-            host_deadline: Duration::from_millis(written.host_deadline_ms),
-            encrypt: written.encrypt,
-            heartbeat: Heartbeat {
-                every: Duration::from_millis(written.heartbeat_ms),
-                lost_after: Duration::from_millis(written.silence_ms),
-            },
+            session: SessionId(bytes(value("session")?).ok_or(RosterError::Field("session"))?),
+            secret: Secret::from_bytes(bytes(value("secret")?).ok_or(RosterError::Field("secret"))?),
+            agents,
+            front_end: front_end.map_err(|_| RosterError::Field("front_end"))?,
+            host_deadline: duration("host_deadline_ms")?,
+            encrypt: value("encrypt")?.parse().map_err(|_| RosterError::Field("encrypt"))?,
+            heartbeat: Heartbeat { every: duration("heartbeat_ms")?, lost_after: duration("silence_ms")? },
         })
     }
 
@@ -273,15 +283,37 @@ pub(crate) mod tests {
     #[test]
     fn a_roster_of_another_version_is_refused() {
         let text = roster(&["a"]).to_text().unwrap();
-        let ours = format!("{:?}", env!("CARGO_PKG_VERSION"));
-        let error = Roster::parse(&text.replace(&ours, "\"0.0.1\"")).err().unwrap().to_string();
+        let error = Roster::parse(&text.replace(env!("CARGO_PKG_VERSION"), "0.0.1")).err().unwrap().to_string();
         assert!(error.contains("version 0.0.1"), "{error}");
+    }
+
+    #[test]
+    fn what_later_releases_add_to_a_roster_is_skipped() {
+        let roster = roster(&["a", "b"]);
+        let text = roster.to_text().unwrap().replace("\nsecret", "\nlater 1 2\nsecret");
+        assert_eq!(Roster::parse(&text).unwrap().agents, roster.agents);
+    }
+
+    #[test]
+    fn hosts_whose_names_the_text_cannot_hold_are_refused() {
+        for host in ["", "a b", "a\nsecret"] {
+            let error = roster(&[host]).to_text().unwrap_err().to_string();
+            assert!(error.contains("without blanks"), "{error}");
+        }
     }
 
     #[test]
     fn fields_that_are_not_what_they_should_be_are_named() {
         let text = roster(&["a"]).to_text().unwrap();
-        for (field, wrong) in [("a7a7", "+7a7"), ("5c5c", "5c"), ("10.0.0.1:7", "10.0.0.1")] {
+        for (field, wrong) in [
+            ("a7a7", "+7a7"),
+            ("5c5c", "5c"),
+            ("10.0.0.1:7", "10.0.0.1"),
+            ("encrypt true", "encrypt 1"),
+            ("silence_ms ", "silence_ms -"),
+            ("secret ", "secrecy "),
+            ("agent 0 ", "agent "),
+        ] {
             let error = Roster::parse(&text.replace(field, wrong)).err();
             assert!(matches!(error, Some(RosterError::Field(_))), "{error:?}");
         }

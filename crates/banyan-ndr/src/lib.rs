@@ -66,24 +66,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Keep them.** A record file holds records of any formats and describes itself:
-//!
-//! ```
-//! use banyan_ndr::file::{Reader, Writer, WriterOptions};
-//! use banyan_ndr::{Buffer, Record, RecordView};
-//!
-//! #[derive(Record)]
-//! struct Tick { at: u64 }
-//!
-//! let mut writer = Writer::stream(Vec::new(), WriterOptions::default())?; // or Writer::create(path, …)
-//! writer.write(&Tick { at: 3 })?;
-//! let bytes = writer.finish()?;
-//!
-//! let reader = Reader::from_bytes(Buffer::from_slice(&bytes))?; // or Reader::open(path)
-//! let record = reader.record(0)?;
-//! assert_eq!(RecordView::new(record.format, record.body)?.value::<u64>("at")?, 3);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Two crates build on this one: `banyan-text` writes records as JSON, XML, CSV and Arrow, and schemas of their formats;
+//! `banyan-files` keeps records in files that describe themselves, and reads files of FFS.
 //!
 //! `docs/records.md` in the repository is the guide, `docs/wire.md` the byte layout.
 //!
@@ -100,8 +84,6 @@
 //! | [`RecordView`]; module [`reflect`] | looking at records of any format where they lie |
 //! | [`DynRecord`], [`Value`]; module [`dynamic`] | building and changing records of any format |
 //! | [`encode_c`], [`CRecord`] | C structs as they lie in memory |
-//! | modules [`text`], [`schema`] | JSON and XML, and their schemas |
-//! | modules [`file`](mod@file), [`export`], [`ffs`](mod@ffs) | record files, export to CSV, JSON lines and Arrow, files of FFS |
 //! | [`Limits`], [`DecodeError`], [`EncodeError`], [`FormatError`] | bounds on what comes from outside, and what can go wrong |
 //! | module [`wire`] | header and references, for those who frame messages themselves |
 //!
@@ -110,11 +92,10 @@
 //! - `derive` (default): `#[derive(Record)]`.
 //! - `jit` (default): conversions become machine code when they have run often enough. Without it, or on machines that
 //!   Cranelift does not know, they are interpreted; the results are the same to the bit.
-//! - `arrow`: export to Arrow IPC.
 //!
 //! # Hostile input
 //!
-//! Formats, bodies, files and texts may come from anywhere. Every length, offset, count and depth in them is checked
+//! Formats and bodies may come from anywhere. Every length, offset, count and depth in them is checked
 //! before it is used; what is wrong is an error that says where, never a panic, and time and memory stay in proportion
 //! to the bytes received. [`Limits`] are the bounds, with defaults.
 
@@ -123,9 +104,6 @@ mod cstruct;
 mod decoder;
 pub mod dynamic;
 mod error;
-pub mod export;
-pub mod ffs;
-pub mod file;
 mod format;
 mod half;
 mod kernel;
@@ -133,8 +111,6 @@ mod limits;
 mod morph;
 mod plan;
 pub mod reflect;
-pub mod schema;
-pub mod text;
 pub mod typed;
 mod value;
 mod vectored;
@@ -162,12 +138,15 @@ pub use value::Value;
 #[cfg(feature = "derive")]
 pub use banyan_ndr_derive::Record;
 
+/// What `banyan-text` and `banyan-files` need beside the public interface. It may change with any release.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::dynamic::contradiction;
+    pub use crate::dynamic::fields::{FieldValues, position_of};
+    pub use crate::vectored::write_all;
+}
+
 /// The front page, whose example must compile.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../../README.md")]
 pub struct FrontPage;
-
-/// The guide, whose examples must compile.
-#[cfg(all(doctest, feature = "derive"))]
-#[doc = include_str!("../../../docs/records.md")]
-pub struct Guide;

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, Write};
 
 /// Writes all pieces, in as few calls as the destination allows.
-pub(crate) fn write_all(out: &mut impl Write, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
+pub fn write_all(out: &mut impl Write, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
     // Empty pieces at the start would look like a destination that takes nothing.
     IoSlice::advance_slices(&mut pieces, 0);
     while !pieces.is_empty() {

@@ -8,7 +8,7 @@
 //! | --- | --- | --- | --- |
 //! | talk to many processes as if they were one | [`Network`], [`BackEnd`] | [`tree`] | `docs/networks.md` |
 //! | only start processes on many hosts and connect them | [`Session`], [`Member`] | [`boot`] | `docs/sessions.md` |
-//! | send records in memory layouts of any machine, or keep them in files | [`Record`](trait@Record), [`Decoder`] | [`ndr`] | `docs/records.md` |
+//! | send records in memory layouts of any machine | [`Record`](trait@Record), [`Decoder`] | [`ndr`] | `docs/records.md` |
 //! | pass frames between two processes | [`link::Link`] | [`link`] | `docs/links.md` |
 //! | hold sets of millions of ranks in a few bytes | [`RankSet`] | [`ranks`] | |
 //!
@@ -81,14 +81,20 @@
 //! # Features
 //!
 //! - `jit` (default): conversions of records become machine code when they have run often enough.
-//! - `arrow`: export of record files to Arrow IPC.
+//! - `files`: record files, as module [`files`](https://docs.rs/banyan-files).
+//! - `text`: records as JSON, XML and CSV, as module [`text`](https://docs.rs/banyan-text).
+//! - `arrow`: `text`, and export to Arrow IPC.
 
 #![forbid(unsafe_code)]
 
 pub use banyan_boot as boot;
+#[cfg(feature = "files")]
+pub use banyan_files as files;
 pub use banyan_link as link;
 pub use banyan_ndr as ndr;
 pub use banyan_ranks as ranks;
+#[cfg(feature = "text")]
+pub use banyan_text as text;
 pub use banyan_tree as tree;
 
 pub use banyan_boot::{
@@ -104,6 +110,11 @@ pub use banyan_tree::{
     BackEnd, Communicator, Incoming, Network, NetworkOptions, Stream, StreamOptions, Synchronisation, TreeError, Wave,
     become_agent_if_asked, become_agent_if_asked_with,
 };
+
+/// The guide to records, whose examples must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/records.md")]
+pub struct GuideToRecords;
 
 /// Makes a struct or an enum a record: implements [`Record`](trait@Record) and what belongs to it.
 ///

@@ -1,6 +1,6 @@
 //! FFS files: every record found in them is a record to the rest of the crate.
 
-use banyan_ndr::ffs::{Entry, Reader};
+use banyan_files::ffs::{Entry, Reader};
 use banyan_ndr::{DynRecord, Limits};
 
 /// Records of one input that are read as values. The files that inputs begin from have many of the same formats, and

@@ -1,6 +1,6 @@
 //! Record files: whatever the bytes, the reader finds records that lie in them, or says what is lost.
 
-use banyan_ndr::file::{Reader, StreamReader};
+use banyan_files::{Reader, StreamReader};
 use banyan_ndr::{Buffer, DynRecord, Limits};
 
 pub(crate) fn target(bytes: &[u8]) {

@@ -1,6 +1,6 @@
 //! Schemas in JSON and XML: refused, or a format whose own schemas mean the same format.
 
-use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
+use banyan_text::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 use banyan_ndr::{ByteOrder, Format, PointerWidth};
 
 const ORDER: ByteOrder = ByteOrder::Big;

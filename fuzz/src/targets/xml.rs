@@ -1,7 +1,7 @@
 //! XML: what is accepted as a record of some format is a record, and reads the same once it was written as XML again.
 
 use banyan_fuzz::{Bytes, format};
-use banyan_ndr::text::{from_xml, from_xml_skipping, to_xml};
+use banyan_text::{from_xml, from_xml_skipping, to_xml};
 use banyan_ndr::{DynRecord, Limits};
 
 pub(crate) fn target(bytes: &[u8]) {

@@ -1,7 +1,7 @@
 //! `corpus`: each architecture writes the same records as they lie in its own memory; each reads what all wrote, and
 //! finds the same values.
 //!
-//! The writing and reading is done by the example `corpus` of `banyan-ndr`: `corpus write FILE`, and
+//! The writing and reading is done by the example `corpus` of `banyan-files`: `corpus write FILE`, and
 //! `corpus check FILE…`, which exits with a message on any difference.
 
 use std::path::PathBuf;
@@ -9,11 +9,10 @@ use std::process::Command;
 
 use super::cross::{ARCHITECTURES, Architecture};
 use super::{EVERYTHING, Job, Tools, cargo};
-use crate::manifest;
 use crate::report::Problem;
 
-const EXAMPLE: &str = "crates/banyan-ndr/examples/corpus.rs";
-const RUN: [&str; 5] = ["run", "-p", "banyan-ndr", "--example", "corpus"];
+const EXAMPLE: &str = "crates/banyan-files/examples/corpus.rs";
+const RUN: [&str; 5] = ["run", "-p", "banyan-files", "--example", "corpus"];
 
 /// Who writes and reads.
 enum Party {
@@ -43,12 +42,13 @@ impl Party {
                 tools.run(cargo(["build", "--example", "corpus"]).args(EVERYTHING))?;
                 return Ok(Command::new(tools.root.join("target/debug/examples/corpus")));
             }
-            Party::NativeWithoutJit => {
-                let mut command = cargo(RUN);
-                command.args(manifest::without_jit(tools.root));
+            // Record files need no generated code.
+            Party::NativeWithoutJit => cargo(RUN),
+            Party::Emulated(architecture) => {
+                let mut command = architecture.cargo(tools, &RUN)?;
+                command.args(["--features", "banyan-ndr/jit"]);
                 command
             }
-            Party::Emulated(architecture) => architecture.cargo(tools, &RUN)?,
         };
         command.args(["--quiet", "--"]);
         Ok(command)

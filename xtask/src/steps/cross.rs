@@ -61,6 +61,9 @@ const AARCH64: Architecture = Architecture {
     packages: &["qemu-user-static", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
 };
 
+/// The crates of records, whose tests all run.
+const RECORDS: &[&str] = &["banyan-ndr", "banyan-text", "banyan-files"];
+
 /// The module with vector instructions.
 const KERNEL: &str = "kernel::";
 
@@ -89,7 +92,7 @@ pub(super) fn run(job: &Job<'_>) {
         job.part(architecture.name, |tools| {
             // Not nextest: it starts a process for each test, and the emulator would translate the program every time.
             let mut tests = architecture.cargo(tools, &["test"])?;
-            tests.args(["-p", "banyan-ndr", "--lib", "--tests", "--no-fail-fast"]);
+            tests.args(RECORDS.iter().flat_map(|name| ["-p", name])).args(["--lib", "--tests", "--no-fail-fast"]);
             if architecture.name != RUNS_BOMBS {
                 tests.args(["--", "--skip", BOMBS]);
             }

@@ -26,7 +26,7 @@ const TARGETS: (&str, &str) = ("fuzz/src/targets", "mod");
 const PROGRAM: (&str, &str) = ("banyan-fuzz", "FUZZ_TARGET");
 
 /// Files that were made elsewhere, in a directory for each target: seeds too.
-const GOLDEN: &str = "crates/banyan-ndr/tests/vectors";
+const GOLDEN: &str = "crates/banyan-files/tests/vectors";
 
 /// The most that one allocation may take, in MiB. Inputs have a few thousand bytes: this is far from proportional.
 const ALLOCATION_LIMIT: u32 = 64;

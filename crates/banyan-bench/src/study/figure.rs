@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use banyan_ndr::export::{CsvWriter, ExportError};
-use banyan_ndr::file::{WriteError, Writer, WriterOptions};
+use banyan_files::{WriteError, Writer, WriterOptions};
 use banyan_ndr::typed::encode_body_into;
 use banyan_ndr::{EncodeError, Limits, Record};
+use banyan_text::export::{CsvWriter, ExportError};
 use serde::{Deserialize, Serialize};
 
 use super::{OutputError, Run};
@@ -157,7 +157,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use banyan_ndr::file::Reader;
+    use banyan_files::Reader;
     use banyan_ndr::{Buffer, RecordView};
 
     use super::super::compare::tests::figures;

@@ -168,7 +168,7 @@ mod tests {
     /// A program that is whole, and as an agent shows what is left of its standard input.
     const PROGRAM: &str = "#!/bin/sh\n[ \"$2\" = --check ] || exec cat\n";
 
-    const ROSTER_TEXT: &str = "{\"the\": \"roster\"}\n";
+    const ROSTER_TEXT: &str = "the roster\n";
 
     fn agent(path: &Path) -> AgentProgram {
         AgentProgram {

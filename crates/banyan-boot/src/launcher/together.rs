@@ -194,7 +194,7 @@ impl RosterFile {
                 (own.clone(), Some(own))
             }
         };
-        let file = RosterFile { path: folder.join(format!("banyan-roster-{session}.json")), directory };
+        let file = RosterFile { path: folder.join(format!("banyan-roster-{session}")), directory };
         file.fill(text).map_err(|error| {
             let path = file.path.display();
             format!("the roster {path} cannot be written: {error}; set {ROSTER_DIRECTORY} to a directory of your own")

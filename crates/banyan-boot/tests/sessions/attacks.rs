@@ -135,9 +135,9 @@ impl Relay {
 
     /// The roster by which an agent takes it for the node above it.
     fn roster(&self, roster: &str) -> String {
-        let (before, behind) = roster.split_once("\"front_end\"").unwrap();
-        let (_, behind) = behind.split_once(']').unwrap();
-        format!("{before}\"front_end\": [\"{}\"]{behind}", self.ear.local_addr().unwrap())
+        let (before, behind) = roster.split_once("\nfront_end ").unwrap();
+        let (_, behind) = behind.split_once('\n').unwrap();
+        format!("{before}\nfront_end {}\n{behind}", self.ear.local_addr().unwrap())
     }
 
     /// Who comes next.
@@ -196,10 +196,9 @@ fn is_cut_off(mut stream: TcpStream) {
     }
 }
 
-/// The text of a field of the roster, or the first in its list.
+/// The first value of a key of the roster.
 fn field<'t>(roster: &'t str, name: &str) -> &'t str {
-    let (_, behind) = roster.split_once(&format!("\"{name}\"")).unwrap();
-    behind.split('"').nth(1).unwrap()
+    roster.lines().find_map(|line| line.strip_prefix(name)?.split(' ').nth(1)).unwrap()
 }
 
 fn bytes<const N: usize>(hexadecimal: &str) -> [u8; N] {
@@ -239,7 +238,7 @@ fn attack_launch(directory: &Path) -> ([Target; 2], Vec<TcpStream>) {
     agent.attack();
     drop(crowd);
     // As if nobody were above the second agent but the front-end, for which it takes the relay.
-    let alone = roster.replace("\"below\": 1", "\"below\": 0");
+    let alone = roster.replace("\nagent 1 ", "\nagent 0 ");
     assert_ne!(alone, roster);
     start("second", agent.relay.roster(&alone));
     agent.replay_what_is_kept_back();

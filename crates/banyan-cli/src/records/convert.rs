@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::file::Time;
+use banyan_files::Time;
 use banyan_ndr::{DefId, Format, Type};
 use clap::Args;
 use serde_json::json;

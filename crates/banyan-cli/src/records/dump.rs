@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::file::Time;
-use banyan_ndr::text::write_json;
+use banyan_files::Time;
 use banyan_ndr::{DynRecord, FormatId, RecordView};
+use banyan_text::write_json;
 use clap::Args;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use banyan_ndr::ffs::{LongDouble, Reader};
+use banyan_files::ffs::{LongDouble, Reader};
 
 /// What is known of the writer.
 #[derive(clap::Args, Clone, Copy, Default)]

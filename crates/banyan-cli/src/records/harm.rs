@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use banyan_ndr::{ffs, file};
+use banyan_files::{Damage, ffs};
 use serde_json::json;
 
 /// A damaged place.
@@ -30,8 +30,8 @@ impl fmt::Display for Harm {
     }
 }
 
-impl From<file::Damage> for Harm {
-    fn from(damage: file::Damage) -> Harm {
+impl From<Damage> for Harm {
+    fn from(damage: Damage) -> Harm {
         Harm {
             offset: damage.offset,
             text: damage.to_string(),

@@ -2,9 +2,9 @@
 
 use std::io::{BufReader, Read};
 
-use banyan_ndr::export::{CsvReader, ImportError, JsonLines};
-use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema};
 use banyan_ndr::{ByteOrder, DynRecord, Format, Limits, PointerWidth};
+use banyan_text::export::{CsvReader, ImportError, JsonLines};
+use banyan_text::schema::{format_from_json_schema, format_from_xml_schema};
 use clap::ValueEnum;
 
 use super::choice::{self, Choice};

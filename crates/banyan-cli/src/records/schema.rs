@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use banyan_ndr::schema::{json_schema, xml_schema};
 use banyan_ndr::{Format, FormatId};
+use banyan_text::schema::{json_schema, xml_schema};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 

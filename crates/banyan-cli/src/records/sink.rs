@@ -2,9 +2,9 @@
 //!
 //! Nothing is left behind unless [`Sink::finish`] is reached.
 
-use banyan_ndr::export::{CsvWriter, ExportError, write_json_line};
-use banyan_ndr::file::{Time, Writer, WriterOptions};
+use banyan_files::{Time, Writer, WriterOptions};
 use banyan_ndr::{Format, Limits};
+use banyan_text::export::{CsvWriter, ExportError, write_json_line};
 use clap::ValueEnum;
 
 use super::memory::explain;
@@ -63,7 +63,7 @@ pub(crate) enum CsvSink {
 #[cfg(feature = "arrow")]
 pub(crate) enum ArrowSink {
     Waiting(Output, Limits),
-    Started(Box<banyan_ndr::export::ArrowWriter<Output>>),
+    Started(Box<banyan_text::export::ArrowWriter<Output>>),
     Broken,
 }
 
@@ -172,4 +172,4 @@ macro_rules! started {
 
 started!(CsvSink, CsvWriter<Output>);
 #[cfg(feature = "arrow")]
-started!(ArrowSink, banyan_ndr::export::ArrowWriter<Output>);
+started!(ArrowSink, banyan_text::export::ArrowWriter<Output>);

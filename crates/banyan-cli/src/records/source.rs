@@ -7,8 +7,9 @@ use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 
-use banyan_ndr::file::{ReadError, Reader, StreamReader};
-use banyan_ndr::{Format, ffs};
+use banyan_files::ffs;
+use banyan_files::{ReadError, Reader, StreamReader};
+use banyan_ndr::Format;
 
 use super::choice::{self, Choice};
 use super::foreign::Foreign;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
+use banyan_files::Time;
 use banyan_ndr::FormatId;
-use banyan_ndr::file::Time;
 use clap::Args;
 use serde_json::{Value, json};
 

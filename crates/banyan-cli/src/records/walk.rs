@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use banyan_ndr::file::{self, RecordRef, StreamReader, Time};
-use banyan_ndr::{Buffer, Format, ffs};
+use banyan_files::{RecordRef, StreamReader, Time, ffs};
+use banyan_ndr::{Buffer, Format};
 
 use super::harm::Harm;
 use super::source;
@@ -58,7 +58,7 @@ pub(crate) struct Walk<'s> {
 
 /// How each kind of file is walked.
 pub(super) enum Way<'s> {
-    File(file::Records<'s>),
+    File(banyan_files::Records<'s>),
     Stream(&'s mut StreamReader<Box<dyn Read>>),
     Ffs(&'s mut FfsFile),
 }

@@ -137,6 +137,6 @@ pub(crate) fn json_lines(text: &str) -> Vec<Value> {
 
 /// A golden file of FFS.
 pub(crate) fn golden(name: &str) -> String {
-    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-ndr/tests/vectors/ffs");
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-files/tests/vectors/ffs");
     vectors.join(format!("{name}.bin")).display().to_string()
 }

@@ -290,7 +290,7 @@ pub(crate) fn fill_lengths(record: &RecordDef, fields: &mut [(String, Value)]) {
 }
 
 /// The first array whose length fields contradict its items, and how. `fields` are all fields in the record's order.
-pub(crate) fn contradiction<'r>(record: &'r RecordDef, fields: &[(String, Value)]) -> Option<(&'r Field, String)> {
+pub fn contradiction<'r>(record: &'r RecordDef, fields: &[(String, Value)]) -> Option<(&'r Field, String)> {
     record.fields.iter().zip(fields).find_map(|(field, (_, value))| {
         let (Type::Sized { dims, .. }, Value::List(_)) = (&field.ty, value) else { return None };
         let declared = dims.iter().map(|dim| match dim {

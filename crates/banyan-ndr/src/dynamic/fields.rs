@@ -5,15 +5,16 @@ use super::edit::real_lengths;
 use crate::{DefId, Dim, Format, RecordDef, Type, Value};
 
 /// The values of one record.
-pub(crate) struct FieldValues<'v> {
+pub struct FieldValues<'v> {
     /// By the position of the field. Of two values with one name the first counts.
-    pub(crate) values: Vec<Option<&'v Value>>,
+    pub values: Vec<Option<&'v Value>>,
     /// The first name that the record does not have.
-    pub(crate) unknown: Option<&'v str>,
+    pub unknown: Option<&'v str>,
 }
 
 impl<'v> FieldValues<'v> {
-    pub(crate) fn new(format: &Format, id: DefId, given: &'v [(String, Value)]) -> FieldValues<'v> {
+    /// Finds the field of each value.
+    pub fn new(format: &Format, id: DefId, given: &'v [(String, Value)]) -> FieldValues<'v> {
         let record = format.record(id);
         let (mut values, mut unknown) = (vec![None; record.fields.len()], None);
         for (position, (name, value)) in given.iter().enumerate() {
@@ -27,7 +28,7 @@ impl<'v> FieldValues<'v> {
 }
 
 /// The position of a field by its name; `expected` is where it most likely is.
-pub(crate) fn position_of(format: &Format, id: DefId, expected: usize, name: &str) -> Option<usize> {
+pub fn position_of(format: &Format, id: DefId, expected: usize, name: &str) -> Option<usize> {
     match format.record(id).fields.get(expected) {
         Some(field) if field.name == name => Some(expected),
         _ => format.field_of(id, name).map(|(position, _)| position),

@@ -15,7 +15,7 @@
 
 mod convert;
 mod edit;
-pub(crate) mod fields;
+pub mod fields;
 mod fit;
 mod initial;
 pub(crate) mod number;
@@ -24,7 +24,8 @@ mod read;
 pub(crate) mod targets;
 mod write;
 
-pub(crate) use edit::{contradiction, fill_lengths};
+pub use edit::contradiction;
+pub(crate) use edit::fill_lengths;
 pub(crate) use fit::Fitter;
 pub(crate) use initial::Initial;
 

@@ -227,7 +227,7 @@ impl Format {
     /// Whether a field can be filled when the sender lacks it: by its default, by null, or because every field of its
     /// record can. Nobody declares the defaults of a very large record one by one, so those are not looked into: short
     /// formats can describe places by the thousand million.
-    pub(crate) fn has_default(&self, field: &Field) -> bool {
+    pub fn has_default(&self, field: &Field) -> bool {
         const LARGEST: u32 = 1 << 16;
         field.default.is_some()
             || match &field.ty {

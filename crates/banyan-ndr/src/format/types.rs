@@ -329,7 +329,7 @@ impl Type {
 
     /// Whether a value is itself a pointer or may be null. Behind another pointer or in an optional such a value
     /// always stands in the table of shared values: the two levels could not be told apart otherwise.
-    pub(crate) fn is_indirect(&self) -> bool {
+    pub fn is_indirect(&self) -> bool {
         matches!(self, Type::Optional { .. } | Type::Ref { .. } | Type::CStr)
     }
 

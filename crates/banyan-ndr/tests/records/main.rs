@@ -1,4 +1,4 @@
-//! Records without compiled types, and all that is done with them: conversion, decoding, text, files, export.
+//! Records without compiled types: conversion, decoding, reflection, editing.
 //!
 //! One program, because each links the code generator once more, on every architecture.
 
@@ -6,15 +6,11 @@ mod bombs;
 mod decoder;
 mod dynamic;
 mod evolve;
-mod export;
-mod ffs;
 mod limits;
 mod morph;
 mod plan;
 mod plan_random;
-mod record_files;
 mod senders;
 #[path = "../support/mod.rs"]
 mod support;
-mod text;
 mod wide;
