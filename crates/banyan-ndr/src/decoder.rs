@@ -14,7 +14,6 @@ use std::collections::HashMap;
 
 use crate::morph::Partial;
 use crate::typed::{Read, Record, read_native_into_to_depth, read_native_to_depth, view_native};
-use crate::ways::{Pair, Way, Ways};
 use crate::wire::{HEADER_BYTES, Header};
 use crate::{Buffer, ConvertOptions, DecodeError, Format, FormatId, Limits, Loss, Morph, Plan, RecordView};
 
@@ -72,11 +71,27 @@ pub struct Decoder {
     options: DecodeOptions,
     formats: HashMap<FormatId, Format, foldhash::fast::RandomState>,
     morphs: Vec<Morph>,
-    ways: Ways,
+    ways: HashMap<Pair, Way, foldhash::fast::RandomState>,
     /// The route taken last: most records are of the same formats as the one before.
     last: Option<(Pair, u32)>,
     routes: Vec<Route>,
     converted: Buffer,
+}
+
+/// The formats of sender and receiver, the latter by its [receiving id](Format::receiving_id).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Pair {
+    source: FormatId,
+    target: FormatId,
+}
+
+/// How records of one format become records of another.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// They are the same.
+    Same,
+    /// By the decoder's route of this number.
+    Through(u32),
 }
 
 /// What turns records of one format into records of another.
@@ -121,7 +136,7 @@ impl Decoder {
     /// for its records; of two rules for the same field the later. Conversions decided before are decided anew.
     pub fn morph(&mut self, morph: Morph) {
         self.morphs.push(morph);
-        self.ways = Ways::default();
+        self.ways.clear();
         self.last = None;
         self.routes.clear();
     }
@@ -280,8 +295,8 @@ impl Decoder {
     #[inline]
     fn way(&mut self, id: FormatId, target: &Format) -> Result<Way, DecodeError> {
         let pair = Pair { source: id, target: target.receiving_id() };
-        match self.ways.find(pair) {
-            Some(way) => Ok(way),
+        match self.ways.get(&pair) {
+            Some(way) => Ok(*way),
             None => self.new_way(pair, target),
         }
     }

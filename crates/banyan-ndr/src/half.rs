@@ -1,5 +1,7 @@
-//! Half-precision floats (IEEE 754 binary16), of which only the bits are stored: from and to `f64`, by the one rule
-//! that conversions, values, texts and [`F16`](crate::F16) share.
+//! Half-precision floats (IEEE 754 binary16), of which only the bits are stored: Rust has no such type yet.
+//!
+//! Conversions, values and [`F16`] share one rule from and to `f64`. It rounds once, so that every machine gets the same
+//! bits. The crate `half` goes through `f32` where the processor has an instruction for that, and rounds twice.
 
 /// The number with the bits `bits`: always exact. NaNs keep sign and payload and become quiet.
 pub(crate) fn to_f64(bits: u16) -> f64 {
@@ -47,6 +49,45 @@ pub(crate) fn from_f64(value: f64) -> u16 {
 
 /// The largest finite number.
 pub(crate) const MAX: u16 = 0x7bff;
+
+/// An IEEE 754 binary16 number.
+///
+/// It is compared and hashed by its bits; convert to compare numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(transparent)]
+pub struct F16(u16);
+
+impl F16 {
+    /// From its bits.
+    pub const fn from_bits(bits: u16) -> F16 {
+        F16(bits)
+    }
+
+    /// Its bits.
+    pub const fn to_bits(self) -> u16 {
+        self.0
+    }
+
+    /// The same number; exact.
+    pub fn to_f32(self) -> f32 {
+        to_f64(self.0) as f32
+    }
+
+    /// The nearest number, ties to even; infinite when too large.
+    pub fn from_f32(number: f32) -> F16 {
+        F16::from_f64(f64::from(number))
+    }
+
+    /// The same number; exact.
+    pub fn to_f64(self) -> f64 {
+        to_f64(self.0)
+    }
+
+    /// The nearest number, ties to even; infinite when too large.
+    pub fn from_f64(number: f64) -> F16 {
+        F16(from_f64(number))
+    }
+}
 
 #[cfg(test)]
 mod tests {

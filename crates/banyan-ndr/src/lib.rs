@@ -114,7 +114,6 @@ pub mod reflect;
 pub mod typed;
 mod value;
 mod vectored;
-mod ways;
 pub mod wire;
 
 pub use buffer::Buffer;

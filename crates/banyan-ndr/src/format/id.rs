@@ -34,13 +34,6 @@ impl FormatId {
         self.number().to_be_bytes()
     }
 
-    /// Bits that only those can foresee who know the seed.
-    #[inline]
-    pub(crate) fn mixed(self, seed: u64) -> usize {
-        let product = u128::from(self.first ^ seed) * u128::from(self.second | 1);
-        ((product >> 64) as u64 ^ product as u64) as usize
-    }
-
     #[inline]
     const fn number(self) -> u128 {
         (self.first as u128) << 64 | self.second as u128

@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use super::{Wire, type_id};
+use super::Wire;
 use crate::{ByteOrder, DefId, Definition, EnumerationDef, Format, Limits, PointerWidth, RecordDef, Type, VariantDef};
 
 /// Collects the definitions of a format. A type that is asked for again, by itself even, is referred to.
@@ -39,7 +39,7 @@ impl Describer {
     }
 
     fn define<T: ?Sized>(&mut self, make: impl FnOnce(&mut Describer) -> Definition) -> DefId {
-        let key = type_id::of::<T>();
+        let key = typeid::of::<T>();
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
@@ -89,7 +89,7 @@ impl FormatCache {
 
     /// The format of `T`. Formats live as long as the program: there are as many as types in it.
     pub fn get<T: Wire>(&self) -> &'static Format {
-        let key = type_id::of::<T>();
+        let key = typeid::of::<T>();
         let place = |known: &[(TypeId, &'static Format)]| known.binary_search_by_key(&key, |(other, _)| *other);
         {
             let known = self.0.read().unwrap_or_else(PoisonError::into_inner);

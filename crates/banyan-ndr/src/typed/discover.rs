@@ -12,7 +12,7 @@
 use std::any::TypeId;
 use std::collections::HashMap;
 
-use super::{Read, Reader, type_id};
+use super::{Read, Reader};
 use crate::DecodeError;
 
 /// The walk over the references of one body.
@@ -104,9 +104,9 @@ impl<'i, 'a> Discoverer<'i, 'a> {
 
     /// Notes that a shared target is being made; false if it is there already.
     pub(super) fn open<P>(&mut self, target: usize) -> Result<bool, DecodeError> {
-        match self.shared.get(&(target, type_id::of::<P>())) {
+        match self.shared.get(&(target, typeid::of::<P>())) {
             None => {
-                self.shared.insert((target, type_id::of::<P>()), None);
+                self.shared.insert((target, typeid::of::<P>()), None);
                 Ok(true)
             }
             Some(Some(height)) => {
@@ -123,7 +123,7 @@ impl<'i, 'a> Discoverer<'i, 'a> {
 
     /// Notes that it is made.
     pub(super) fn close<P>(&mut self, target: usize) {
-        self.shared.insert((target, type_id::of::<P>()), Some(self.height()));
+        self.shared.insert((target, typeid::of::<P>()), Some(self.height()));
     }
 }
 

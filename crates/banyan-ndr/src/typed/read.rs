@@ -11,7 +11,7 @@ use std::ffi::CStr;
 
 use super::erased::Erased;
 use super::sink::POINTER;
-use super::{Wire, memory, type_id};
+use super::{Wire, memory};
 use crate::DecodeError;
 use crate::wire::ORIGIN;
 
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
 
     /// Keeps a value that was made before its owner, under the slot it is referred to from.
     pub(super) fn keep<P>(&self, slot: usize, value: P) -> Result<(), DecodeError> {
-        let key = (slot, type_id::of::<P>());
+        let key = (slot, typeid::of::<P>());
         match self.built.borrow_mut().get_or_insert_default().insert(key, Erased::new(value)) {
             None => Ok(()),
             // Two owners of the same slot: their places overlap.
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
     /// Takes what was kept for a slot.
     pub(super) fn kept<P>(&self, slot: usize) -> Result<P, DecodeError> {
         let mut built = self.built.borrow_mut();
-        let Some(kept) = built.as_mut().and_then(|built| built.remove(&(slot, type_id::of::<P>()))) else {
+        let Some(kept) = built.as_mut().and_then(|built| built.remove(&(slot, typeid::of::<P>()))) else {
             return Err(DecodeError::Overlap { path: String::new(), body: self.body.len() });
         };
         // SAFETY: what is kept under the identity of `P` is a `P` but for lifetimes. All that a body is read into
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         // SAFETY: as in `kept`; and nothing with a lifetime changes behind shared borrows of values in records (see
         // `Wire`), so that it does not matter if the owners use different lifetimes: none can put anything in that
         // lives shorter than another believes.
-        built.as_ref()?.get(&(target, type_id::of::<P>())).map(|kept| unsafe { kept.get::<P>() }.clone())
+        built.as_ref()?.get(&(target, typeid::of::<P>())).map(|kept| unsafe { kept.get::<P>() }.clone())
     }
 }
 
