@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::layout;
 use super::layout::{BlockHeader, Kind};
-use super::texts;
 use banyan_ndr::{Format, Limits};
 
 /// A comment in a file.
@@ -47,16 +47,16 @@ impl Catalog {
     pub(super) fn load(&mut self, header: &BlockHeader, payload: &[u8], limits: &Limits) -> Option<()> {
         match header.kind {
             Kind::Format => {
-                let [encoded] = texts::decode(payload)?;
+                let [encoded] = layout::decode_texts(payload)?;
                 self.learn(header.offset, encoded, limits)?;
             }
             Kind::Comment => {
-                let [text] = texts::decode(payload)?;
+                let [text] = layout::decode_texts(payload)?;
                 let text = str::from_utf8(text).ok()?.to_owned();
                 self.comments.push(Comment { before_record: header.first_record, text });
             }
             Kind::Attribute => {
-                let [key, value] = texts::decode(payload)?;
+                let [key, value] = layout::decode_texts(payload)?;
                 self.attributes.insert(str::from_utf8(key).ok()?.to_owned(), str::from_utf8(value).ok()?.to_owned());
             }
             Kind::Records | Kind::Index => {}

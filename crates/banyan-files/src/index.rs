@@ -4,10 +4,10 @@
 //! of any length is opened by reading its indexes alone. An index is used only if the blocks it lists fill the file
 //! without a gap; else the file is scanned, and the index is as good as not there.
 
+use super::layout;
 use super::layout::{BLOCK_HEADER, BlockHeader, FILE_HEADER, FileId, Kind, aligned, u32_at, u64_at};
 use super::scan::Scanner;
 use super::store::Store;
-use super::texts;
 use banyan_ndr::Format;
 
 const FOOTER: usize = 16;
@@ -29,7 +29,7 @@ pub(super) fn encode<'a>(
     for (at, format) in formats {
         out.extend_from_slice(&at.to_le_bytes());
         // A multiple of 16; with the 8 bytes before it, the next copy is still at a multiple of 8.
-        out.extend_from_slice(&texts::encode(&[format.encoded()]));
+        out.extend_from_slice(&layout::encode_texts(&[format.encoded()]));
         copies += 1;
     }
     out[12..16].copy_from_slice(&copies.to_le_bytes());
@@ -63,7 +63,7 @@ pub(super) fn decode(payload: &[u8]) -> Option<Index<'_>> {
     for _ in 0..u32_at(head, 12) {
         let (at, behind) = rest.split_at_checked(8)?;
         let mut text = behind;
-        let encoded = texts::take(&mut text)?;
+        let encoded = layout::take_text(&mut text)?;
         let taken = aligned(behind.len() - text.len())?;
         rest = behind.get(taken..)?;
         formats.push((u64_at(at, 0), encoded));

@@ -1,4 +1,5 @@
-//! The fixed parts of a record file: its header, and the header of every block (`docs/record-files.md`).
+//! The bytes of a record file (`docs/record-files.md`): its header, the header of every block, and the payloads that are a
+//! few byte strings, which formats, comments and attributes have.
 //!
 //! Parsing tells a header from other bytes with certainty enough to resynchronise on: marker, file, place in the file
 //! and checksum must all be right. It allocates nothing and trusts nothing.
@@ -206,4 +207,34 @@ fn times(bytes: &[u8; BLOCK_HEADER]) -> Option<Option<(Time, Time)>> {
         (Some(min), Some(max)) if min <= max => Some(Some((min, max))),
         _ => None,
     }
+}
+
+/// Each string as its length (`u64`), its bytes, and zeros to a multiple of 8; the whole to a multiple of 16.
+pub(super) fn encode_texts(texts: &[&[u8]]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for text in texts {
+        out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        out.extend_from_slice(text);
+        out.resize(out.len().next_multiple_of(8), 0);
+    }
+    out.resize(aligned(out.len()).expect("memory is smaller than the address space"), 0);
+    out
+}
+
+/// Takes a string from the front.
+pub(super) fn take_text<'a>(payload: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (head, rest) = payload.split_at_checked(8)?;
+    let len = usize::try_from(u64_at(head, 0)).ok()?;
+    let text = rest.get(..len)?;
+    *payload = rest.get(len.checked_next_multiple_of(8)?..)?;
+    Some(text)
+}
+
+/// The `N` strings of a payload; nothing but zeros may follow.
+pub(super) fn decode_texts<const N: usize>(mut payload: &[u8]) -> Option<[&[u8]; N]> {
+    let mut texts = [&[][..]; N];
+    for text in &mut texts {
+        *text = take_text(&mut payload)?;
+    }
+    payload.iter().all(|byte| *byte == 0).then_some(texts)
 }

@@ -38,10 +38,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod batch;
 mod catalog;
 mod create;
-mod damage;
 mod error;
 pub mod ffs;
 mod index;
@@ -49,24 +47,20 @@ mod layout;
 mod open;
 mod options;
 mod reader;
-mod records;
-mod recovery;
 mod scan;
 mod store;
 mod stream;
 mod table;
-mod texts;
 mod time;
-mod timeline;
 mod writer;
 
 pub use catalog::Comment;
-pub use damage::{Damage, DamageReason};
+pub use error::{Damage, DamageReason};
 pub use error::{ReadError, WriteError};
 pub use options::{Durability, WriterOptions};
 pub use reader::Reader;
-pub use records::{RecordRef, Records};
+pub use reader::{RecordRef, Records};
 pub use stream::StreamReader;
+pub use time::InTime;
 pub use time::Time;
-pub use timeline::InTime;
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 //! The scanner does no reading: it is offered headers and keeps account of where the next block must be, which records
 //! are missing, and what was skipped.
 
-use super::damage::{Damage, DamageReason};
+use super::error::{Damage, DamageReason};
 use super::layout::{BLOCK_HEADER, BlockHeader, FILE_HEADER, FileId};
 
 /// How far the first block is looked for in a file whose header is damaged, so that something that is no record file

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::catalog::{Catalog, Comment};
-use super::damage::{Damage, DamageReason};
 use super::error::ReadError;
+use super::error::{Damage, DamageReason};
 use super::layout::{ALIGN, BLOCK_HEADER, BlockHeader, FILE_HEADER, FileHeader, Kind, MAGIC};
-use super::records::RecordRef;
+use super::reader::RecordRef;
 use super::scan::{HEADER_SEARCH, Scanner, torn_tail};
 use super::table::{Checked, Position, Table};
 use banyan_ndr::{Buffer, Format, Limits};

@@ -2,12 +2,20 @@
 //!
 //! A time is a number without a unit: the file does not know whether it counts seconds or steps. Integers and floats
 //! are compared exactly, not through a rounding to either.
+//!
+//! [`Timeline`] finds records by time, whether or not times only grow. Blocks know their earliest and latest time. The
+//! latest time *so far* only grows from block to block, and so does the earliest time *from here on*; both are searched by
+//! halving. Between the two places found, blocks that do not overlap the range are left out one by one.
 
 use std::cmp::Ordering;
 use std::io::IoSlice;
+use std::ops::{Bound, RangeBounds};
 
 use banyan_ndr::wire::{read_int, read_uint};
 use banyan_ndr::{ByteOrder, DefId, Format, Type};
+
+use super::reader::Reader;
+use super::reader::{BlockWalk, RecordRef};
 
 /// A time: an integer of 64 bits, or a float that is a number.
 #[derive(Debug, Clone, Copy)]
@@ -202,6 +210,94 @@ fn gather(parts: &[IoSlice<'_>], mut at: usize, mut out: &mut [u8]) {
         out[..count].copy_from_slice(&there[..count]);
         out = &mut out[count..];
         at = at.saturating_sub(part.len());
+    }
+}
+
+/// The blocks that have times.
+#[derive(Debug, Default)]
+pub(super) struct Timeline {
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    block: usize,
+    times: (Time, Time),
+    latest_so_far: Time,
+    earliest_from_here: Time,
+}
+
+impl Timeline {
+    fn new(reader: &Reader) -> Timeline {
+        let timed =
+            reader.blocks.iter().enumerate().filter_map(|(block, b)| b.header.times.map(|times| (block, times)));
+        let mut entries: Vec<Entry> = timed
+            .map(|(block, times)| Entry { block, times, latest_so_far: times.1, earliest_from_here: times.0 })
+            .collect();
+        for i in 1..entries.len() {
+            entries[i].latest_so_far = entries[i].latest_so_far.max(entries[i - 1].latest_so_far);
+        }
+        for i in (1..entries.len()).rev() {
+            entries[i - 1].earliest_from_here = entries[i - 1].earliest_from_here.min(entries[i].earliest_from_here);
+        }
+        Timeline { entries }
+    }
+}
+
+impl Reader {
+    /// The records whose time lies in the range, in the order of their numbers. Lost records and those without time
+    /// are left out.
+    pub fn seek_time(&self, range: impl RangeBounds<Time>) -> InTime<'_> {
+        let entries = &self.timeline.get_or_init(|| Timeline::new(self)).entries;
+        let range = (range.start_bound().cloned(), range.end_bound().cloned());
+        let from = entries.partition_point(|entry| before(entry.latest_so_far, range.0));
+        let to = entries.partition_point(|entry| !behind(entry.earliest_from_here, range.1));
+        InTime { reader: self, ahead: entries.get(from..to).unwrap_or_default(), range, current: None }
+    }
+}
+
+fn before(time: Time, start: Bound<Time>) -> bool {
+    match start {
+        Bound::Included(start) => time < start,
+        Bound::Excluded(start) => time <= start,
+        Bound::Unbounded => false,
+    }
+}
+
+fn behind(time: Time, end: Bound<Time>) -> bool {
+    match end {
+        Bound::Included(end) => time > end,
+        Bound::Excluded(end) => time >= end,
+        Bound::Unbounded => false,
+    }
+}
+
+/// The records of a range of time; made by [`Reader::seek_time`].
+#[derive(Debug, Clone)]
+pub struct InTime<'a> {
+    reader: &'a Reader,
+    ahead: &'a [Entry],
+    range: (Bound<Time>, Bound<Time>),
+    current: Option<BlockWalk<'a>>,
+}
+
+impl<'a> Iterator for InTime<'a> {
+    type Item = RecordRef<'a>;
+
+    fn next(&mut self) -> Option<RecordRef<'a>> {
+        let range = self.range;
+        loop {
+            let hit = |record: &RecordRef<'_>| record.time.is_some_and(|time| range.contains(&time));
+            if let Some(record) = self.current.as_mut().and_then(|walk| walk.find(hit)) {
+                return Some(record);
+            }
+            let (entry, ahead) = self.ahead.split_first()?;
+            self.ahead = ahead;
+            let (earliest, latest) = entry.times;
+            self.current = (!before(latest, range.0) && !behind(earliest, range.1))
+                .then(|| BlockWalk::new(self.reader, &self.reader.blocks[entry.block], 0))
+                .flatten();
+        }
     }
 }
 

@@ -10,14 +10,14 @@ use std::io::{self, IoSlice, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use super::batch::Batch;
-use super::damage::Damage;
+use super::create::Recovered;
+use super::error::Damage;
 use super::error::WriteError;
 use super::layout::{ALIGN, BLOCK_HEADER, BlockHeader, FILE_HEADER, FileHeader, FileId, Kind};
 use super::options::{Durability, WriterOptions};
-use super::recovery::Recovered;
+use super::table::Batch;
 use super::time::{Time, TimePlace};
-use super::{create, index, texts};
+use super::{create, index, layout};
 use banyan_ndr::internals::write_all;
 use banyan_ndr::{DynRecord, Format, FormatId, Record, Scratch, typed};
 
@@ -278,7 +278,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn write_texts(&mut self, kind: Kind, texts: &[&[u8]]) -> Result<(), WriteError> {
-        self.write_block(kind, &Batch::default(), &[IoSlice::new(&texts::encode(texts))])
+        self.write_block(kind, &Batch::default(), &[IoSlice::new(&layout::encode_texts(texts))])
     }
 
     fn write_batch(&mut self) -> Result<(), WriteError> {

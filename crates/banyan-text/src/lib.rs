@@ -43,7 +43,6 @@
 
 #![forbid(unsafe_code)]
 
-mod depth;
 mod error;
 pub mod export;
 mod json;

@@ -1,6 +1,6 @@
 //! Attributes: numbered values that an index attaches to records.
 
-use super::bytes::Bytes;
+use super::layout::Bytes;
 use banyan_ndr::{ByteOrder, Value};
 
 /// One attribute of a record.

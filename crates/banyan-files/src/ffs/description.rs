@@ -3,7 +3,7 @@
 //!
 //! Everything is checked against the bytes there are; no text is copied more often than a few times its length.
 
-use super::bytes::Bytes;
+use super::layout::Bytes;
 use banyan_ndr::{ByteOrder, Limits, Order, PointerWidth};
 
 /// A description: the root record, and the records it is made of.

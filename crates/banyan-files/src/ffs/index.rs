@@ -2,7 +2,7 @@
 
 use super::ForeignId;
 use super::attribute::{self, Attribute};
-use super::bytes::Bytes;
+use super::layout::Bytes;
 
 /// An index block. The blocks of a file form a chain.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use banyan_ndr::wire::read_uint;
+use banyan_ndr::{
+    ByteOrder, DefId, Definition, Dim, Field, Format, FormatError, Limits, Order, PointerWidth, RecordDef, Type,
+};
+
 use super::description::{Description, FieldDescription, FloatForm, RecordDescription};
 use super::error::ErrorKind;
 use super::long_double::LongDouble;
 use super::plan::{Plan, PlanBuilder};
 use super::shape::{Names, Scalar, Shape};
-use banyan_ndr::{DefId, Definition, Dim, Field, Format, FormatError, Limits, Order, PointerWidth, RecordDef, Type};
 
 /// A foreign format, understood.
 #[derive(Debug)]
@@ -170,5 +174,49 @@ impl Types {
             (Scalar::Char, 2 | 4 | 8) => Type::Int { width, signed: false },
             _ => return Err(format!("{scalar:?} of {} bytes is not supported", self.size)),
         })
+    }
+}
+
+/// Bytes whose numbers have one byte order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bytes<'a> {
+    pub(super) all: &'a [u8],
+    pub(super) order: ByteOrder,
+}
+
+impl<'a> Bytes<'a> {
+    pub(super) fn big(all: &'a [u8]) -> Bytes<'a> {
+        Bytes { all, order: ByteOrder::Big }
+    }
+
+    pub(super) fn slice(self, at: usize, len: usize) -> Option<&'a [u8]> {
+        self.all.get(at..at.checked_add(len)?)
+    }
+
+    pub(super) fn u8(self, at: usize) -> Option<u8> {
+        self.all.get(at).copied()
+    }
+
+    pub(super) fn u16(self, at: usize) -> Option<u16> {
+        self.slice(at, 2).map(|bytes| read_uint(bytes, self.order) as u16)
+    }
+
+    pub(super) fn u32(self, at: usize) -> Option<u32> {
+        self.slice(at, 4).map(|bytes| read_uint(bytes, self.order) as u32)
+    }
+
+    pub(super) fn u64(self, at: usize) -> Option<u64> {
+        self.slice(at, 8).map(|bytes| read_uint(bytes, self.order) as u64)
+    }
+
+    /// A [`Bytes::u32`] as a position or length.
+    pub(super) fn size(self, at: usize) -> Option<usize> {
+        self.u32(at).and_then(|size| usize::try_from(size).ok())
+    }
+
+    /// The bytes from `at` up to a NUL.
+    pub(super) fn text(self, at: usize) -> Option<&'a [u8]> {
+        let tail = self.all.get(at..)?;
+        tail.iter().position(|byte| *byte == 0).map(|end| &tail[..end])
     }
 }

@@ -26,7 +26,6 @@
 //! attached to descriptions (XML templates).
 
 mod attribute;
-mod bytes;
 mod description;
 mod error;
 mod index;

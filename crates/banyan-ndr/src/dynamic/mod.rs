@@ -13,7 +13,6 @@
 //! Only shared pointers may use an entry more than once. [`DynRecord::get`] and [`DynRecord::set`] see through the
 //! table; who walks [`DynRecord::root`] by hand uses [`DynRecord::resolve`].
 
-mod convert;
 mod edit;
 pub mod fields;
 mod fit;

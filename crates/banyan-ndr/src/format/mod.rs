@@ -13,7 +13,6 @@ mod layout;
 mod lookup;
 mod plain;
 mod project;
-mod recursion;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -73,7 +72,7 @@ impl Format {
             id: FormatId::of(&encoded),
             receiving_id: receiving_id(&encoded, &definitions),
             has_references: definitions.iter().any(Definition::has_reference),
-            recursive: recursion::recursive(&definitions),
+            recursive: plain::recursive(&definitions),
             plain: OnceLock::new(),
             lookups: definitions.iter().map(|_| Lookup::default()).collect(),
             order,

@@ -6,7 +6,6 @@
 //!
 //! Nothing here knows about references, formats or the wire.
 
-mod check;
 mod direct;
 mod interpret;
 #[cfg(all(feature = "jit", not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x")))]
@@ -81,7 +80,7 @@ impl Kernel {
     /// If a step reads or writes outside its item: the planner must not write such a program, and the code below this
     /// point relies on it.
     pub(crate) fn new(program: Program) -> Kernel {
-        check::assert_within(&program.steps, program.src_size, program.dst_size);
+        program::assert_within(&program.steps, program.src_size, program.dst_size);
         let merged = Merged::new(&program);
         let direct = Direct::new(&merged.one, (program.src_size, program.dst_size));
         let wide = merged.is_wide(Isa::best());

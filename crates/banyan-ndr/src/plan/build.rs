@@ -7,13 +7,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::ConvertOptions;
+use super::findings::Routes;
 use super::findings::{Named, Noted, Place};
 use super::layout::Layouts;
 use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference};
 use super::numbers::{Renumberings, number};
 use super::steps::{Action, Item, ItemId, Walk};
 use super::template::{Template, extents};
-use super::ways::Ways;
 use crate::kernel::Kernel;
 use crate::kernel::program::{Program, Step};
 use crate::{DecodeError, DefId, Dim, Field, Format, RecordDef, Type, Value};
@@ -81,7 +81,7 @@ pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions, 
         layouts: Layouts::new(source, target, options),
         ids: HashMap::new(),
         open: Vec::new(),
-        ways: Ways::default(),
+        ways: Routes::default(),
         flat: HashMap::new(),
         renumberings: Renumberings::new(),
         places: 0,
@@ -124,7 +124,7 @@ pub(super) struct Builder<'a> {
     open: Vec<Open>,
     flat: HashMap<(Type, Type), bool>,
     /// What leads to each item.
-    ways: Ways,
+    ways: Routes,
     pub(super) renumberings: Renumberings,
     places: usize,
     path_bytes: usize,

@@ -20,7 +20,6 @@ mod place;
 mod steps;
 mod template;
 mod walk;
-mod ways;
 
 use build::Purpose;
 pub use compatibility::{Compatibility, compatibility};

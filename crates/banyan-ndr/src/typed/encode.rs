@@ -1,14 +1,14 @@
 //! Encoding: by reference where it can be, into a buffer that is used again, or into a fixed one.
 //!
 //! Each way comes with a header before the body, for records that nothing else frames, and without, for links and
-//! files that have headers of their own.
+//! files that have headers of their own. What is not copied, large plain slices, lies where the sender has it.
 
-use super::message::{EncodedBody, Message};
-use super::passed::Passed;
+use std::io::{self, IoSlice, Write};
+
 use super::write::{Scratch, write};
 use super::{Record, memory};
-use crate::EncodeError;
 use crate::wire::{HEADER_BYTES, Header};
+use crate::{Buffer, EncodeError, vectored};
 
 /// Encodes a record to be sent. A plain record is not touched: the message refers to its memory.
 ///
@@ -118,4 +118,150 @@ fn copy_pieces<'p>(
 #[inline]
 fn header<T: Record>(body_len: usize) -> [u8; HEADER_BYTES] {
     Header { format: T::format().id(), body_len: body_len as u64 }.to_bytes()
+}
+
+/// Pieces passed to the system in one call; it takes no more than about a thousand.
+const PIECES: usize = 64;
+
+/// The body of a record, in pieces.
+#[derive(Debug, Clone)]
+pub struct EncodedBody<'r> {
+    /// A plain record's own memory; of others what the writer has copied, what it passes by reference left out.
+    owned: &'r [u8],
+    passed: Option<Box<Passed<'r>>>,
+    len: usize,
+}
+
+impl<'r> EncodedBody<'r> {
+    #[inline]
+    pub(super) fn new(owned: &'r [u8], passed: Option<Box<Passed<'r>>>) -> Self {
+        let len = owned.len() + passed.as_ref().map_or(0, |passed| passed.len);
+        EncodedBody { owned, passed, len }
+    }
+
+    /// Bytes in all.
+    #[expect(clippy::len_without_is_empty, reason = "a body is never empty")]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The pieces, in order.
+    pub fn slices(&self) -> impl Iterator<Item = &'r [u8]> + '_ {
+        let segments = self.passed.iter().flat_map(|passed| passed.segments());
+        let starts = std::iter::once(0).chain(segments.clone().map(|segment| segment.owned_before));
+        let ends = segments.clone().map(|segment| segment.owned_before).chain([self.owned.len()]);
+        let between = segments.map(|segment| segment.bytes).chain([&[][..]]);
+        let owned = self.owned;
+        starts
+            .zip(ends)
+            .zip(between)
+            .flat_map(move |((start, end), bytes)| [&owned[start..end], bytes])
+            .filter(|piece| !piece.is_empty())
+    }
+}
+
+/// A record ready to be sent: a header, and a body that lies partly in the caller's own memory.
+#[derive(Debug, Clone)]
+pub struct Message<'r> {
+    pub(super) header: [u8; HEADER_BYTES],
+    pub(super) body: EncodedBody<'r>,
+}
+
+impl<'r> Message<'r> {
+    /// The header: how long the body is, and of which format.
+    pub fn header(&self) -> &[u8; HEADER_BYTES] {
+        &self.header
+    }
+
+    /// Bytes of the body.
+    #[inline]
+    pub fn body_len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The pieces of the body, in order.
+    pub fn body_slices(&self) -> impl Iterator<Item = &'r [u8]> + '_ {
+        self.body.slices()
+    }
+
+    /// Header and body as pieces for a vectored write.
+    pub fn io_slices(&self) -> impl Iterator<Item = IoSlice<'_>> {
+        std::iter::once(IoSlice::new(&self.header)).chain(self.body_slices().map(IoSlice::new))
+    }
+
+    /// Writes header and body, in as few calls as the writer allows.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut pieces = self.io_slices();
+        loop {
+            let mut batch: [IoSlice<'_>; PIECES] = [IoSlice::new(&[]); PIECES];
+            let mut count = 0;
+            for (room, piece) in batch.iter_mut().zip(pieces.by_ref()) {
+                *room = piece;
+                count += 1;
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            vectored::write_all(out, &mut batch[..count])?;
+        }
+    }
+
+    /// Header and body in one piece.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + self.body_len());
+        bytes.extend_from_slice(&self.header);
+        self.body_slices().for_each(|piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+
+    /// Header and body in one aligned piece.
+    pub fn to_buffer(&self) -> Buffer {
+        let mut buffer = Buffer::from_slice(&self.header);
+        self.body_slices().for_each(|piece| buffer.extend_from_slice(piece));
+        buffer
+    }
+
+    /// The body alone in one aligned piece.
+    pub fn body_to_buffer(&self) -> Buffer {
+        let mut buffer = Buffer::new();
+        self.body_slices().for_each(|piece| buffer.extend_from_slice(piece));
+        buffer
+    }
+}
+
+/// Bytes the writer was given by reference, and how many of its own bytes come before them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment<'r> {
+    pub(super) owned_before: usize,
+    pub(super) bytes: &'r [u8],
+}
+
+/// All that a body has by reference: one segment at least. The first is apart, because most that have any have one.
+#[derive(Debug, Clone)]
+pub(super) struct Passed<'r> {
+    first: Segment<'r>,
+    more: Vec<Segment<'r>>,
+    /// Bytes in all of them.
+    pub(super) len: usize,
+}
+
+impl<'r> Passed<'r> {
+    /// Those before and one more. By value, because a writer that is given a reference to does not lie in registers.
+    #[inline(never)]
+    pub(super) fn with(before: Option<Box<Passed<'r>>>, segment: Segment<'r>) -> Box<Passed<'r>> {
+        match before {
+            Some(mut passed) => {
+                passed.more.push(segment);
+                passed.len += segment.bytes.len();
+                passed
+            }
+            None => Box::new(Passed { first: segment, more: Vec::new(), len: segment.bytes.len() }),
+        }
+    }
+
+    /// All, in order.
+    pub(super) fn segments(&self) -> impl Iterator<Item = Segment<'r>> + Clone {
+        std::iter::once(self.first).chain(self.more.iter().copied())
+    }
 }

@@ -15,38 +15,29 @@
 //! The depth of the data never costs stack: what lies behind references of a recursive type is written from a work
 //! list ([`Writer`]) and read from another ([`Discoverer`]).
 
-mod array;
-mod bytes;
 mod describe;
 mod discover;
 mod encode;
-mod erased;
-mod layout;
 mod list;
 mod memory;
-mod message;
 mod number;
-mod optional;
-mod passed;
 mod pointer;
-mod quick;
 mod read;
 mod sink;
 mod sized;
 mod text;
-mod view;
 mod write;
 
 pub use crate::half::F16;
-pub use bytes::{ByteBuf, Bytes};
 pub use describe::{Describer, FormatCache};
 pub use discover::Discoverer;
-pub use encode::{encode, encode_body, encode_body_into, encode_body_to_slice, encode_into, encode_to_slice};
+pub use encode::{
+    EncodedBody, Message, encode, encode_body, encode_body_into, encode_body_to_slice, encode_into, encode_to_slice,
+};
 pub use list::{List, ReadList};
-pub use message::{EncodedBody, Message};
-pub use read::Reader;
+pub use read::{Reader, read_native, read_native_into, read_native_into_to_depth, read_native_to_depth, view_native};
 pub use sink::{Place, Sink};
-pub use view::{read_native, read_native_into, read_native_into_to_depth, read_native_to_depth, view_native};
+pub use text::{ByteBuf, Bytes};
 pub use write::{Scratch, Writer};
 
 use crate::{DecodeError, Format, Type, Value};
@@ -54,7 +45,7 @@ use crate::{DecodeError, Format, Type, Value};
 /// What the code that `#[derive(Record)]` writes calls, and nobody else.
 #[doc(hidden)]
 pub mod derived {
-    pub use super::layout::{Layout, align_up, fold_max, in_order, narrow};
+    pub use super::describe::{Layout, align_up, fold_max, in_order, narrow};
     pub use super::memory::measured;
     pub use super::sink::{Deferred, Entry, POINTER};
     pub use super::sized::{Length, LengthOf, discover_sized, read_sized, sized_to_value, with_order, write_sized};

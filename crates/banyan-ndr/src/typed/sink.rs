@@ -1,6 +1,6 @@
 //! What a record is written to: places for fixed parts, and room behind them for what they refer to.
 //!
-//! There are two of them. [`Quick`](super::quick::Quick) takes most records; the [`Writer`] takes every one.
+//! There are two of them. [`Quick`](super::write::Quick) takes most records; the [`Writer`] takes every one.
 
 use super::{Wire, Writer, memory};
 use crate::EncodeError;

@@ -3,12 +3,16 @@
 //! Small things are copied into one buffer, large plain slices are only referred to. In recursive formats what lies
 //! behind references waits in a work list, so that a list of a million nodes takes no stack. The first error is kept
 //! and ends the work.
+//!
+//! Most records refer to nothing that refers further. These are written by [`Quick`], into memory that is there already.
+//! It gives up where it would have to do more, and the [`Writer`] begins anew. As no call is given a reference to it, it
+//! lies in registers.
 
 use std::collections::HashMap;
 
-use super::passed::{Passed, Segment};
+use super::encode::{Passed, Segment};
 use super::sink::{Deferred, Entry, MOST, Place, Sink};
-use super::{Record, Wire, memory, quick};
+use super::{Record, Wire, memory};
 use crate::EncodeError;
 
 /// Slices of at least this many bytes are passed by reference unless [`Scratch::set_threshold`] says otherwise:
@@ -48,7 +52,7 @@ pub(super) fn write<'r, T: Record>(
     out: &mut Vec<u8>,
     threshold: usize,
 ) -> Result<Option<Box<Passed<'r>>>, Box<EncodeError>> {
-    match quick::write(record, out, threshold) {
+    match write_quickly(record, out, threshold) {
         Some(passed) => Ok(passed),
         None => Writer::run(record, out, threshold),
     }
@@ -194,5 +198,106 @@ impl<'r> Sink<'r> for Writer<'r> {
 impl std::fmt::Debug for Writer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Writes the body of one record, or gives up.
+struct Quick<'r> {
+    owned: Vec<u8>,
+    /// What the body is longer than `owned`. Wraps.
+    longer: usize,
+    passed: Option<Box<Passed<'r>>>,
+    threshold: usize,
+    given_up: bool,
+}
+
+/// Appends a shallow record to `out`, if that is quick. Returns what is passed by reference then; otherwise `out` is as
+/// before.
+#[inline]
+fn write_quickly<'r, T: Record>(record: &'r T, out: &mut Vec<u8>, threshold: usize) -> Option<Option<Box<Passed<'r>>>> {
+    if !T::SHALLOW {
+        return None;
+    }
+    let start = out.len();
+    let longer = start.wrapping_neg();
+    let mut quick = Quick { owned: std::mem::take(out), longer, passed: None, threshold, given_up: false };
+    if let Some(place) = quick.reserve(T::SIZE, T::ALIGN) {
+        record.write(place, &mut quick);
+    }
+    // What is copied is within one allocation, and so never too long alone.
+    let too_long = quick.passed.is_some() && quick.end(1).0 > MOST;
+    *out = quick.owned;
+    if quick.given_up || too_long {
+        out.truncate(start);
+        return None;
+    }
+    Some(quick.passed)
+}
+
+impl<'r> Quick<'r> {
+    /// How long the body is, and the padding that brings it to an alignment.
+    #[inline]
+    fn end(&self, align: usize) -> (usize, usize) {
+        let len = self.owned.len().wrapping_add(self.longer);
+        (len, len.wrapping_neg() & (align - 1))
+    }
+
+    /// Passes bytes by reference that come behind so much of the body.
+    #[inline]
+    fn pass(&mut self, bytes: &'r [u8], behind: usize) {
+        if bytes.len() > MOST.saturating_sub(behind) {
+            self.given_up = true;
+            return;
+        }
+        let segment = Segment { owned_before: self.owned.len(), bytes };
+        self.passed = Some(Passed::with(self.passed.take(), segment));
+        self.longer = self.longer.wrapping_add(bytes.len());
+    }
+}
+
+impl<'r> Sink<'r> for Quick<'r> {
+    #[inline]
+    fn put(&mut self, place: Place, bytes: &[u8]) {
+        self.owned[place.index..place.index + bytes.len()].copy_from_slice(bytes);
+    }
+
+    #[inline]
+    fn reserve(&mut self, size: usize, align: usize) -> Option<Place> {
+        let (len, padding) = self.end(align);
+        if !memory::append_zeros_within(&mut self.owned, padding, align, size) {
+            self.given_up = true;
+            return None;
+        }
+        Some(Place { at: len + padding, index: self.owned.len() - size })
+    }
+
+    #[inline]
+    fn append(&mut self, bytes: &'r [u8], align: usize) -> usize {
+        let (len, padding) = self.end(align);
+        let passes = bytes.len() >= self.threshold;
+        let copied = if passes { &[] } else { bytes };
+        if !memory::append_within(&mut self.owned, padding, align, copied) {
+            self.given_up = true;
+        } else if passes {
+            self.pass(bytes, len + padding);
+        }
+        len + padding
+    }
+
+    #[inline]
+    fn list<T: Wire>(&mut self, slot: Place, entry: Entry, items: &'r [T], _: &'r dyn Deferred) {
+        if !items.is_empty() {
+            self.list_now(slot, entry, items);
+        }
+    }
+
+    #[inline]
+    fn target<T: Wire>(&mut self, _: Place, _: &'r dyn Deferred) {
+        self.given_up = true;
+    }
+
+    #[inline]
+    fn fail(&mut self, _: EncodeError) {
+        self.given_up = true;
     }
 }

@@ -16,7 +16,6 @@ mod columns;
 mod csv;
 mod error;
 mod json_lines;
-mod lines;
 
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowWriter;

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::value::RawValue;
 
 use super::{BYTES, REFERENCE, SHARED, field_name};
-use crate::depth::Depth;
+use crate::path::Depth;
 use crate::reading::{Reading, behind, may_be_null};
 use crate::scalar::{parse_bytes, parse_char, parse_enum_name, parse_float, parse_float_word, parse_int, shown};
 use banyan_ndr::internals::position_of;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{BYTES, REFERENCE, SHARED, member_name};
-use crate::depth::Depth;
+use crate::path::Depth;
 use crate::path::Path;
 use crate::scalar::{Infinity, bytes_text, float_text};
 use crate::sharing::Sharing;

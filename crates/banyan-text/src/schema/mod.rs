@@ -12,7 +12,6 @@
 
 mod foreign;
 mod json;
-mod keys;
 mod notation;
 mod reference;
 mod xml;

@@ -7,8 +7,8 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::{BASE64, ENCODING, ITEM, MOST_ATTRIBUTES, NIL, REFERENCE, SHARED, unescape_name};
 use crate::TextError;
-use crate::depth::Depth;
 use crate::error::line_and_column;
+use crate::path::Depth;
 use crate::reading::{Reading, Table, behind, may_be_null};
 use crate::scalar::{parse_bytes, parse_char, parse_enum_name, parse_float, parse_float_word, parse_int, shown};
 use banyan_ndr::internals::position_of;

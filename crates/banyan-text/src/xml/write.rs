@@ -7,7 +7,7 @@ use quick_xml::events::{BytesStart, BytesText, Event};
 
 use super::{BASE64, ENCODING, ITEM, NIL, REFERENCE, SHARED, XSI, escape_name, escape_text};
 use crate::TextError;
-use crate::depth::Depth;
+use crate::path::Depth;
 use crate::path::Path;
 use crate::scalar::{Infinity, bytes_text, float_text};
 use crate::sharing::Sharing;

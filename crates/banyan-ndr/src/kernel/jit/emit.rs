@@ -8,10 +8,10 @@ use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::FunctionBuilder;
 
 use super::{memory, numbers};
-use crate::kernel::check::{reach, reach_of};
 use crate::kernel::interpret::WideLoop;
 use crate::kernel::merge::Merged;
 use crate::kernel::program::{Program, Step};
+use crate::kernel::program::{reach, reach_of};
 
 /// Windows in a loop from which on a call of the interpreter, with wider vectors, costs less than the loop itself.
 const WIDE_LOOP: u64 = 32;

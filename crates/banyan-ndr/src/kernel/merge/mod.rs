@@ -15,8 +15,8 @@
 mod flat;
 mod windows;
 
-use super::check::reach_of;
 use super::interpret::Isa;
+use super::program::reach_of;
 use super::program::{Program, Step};
 
 /// Arrays and groups of items up to this many bytes are unrolled.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::super::keys::numbered;
+use super::super::notation::numbered;
 use super::super::{SchemaError, finish, notation};
 use crate::json_names::field_name;
 use banyan_ndr::{

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::super::keys::keys;
 use super::super::notation;
+use super::super::notation::keys;
 use super::super::reference::{may_refer, only_refers, shared_types};
 use crate::json_names::{BYTES, REFERENCE, SHARED, member_name};
 use banyan_ndr::{ByteOrder, Definition, EnumerationDef, Field, Format, Meter, RecordDef, Type, VariantDef};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::keys::numbered;
+use super::super::notation::numbered;
 use super::super::{SchemaError, finish, notation};
 use super::tree::Node;
 use crate::xml_names::unescape_name;

@@ -1,7 +1,7 @@
 //! Formats to XML Schema.
 
-use super::super::keys::keys;
 use super::super::notation;
+use super::super::notation::keys;
 use super::super::reference::{may_refer, only_refers, shared_types};
 use super::tree::{Node, XS};
 use super::{ANNOTATIONS, FLOAT, WIDE, WIDE_UNSIGNED};

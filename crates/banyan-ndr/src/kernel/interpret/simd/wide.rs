@@ -3,8 +3,8 @@
 
 use super::vectors::{self, Wide};
 use super::{Isa, Window};
-use crate::kernel::check::reach;
 use crate::kernel::program::Step;
+use crate::kernel::program::reach;
 
 /// A loop over wide windows.
 #[derive(Debug)]
