@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use banyan_link::{Encryption, Heartbeat, LinkOptions, Secret, SessionId};
-use banyan_ndr::text::{from_json, to_json_pretty};
+use banyan_link::{Encryption, Heartbeat, LinkOptions, OtherProtocol, PROTOCOL_VERSION, Secret, SessionId};
+use banyan_ndr::text::{from_json_skipping, to_json_pretty};
+use banyan_ndr::typed::Read;
 use banyan_ndr::{DynRecord, Limits, Record, read_native};
 
 use crate::assignment::{Assignment, Terms};
@@ -28,8 +29,8 @@ pub(crate) struct Roster {
     pub(crate) front_end: Vec<SocketAddr>,
     /// How long a parent may take to come.
     pub(crate) host_deadline: Duration,
-    encrypt: bool,
-    heartbeat: Heartbeat,
+    pub(crate) encrypt: bool,
+    pub(crate) heartbeat: Heartbeat,
 }
 
 /// Where an agent runs.
@@ -43,10 +44,10 @@ pub(crate) struct Place {
     pub(crate) below: u32,
 }
 
-/// The roster as it is written.
+/// The roster as it is written. Later releases may add members to it.
 #[derive(Record)]
 struct Written {
-    version: String,
+    protocol: u16,
     session: String,
     secret: String,
     agents: Vec<Place>,
@@ -57,13 +58,19 @@ struct Written {
     silence_ms: u64,
 }
 
+/// What is read of it first: a roster of another protocol may look different but for this.
+#[derive(Record)]
+struct Head {
+    protocol: u16,
+}
+
 /// Why a text is no roster.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RosterError {
     #[error("the roster cannot be read: {0}")]
     Text(String),
-    #[error("the roster was written by version {theirs}, this agent is of {ours}; use the same release on both")]
-    Version { theirs: String, ours: &'static str },
+    #[error("{}; {}", .0.cause("the front-end that wrote the roster", "this agent"), .0.remedy("the front-end", "this agent"))]
+    Version(#[from] OtherProtocol),
     #[error("the roster's {0} is not what it should be")]
     Field(&'static str),
 }
@@ -132,7 +139,7 @@ impl Roster {
     pub(crate) fn to_text(&self) -> Result<String, RosterError> {
         let milliseconds = |time: Duration| time.as_millis().try_into().unwrap_or(u64::MAX);
         let written = Written {
-            version: env!("CARGO_PKG_VERSION").into(),
+            protocol: PROTOCOL_VERSION,
             session: hexadecimal(&self.session.0),
             secret: hexadecimal(self.secret.expose()),
             agents: self.agents.clone(),
@@ -149,14 +156,8 @@ impl Roster {
 
     /// From text.
     pub(crate) fn parse(text: &str) -> Result<Roster, RosterError> {
-        let record = from_json(Written::format(), text, &Limits::default());
-        let record = record.map_err(|error| RosterError::Text(error.to_string()))?;
-        let body = record.to_body().map_err(|error| RosterError::Text(error.to_string()))?;
-        let written: Written = read_native(&body).map_err(|error| RosterError::Text(error.to_string()))?;
-        let ours = env!("CARGO_PKG_VERSION");
-        if written.version != ours {
-            return Err(RosterError::Version { theirs: written.version, ours });
-        }
+        OtherProtocol::check(read::<Head>(text)?.protocol)?;
+        let written: Written = read(text)?;
         if shape::misfit(written.agents.len(), |agent| written.agents[agent].below).is_some() {
             return Err(RosterError::Field("tree of agents"));
         }
@@ -197,6 +198,14 @@ impl Roster {
         let encryption = if self.encrypt { Encryption::BetweenHosts } else { Encryption::Never };
         LinkOptions { heartbeat: Some(self.heartbeat), encryption, ..agent_link_options() }
     }
+}
+
+/// The members of a JSON object that a record has.
+fn read<R: Record + for<'a> Read<'a>>(text: &str) -> Result<R, RosterError> {
+    let wrong = |error: &dyn std::error::Error| RosterError::Text(error.to_string());
+    let record = from_json_skipping(R::format(), text, &Limits::default()).map_err(|error| wrong(&error))?;
+    let body = record.to_body().map_err(|error| wrong(&error))?;
+    read_native(&body).map_err(|error| wrong(&error))
 }
 
 /// A host's name without its domain; addresses have none.
@@ -271,11 +280,20 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_roster_of_another_version_is_refused() {
-        let text = roster(&["a"]).to_text().unwrap();
-        let ours = format!("{:?}", env!("CARGO_PKG_VERSION"));
-        let error = Roster::parse(&text.replace(&ours, "\"0.0.1\"")).err().unwrap().to_string();
-        assert!(error.contains("version 0.0.1"), "{error}");
+    fn a_roster_of_another_protocol_is_refused_whatever_else_is_in_it() {
+        let error = Roster::parse("{\"protocol\": 2, \"hosts\": 5}").err().unwrap().to_string();
+        assert_eq!(
+            error,
+            "the front-end that wrote the roster speaks protocol 2 of Banyan, this agent protocol 1; update this agent: \
+             build it with a release of Banyan that speaks protocol 2"
+        );
+    }
+
+    #[test]
+    fn what_later_releases_add_to_a_roster_is_skipped() {
+        let roster = roster(&["a"]);
+        let text = roster.to_text().unwrap().replacen('{', "{\"later\": [1, {\"a\": 2}],", 1);
+        assert_eq!(Roster::parse(&text).unwrap().agents, roster.agents);
     }
 
     #[test]
