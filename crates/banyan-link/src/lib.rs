@@ -70,6 +70,8 @@ mod patience;
 mod poller;
 mod pool;
 mod protocol;
+#[cfg(test)]
+mod recordings;
 mod refused;
 mod secret;
 pub mod shared;

@@ -20,6 +20,8 @@ pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
 mod pause;
+#[cfg(test)]
+mod recordings;
 mod shared;
 mod staging;
 mod streams;
