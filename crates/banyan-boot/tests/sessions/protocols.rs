@@ -49,7 +49,7 @@ pub(crate) fn run(capability: &str) -> ExitCode {
             _ => {}
         }
     }
-    println!("{kinds:?}");
+    writeln!(std::io::stdout(), "{kinds:?}").unwrap();
     ExitCode::SUCCESS
 }
 

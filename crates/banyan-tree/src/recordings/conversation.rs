@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
-use banyan_link::{Connection, Event};
+use banyan_link::{Connection, Event, LinkOptions};
 use banyan_ndr::{ByteOrder, CStruct, Format};
 use bytes::Bytes;
 
@@ -22,7 +22,7 @@ use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 use crate::stream_options::StreamOptions;
 use crate::transformation::{Transformation, TransformationError, Transformations};
-use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE};
+use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, SHARED_MEMORY};
 
 /// The only transformation: the first part, as it is.
 struct FirstOf;
@@ -86,7 +86,10 @@ impl Process {
     }
 
     fn add_end(&mut self, to: usize, link: LinkId) {
-        let connection = Connection::inherited(&silent_links(Duration::from_secs(60)), self.begin);
+        // What later releases announce and grant is not in the recording.
+        let (window, capabilities) = (4_440_192, SHARED_MEMORY);
+        let options = LinkOptions { window, capabilities, ..silent_links(Duration::from_secs(60)) };
+        let connection = Connection::inherited(&options, self.begin);
         let (encoder, decoder) = (Encoder::new(1 << 20), Decoder::new(LONGEST_MESSAGE));
         self.ends.insert(to, End { link, connection, encoder, decoder });
     }
@@ -193,8 +196,11 @@ impl Process {
     }
 }
 
+/// What happens, at whom, and how.
+type Step = (&'static str, usize, fn(&mut Process));
+
 /// What happens at which node, one after the other. Everything that follows is said before the next.
-const STEPS: &[(&str, usize, fn(&mut Process))] = &[
+const STEPS: &[Step] = &[
     ("the agent begins", AGENT, |_| {}),
     ("member 0 begins", MEMBERS[0], |_| {}),
     ("member 1 begins", MEMBERS[1], |_| {}),

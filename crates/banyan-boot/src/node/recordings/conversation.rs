@@ -9,7 +9,7 @@ use std::io::{IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-use banyan_link::{Connection, Event, Frame, Link};
+use banyan_link::{Capabilities, Connection, Event, Frame, Link, LinkOptions};
 use banyan_ranks::RankSet;
 use bytes::Bytes;
 
@@ -28,6 +28,16 @@ const MASTER: usize = 2;
 const MEMBER: usize = 3;
 
 const SESSION: [u8; 16] = [7; 16];
+
+/// How the link between front-end and agent was set up then, …
+fn agent_link() -> LinkOptions {
+    LinkOptions { window: 16_777_280, heartbeat: None, capabilities: Capabilities::NONE, ..agent_link_options() }
+}
+
+/// … and those between the agent and its members: what later releases announce and grant is not in the recording.
+fn member_link() -> LinkOptions {
+    LinkOptions { window: 262_208, heartbeat: None, capabilities: message::SHARED_MEMORY, ..member_link_options() }
+}
 
 /// A part in the session, with its ends of links by who is at the other end.
 struct Process {
@@ -50,10 +60,8 @@ impl Process {
         let now = Instant::now();
         let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
         let end = |other| {
-            let options =
-                if other == FRONT_END || which == FRONT_END { agent_link_options() } else { member_link_options() };
-            let heartbeat = None;
-            (other, Connection::inherited(&banyan_link::LinkOptions { heartbeat, ..options }, now))
+            let is_agents = other == FRONT_END || which == FRONT_END;
+            (other, Connection::inherited(&if is_agents { agent_link() } else { member_link() }, now))
         };
         let (part, others) = match which {
             FRONT_END => (Part::Inner(Collectives::root(vec![set(&[0, 1])])), vec![AGENT]),
@@ -206,8 +214,11 @@ fn sum(own: usize) -> Own {
     Own::AllReduce(What::Sum, Element::U32, bytes(NUMBERS[own]))
 }
 
+/// What happens, at whom, and how.
+type Step = (&'static str, usize, fn(&mut Process));
+
 /// What happens at whom, one after the other. Everything that follows is said before the next.
-const STEPS: &[(&str, usize, fn(&mut Process))] = &[
+const STEPS: &[Step] = &[
     ("the front-end begins", FRONT_END, |_| {}),
     ("the agent welcomes its members", AGENT, |end| {
         for (rank, to) in [(0, MASTER), (1, MEMBER)] {

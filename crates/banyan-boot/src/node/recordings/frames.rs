@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Address, Connection, Event, Frame, Kind, LinkOptions, Refused, Secret, SessionId};
+use banyan_link::{Address, Capabilities, Connection, Event, Frame, Kind, LinkOptions, Refused, Secret, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
@@ -28,7 +28,7 @@ use crate::ticket::{Endpoint, Ticket};
 use crate::{described, message};
 
 fn options() -> LinkOptions {
-    LinkOptions { heartbeat: None, ..agent_link_options() }
+    LinkOptions { window: 16_777_280, heartbeat: None, capabilities: Capabilities::NONE, ..agent_link_options() }
 }
 
 fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
