@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Event, Heartbeat, Link, LinkOptions};
+use banyan_link::{Event, Heartbeat, Link, LinkOptions, PROTOCOL_VERSION};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 
@@ -231,7 +231,7 @@ fn parent_link_options(every: Duration) -> LinkOptions {
 /// Standard input and output as descriptors of their own, for a link; nothing else may read or write them.
 fn standard_streams() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut output = io::stdout();
-    writeln!(output, "{READY} {}", env!("CARGO_PKG_VERSION"))?;
+    writeln!(output, "{READY} {PROTOCOL_VERSION}")?;
     output.flush()?;
     let input = rustix::io::fcntl_dupfd_cloexec(io::stdin(), FIRST_OWN)?;
     let output = rustix::io::fcntl_dupfd_cloexec(io::stdout(), FIRST_OWN)?;

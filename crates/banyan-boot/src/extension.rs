@@ -20,7 +20,7 @@ use crate::inherited::named_socket;
 use crate::member::JoinError;
 use crate::process::Left;
 
-/// The environment variable that tells a member where its socket to the agent's extension is: `fd:4,socket:4711`.
+/// The environment variable that tells a member where its socket to the agent's extension is: `protocol:1,fd:4,socket:4711`.
 pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
 
 /// The descriptor of that socket.

@@ -20,7 +20,7 @@ use crate::node::member_link_options;
 use crate::sharing::{Arrival, FIRST_ROOM_PAUSE, LONGEST_ROOM_PAUSE, Sharing};
 use crate::ticket::{Ticket, TicketError};
 
-/// The environment variable that says how to join: `fd:3`.
+/// The environment variable that says how to join: `protocol:1,fd:3,socket:4711`.
 ///
 /// The descriptor itself is the right to join: nobody but the process that was given it can use it, so the variable
 /// holds no secret.
@@ -159,7 +159,8 @@ impl Member {
         Member::welcome(link)
     }
 
-    fn welcome(mut link: Link) -> Result<Member, JoinError> {
+    /// Waits for the agent's word who this member is.
+    pub(crate) fn welcome(mut link: Link) -> Result<Member, JoinError> {
         let deadline = Instant::now() + WELCOME_DEADLINE;
         loop {
             match link.wait(Some(deadline)) {

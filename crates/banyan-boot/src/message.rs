@@ -43,6 +43,8 @@
 //! Data that is longer than a chunk travels as several frames, all but the last with [`MORE`]; in collectives all but the
 //! first have [`CONTINUED`].
 
+use banyan_link::Capabilities;
+
 banyan_link::kinds! {
     /// Data: the master's bytes for everyone.
     pub(crate) BROADCAST = data(16);
@@ -122,6 +124,10 @@ banyan_link::kinds! {
     /// Control: the front-end gave a transfer up.
     pub(crate) STAGE_CANCEL = control(149);
 }
+
+/// Capability of links between agents and members: short frames of collectives may go through memory that the agent shares
+/// ([`SHARED`]).
+pub(crate) const SHARED_MEMORY: Capabilities = Capabilities::of_user(0);
 
 /// Flag of data frames: another frame of the same bytes follows.
 pub(crate) const MORE: u8 = 1;

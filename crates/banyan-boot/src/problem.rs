@@ -54,7 +54,7 @@ impl Problem {
 pub enum ProblemKind {
     /// No agent could be started there.
     Unreachable,
-    /// The agent there is of another version.
+    /// The agent there speaks another protocol.
     Version,
     /// The agent there was lost.
     AgentLost,
@@ -72,7 +72,7 @@ pub enum ProblemKind {
     NoSpace,
     /// Members have ended and left processes behind, which are ended with the session. Nothing went wrong.
     LeftRunning,
-    /// A peer broke the protocol and was cut off.
+    /// A peer broke the protocol, or is a member that speaks another one, and was cut off.
     Broken,
     /// The front-end itself cannot go on; no host is to blame.
     FrontEnd,

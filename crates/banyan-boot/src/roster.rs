@@ -6,7 +6,7 @@
 //! environment.
 //!
 //! ```text
-//! version 0.1.0
+//! protocol 1
 //! session a7a7…
 //! secret 5c5c…
 //! front_end 10.0.0.1:4711 [::1]:4711
@@ -22,7 +22,7 @@ use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use banyan_link::{Encryption, Heartbeat, LinkOptions, Secret, SessionId};
+use banyan_link::{Encryption, Heartbeat, LinkOptions, OtherProtocol, PROTOCOL_VERSION, Secret, SessionId};
 
 use crate::assignment::{Assignment, Terms};
 use crate::node::agent_link_options;
@@ -41,8 +41,8 @@ pub(crate) struct Roster {
     pub(crate) front_end: Vec<SocketAddr>,
     /// How long a parent may take to come.
     pub(crate) host_deadline: Duration,
-    encrypt: bool,
-    heartbeat: Heartbeat,
+    pub(crate) encrypt: bool,
+    pub(crate) heartbeat: Heartbeat,
 }
 
 /// Where an agent runs.
@@ -61,8 +61,8 @@ pub(crate) struct Place {
 pub(crate) enum RosterError {
     #[error("host {0:?} cannot be in a roster: blanks end a name there; give the host a name without blanks")]
     Host(String),
-    #[error("the roster was written by version {theirs}, this agent is of {ours}; use the same release on both")]
-    Version { theirs: String, ours: &'static str },
+    #[error("{}; {}", .0.cause("the front-end that wrote the roster", "this agent"), .0.remedy("the front-end", "this agent"))]
+    Version(#[from] OtherProtocol),
     #[error("the roster's {0} is missing or not what it should be; is the file one that this session wrote?")]
     Field(&'static str),
 }
@@ -138,7 +138,7 @@ impl Roster {
 
     /// As text.
     pub(crate) fn to_text(&self) -> Result<String, RosterError> {
-        let mut text = format!("version {}\n", env!("CARGO_PKG_VERSION"));
+        let mut text = format!("protocol {PROTOCOL_VERSION}\n");
         let mut line = |key: &str, value: &dyn fmt::Display| text.push_str(&format!("{key} {value}\n"));
         line("session", &hexadecimal(&self.session.0));
         line("secret", &hexadecimal(self.secret.expose()));
@@ -164,10 +164,8 @@ impl Roster {
         let duration = |name| -> Result<Duration, RosterError> {
             value(name)?.parse().map(Duration::from_millis).map_err(|_| RosterError::Field(name))
         };
-        let (theirs, ours) = (value("version")?, env!("CARGO_PKG_VERSION"));
-        if theirs != ours {
-            return Err(RosterError::Version { theirs: theirs.into(), ours });
-        }
+        // First of all: a roster of another protocol may look different but for this.
+        OtherProtocol::check(value("protocol")?.parse().map_err(|_| RosterError::Field("protocol"))?)?;
         let agents = lines().filter(|(key, _)| *key == "agent").map(|(_, agent)| Place::parse(agent));
         let agents: Vec<Place> = agents.collect::<Option<_>>().ok_or(RosterError::Field("agent"))?;
         if shape::misfit(agents.len(), |agent| agents[agent].below).is_some() {
@@ -281,10 +279,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_roster_of_another_version_is_refused() {
-        let text = roster(&["a"]).to_text().unwrap();
-        let error = Roster::parse(&text.replace(env!("CARGO_PKG_VERSION"), "0.0.1")).err().unwrap().to_string();
-        assert!(error.contains("version 0.0.1"), "{error}");
+    fn a_roster_of_another_protocol_is_refused_whatever_else_is_in_it() {
+        let error = Roster::parse("protocol 2\nhosts 5\n").err().unwrap().to_string();
+        assert_eq!(
+            error,
+            "the front-end that wrote the roster speaks protocol 2 of Banyan, this agent protocol 1; update this agent: \
+             build it with a release of Banyan that speaks protocol 2"
+        );
     }
 
     #[test]

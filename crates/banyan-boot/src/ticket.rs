@@ -13,7 +13,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Address, Secret};
+use banyan_link::{Address, OtherProtocol, PROTOCOL_VERSION, Secret};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
@@ -21,8 +21,8 @@ use crate::assignment::Assignment;
 /// The environment variable that holds a ticket: its text, `fd:` and a number, or the path of a file.
 pub(crate) const TICKET_VARIABLE: &str = "BANYAN_TICKET";
 
-/// How a ticket begins, with the version of its form.
-const BEGINNING: &str = "banyan1";
+/// How a ticket begins, in every protocol; the number of the protocol follows.
+const BEGINNING: &str = "banyan";
 
 /// The end of a ticket without one.
 const NEVER: &str = "never";
@@ -36,7 +36,7 @@ pub struct Ticket {
     pub(crate) session: [u8; 16],
     pub(crate) secret: Secret,
     /// In seconds since 1970, if there is a limit.
-    until: Option<u64>,
+    pub(crate) until: Option<u64>,
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
@@ -54,6 +54,9 @@ pub enum TicketError {
     /// There is none.
     #[error("there is no ticket: {TICKET_VARIABLE} is not set")]
     Missing,
+    /// It is for a session of another protocol.
+    #[error("{}; {}", .0.cause("the session of the ticket", "this program"), .0.remedy("the session's program", "this program"))]
+    Version(#[from] OtherProtocol),
     /// Something else than a ticket.
     #[error("what should be a ticket is none, or is damaged")]
     Damaged,
@@ -131,7 +134,7 @@ impl Ticket {
     pub fn from_env() -> Result<Ticket, TicketError> {
         let value = env::var_os(TICKET_VARIABLE).ok_or(TicketError::Missing)?;
         match value.to_str() {
-            Some(text) if text.starts_with(BEGINNING) => Ticket::parse(text),
+            Some(text) if is_text(text) => Ticket::parse(text),
             Some(text) if text.starts_with("fd:") => {
                 let number: u32 = text[3..].parse().map_err(|_| TicketError::Damaged)?;
                 // A descriptor without a name in the file system cannot be opened anew by others.
@@ -174,10 +177,10 @@ impl Ticket {
     }
 
     /// As one line: beginning, session, secret, end, and the endpoints as `host=address`, with commas.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let (session, secret) = (hexadecimal(&self.session), hexadecimal(self.secret.expose()));
         let until = self.until.map_or(NEVER.to_owned(), |until| until.to_string());
-        let mut text = format!("{BEGINNING},{session},{secret},{until}");
+        let mut text = format!("{BEGINNING}{PROTOCOL_VERSION},{session},{secret},{until}");
         for Endpoint { host, address } in &self.endpoints {
             // Writing to a string never fails.
             let _ = write!(text, ",{host}={address}");
@@ -185,12 +188,11 @@ impl Ticket {
         text
     }
 
-    fn parse(text: &str) -> Result<Ticket, TicketError> {
+    pub(crate) fn parse(text: &str) -> Result<Ticket, TicketError> {
         let mut parts = text.trim_end().split(',');
         let mut next = || parts.next().ok_or(TicketError::Damaged);
-        if next()? != BEGINNING {
-            return Err(TicketError::Damaged);
-        }
+        let number = next()?.strip_prefix(BEGINNING).and_then(|number| number.parse().ok());
+        OtherProtocol::check(number.ok_or(TicketError::Damaged)?)?;
         let session = bytes(next()?).ok_or(TicketError::Damaged)?;
         let secret = Secret::from_bytes(bytes(next()?).ok_or(TicketError::Damaged)?);
         let until = match next()? {
@@ -211,6 +213,12 @@ impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ticket").field("session", &hexadecimal(&self.session)).finish_non_exhaustive()
     }
+}
+
+/// Whether this begins as the text of a ticket does, and not as the path of a file.
+fn is_text(value: &str) -> bool {
+    let begin = value.split(',').next().unwrap_or_default();
+    begin.strip_prefix(BEGINNING).is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
 fn read(file: File, path: &Path) -> Result<Ticket, TicketError> {
@@ -257,6 +265,17 @@ mod tests {
         ticket().write(&path).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(Ticket::read(&path), Err(TicketError::Exposed(_))));
+    }
+
+    #[test]
+    fn a_ticket_of_another_protocol_is_refused_however_it_goes_on() {
+        assert!(is_text("banyan2,x") && is_text(&ticket().text()) && !is_text("banyan.ticket,1"));
+        let error = Ticket::parse("banyan2,sealed").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the session of the ticket speaks protocol 2 of Banyan, this program protocol 1; update this program: build \
+             it with a release of Banyan that speaks protocol 2"
+        );
     }
 
     #[test]

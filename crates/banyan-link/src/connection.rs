@@ -13,12 +13,13 @@ use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{DecodeError, Format, FormatId, Record};
 use bytes::Bytes;
 
+use crate::capabilities::Capabilities;
 use crate::cipher::Cipher;
 use crate::counters::Counters;
 use crate::credit::{ReceiveCredit, SendCredit};
 use crate::error::{LinkError, OpeningError, ProtocolError, SendError};
 use crate::formats::Formats;
-use crate::frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Header, Kind, frame_cost};
+use crate::frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Header, KIND_AT, Kind, frame_cost};
 use crate::input::{Input, Taken};
 use crate::link_frame::{FORMAT, HELLO, Hello, LinkFrame};
 use crate::liveness::{Due, Liveness};
@@ -26,6 +27,7 @@ use crate::opening::{Accepted, Initiator, Opened, Opening, PeerId};
 use crate::options::LinkOptions;
 use crate::output::{Output, is_for_pool};
 use crate::pool::{Overwritten, PeerPool, Place, Sharing};
+use crate::protocol::OtherProtocol;
 use crate::slab::Slabs;
 
 /// Bytes of received frames that may wait to be taken; while there are more, nothing is read.
@@ -57,8 +59,6 @@ pub struct PeerInfo {
     pub id: Option<PeerId>,
     /// How often it has been started anew, by its own words.
     pub incarnation: u64,
-    /// Its [`LinkOptions::capabilities`].
-    pub capabilities: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,12 +151,17 @@ impl Connection {
         self.id
     }
 
+    /// What both ends can do; nothing before the peer has said hello.
+    pub fn capabilities(&self) -> Capabilities {
+        self.hello.map_or(Capabilities::NONE, |hello| hello.capabilities & self.options.capabilities)
+    }
+
     /// Says in its hello that this end maps pools: its driver passes descriptors. To be called before anything was sent.
     pub(crate) fn share_memory(&mut self) {
         self.sharing = Some(Sharing::default());
+        self.options.capabilities = self.options.capabilities | Capabilities::POOLS;
         self.output.clear();
-        let hello = Hello { shares: true, ..Hello::of(&self.options) };
-        self.output.push_link_frame(&LinkFrame::Hello(hello).encode());
+        self.output.push_link_frame(&LinkFrame::Hello(Hello::of(&self.options)).encode());
     }
 
     /// Where its memory comes from.
@@ -166,7 +171,7 @@ impl Connection {
 
     /// Whether both ends map pools. Encrypted frames are not to lie anywhere in the clear.
     fn is_sharing_agreed(&self) -> bool {
-        self.sharing.is_some() && self.cipher.is_none() && self.hello.is_some_and(|hello| hello.shares)
+        self.sharing.is_some() && self.cipher.is_none() && self.capabilities().contains(Capabilities::POOLS)
     }
 
     /// Whether a descriptor of the peer's pool may come with the next bytes.
@@ -547,6 +552,14 @@ impl Connection {
             self.input.want(0);
             return Ok(None);
         };
+        if self.hello.is_none() && header[KIND_AT] == HELLO.number() {
+            // All that is known of the hello of another protocol is where its number stands.
+            let Some(number) = arrived[HEADER_BYTES..].first_chunk() else {
+                self.input.want(0);
+                return Ok(None);
+            };
+            OtherProtocol::check(u16::from_le_bytes(*number))?;
+        }
         let header = Header::decode(header)?;
         let limit = self.options.max_payload as u32;
         if header.length > limit {
@@ -604,8 +617,7 @@ impl Connection {
                 if self.is_sharing_agreed() {
                     self.options.slabs.share_with_peers();
                 }
-                let Hello { incarnation, capabilities, .. } = hello;
-                self.opened = Some(PeerInfo { id: self.id, incarnation, capabilities });
+                self.opened = Some(PeerInfo { id: self.id, incarnation: hello.incarnation });
                 Ok(())
             }
             LinkFrame::Credit { total, taken } => {

@@ -4,6 +4,8 @@ use std::io;
 
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
 
+use crate::protocol::OtherProtocol;
+
 /// Why a link ended without a goodbye. Every later frame is lost with it; what arrived before was delivered.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -54,6 +56,16 @@ pub enum LinkError {
 }
 
 impl LinkError {
+    /// The other side's protocol, if that is what the link was lost for.
+    pub fn other_protocol(&self) -> Option<OtherProtocol> {
+        match self {
+            LinkError::Opening(OpeningError::Version(other)) | LinkError::Protocol(ProtocolError::Version(other)) => {
+                Some(*other)
+            }
+            _ => None,
+        }
+    }
+
     pub(crate) fn system(doing: &'static str, error: impl Into<io::Error>) -> LinkError {
         let error: io::Error = error.into();
         LinkError::System { doing, kind: error.kind(), message: error.to_string() }
@@ -67,16 +79,9 @@ pub enum OpeningError {
     /// What listens there is no Banyan process.
     #[error("what answered is no banyan process (its first bytes are not ours)")]
     NotBanyan,
-    /// The peer is of another version.
-    #[error(
-        "the peer speaks version {theirs} of the protocol, this program version {ours}; use the same release on both"
-    )]
-    Version {
-        /// This side's.
-        ours: u16,
-        /// The peer's.
-        theirs: u16,
-    },
+    /// The peer speaks another protocol.
+    #[error(transparent)]
+    Version(#[from] OtherProtocol),
     /// The peer could not prove that it knows the secret, or refused ours.
     #[error("the peer does not know the secret of this session")]
     Secret,
@@ -109,16 +114,9 @@ pub enum ProtocolError {
     /// The first frame is no hello, or a later one is.
     #[error("a frame of kind {0} came where {expected} should", expected = if *.0 == 1 { "no second hello" } else { "the hello" })]
     Hello(u8),
-    /// The versions do not match.
-    #[error(
-        "the peer speaks version {theirs} of the protocol, this program version {ours}; use the same release on both"
-    )]
-    Version {
-        /// This side's.
-        ours: u16,
-        /// The peer's.
-        theirs: u16,
-    },
+    /// The peer speaks another protocol.
+    #[error(transparent)]
+    Version(#[from] OtherProtocol),
     /// Peers take payloads of different lengths.
     #[error("the peer takes payloads of {theirs} bytes, this side sends up to {ours}; give both the same options")]
     MaxPayload {

@@ -14,6 +14,9 @@ use crate::slab::Slabs;
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 32;
 
+/// Where the kind stands in a header, in every protocol.
+pub(crate) const KIND_AT: usize = 4;
+
 /// Every frame takes a multiple of this, and every payload starts at a multiple of it.
 pub const FRAME_ALIGN: usize = 16;
 
@@ -193,7 +196,7 @@ impl Header {
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&self.length.to_le_bytes());
-        bytes[4] = self.kind.number();
+        bytes[KIND_AT] = self.kind.number();
         bytes[5] = self.flags;
         bytes[6] = u8::from(self.is_apart);
         bytes[8..12].copy_from_slice(&self.stream.to_le_bytes());
@@ -208,13 +211,13 @@ impl Header {
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ProtocolError> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         if bytes[6] > 1 || bytes[7] != 0 {
-            return Err(ProtocolError::Reserved { kind: bytes[4] });
+            return Err(ProtocolError::Reserved { kind: bytes[KIND_AT] });
         }
         let mut format = [0; 16];
         format.copy_from_slice(&bytes[16..32]);
         Ok(Header {
             length: word(0),
-            kind: Kind(bytes[4]),
+            kind: Kind(bytes[KIND_AT]),
             flags: bytes[5],
             stream: word(8),
             sequence: word(12),

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::acknowledged::unacknowledged_for;
 use crate::address::Address;
+use crate::capabilities::Capabilities;
 use crate::connection::{Connection, Event};
 use crate::counters::Counters;
 use crate::error::{LinkError, ProtocolError, SendError};
@@ -119,6 +120,11 @@ impl Link {
     /// Who the peer proved to be, when it came through a listener.
     pub fn peer_id(&self) -> Option<PeerId> {
         self.connection.peer_id()
+    }
+
+    /// What both sides can do; nothing before the peer has said hello.
+    pub fn capabilities(&self) -> Capabilities {
+        self.connection.capabilities()
     }
 
     /// The descriptors to read from and to write to. They are the same but for [`over_pipes`](Self::over_pipes).

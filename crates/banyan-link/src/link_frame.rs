@@ -4,12 +4,11 @@
 
 use std::time::Duration;
 
+use crate::capabilities::Capabilities;
 use crate::error::ProtocolError;
 use crate::frame::Header;
 use crate::options::{INITIAL_CREDIT, LinkOptions};
-
-/// The version of everything in `docs/links.md`.
-pub const PROTOCOL_VERSION: u16 = 1;
+use crate::protocol::PROTOCOL_VERSION;
 
 crate::kinds! {
     /// The first frame in each direction.
@@ -32,9 +31,6 @@ crate::kinds! {
     /// The peer's pool is mapped.
     pub(crate) MAPPED = link(9);
 }
-
-/// In the second byte of a hello: this side maps pools, and may offer its own.
-const SHARES: u8 = 1;
 
 /// The longest payload of these frames but for formats.
 const LONGEST: usize = 32;
@@ -63,9 +59,7 @@ pub(crate) enum LinkFrame {
 /// What each side says of itself first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hello {
-    /// Whether this side maps [pools](crate::pool): over sockets of one host.
-    pub(crate) shares: bool,
-    pub(crate) capabilities: u32,
+    pub(crate) capabilities: Capabilities,
     pub(crate) window: u64,
     pub(crate) max_payload: u32,
     /// How often this side gives signs of life; zero is never.
@@ -76,7 +70,6 @@ pub(crate) struct Hello {
 impl Hello {
     pub(crate) fn of(options: &LinkOptions) -> Hello {
         Hello {
-            shares: false,
             capabilities: options.capabilities,
             window: options.window as u64,
             max_payload: options.max_payload as u32,
@@ -117,8 +110,7 @@ impl LinkFrame {
         let (kind, length) = match self {
             LinkFrame::Hello(hello) => {
                 payload[0..2].copy_from_slice(&PROTOCOL_VERSION.to_le_bytes());
-                payload[2] = if hello.shares { SHARES } else { 0 };
-                payload[4..8].copy_from_slice(&hello.capabilities.to_le_bytes());
+                payload[4..8].copy_from_slice(&hello.capabilities.bits().to_le_bytes());
                 payload[8..16].copy_from_slice(&hello.window.to_le_bytes());
                 payload[16..20].copy_from_slice(&hello.max_payload.to_le_bytes());
                 let milliseconds = u32::try_from(hello.heartbeat.as_millis()).unwrap_or(u32::MAX);
@@ -179,18 +171,12 @@ impl LinkFrame {
 fn hello(payload: &[u8; LONGEST]) -> Result<Hello, ProtocolError> {
     let word = |at: usize| u32::from_le_bytes([payload[at], payload[at + 1], payload[at + 2], payload[at + 3]]);
     let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-    let theirs = u16::from_le_bytes([payload[0], payload[1]]);
-    if theirs != PROTOCOL_VERSION {
-        return Err(ProtocolError::Version { ours: PROTOCOL_VERSION, theirs });
-    }
-    // What a later release offers is no business of this one.
-    let shares = payload[2] & SHARES != 0;
-    if payload[3] != 0 {
+    // The number before it was looked at when it came.
+    if payload[2..4] != [0; 2] {
         return Err(ProtocolError::Reserved { kind: HELLO.number() });
     }
     Ok(Hello {
-        shares,
-        capabilities: word(4),
+        capabilities: Capabilities::from_bits(word(4)),
         window: long(8),
         max_payload: word(16),
         heartbeat: Duration::from_millis(u64::from(word(20))),

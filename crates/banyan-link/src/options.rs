@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::capabilities::Capabilities;
 use crate::frame::frame_cost;
 use crate::slab::Slabs;
 
@@ -24,8 +25,8 @@ pub struct LinkOptions {
     pub formats: usize,
     /// How often this process has been started anew in its role. Peers notice when it changes.
     pub incarnation: u64,
-    /// What users of the link say about themselves: arrives in the peer's [`PeerInfo`](crate::PeerInfo).
-    pub capabilities: u32,
+    /// What users of the link can do on this side: what the peer can do, too, may be used.
+    pub capabilities: Capabilities,
     /// Whether frames are encrypted. Opening a link proves the secret in any case.
     pub encryption: Encryption,
     /// How long dialling and opening may take.
@@ -71,7 +72,7 @@ impl Default for LinkOptions {
             heartbeat: Some(Heartbeat::default()),
             formats: 1024,
             incarnation: 0,
-            capabilities: 0,
+            capabilities: Capabilities::NONE,
             encryption: Encryption::default(),
             opening_time: Duration::from_secs(5),
             slabs: Slabs::new(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use banyan_link::{
     Address, Encryption, Event, Frame, Interest, Kind, Link, LinkError, LinkOptions, Listener, Opening, OpeningError,
-    PeerId, Poller, Refused, Secret, SessionId, UNPROVED_PEERS, UNPROVED_TIME,
+    OtherProtocol, PeerId, Poller, Refused, Secret, SessionId, UNPROVED_PEERS, UNPROVED_TIME,
 };
 
 use rustix::thread::{Uid, set_thread_res_uid};
@@ -267,7 +267,7 @@ fn a_listener_of_another_version_or_kind_is_named() {
     let fake = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::Tcp(fake.local_addr().unwrap());
     let cases = [
-        (&b"\x8bBanyan\n\x4d\0\0\0\0\0\0\0"[..], OpeningError::Version { ours: 1, theirs: 77 }),
+        (&b"\x8bBanyan\n\x4d\0\0\0\0\0\0\0"[..], OpeningError::Version(OtherProtocol { theirs: 77 })),
         (b"SSH-2.0-OpenSSH", OpeningError::NotBanyan),
         (&[b"\x8bBanyan\n\x01\0\0\0\0\0\0\0".as_slice(), &[1; 64]].concat(), OpeningError::Secret),
     ];

@@ -56,6 +56,16 @@ pub enum TreeError {
         /// The last line that it wrote to its standard error, if any.
         words: String,
     },
+    /// The agent of a member has closed its link before it was part of the tree.
+    #[error("member {rank} on {host} was not let into the network: {cause}")]
+    SentAway {
+        /// The member.
+        rank: u32,
+        /// Its host.
+        host: String,
+        /// Why.
+        cause: String,
+    },
     /// This process is no member.
     #[error(transparent)]
     Join(#[from] JoinError),

@@ -35,6 +35,8 @@ mod network;
 mod node;
 mod pending;
 mod record_reader;
+#[cfg(test)]
+mod recordings;
 mod recycled;
 pub mod reduce;
 mod reports;

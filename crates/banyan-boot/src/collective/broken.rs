@@ -7,7 +7,7 @@ use super::bundle::Damaged;
 
 /// A neighbour broke the protocol.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{who} broke the protocol of collectives: {how}; all programs of a session must be of one version")]
+#[error("{who} broke the protocol of collectives: {how}; all programs of a session must speak one protocol of Banyan")]
 pub(crate) struct Broken {
     /// Who did.
     pub(crate) who: Neighbour,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Frame, Interest, Link};
+use banyan_link::{Frame, Interest, Link, LinkError, OtherProtocol};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
@@ -184,7 +184,7 @@ impl Node {
                 Some(Line::Need { unpacks: false }) => {
                     return self.begin_upload(index, Upload::announced(&self.agent_program));
                 }
-                Some(Line::Ready { version }) => return self.greeted(index, &version),
+                Some(Line::Ready { protocol }) => return self.greeted(index, protocol),
                 None if starter.greeting.is_hopeless() => {
                     return self.unreachable(index, "what runs there is no agent: it writes without end");
                 }
@@ -194,12 +194,9 @@ impl Node {
     }
 
     /// The agent runs: its standard streams become a link.
-    fn greeted(&mut self, index: usize, version: &str) {
-        let ours = env!("CARGO_PKG_VERSION");
-        if version != ours {
-            let cause =
-                format!("its agent is of version {version}, this program of {ours}; use the same release on both");
-            return self.refuse(index, ProblemKind::Version, &cause);
+    fn greeted(&mut self, index: usize, protocol: u16) {
+        if let Err(other) = OtherProtocol::check(protocol) {
+            return self.agent_of_other_protocol(index, other);
         }
         let agent = &mut self.agents[index];
         let Some(starter) = &mut agent.starter else { return };
@@ -214,6 +211,13 @@ impl Node {
             }
             Err(error) => self.unreachable(index, &error.to_string()),
         }
+    }
+
+    /// The agent cannot be understood: it was built with another release.
+    fn agent_of_other_protocol(&mut self, index: usize, other: OtherProtocol) {
+        let cause = other.cause("its agent", "the node above it");
+        let remedy = other.remedy("the agent program there", "the program of the session");
+        self.refuse_with(index, ProblemKind::Version, &cause, remedy);
     }
 
     /// The host has not got the agent program: it is sent through the starter.
@@ -366,6 +370,11 @@ impl Node {
 
     /// Reports that there will be no agent, with the last words of its starter and what to type to see more.
     fn refuse(&mut self, index: usize, kind: ProblemKind, cause: &str) {
+        let remedy = self.starter_of(index).map_or_else(String::new, |starter| self.remedy(starter));
+        self.refuse_with(index, kind, cause, remedy);
+    }
+
+    fn refuse_with(&mut self, index: usize, kind: ProblemKind, cause: &str, remedy: String) {
         if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
             return;
         }
@@ -375,7 +384,7 @@ impl Node {
             host: agent.host.clone(),
             kind,
             cause: self.with_last_words(index, cause),
-            remedy: self.starter_of(index).map_or_else(String::new, |starter| self.remedy(starter)),
+            remedy,
             members: agent.ranks.to_string(),
         };
         self.problem(problem);
@@ -431,6 +440,14 @@ impl Node {
         };
         self.problem(problem);
         self.forget_agent(index);
+    }
+
+    /// The link to an agent broke.
+    pub(super) fn agent_link_lost(&mut self, index: usize, error: &LinkError) {
+        match error.other_protocol() {
+            Some(other) => self.agent_of_other_protocol(index, other),
+            None => self.agent_gone(index, &error.to_string()),
+        }
     }
 
     /// An agent said goodbye. Where there is an extension that can be because it is over, or the agent has said why before.

@@ -88,6 +88,11 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// As it goes up.
+    pub(super) fn encode(self) -> Vec<u8> {
+        [self.agents, self.started, self.failed, self.joined].into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
     /// Of two disjoint parts of a tree together.
     pub(crate) fn plus(self, other: Progress) -> Progress {
         Progress {

@@ -330,11 +330,14 @@ impl Node {
                     self.tell_extension_of_closing();
                 }
             }
-            Token::Agent(index) => self.agent_gone(index as usize, &error.to_string()),
+            Token::Agent(index) => self.agent_link_lost(index as usize, error),
             Token::Member(index) if self.attaches(index as usize) => {
                 self.attached_gone(index as usize, ExitState::Lost(format!("lost its link: {error}")));
             }
-            Token::Member(index) => self.close_member_link(index as usize),
+            Token::Member(index) => match error.other_protocol() {
+                Some(other) => self.member_of_other_protocol(index as usize, other),
+                None => self.close_member_link(index as usize),
+            },
             _ => {}
         }
     }

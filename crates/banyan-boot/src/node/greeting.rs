@@ -5,7 +5,7 @@
 
 use crate::launcher::ssh::{NEED, NEED_PACKED};
 
-/// The agent's first line, before its version.
+/// The agent's first line, before the number of its protocol. The same in every protocol.
 pub(crate) const READY: &str = "BANYAN-AGENT-READY";
 
 /// Noise that is skipped at most.
@@ -19,8 +19,8 @@ const KEPT_BYTES: usize = 400;
 pub(crate) enum Line {
     /// The host has not the program, and may be able to unpack it.
     Need { unpacks: bool },
-    /// The agent runs, and is of this version.
-    Ready { version: String },
+    /// The agent runs, and speaks this protocol; 0 when it does not say.
+    Ready { protocol: u16 },
 }
 
 /// Reads the greeting byte by byte, so that nothing behind it is taken.
@@ -76,8 +76,10 @@ fn meaning(line: &[u8]) -> Option<Line> {
         return Some(Line::Need { unpacks: unpacks == 1 });
     }
     let at = line.windows(READY.len()).position(|window| window == READY.as_bytes())?;
-    let version = String::from_utf8_lossy(&line[at + READY.len()..]).trim().to_owned();
-    Some(Line::Ready { version })
+    // Later releases may say more behind the number.
+    let mut words = line[at + READY.len()..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let number = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+    Some(Line::Ready { protocol: number.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -87,11 +89,18 @@ mod tests {
     #[test]
     fn noise_before_the_agents_line_is_skipped_and_kept_for_messages() {
         let mut greeting = Greeting::default();
-        let text = format!("Welcome to n1!\nno mail\n\u{1b}[0m{READY} 0.1.0\nrest");
+        let text = format!("Welcome to n1!\nno mail\n\u{1b}[0m{READY} 1\nrest");
         let (taken, line) = greeting.push(text.as_bytes());
-        assert_eq!(line, Some(Line::Ready { version: "0.1.0".into() }));
+        assert_eq!(line, Some(Line::Ready { protocol: 1 }));
         assert_eq!(&text[taken..], "rest");
         assert_eq!(greeting.noise(), "Welcome to n1! / no mail");
+    }
+
+    #[test]
+    fn what_stands_behind_the_number_of_the_protocol_is_for_later_releases() {
+        let found = |line: &str| Greeting::default().push(line.as_bytes()).1;
+        assert_eq!(found("BANYAN-AGENT-READY 2 and more\r\n"), Some(Line::Ready { protocol: 2 }));
+        assert_eq!(found("BANYAN-AGENT-READY 0.1.0\n"), Some(Line::Ready { protocol: 0 }));
     }
 
     #[test]
@@ -117,6 +126,6 @@ mod tests {
         let found = |line: String| Greeting::default().push(&[&[0xff, 0xc3, 0], line.as_bytes()].concat()).1;
         assert_eq!(found(format!("{NEED}\n")), Some(Line::Need { unpacks: false }));
         assert_eq!(found(format!("{NEED_PACKED}\n")), Some(Line::Need { unpacks: true }));
-        assert_eq!(found(format!("{READY} 0.1.0\n")), Some(Line::Ready { version: "0.1.0".into() }));
+        assert_eq!(found(format!("{READY} 1\n")), Some(Line::Ready { protocol: 1 }));
     }
 }

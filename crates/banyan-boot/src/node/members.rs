@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use banyan_link::{Event as LinkEvent, Frame, Interest};
+use banyan_link::{Event as LinkEvent, Frame, Interest, OtherProtocol};
 use banyan_ranks::RankSet;
 use rustix::process::Signal;
 
@@ -235,6 +235,19 @@ impl Node {
         if let Some(shared) = &mut self.shared {
             shared.hub.close(index as u32);
         }
+    }
+
+    /// A member cannot be understood: its program was built with another release. It is ended, since others would wait for it.
+    pub(super) fn member_of_other_protocol(&mut self, index: usize, other: OtherProtocol) {
+        let rank = self.members[index].rank;
+        self.problem(Problem {
+            host: self.host.to_string(),
+            kind: ProblemKind::Broken,
+            cause: other.cause(&format!("the program of member {rank}"), "its agent"),
+            remedy: other.remedy("the program of the member", "the program of the session"),
+            members: rank.to_string(),
+        });
+        self.cut_member(index);
     }
 
     /// A member that broke the protocol is ended: what it would do without its link is anybody's guess.

@@ -20,6 +20,8 @@ pub(crate) mod greeting;
 pub(crate) mod member;
 mod members;
 mod pause;
+#[cfg(test)]
+mod recordings;
 mod shared;
 mod staging;
 mod streams;
@@ -637,5 +639,6 @@ pub(crate) fn agent_link_options() -> LinkOptions {
 
 /// Links between agents and members: a chunk fits a frame, and two of them are under way.
 pub(crate) fn member_link_options() -> LinkOptions {
-    LinkOptions { max_payload: CHUNK, window: 2 * frame_cost(CHUNK), ..LinkOptions::inherited() }
+    let capabilities = message::SHARED_MEMORY;
+    LinkOptions { max_payload: CHUNK, window: 2 * frame_cost(CHUNK), capabilities, ..LinkOptions::inherited() }
 }

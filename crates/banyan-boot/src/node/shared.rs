@@ -119,6 +119,7 @@ impl Node {
             return;
         }
         if let (Some(shared), Some(wire)) = (&mut self.shared, &mut self.members[index].wire)
+            && wire.link.capabilities().contains(message::SHARED_MEMORY)
             && wire.link.can_hand_over()
             && let Ok([signals, place, bell]) = shared.hub.place(index as u32)
             && let Some(board) = shared.hub.board()

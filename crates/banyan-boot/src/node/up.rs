@@ -222,9 +222,7 @@ impl Node {
             Up::Desk(desk) => desk.lay(|papers| papers.progress = now),
             Up::Nobody => {}
             Up::Parent(wire) => {
-                let numbers = [now.agents, now.started, now.failed, now.joined];
-                let payload: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-                wire.link.send(Frame::new(message::PROGRESS, 0, 0, payload));
+                wire.link.send(Frame::new(message::PROGRESS, 0, 0, now.encode()));
                 self.touch(Token::Parent);
             }
         }
@@ -343,7 +341,7 @@ impl Node {
 }
 
 /// Appends how a member ended: its rank, the state as a number, the length of the reason, and the reason.
-fn push_exit(payload: &mut Vec<u8>, rank: u32, state: &ExitState) {
+pub(super) fn push_exit(payload: &mut Vec<u8>, rank: u32, state: &ExitState) {
     let reason = state.reason();
     let reason = &reason[..reason.floor_char_boundary(REASON_BYTES)];
     for number in [rank, state.to_wire(), reason.len() as u32] {
@@ -353,7 +351,7 @@ fn push_exit(payload: &mut Vec<u8>, rank: u32, state: &ExitState) {
 }
 
 /// How members ended; `None` if that cannot be.
-fn exits(mut payload: &[u8]) -> Option<Vec<(u32, ExitState)>> {
+pub(super) fn exits(mut payload: &[u8]) -> Option<Vec<(u32, ExitState)>> {
     let mut exits = Vec::new();
     while !payload.is_empty() {
         let (numbers, rest) = payload.split_first_chunk::<EXIT_BYTES>()?;
@@ -366,7 +364,7 @@ fn exits(mut payload: &[u8]) -> Option<Vec<(u32, ExitState)>> {
     Some(exits)
 }
 
-fn progress(payload: &[u8]) -> Option<Progress> {
+pub(super) fn progress(payload: &[u8]) -> Option<Progress> {
     let words: VecDeque<u32> =
         payload.chunks(4).map(|word| word.try_into().map(u32::from_le_bytes)).collect::<Result<_, _>>().ok()?;
     let [agents, started, failed, joined] = <[u32; 4]>::try_from(Vec::from(words)).ok()?;

@@ -21,6 +21,7 @@ mod losses;
 mod member;
 mod network;
 mod one_host;
+mod protocols;
 mod relatives;
 mod rogues;
 mod setup;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         ["member", "asked"] => asked_member::run(),
         ["member", ref rest @ ..] => member::run(rest),
         ["rogue", about] => rogues::run(about),
+        ["bare-member", capability] => protocols::run(capability),
         ["front-end", ref rest @ ..] => front_end::run(rest),
         ["launching-front-end", launcher] => launching::run(launcher),
         ["hurried-front-end"] => launching::run_hurried(),
@@ -122,6 +124,11 @@ const TESTS: &[harness::Test] = tests![
     losses::a_front_end_that_is_killed_in_its_pause_leaves_nothing,
     losses::a_front_end_whose_terminal_is_closed_leaves_nothing,
     losses::members_of_a_lost_agent_are_missed_in_collectives,
+    protocols::a_member_without_a_capability_is_not_offered_what_it_is_for,
+    protocols::an_agent_of_a_later_protocol_is_refused,
+    protocols::a_member_of_a_later_protocol_is_named_and_ended,
+    protocols::a_member_is_told_that_its_agent_speaks_a_later_protocol,
+    protocols::a_process_of_a_later_protocol_does_not_attach_and_is_counted,
     rogues::an_agent_that_writes_in_the_name_of_other_members_is_cut_off,
     rogues::an_agent_that_speaks_for_a_master_it_does_not_have_is_cut_off,
     rogues::an_agent_that_opens_the_doors_of_others_is_cut_off,

@@ -55,7 +55,7 @@ pub(crate) fn members_have_the_environment_and_directory_they_were_given() {
     distribution.env.push(("HOME".into(), None));
     distribution.cwd = Some(directory.path().to_owned());
     let heard = all_succeed(launch(distribution, 2));
-    assert_says(&heard.text(1), &[&format!("hello world:none:{}:fd:3,socket:", directory.path().display())]);
+    assert_says(&heard.text(1), &[&format!("hello world:none:{}:protocol:1,fd:3,socket:", directory.path().display())]);
 }
 
 pub(crate) fn several_images_share_one_session() {

@@ -72,13 +72,14 @@ fn installed(path: PathBuf) -> SessionOptions {
     SessionOptions { installed_agent: Some(path.display().to_string()), ..on(&name()) }
 }
 
-pub(crate) fn an_agent_of_another_version_is_refused() {
+pub(crate) fn an_agent_of_another_protocol_is_refused() {
     let directory = shared_directory();
     let agent = directory.path().join("agent");
-    fs::write(&agent, "#!/bin/sh\necho BANYAN-AGENT-READY 99.0.0\nexec cat >/dev/null\n").unwrap();
+    fs::write(&agent, "#!/bin/sh\necho BANYAN-AGENT-READY 2 of tomorrow\nexec cat >/dev/null\n").unwrap();
     fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
     let error = launch_error(&[shell("true").on("h1", 1)], &installed(agent));
-    assert_says(&error, &["host h1: ", "version 99.0.0", env!("CARGO_PKG_VERSION"), "use the same release on both"]);
+    let cause = "host h1: its agent speaks protocol 2 of Banyan, the node above it protocol 1";
+    assert_says(&error, &[cause, "update the program of the session: ", "speaks protocol 2"]);
     assert_clean(&name());
 }
 

@@ -44,7 +44,7 @@ const TESTS: &[harness::Test] = tests![
     failures::hosts_that_stay_silent_are_given_up,
     failures::an_unreachable_host_below_another_is_named_and_those_below_it_are_not_lost,
     failures::one_dead_host_of_ten_is_an_error_unless_nine_are_enough,
-    failures::an_agent_of_another_version_is_refused,
+    failures::an_agent_of_another_protocol_is_refused,
     failures::an_installed_agent_that_is_missing_is_named,
     failures::a_full_disk_is_named_if_the_program_may_be_nowhere_else,
     failures::a_host_whose_home_is_full_keeps_the_program_elsewhere,

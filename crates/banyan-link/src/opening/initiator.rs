@@ -7,7 +7,7 @@ use super::noise::{ANSWER_BYTES, FIRST_BYTES, SECOND_BYTES, handshake};
 use super::preamble::{ANSWER_HEAD_BYTES, MAGIC, PREAMBLE_BYTES, Preamble, WANTS_ENCRYPTION};
 use crate::cipher::Cipher;
 use crate::error::OpeningError;
-use crate::link_frame::PROTOCOL_VERSION;
+use crate::protocol::OtherProtocol;
 use crate::slab::Slabs;
 
 /// Bytes of the listener's answer.
@@ -66,10 +66,7 @@ impl Initiator {
             return Err(OpeningError::NotBanyan);
         }
         if self.filled >= ANSWER_HEAD_BYTES {
-            let theirs = u16::from_le_bytes([self.incoming[8], self.incoming[9]]);
-            if theirs != PROTOCOL_VERSION {
-                return Err(OpeningError::Version { ours: PROTOCOL_VERSION, theirs });
-            }
+            OtherProtocol::check(u16::from_le_bytes([self.incoming[8], self.incoming[9]]))?;
         }
         if self.filled < ANSWER {
             return Ok(None);

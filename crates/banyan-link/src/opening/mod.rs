@@ -14,6 +14,8 @@ mod preamble;
 mod responder;
 
 pub(crate) use initiator::{Initiator, Opened};
+#[cfg(test)]
+pub(crate) use noise::EPHEMERAL;
 pub use preamble::{PeerId, SessionId};
 pub use responder::{Accepted, Refusal, Responder, Step};
 

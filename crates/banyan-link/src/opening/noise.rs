@@ -19,6 +19,12 @@ pub(super) const ANSWER_BYTES: usize = 16;
 /// What authentication adds to a message.
 pub(crate) const TAG_BYTES: usize = 16;
 
+#[cfg(test)]
+thread_local! {
+    /// The ephemeral key of the next handshakes of this thread, so that recordings are always the same.
+    pub(crate) static EPHEMERAL: std::cell::Cell<Option<[u8; 32]>> = const { std::cell::Cell::new(None) };
+}
+
 /// The dialling side when `initiator`, the listening side otherwise.
 pub(super) fn handshake(
     initiator: bool,
@@ -26,5 +32,12 @@ pub(super) fn handshake(
     secret: &Secret,
 ) -> Result<HandshakeState, snow::Error> {
     let builder = Builder::new(PATTERN.parse()?).psk(0, secret.expose())?.prologue(preamble)?;
+    #[cfg(test)]
+    let key = EPHEMERAL.get();
+    #[cfg(test)]
+    let builder = match &key {
+        Some(key) => builder.fixed_ephemeral_key_for_testing_only(key),
+        None => builder,
+    };
     if initiator { builder.build_initiator() } else { builder.build_responder() }
 }

@@ -6,7 +6,7 @@ use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::link_frame::PROTOCOL_VERSION;
+use crate::protocol::PROTOCOL_VERSION;
 
 /// How a connection between Banyan processes begins. Neither text nor the begin of any protocol's first message.
 pub(super) const MAGIC: [u8; 8] = *b"\x8bBanyan\n";

@@ -25,6 +25,8 @@ mod board;
 mod hub;
 mod layout;
 mod memory;
+#[cfg(test)]
+mod recordings;
 mod ring;
 mod spoke;
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Pair {
         pair
     }
 
-    fn of(ends: [Connection; 2], now: Instant) -> Pair {
+    pub(crate) fn of(ends: [Connection; 2], now: Instant) -> Pair {
         Pair { ends, wire: Default::default(), now }
     }
 

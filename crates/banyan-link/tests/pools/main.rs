@@ -239,7 +239,7 @@ impl Stranger {
         let mut stranger = Stranger(ours);
         let mut hello = [0; 32];
         hello[0] = PROTOCOL_VERSION as u8;
-        hello[2] = u8::from(shares);
+        hello[4] = u8::from(shares);
         hello[8..16].copy_from_slice(&(8u64 << 20).to_le_bytes());
         hello[16..20].copy_from_slice(&(1u32 << 20).to_le_bytes());
         stranger.say(HELLO, &hello, None);

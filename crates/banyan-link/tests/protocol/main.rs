@@ -3,10 +3,11 @@
 #[path = "../pair/mod.rs"]
 mod pair;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_link::{
-    Event, Frame, Heartbeat, INITIAL_CREDIT, Kind, LinkError, LinkOptions, ProtocolError, SLAB_BYTES, frame_cost,
+    Capabilities, Connection, Event, Frame, Heartbeat, INITIAL_CREDIT, Kind, LinkError, LinkOptions, ProtocolError,
+    SLAB_BYTES, frame_cost,
 };
 use banyan_ndr::Record;
 use pair::{CONTROL, DATA, Pair, payload};
@@ -115,6 +116,18 @@ fn frames_may_follow_the_hello_without_a_round_trip() {
     pair.transmit(0);
     pair.deliver(0, usize::MAX);
     assert_eq!(pair.frames(1), [frame(DATA, 1, 100)]);
+}
+
+#[test]
+fn what_both_sides_can_do_may_be_used_once_the_peer_has_said_hello() {
+    let can = |numbers: &[u32]| {
+        let capabilities = numbers.iter().fold(Capabilities::NONE, |all, number| all | Capabilities::of_user(*number));
+        Connection::inherited(&LinkOptions { capabilities, ..small() }, Instant::now())
+    };
+    let mut pair = Pair::of([can(&[0, 1]), can(&[1, 23])], Instant::now());
+    assert_eq!(pair.ends[0].capabilities(), Capabilities::NONE);
+    pair.settle();
+    assert_eq!(pair.ends.each_ref().map(Connection::capabilities), [Capabilities::of_user(1); 2]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::note::{Note, secret_of};
 use super::tree_link::LONGEST_PAYLOAD;
 use crate::format_book::MOST_FORMATS;
 use crate::ids::NodeId;
+use crate::wire::SHARED_MEMORY;
 
 /// Memory that an agent keeps while large records pass: what some dozens of children have under way.
 const SPARE_BYTES: usize = 64 << 20;
@@ -71,7 +72,8 @@ impl Credentials {
 fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
     let (window, formats) = (4 * frame_cost(max_payload), MOST_FORMATS);
-    LinkOptions { max_payload, window, formats, heartbeat: None, ..LinkOptions::default() }
+    let capabilities = SHARED_MEMORY;
+    LinkOptions { max_payload, window, formats, heartbeat: None, capabilities, ..LinkOptions::default() }
 }
 
 /// Links of those who compute: they give no signs of life, and notice when agents give none for so long.

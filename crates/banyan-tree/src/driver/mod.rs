@@ -30,7 +30,7 @@ pub(crate) use credentials::{Credentials, silent_links};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use parting::{Fate, Partings};
-use tree_link::{Arrival, Dialling, End, TreeLink};
+use tree_link::{Arrival, Dialling, End, TreeLink, rank_of};
 
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::{LinkId, NodeId, Time};
@@ -70,6 +70,8 @@ pub(crate) struct Driver {
     links: SortedMap<LinkId, Box<TreeLink>>,
     /// Children whose links have ended, and perhaps they, too.
     partings: Partings,
+    /// Members that were invited and speak another protocol, each once, and what is to be said of them.
+    strangers: Vec<(NodeId, String)>,
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
     /// Memory that this node shares with its children.
@@ -126,6 +128,7 @@ impl Driver {
             doors: Vec::new(),
             links: SortedMap::new(),
             partings: Partings::default(),
+            strangers: Vec::new(),
             inherited: None,
             below: None,
             above: None,
@@ -175,6 +178,11 @@ impl Driver {
     /// Members are the nodes from this one on: whoever proves to be one of them has its rank and no other.
     pub(crate) fn set_first_member(&mut self, node: NodeId) {
         self.first_member = Some(node);
+    }
+
+    /// The rank of a node, if it is a member.
+    pub(crate) fn rank_of(&self, node: NodeId) -> Option<u32> {
+        self.first_member.and_then(|first| rank_of(node, first))
     }
 
     /// What users may want to know.
@@ -585,6 +593,10 @@ impl Driver {
         if let Some(peer) = link.link().peer_id() {
             self.doors.iter_mut().for_each(|door| door.forget(&peer));
         }
+        if let (Some(other), Some((child, _))) = (link.other_protocol, link.invited) {
+            let remedy = other.remedy("the member's program", "the network's program");
+            self.strangers.push((child, format!("{}; {remedy}", other.cause("its program", "its agent"))));
+        }
         match link.dialling {
             _ if link.is_closing => {}
             Some(mut dialling) => {
@@ -614,8 +626,20 @@ impl Driver {
         }
     }
 
+    /// Names members that could not be understood, as soon as there is somebody to tell.
+    #[cold]
+    fn name_strangers(&mut self) {
+        if self.node.id() == NodeId::ROOT || self.node.parent().is_some() {
+            let strangers = std::mem::take(&mut self.strangers);
+            strangers.into_iter().for_each(|(child, cause)| self.node.refuse_stranger(child, cause));
+        }
+    }
+
     /// Does what the node says.
     fn carry_out(&mut self) {
+        if !self.strangers.is_empty() {
+            self.name_strangers();
+        }
         while let Some(action) = self.node.action() {
             match action {
                 Action::Send { link: id, message } => {

@@ -1,5 +1,6 @@
 //! What a node of a network is told by the one above it, before there is a link between them: as text, which every
-//! machine reads the same.
+//! machine reads the same. The number of the protocol stands first, in every protocol. Lines that begin with a word that a
+//! node does not know are for nodes of later releases.
 //!
 //! The front-end's note goes to the agents below it with their work; each agent adds itself and hands the note on. A
 //! member gets it as the first frame of the socket that it inherits, with its own number in it and a secret that proves
@@ -10,14 +11,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use banyan_link::{Address, Encryption, Secret, SessionId};
+use banyan_link::{Address, Encryption, OtherProtocol, PROTOCOL_VERSION, Secret, SessionId};
 
 use crate::ids::{Level, NodeId};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::NodeOptions;
-use crate::wire::FINGERPRINT;
 
-/// The first word of the first line; behind it are the version and the fingerprint of whoever wrote it.
+/// The first word of the first line; behind it is the number of the protocol that the node above speaks.
 const HEAD: &str = "banyan-tree";
 
 /// Text of a note at most: a tree of the greatest depth with sixteen addresses for each ancestor.
@@ -68,11 +68,8 @@ pub(crate) struct Invited {
 pub(crate) enum NoteError {
     #[error("the note of the node above cannot be read: {0}; use one release for the whole network")]
     Unreadable(String),
-    #[error(
-        "the network's programs are of {theirs}, and this one is of {ours}, which does not understand them; build all \
-         programs of a network from the same source"
-    )]
-    OtherBuild { theirs: String, ours: String },
+    #[error("{}; {}", .0.cause("the node above", "this program"), .0.remedy("the program of the network", "this program"))]
+    Version(#[from] OtherProtocol),
 }
 
 impl Note {
@@ -133,7 +130,7 @@ impl Note {
             seed,
             ..
         } = &self.options;
-        let mut text = format!("{HEAD} {}\nnetwork {}\nsecret ", build(), self.network);
+        let mut text = format!("{HEAD} {PROTOCOL_VERSION}\nnetwork {}\nsecret ", self.network);
         self.secret.expose().iter().for_each(|byte| push(&mut text, format_args!("{byte:02x}")));
         push(&mut text, format_args!("\nwindow {window_waves} {window_bytes} {ahead_packets} {ahead_bytes}\n"));
         // None is no time at all.
@@ -155,18 +152,6 @@ impl Note {
     }
 }
 
-/// The version of this program, and what tells apart builds of one version that do not understand each other.
-fn build() -> String {
-    format!("{} {FINGERPRINT:016x}", env!("CARGO_PKG_VERSION"))
-}
-
-fn named(build: &str) -> String {
-    match build.split_once(' ') {
-        Some((version, fingerprint)) => format!("Banyan {version} (build {fingerprint})"),
-        None => format!("Banyan {build}, of a build before this one"),
-    }
-}
-
 /// What proves that someone is this node.
 pub(crate) fn secret_of(network: &Secret, node: NodeId) -> Secret {
     network.derive("tree node", node.0)
@@ -184,13 +169,8 @@ impl FromStr for Note {
         let wrong = |line: &str| NoteError::Unreadable(format!("{:?}", line.chars().take(40).collect::<String>()));
         let mut lines = text.lines();
         let head = lines.next().and_then(|line| line.strip_prefix(HEAD)).filter(|_| text.len() <= TEXT_BYTES);
-        let Some(theirs) = head else {
-            return Err(NoteError::Unreadable("it does not begin as notes do".into()));
-        };
-        if theirs.trim() != build() {
-            let theirs = theirs.chars().filter(|char| !char.is_control()).take(40).collect::<String>();
-            return Err(NoteError::OtherBuild { theirs: named(theirs.trim()), ours: named(&build()) });
-        }
+        let number = head.and_then(|head| head.strip_prefix(' ')?.split(' ').next()?.parse().ok());
+        OtherProtocol::check(number.ok_or_else(|| NoteError::Unreadable("it does not begin as notes do".into()))?)?;
         let (mut network, mut secret, mut member) = (None, None, None);
         let mut options = NodeOptions::default();
         let (mut heartbeat, mut silence) = (Duration::ZERO, Duration::ZERO);
@@ -227,7 +207,7 @@ impl FromStr for Note {
                     member = Some(Invited { node: NodeId(node?), rank: rank?, size: size?, life: life? });
                     Some(())
                 }),
-                _ => None,
+                _ => Some(()),
             };
             read.ok_or_else(|| wrong(line))?;
         }
@@ -287,18 +267,21 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_another_build_is_refused_with_cause_and_remedy() {
+    fn a_note_of_another_protocol_is_refused_however_it_goes_on() {
+        let error = "banyan-tree 2 and more\nsealed\n".parse::<Note>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the node above speaks protocol 2 of Banyan, this program protocol 1; update this program: build it with a \
+             release of Banyan that speaks protocol 2"
+        );
+    }
+
+    #[test]
+    fn a_note_of_another_release_reads_the_same() {
         let text = note().to_text();
-        let ours = format!("{FINGERPRINT:016x}");
-        for theirs in [text.replace(&ours, "0123456789abcdef"), text.replace(&build(), "1")] {
-            let error = theirs.parse::<Note>().unwrap_err();
-            assert!(matches!(error, NoteError::OtherBuild { .. }), "{error}");
-            let told = error.to_string();
-            assert!(
-                told.contains(&ours) && told.contains("build all programs of a network from the same source"),
-                "{told}"
-            );
-        }
+        let later = text.replacen("banyan-tree 1\n", "banyan-tree 1 0.9.0\nbark 5 rough\n", 1) + "leaves\n";
+        assert!(later.contains("bark"));
+        assert_eq!(later.parse::<Note>().unwrap().to_text(), text);
     }
 
     #[test]
@@ -322,7 +305,9 @@ mod tests {
     #[test]
     fn what_is_no_note_is_refused_with_the_line() {
         let good = note().to_text();
-        for (from, to) in [("above 3 2", "above 3"), ("secret 09", "secret 9"), ("tree", "bush"), ("tcp:", "tpc:")] {
+        for (from, to) in
+            [("above 3 2", "above 3"), ("secret 09", "secret 9"), ("\ntree ", "\ntree x"), ("tcp:", "tpc:")]
+        {
             let bad = good.replacen(from, to, 1);
             let error = bad.parse::<Note>().unwrap_err().to_string();
             assert!(error.contains("cannot be read"), "{error}");

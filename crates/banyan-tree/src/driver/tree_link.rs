@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Address, Event, Frame, Handed, Interest, Link, LinkError, Poller};
+use banyan_link::{Address, Event, Frame, Handed, Interest, Link, LinkError, OtherProtocol, Poller};
 
 use banyan_link::shared::SharedError;
 use banyan_ndr::FormatId;
@@ -21,7 +21,7 @@ use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::node::LinkFigures;
-use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, contributes};
+use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, SHARED_MEMORY, contributes};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
 /// mebibyte, as people like to send, is one with all that stands before its numbers.
@@ -125,6 +125,8 @@ pub(super) struct TreeLink {
     way: Way,
     /// Whether the last frame was part of a contribution that the parent may wait for.
     contributes: bool,
+    /// What the peer speaks, if the link has ended because this node does not.
+    pub(super) other_protocol: Option<OtherProtocol>,
 }
 
 impl TreeLink {
@@ -158,6 +160,7 @@ impl TreeLink {
             has_received: true,
             way: Way::Socket,
             contributes: false,
+            other_protocol: None,
         }
     }
 
@@ -179,6 +182,7 @@ impl TreeLink {
     pub(super) fn offer_memory(&mut self, below: &mut Below) {
         if self.is_local
             && matches!(self.way, Way::Socket)
+            && self.link.capabilities().contains(SHARED_MEMORY)
             && self.link.can_hand_over()
             && let Ok((place, descriptors)) = below.place()
         {
@@ -411,7 +415,10 @@ impl TreeLink {
                 Some(Arrival::Opened)
             }
             Event::Closed => Some(Arrival::Ended(End::Other)),
-            Event::Lost(error) => Some(Arrival::Ended(self.end(&error))),
+            Event::Lost(error) => {
+                self.other_protocol = error.other_protocol();
+                Some(Arrival::Ended(self.end(&error)))
+            }
         }
     }
 
@@ -511,7 +518,7 @@ fn keep_alive(link: &Link) {
 }
 
 /// The rank of a node, if it is a member: behind the agents, and before their guards.
-fn rank_of(node: NodeId, first_member: NodeId) -> Option<u32> {
+pub(super) fn rank_of(node: NodeId, first_member: NodeId) -> Option<u32> {
     node.0.checked_sub(first_member.0).filter(|_| node < NodeId::FIRST_GUARD)
 }
 

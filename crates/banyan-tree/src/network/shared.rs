@@ -19,7 +19,7 @@ use crate::driver::Driver;
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{StreamId, Wave as WaveNumber};
-use crate::node::Delivery;
+use crate::node::{Delivery, Report};
 use crate::record_reader::RecordReader;
 use crate::reports::Reports;
 
@@ -94,6 +94,9 @@ impl Core {
             if missing.is_empty() {
                 return Ok(());
             }
+            if let Some(refused) = self.refused(session, &missing) {
+                return Err(refused);
+            }
             if let Some(ended) = ended_early(session, &missing) {
                 return Err(ended);
             }
@@ -102,6 +105,20 @@ impl Core {
             }
             self.driver.turn(Some(deadline.min(Instant::now() + Duration::from_millis(100))))?;
         }
+    }
+
+    /// The first member that its agent has sent away, of those that are missing.
+    fn refused(&mut self, session: &Session, missing: &RankSet) -> Option<TreeError> {
+        while let Some(report) = self.driver.report() {
+            if let Report::Violation { child, cause, .. } = &report
+                && let Some(rank) = self.driver.rank_of(*child).filter(|rank| missing.contains(*rank))
+            {
+                let host = session.hosts().nth(rank as usize).unwrap_or_default().to_owned();
+                return Some(TreeError::SentAway { rank, host, cause: cause.clone() });
+            }
+            self.events.push(report);
+        }
+        None
     }
 
     /// The error for whoever talks to these members, if all of them are lost and none of them is expected.

@@ -102,6 +102,11 @@ impl Node {
         }
     }
 
+    /// One that was to become a child cannot: its link is closed, and it is named.
+    pub(crate) fn refuse_stranger(&mut self, child: NodeId, cause: String) {
+        self.violated(child, cause);
+    }
+
     #[cold]
     pub(super) fn violation(&mut self, link: LinkId, child: NodeId, cause: String, now: Time) {
         self.violated(child, cause);

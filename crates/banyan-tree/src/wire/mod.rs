@@ -65,7 +65,6 @@ mod book;
 mod decode;
 mod encode;
 mod error;
-mod fingerprint;
 mod layout;
 mod opening;
 mod pieces;
@@ -75,11 +74,10 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use banyan_link::Frame;
+use banyan_link::{Capabilities, Frame};
 
 #[cfg(test)]
 pub(crate) use error::WireError;
-pub(crate) use fingerprint::FINGERPRINT;
 pub(crate) use {book::AddressBook, decode::Decoder, encode::Encoder};
 
 banyan_link::kinds! {
@@ -138,6 +136,9 @@ banyan_link::kinds! {
     ENDED = data(68);
     CONFIRM = data(69);
 }
+
+/// Capability of a node's links: small frames may go through memory that the parent shares ([`MEMORY`]).
+pub(crate) const SHARED_MEMORY: Capabilities = Capabilities::of_user(0);
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.
 pub(crate) fn contributes(frame: &Frame, before: bool) -> bool {

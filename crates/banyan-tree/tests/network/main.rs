@@ -20,6 +20,7 @@ mod known_filters;
 mod launches;
 mod losses;
 mod member;
+mod protocols;
 mod setup;
 mod stopped;
 mod strangers;
@@ -57,6 +58,8 @@ const TESTS: &[harness::Test] = tests![
     streams::several_threads_wait_at_once,
     streams::every_member_gets_its_own_part_of_a_scatter,
     streams::every_node_says_what_it_has_done_and_where_it_is,
+    protocols::a_member_of_a_later_protocol_is_named_with_its_host,
+    protocols::a_member_is_told_that_its_network_speaks_a_later_protocol,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
     hostile::a_member_that_sends_too_many_formats_is_named_and_agents_stay,
     hostile::many_formats_of_several_members_pass_their_agents,

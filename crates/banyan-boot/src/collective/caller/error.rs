@@ -37,7 +37,7 @@ pub enum CollectiveError {
     /// The agent sent what no correct agent sends.
     #[error(
         "the agent sent a frame of kind {kind} for collective {sequence} that does not belong there; \
-         all programs of a session must be of one version"
+         all programs of a session must speak one protocol of Banyan"
     )]
     Protocol {
         /// Kind of the frame.
