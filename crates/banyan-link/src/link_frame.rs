@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::error::ProtocolError;
-use crate::frame::Header;
+use crate::frame::{Header, Kind};
 use crate::options::{INITIAL_CREDIT, LinkOptions};
 
 /// The version of everything in `docs/links.md`.
@@ -14,7 +14,7 @@ pub const PROTOCOL_VERSION: u16 = 1;
 crate::kinds! {
     /// The first frame in each direction.
     pub(crate) HELLO = link(1);
-    /// A description of a format, before its first record.
+    /// A description of a format, before its first record; or the last piece of it.
     pub(crate) FORMAT = link(2);
     /// A grant.
     pub(crate) CREDIT = link(3);
@@ -31,6 +31,9 @@ crate::kinds! {
     pub(crate) PASSED = link(8);
     /// The peer's pool is mapped.
     pub(crate) MAPPED = link(9);
+
+    /// A piece of a description, as long as the longest payload; others follow.
+    pub(crate) FORMAT_PIECE = link(10);
 }
 
 /// In the second byte of a hello: this side maps pools, and may offer its own.
@@ -38,6 +41,11 @@ const SHARES: u8 = 1;
 
 /// The longest payload of these frames but for formats.
 const LONGEST: usize = 32;
+
+/// Whether a frame is a description of a format, or a piece of one.
+pub(crate) fn is_description(kind: Kind) -> bool {
+    kind == FORMAT || kind == FORMAT_PIECE
+}
 
 /// One of the link's own frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
