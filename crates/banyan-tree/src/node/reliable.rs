@@ -85,8 +85,8 @@ impl Reliable {
         if *sent > self.window.saturating_mul(UNCONFIRMED) || *count > records.saturating_mul(UNCONFIRMED as u64) {
             return Err(format!("sent {sent} bytes of {count} records, and nobody has confirmed any; it has to wait"));
         }
-        *sent += run.bodies.size();
-        *count += u64::from(run.bodies.len());
+        *sent += run.size();
+        *count += u64::from(run.len());
         Ok(())
     }
 
@@ -118,6 +118,11 @@ impl Reliable {
         if self.is_eager || is_much || source.confirmed.until(until) >= records / CONFIRMED as u64 {
             self.due.insert(rank);
         }
+    }
+
+    /// At the front-end: of each member the first record that was not taken.
+    fn taken(&self) -> BTreeMap<u32, Wave> {
+        self.sources.iter().map(|(rank, source)| (*rank, source.taken)).collect()
     }
 
     /// At the front-end: a member waits for a confirmation, and will have it soon.
@@ -159,15 +164,14 @@ impl Node {
             self.hurry(id);
             return Err(SendError::Full);
         }
-        records.counters.sent += u64::from(run.bodies.len());
+        records.counters.sent += u64::from(run.len());
         let first = run.first;
         stream.sent = run.end();
-        for run in stream.make_own(run) {
+        for run in self.sift(id, run) {
+            let Some(stream) = self.streams.get_mut(&id) else { break };
             stream.kept.keep(&run);
             stream.traffic.up(&run);
-            if let Some(link) = self.ascent.link() {
-                self.actions.push_back(super::Action::Send { link, message: Message::Run(run) });
-            }
+            self.send_up(Message::Run(run));
         }
         Ok(first)
     }
@@ -185,12 +189,15 @@ impl Node {
         }
         if is_root {
             if let Some(new) = reliable.accept(rank, &run) {
-                records.push(new);
+                records.counters.seen += u64::from(new.len());
+                self.arrive_at_program(id, new, None);
             }
             self.confirm_taken(id);
         } else if is_attached {
-            stream.traffic.up(&run);
-            self.send_up(Message::Run(run));
+            for run in self.sift(id, run) {
+                self.streams.get_mut(&id).into_iter().for_each(|stream| stream.traffic.up(&run));
+                self.send_up(Message::Run(run));
+            }
         }
         // Without a parent: the next one is sent them again.
         Ok(())
@@ -257,6 +264,11 @@ impl Node {
             }
             self.send(link, Message::Confirm { stream: id, until: of_link });
         }
+    }
+
+    /// At the front-end: of each member the first record that was not taken, on a stream without waves that loses nothing.
+    pub(crate) fn records_until(&mut self, id: StreamId) -> BTreeMap<u32, Wave> {
+        self.reliable_of(id).map(|reliable| reliable.taken()).unwrap_or_default()
     }
 
     pub(super) fn reliable_of(&mut self, id: StreamId) -> Option<&mut Reliable> {

@@ -106,7 +106,15 @@ fn marked(hostile: Hostile, (format, body): (Format, Bytes)) -> Speech {
 
 fn contribution(hostile: Hostile, members: impl IntoIterator<Item = u32>, is_partial: bool, bodies: Bodies) -> Message {
     let members = Arc::new(RankSet::from_iter(members));
-    Message::Run(Run { stream: hostile.stream, first: WaveNumber(0), members, is_fresh: true, is_partial, bodies })
+    Message::Run(Run {
+        stream: hostile.stream,
+        first: WaveNumber(0),
+        members,
+        is_fresh: true,
+        is_partial,
+        yields: None,
+        bodies,
+    })
 }
 
 fn speaks_for_a_thousand_by_a_mark(hostile: Hostile) -> Speech {

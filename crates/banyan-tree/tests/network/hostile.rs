@@ -114,7 +114,7 @@ fn serve_formats(count: usize, hostile: RankSet) -> Result<(), TreeError> {
         let format = CStruct::new(&name, 16, 8).int("value", 0, 8).uint("ones", 8, 4).build().unwrap();
         let bodies = Bodies::one(format.id(), body.clone().into());
         let (first, members) = (WaveNumber(0), Arc::new(RankSet::from_iter([rank])));
-        let run = Run { stream, first, members, is_fresh: false, is_partial: false, bodies };
+        let run = Run { stream, first, members, is_fresh: false, is_partial: false, yields: None, bodies };
         back_end.say(Message::Run(run), &[format])?;
     }
     for wave in 0..WAVES {
