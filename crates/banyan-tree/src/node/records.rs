@@ -35,9 +35,10 @@ const TOLD: usize = 8;
 
 /// Records of streams without waves, as one node has counted them.
 ///
-/// For each process that is or was a member `sent` = `delivered` + `filtered` + lost + on their way, all of them records as members
-/// have sent them. At the front-end `seen` − `delivered` − `filtered` are lost, as far as it has heard of them; `without_parent`, `without_room` and `without_stream` of all nodes
-/// say where, and the rest of them went down with a node or a link.
+/// For each process that is or was a member `sent` = `delivered` + `filtered` + lost + on their way. All of them count records
+/// as members have sent them. At the front-end `seen` − `delivered` − `filtered` are lost, as far as it has heard of them;
+/// `without_parent`, `without_room` and `without_stream` of all nodes say where, and the rest of them went down with a node or
+/// a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordCounters {
@@ -163,9 +164,9 @@ impl Records {
         self.owed.retain(|_, (owed, _)| *owed != link);
     }
 
-    /// At the front-end: records have come; what they count for, if there is room. They are dropped if there is a window of that child's already, and not of this
-    /// link alone: one that has lost its link and come back begins another window, whatever of the last one was not taken.
-    /// On one link it keeps to its window by itself; what is more than two is dropped all the same.
+    /// At the front-end: records have come; what they count for, if there is room. They are dropped if there is a window of that
+    /// child's already, and not of this link alone: one that has lost its link and come back begins another window, whatever of
+    /// the last one was not taken. On one link it keeps to its window by itself; what is more than two is dropped all the same.
     fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: &Run, window: usize) -> Option<usize> {
         let (life, count, cost) = (run.first.life(), u64::from(run.len()), cost(run));
         let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
