@@ -380,7 +380,7 @@ impl Node {
         let most = self.options.window_waves;
         let Some(records) = self.records_of(id) else { return };
         if let (Some(reliable), Some(rank)) = (&mut records.reliable, run.members.only()) {
-            reliable.took(rank, run.end(), run.size(), most);
+            reliable.took(rank, run, most);
             if records.arrived.is_empty() {
                 reliable.rest();
             }
