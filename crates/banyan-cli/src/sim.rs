@@ -93,6 +93,9 @@ pub(crate) struct Sim {
     /// The first stream is reduced as those of users are: a sum of integers, and an exact one of floats
     #[arg(long)]
     reduce: bool,
+    /// The filters of streams without waves make none or several records of some
+    #[arg(long)]
+    sift: bool,
     /// The last stream is closed half way, and another opened in its place
     #[arg(long)]
     reopen: bool,
@@ -127,8 +130,9 @@ pub(crate) struct Sim {
 }
 
 /// The options that say what is run, which has nothing to do with figures.
-const OF_RUNS: [&str; 18] = [
+const OF_RUNS: [&str; 19] = [
     "reduce",
+    "sift",
     "nodes",
     "fanout",
     "shape",
@@ -200,6 +204,7 @@ impl Sim {
             window_waves: self.window,
             window_bytes: self.window_bytes,
             reduces: self.reduce,
+            sifts: self.sift,
             has_failing_filter: self.failing_filter,
             reopens: self.reopen,
             restarts: self.restart,
@@ -261,7 +266,8 @@ impl Sim {
                 "members": sum.map(|ran| ran.members), "inner": sum.map(|ran| ran.inner),
                 "waves": sum.map(|ran| ran.waves), "messages": sum.map(|ran| ran.messages),
                 "moves": sum.map(|ran| ran.moves), "lost": sum.map(|ran| ran.lost),
-                "late": sum.map(|ran| ran.late), "dropped": sum.map(|ran| ran.dropped), "degree": sum.map(|ran| ran.degree),
+                "late": sum.map(|ran| ran.late), "dropped": sum.map(|ran| ran.dropped),
+                "filtered": sum.map(|ran| ran.filtered), "degree": sum.map(|ran| ran.degree),
                 "held_bytes": sum.map(|ran| ran.held),
                 "virtual_seconds": sum.map(|ran| ran.time.as_secs_f64()),
                 "seconds": took.as_secs_f64(),
@@ -294,6 +300,7 @@ fn add(sum: &Ran, ran: &Ran) -> Ran {
     both.lost += sum.lost;
     both.late += sum.late;
     both.dropped += sum.dropped;
+    both.filtered += sum.filtered;
     both.degree = both.degree.max(sum.degree);
     both.held = both.held.max(sum.held);
     both.time += sum.time;

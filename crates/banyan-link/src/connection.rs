@@ -18,10 +18,10 @@ use crate::cipher::Cipher;
 use crate::counters::Counters;
 use crate::credit::{ReceiveCredit, SendCredit};
 use crate::error::{LinkError, OpeningError, ProtocolError, SendError};
-use crate::formats::Formats;
+use crate::formats::{Formats, LONGEST_DESCRIPTION};
 use crate::frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Header, KIND_AT, Kind, frame_cost};
 use crate::input::{Input, Taken};
-use crate::link_frame::{FORMAT, HELLO, Hello, LinkFrame};
+use crate::link_frame::{FORMAT, FORMAT_PIECE, HELLO, Hello, LinkFrame, is_description};
 use crate::liveness::{Due, Liveness};
 use crate::opening::{Accepted, Initiator, Opened, Opening, PeerId};
 use crate::options::LinkOptions;
@@ -405,17 +405,15 @@ impl Connection {
         if self.formats.is_taught(format.id()) {
             return Ok(());
         }
-        let (length, limit) = (format.encoded().len(), self.options.max_payload);
+        let (length, limit) = (format.encoded().len(), LONGEST_DESCRIPTION);
         if length > limit {
-            return Err(SendError::TooLong { length, limit });
+            return Err(SendError::LongDescription { length, limit });
         }
-        if !self.formats.teach(format.id()) {
+        if !self.formats.teach(format.id(), length) {
             return Err(SendError::TooManyFormats(self.options.formats));
         }
-        let description = Bytes::copy_from_slice(format.encoded());
-        let frame = Frame { format: Some(format.id()), ..Frame::new(FORMAT, 0, 0, description) };
         if self.state == State::Running {
-            self.output.push(frame, &mut self.send_credit);
+            self.push_description(format);
         }
         Ok(())
     }
@@ -496,6 +494,17 @@ impl Connection {
         }
         if self.prelude.is_empty() {
             self.prelude = Vec::new();
+        }
+    }
+
+    /// Queues a description, in pieces if it is longer than a payload. Nothing else of this queue comes between them.
+    fn push_description(&mut self, format: &Format) {
+        let mut rest = Bytes::copy_from_slice(format.encoded());
+        while !rest.is_empty() {
+            let piece = rest.split_to(rest.len().min(self.options.max_payload));
+            let kind = if rest.is_empty() { FORMAT } else { FORMAT_PIECE };
+            let frame = Frame { format: Some(format.id()), ..Frame::new(kind, 0, 0, piece) };
+            self.output.push(frame, &mut self.send_credit);
         }
     }
 
@@ -581,8 +590,8 @@ impl Connection {
         if padding.iter().any(|byte| *byte != 0) {
             return Err(ProtocolError::Reserved { kind: header.kind.number() });
         }
-        if header.kind == FORMAT {
-            self.formats.learn(header.format, payload)?;
+        if is_description(header.kind) {
+            self.formats.take(&header, payload, self.options.max_payload)?;
         } else if header.kind.is_link() {
             let frame = LinkFrame::decode(&header, payload)?;
             self.handle(frame)?;

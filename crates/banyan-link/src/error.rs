@@ -172,8 +172,34 @@ pub enum ProtocolError {
         actual: FormatId,
     },
     /// More descriptions than allowed.
-    #[error("the peer sends more than {0} formats, or more than 1 KiB of descriptions for each of these")]
+    #[error(
+        "the peer sends more than {0} formats, or descriptions of more than 1 KiB for each of these (4 MiB at least)"
+    )]
     TooManyFormats(usize),
+    /// A piece of a description that is not the last, and not as long as all of these are.
+    #[error("a piece of a format's description has {length} bytes; all but the last have {expected}")]
+    DescriptionPiece {
+        /// Bytes of the piece.
+        length: usize,
+        /// Bytes of the longest payload, which it should have.
+        expected: usize,
+    },
+    /// A description began before the last piece of another one came.
+    #[error("a description of format {other} began before that of {unfinished} was complete")]
+    Interleaved {
+        /// The format of which pieces are missing.
+        unfinished: String,
+        /// The one that came instead.
+        other: String,
+    },
+    /// A description in pieces that is longer than descriptions may be.
+    #[error("a format's description has {length} bytes at least; the limit is {limit}")]
+    LongDescription {
+        /// Bytes with those of the last piece that came.
+        length: usize,
+        /// Bytes allowed: [`LONGEST_DESCRIPTION`](crate::LONGEST_DESCRIPTION).
+        limit: usize,
+    },
     /// A record of a format that was not described before.
     #[error("a record of format {0} came before its description")]
     UnknownFormat(FormatId),
@@ -227,8 +253,20 @@ pub enum SendError {
         /// Bytes allowed.
         limit: usize,
     },
-    /// More formats than the peer will learn.
-    #[error("more than {0} formats on one link (LinkOptions::formats)")]
+    /// The description of the record's format is longer than any link carries.
+    #[error(
+        "the description of a format has {length} bytes; a link carries at most {limit}; use fewer or shorter names"
+    )]
+    LongDescription {
+        /// Bytes of the description.
+        length: usize,
+        /// Bytes allowed: [`LONGEST_DESCRIPTION`](crate::LONGEST_DESCRIPTION).
+        limit: usize,
+    },
+    /// More formats than the peer will learn, or longer descriptions.
+    #[error(
+        "more than {0} formats on one link (LinkOptions::formats), or descriptions of more than 1 KiB for each of these (4 MiB at least)"
+    )]
     TooManyFormats(usize),
     /// A frame of a format that the link it came from has not learnt.
     #[error("the format {0} is unknown on the link that the frame came from")]

@@ -87,6 +87,7 @@ pub use clock::now;
 pub use connection::{Connection, Event, PeerInfo};
 pub use counters::Counters;
 pub use error::{LinkError, OpeningError, ProtocolError, SendError};
+pub use formats::LONGEST_DESCRIPTION;
 pub use frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Kind, frame_cost};
 pub use link::{Handed, Handing, Link};
 pub use listener::{Listener, UNPROVED_PEERS, UNPROVED_TIME};

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::capabilities::Capabilities;
 use crate::error::ProtocolError;
-use crate::frame::Header;
+use crate::frame::{Header, Kind};
 use crate::options::{INITIAL_CREDIT, LinkOptions};
 use crate::protocol::PROTOCOL_VERSION;
 
 crate::kinds! {
     /// The first frame in each direction.
     pub(crate) HELLO = link(1);
-    /// A description of a format, before its first record.
+    /// A description of a format, before its first record; or the last piece of it.
     pub(crate) FORMAT = link(2);
     /// A grant.
     pub(crate) CREDIT = link(3);
@@ -30,10 +30,18 @@ crate::kinds! {
     pub(crate) PASSED = link(8);
     /// The peer's pool is mapped.
     pub(crate) MAPPED = link(9);
+
+    /// A piece of a description, as long as the longest payload; others follow.
+    pub(crate) FORMAT_PIECE = link(10);
 }
 
 /// The longest payload of these frames but for formats.
 const LONGEST: usize = 32;
+
+/// Whether a frame is a description of a format, or a piece of one.
+pub(crate) fn is_description(kind: Kind) -> bool {
+    kind == FORMAT || kind == FORMAT_PIECE
+}
 
 /// One of the link's own frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

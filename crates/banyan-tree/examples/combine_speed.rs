@@ -60,7 +60,7 @@ fn main() -> Result<(), Failure> {
 
 fn run(rank: u32, bodies: Bodies) -> Run {
     let members = Arc::new(RankSet::from_iter([rank]));
-    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial: false, bodies }
+    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial: false, yields: None, bodies }
 }
 
 fn numbers(formats: &FormatBook) -> Result<Vec<Run>, Failure> {

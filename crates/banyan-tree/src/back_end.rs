@@ -3,7 +3,6 @@
 //! Everything happens in the caller's thread, while it is in one of these calls. Records that are sent one after the
 //! other travel together; [`flush`](BackEnd::flush) before computing for long.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,7 +18,7 @@ use bytes::Bytes;
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
-use crate::format_book::{FormatBook, MOST_OF_MEMBER};
+use crate::format_book::{FormatBook, MOST_OF_MEMBER, SentFormats};
 use crate::ids::{Level, StreamId, Wave};
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
@@ -50,7 +49,7 @@ pub struct BackEnd {
     invited: Invited,
     pending: SortedMap<StreamId, Pending>,
     /// The formats of what was sent.
-    sent_formats: HashSet<FormatId>,
+    sent_formats: SentFormats,
     /// What its links receive into and send from.
     slabs: Slabs,
     /// Streams whose waves are intervals.
@@ -198,7 +197,7 @@ impl BackEnd {
             reader: RecordReader::default(),
             invited,
             pending: SortedMap::new(),
-            sent_formats: HashSet::new(),
+            sent_formats: SentFormats::default(),
             slabs,
             aligned: SortedMap::new(),
             combiners,
@@ -441,11 +440,11 @@ impl BackEnd {
             return Err(TreeError::NoStream(stream));
         }
         self.contribute(stream, None)?;
-        if self.sent_formats.len() >= MOST_OF_MEMBER && !self.sent_formats.contains(&format.id()) {
+        if !self.sent_formats.has_room_for(format) {
             return Err(TreeError::Formats { rank: self.rank(), most: MOST_OF_MEMBER });
         }
         self.driver.formats().learn(format)?;
-        self.sent_formats.insert(format.id());
+        self.sent_formats.add(format);
         self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()));
         Ok(())
     }

@@ -4,6 +4,8 @@
 //! them so ([`Filter::waves`]), and one by one otherwise.
 
 use std::fmt;
+use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -18,9 +20,13 @@ use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, 
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{Transformation, TransformationError, Transformations};
+use crate::yields::Yields;
 
 /// A run ends when its bodies have so many bytes, so that whoever waits for the first waves has them soon.
 const RUN_BYTES: usize = 1 << 20;
+
+/// Records that a filter may make of one, on a stream without waves. As many end a run.
+const MOST_OF_RECORD: usize = 1 << 12;
 
 /// Formats of which a combiner remembers more than their ids. Children rarely send more than two at a time.
 const REMEMBERED: usize = 64;
@@ -107,11 +113,11 @@ impl Transformation for Timed {
         self.combiner.verify(part)
     }
 
-    fn pass(&mut self, run: &Run, place: Place) -> Result<Vec<Bodies>, TransformationError> {
+    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
         let begin = Instant::now();
-        let passed = self.combiner.pass(run, place);
+        let sifted = self.combiner.sift(run, place);
         self.time.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        passed
+        sifted
     }
 
     fn recovery(&self) -> Recovery {
@@ -136,6 +142,9 @@ struct Combiner {
     recycled: Recycled,
     /// A wave that the filter has seen and that could not be part of the run before, with what came of it.
     seen: Option<(Wave, Made)>,
+    /// On a stream without waves: a record that the filter has seen and that could not be part of the run before. What came of it
+    /// is in the output.
+    waiting: Option<(Wave, Result<(), TransformationError>)>,
 }
 
 impl Combiner {
@@ -160,7 +169,8 @@ impl Combiner {
 impl Combiner {
     fn new(name: &str, filter: Box<dyn Filter>, formats: FormatBook) -> Combiner {
         let (known, output, recycled) = (Vec::new(), Output::new(), Recycled::default());
-        Combiner { name: name.into(), filter, formats, known, made: None, output, recycled, seen: None }
+        let name = name.into();
+        Combiner { name, filter, formats, known, made: None, output, recycled, seen: None, waiting: None }
     }
 
     /// Has the filter look at what a member made itself. Of a format that is not known here nothing is made.
@@ -170,22 +180,84 @@ impl Combiner {
         (0..part.bodies.len()).try_for_each(|at| self.filter.verify(&run.wave(at))).map_err(failed)
     }
 
-    /// What becomes of the first record of a run, on a stream without waves.
-    fn pass(&mut self, run: &Run, place: Place) -> Result<Vec<Bodies>, TransformationError> {
+    /// What becomes of the first records of a run, on a stream without waves.
+    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
         let at = self.find_format(run)?;
+        // Taken out while the filter, which is a part of this as well, works.
         let known = std::mem::take(&mut self.known);
-        self.output.clear();
-        let part = PartRun::new(run, &known[at]).wave(0);
-        let made = self.filter.wave(std::slice::from_ref(&part), place, &mut self.output).map_err(failed);
+        let sifted = self.sift_records(run, &PartRun::new(run, &known[at]), place);
         self.known = known;
-        made?;
-        let records: Vec<(Format, Buffer)> = self.output.take().collect();
-        let mut passed = Vec::with_capacity(records.len());
-        for (format, body) in records {
-            self.enter(&format)?;
-            passed.push(Joined::new(body).finish(format.id(), &self.recycled)?);
+        sifted
+    }
+
+    /// One record after the other, as long as they become records of one format.
+    fn sift_records(&mut self, run: &Run, parts: &PartRun<'_>, place: Place) -> Result<Run, TransformationError> {
+        let (mut bodies, mut sources, mut record): (Option<(FormatId, Joined)>, _, _) = (None, Vec::new(), 0);
+        while record < run.len() {
+            let made = match self.waiting.take().filter(|(number, _)| *number == run.first.after(record)) {
+                Some((_, made)) => made,
+                None => self.make_any(parts, run.bodies_of(record), place),
+            };
+            let is_first = record == 0;
+            let made = made.and_then(|()| self.enter_made());
+            let format = match made {
+                Ok(format) => format,
+                Err(error) if is_first => return Err(error),
+                Err(error) => {
+                    self.waiting = Some((run.first.after(record), Err(error)));
+                    break;
+                }
+            };
+            if let Some(format) = format {
+                let (known, joined) = bodies.get_or_insert_with(|| (format, Joined::empty(self.recycled.take())));
+                if *known != format {
+                    self.waiting = Some((run.first.after(record), Ok(())));
+                    break;
+                }
+                self.output.records().iter().for_each(|(_, body)| joined.push(body));
+                sources.extend(std::iter::repeat_n(record, self.output.records().len()));
+            }
+            record += 1;
+            let bytes = bodies.as_ref().map_or(0, |(_, joined)| joined.bytes.len());
+            if bytes >= RUN_BYTES || sources.len() >= MOST_OF_RECORD {
+                break;
+            }
         }
-        Ok(passed)
+        let Some(count) = NonZeroU32::new(record) else { return Err(not_given(&self.name)) };
+        let is_one_each = sources.len() == record as usize && sources.iter().zip(0..).all(|(source, at)| *source == at);
+        let yields = if is_one_each { None } else { Yields::new(record, sources.into()) };
+        let bodies = match bodies {
+            Some((format, joined)) => joined.finish(format, &self.recycled)?,
+            None => Bodies::absent(count),
+        };
+        let members = Arc::clone(&run.members);
+        Ok(Run { members, is_partial: true, yields, bodies, ..*run })
+    }
+
+    /// Has the filter make any number of records of one: of each of its bodies. They are in the output.
+    fn make_any(&mut self, parts: &PartRun<'_>, bodies: Range<u32>, place: Place) -> Result<(), TransformationError> {
+        self.output.clear();
+        bodies
+            .into_iter()
+            .try_for_each(|at| self.filter.wave(&[parts.wave(at)], place, &mut self.output).map_err(failed))
+    }
+
+    /// The format of what the filter made of one record, which is entered into the book; none if it made nothing.
+    fn enter_made(&mut self) -> Result<Option<FormatId>, TransformationError> {
+        let records = self.output.records();
+        let Some((format, _)) = records.first() else { return Ok(None) };
+        if records.len() > MOST_OF_RECORD {
+            return Err(too_many(&self.name, records.len()));
+        }
+        if records.iter().any(|(other, _)| other.id() != format.id()) {
+            return Err(mixed(&self.name));
+        }
+        let id = format.id();
+        if self.made != Some(id) {
+            self.formats.learn(format).map_err(failed)?;
+            self.made = Some(id);
+        }
+        Ok(Some(id))
     }
 
     /// Where among those that are known the formats of parts are.
@@ -279,6 +351,11 @@ struct Joined {
 }
 
 impl Joined {
+    /// No body yet; they get this memory.
+    fn empty(memory: Buffer) -> Joined {
+        Joined { bytes: memory, ends: Vec::new() }
+    }
+
     /// The first body; its memory becomes that of all.
     fn new(first: Buffer) -> Joined {
         Joined { ends: vec![first.len()], bytes: first }
@@ -320,4 +397,19 @@ fn not_one(name: &str, count: usize) -> TransformationError {
     TransformationError(format!(
         "filter {name} made {count} records of a wave; on a stream with waves a filter makes exactly one of each"
     ))
+}
+
+#[cold]
+fn too_many(name: &str, count: usize) -> TransformationError {
+    TransformationError(format!("filter {name} made {count} records of one; it may make {MOST_OF_RECORD}"))
+}
+
+#[cold]
+fn mixed(name: &str) -> TransformationError {
+    TransformationError(format!("filter {name} made records of several formats of one; give them one format"))
+}
+
+#[cold]
+fn not_given(name: &str) -> TransformationError {
+    TransformationError(format!("filter {name} was given no record"))
 }

@@ -3,7 +3,7 @@
 use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
 
-use crate::format_book::TooManyFormats;
+use crate::format_book::FormatRefused;
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::reduce::AlignmentError;
 use crate::transformation::TransformationError;
@@ -173,11 +173,13 @@ pub enum TreeError {
     /// A record belongs to no interval of its stream.
     #[error(transparent)]
     Alignment(#[from] AlignmentError),
-    /// There are more formats than a program may have.
+    /// Records of this format cannot be sent: there are too many formats, or it is too long.
     #[error(transparent)]
-    TooManyFormats(#[from] TooManyFormats),
+    Format(#[from] FormatRefused),
     /// A member wants to send records of more formats than one member may.
-    #[error("member {rank} has sent records of {most} formats, the most for one member; send records of fewer formats")]
+    #[error(
+        "member {rank} would send records of more than {most} formats, or of formats described in more than 16 MiB, the most for one member; send records of fewer formats"
+    )]
     Formats {
         /// The member.
         rank: u32,

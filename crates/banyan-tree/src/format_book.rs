@@ -4,9 +4,10 @@
 //! neither wrong nor replaced, and none is ever dropped: runs that name it may be kept anywhere in the tree. There is a
 //! bound instead, far above what programs use, which refuses further formats.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use banyan_link::LONGEST_DESCRIPTION;
 use banyan_ndr::{Format, FormatId};
 
 /// Formats that one process may know, and the bytes of their descriptions together.
@@ -15,6 +16,35 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Formats that one member may send records of: far fewer than its agent passes on, so that others have room.
 pub(crate) const MOST_OF_MEMBER: usize = 1 << 10;
+
+/// Bytes of the descriptions of these together: some of the longest that links carry.
+const BYTES_OF_MEMBER: usize = 4 * LONGEST_DESCRIPTION;
+
+/// The formats that one process has sent records of.
+#[derive(Debug, Default)]
+pub(crate) struct SentFormats {
+    ids: HashSet<FormatId>,
+    bytes: usize,
+}
+
+impl SentFormats {
+    /// Whether a member may send records of this format, too.
+    pub(crate) fn has_room_for(&self, format: &Format) -> bool {
+        let is_within = self.ids.len() < MOST_OF_MEMBER && self.bytes + format.encoded().len() <= BYTES_OF_MEMBER;
+        is_within || self.ids.contains(&format.id())
+    }
+
+    pub(crate) fn add(&mut self, format: &Format) {
+        if self.ids.insert(format.id()) {
+            self.bytes += format.encoded().len();
+        }
+    }
+
+    /// Whether these are more than a member may send.
+    pub(crate) fn are_too_many(&self) -> bool {
+        self.ids.len() > MOST_OF_MEMBER || self.bytes > BYTES_OF_MEMBER
+    }
+}
 
 /// Formats by id. Clones are the same book.
 #[derive(Debug, Clone, Default)]
@@ -26,12 +56,30 @@ struct Entries {
     bytes: usize,
 }
 
-/// There are too many formats.
+/// Why no records of a format can be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{formats} formats of {bytes} bytes are known, and no more are taken; send records of fewer formats")]
-pub struct TooManyFormats {
-    formats: usize,
-    bytes: usize,
+#[non_exhaustive]
+pub enum FormatRefused {
+    /// There are too many formats.
+    #[error("{formats} formats of {bytes} bytes are known, and no more are taken; send records of fewer formats")]
+    Full {
+        /// Formats that are known.
+        formats: usize,
+        /// Bytes of their descriptions.
+        bytes: usize,
+    },
+    /// No link carries a description of this length.
+    #[error(
+        "format {name} has a description of {length} bytes; links carry at most {limit}; use fewer or shorter names"
+    )]
+    Long {
+        /// The name of the format.
+        name: String,
+        /// Bytes of its description.
+        length: usize,
+        /// Bytes that links carry.
+        limit: usize,
+    },
 }
 
 impl FormatBook {
@@ -43,15 +91,19 @@ impl FormatBook {
     /// Enters a format, if it is not there.
     ///
     /// # Errors
-    /// If there is no room for it.
-    pub fn learn(&self, format: &Format) -> Result<(), TooManyFormats> {
+    /// If there is no room for it, or its description is longer than links carry.
+    pub fn learn(&self, format: &Format) -> Result<(), FormatRefused> {
         if self.get(format.id()).is_some() {
             return Ok(());
+        }
+        let (length, limit) = (format.encoded().len(), LONGEST_DESCRIPTION);
+        if length > limit {
+            return Err(FormatRefused::Long { name: format.name().to_owned(), length, limit });
         }
         let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let (formats, bytes) = (entries.formats.len(), entries.bytes + format.encoded().len());
         if formats >= MOST_FORMATS || bytes > MOST_BYTES {
-            return Err(TooManyFormats { formats, bytes: entries.bytes });
+            return Err(FormatRefused::Full { formats, bytes: entries.bytes });
         }
         if entries.formats.insert(format.id(), format.clone()).is_none() {
             entries.bytes = bytes;

@@ -73,7 +73,15 @@ pub fn polite_words() -> Vec<Vec<u8>> {
     let run = |rank: u32, first: u64| {
         let (stream, members) = (StreamId(1), Arc::new(RankSet::from_iter([rank])));
         let first = crate::ids::Wave(first);
-        Message::Run(Run { stream, first, members, is_fresh: true, is_partial: false, bodies: bodies.clone() })
+        Message::Run(Run {
+            stream,
+            first,
+            members,
+            is_fresh: true,
+            is_partial: false,
+            yields: None,
+            bodies: bodies.clone(),
+        })
     };
     let down = [
         open,

@@ -47,13 +47,14 @@ mod stream_options;
 mod synchronisation;
 mod transformation;
 mod wire;
+mod yields;
 
 pub use agent::{become_agent_if_asked, become_agent_if_asked_with, extension, guard};
 pub use back_end::{BackEnd, Incoming};
 pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;
-pub use format_book::{FormatBook, TooManyFormats};
+pub use format_book::{FormatBook, FormatRefused};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use invitation::Invitation;
 pub use message::{
@@ -68,3 +69,4 @@ pub use run::{BadBodies, Bodies, Run};
 pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
 pub use transformation::{Transformation, TransformationError, Transformations};
+pub use yields::Yields;

@@ -12,6 +12,7 @@ use banyan_ndr::{Buffer, FormatId};
 use bytes::Bytes;
 
 use crate::ids::{StreamId, Wave};
+use crate::yields::Yields;
 
 /// The contributions of some members to some consecutive waves.
 #[derive(Debug, Clone)]
@@ -27,14 +28,41 @@ pub struct Run {
     pub is_fresh: bool,
     /// Whether a node's filter made the bodies. Those of a member are its records.
     pub is_partial: bool,
+    /// On a stream without waves, where filters made none or several of some records: which record each body is of.
+    pub yields: Option<Yields>,
     /// One body a wave.
     pub bodies: Bodies,
 }
 
 impl Run {
+    /// How many waves, or records.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> u32 {
+        self.yields.as_ref().map_or(self.bodies.len(), Yields::records)
+    }
+
     /// The wave behind the last one.
     pub fn end(&self) -> Wave {
-        self.first.after(self.bodies.len())
+        self.first.after(self.len())
+    }
+
+    /// Bytes of its bodies, and of what says whose they are.
+    pub fn size(&self) -> usize {
+        self.bodies.size() + self.yields.as_ref().map_or(0, |yields| size_of_val(yields.sources()))
+    }
+
+    /// How many of its records have a body.
+    pub(crate) fn yielding(&self) -> u32 {
+        match &self.yields {
+            Some(yields) => yields.yielding(),
+            None if self.bodies.are_absent() => 0,
+            None => self.bodies.len(),
+        }
+    }
+
+    /// The bodies of one of its records, counted from the first.
+    pub(crate) fn bodies_of(&self, record: u32) -> Range<u32> {
+        self.yields.as_ref().map_or(record..record + 1, |yields| yields.bodies_of(record..record + 1))
     }
 
     /// The part of this run within some waves, if there is any.
@@ -45,7 +73,15 @@ impl Run {
         }
         // Both lie within this run, whose length is a `u32`.
         let cut = self.first.until(start) as u32..self.first.until(end) as u32;
-        Some(Run { first: start, bodies: self.bodies.slice(cut), members: Arc::clone(&self.members), ..*self })
+        let (yields, bodies) = match &self.yields {
+            None => (None, self.bodies.slice(cut)),
+            Some(yields) if cut == (0..yields.records()) => (Some(yields.clone()), self.bodies.clone()),
+            Some(yields) => match (yields.cut(cut.clone()), NonZeroU32::new(cut.end - cut.start)) {
+                (None, Some(count)) => (None, Bodies::absent(count)),
+                (cut_yields, _) => (cut_yields, self.bodies.slice(yields.bodies_of(cut))),
+            },
+        };
+        Some(Run { first: start, yields, bodies, members: Arc::clone(&self.members), ..*self })
     }
 }
 
@@ -249,7 +285,15 @@ mod tests {
         }
         let format = FormatId::from_bytes([1; 16]);
         let bodies = Bodies::by_ends(format, ends.into(), bytes.into()).unwrap();
-        Run { stream: StreamId(1), first: Wave(10), members: Arc::default(), is_fresh: true, is_partial: false, bodies }
+        Run {
+            stream: StreamId(1),
+            first: Wave(10),
+            members: Arc::default(),
+            is_fresh: true,
+            is_partial: false,
+            yields: None,
+            bodies,
+        }
     }
 
     proptest! {
@@ -284,6 +328,38 @@ mod tests {
             if let Some(selected) = selected {
                 let expected: Vec<&[u8]> = places.iter().map(|place| whole.get(*place)).collect();
                 prop_assert_eq!(selected.iter().collect::<Vec<_>>(), expected);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_of_which_filters_made_none_or_several_is_cut_by_its_records(
+            counts in prop::collection::vec(0u32..3, 1..20), first in 0u64..40, until in 0u64..40,
+        ) {
+            let sources: Arc<[u32]> =
+                counts.iter().zip(0..).flat_map(|(count, record)| (0..*count).map(move |_| record)).collect();
+            let bodies: Vec<u8> = sources.iter().map(|_| 3).collect();
+            let whole = match Yields::new(counts.len() as u32, sources) {
+                Some(yields) => Run { yields: Some(yields), ..run(&bodies) },
+                None => Run { bodies: Bodies::absent(NonZeroU32::new(counts.len() as u32).unwrap()), ..run(&[1]) },
+            };
+            let of = |run: &Run, record: u32| -> Vec<Vec<u8>> {
+                if run.bodies.are_absent() { return Vec::new(); }
+                run.bodies_of(record).map(|at| run.bodies.get(at).to_vec()).collect()
+            };
+            prop_assert_eq!(whole.end(), Wave(10 + counts.len() as u64));
+            prop_assert_eq!(whole.yielding() as usize, counts.iter().filter(|count| **count > 0).count());
+            let cut = whole.within(Wave(first)..Wave(until));
+            let (from, to) = (first.max(10), until.min(10 + counts.len() as u64));
+            prop_assert_eq!(cut.is_some(), from < to);
+            if let Some(cut) = cut {
+                prop_assert_eq!((cut.first, cut.end()), (Wave(from), Wave(to)));
+                for record in from..to {
+                    let expected = of(&whole, (record - 10) as u32);
+                    prop_assert_eq!(expected.len() as u32, counts[(record - 10) as usize]);
+                    prop_assert_eq!(of(&cut, (record - from) as u32), expected);
+                }
             }
         }
     }

@@ -125,9 +125,10 @@ impl StreamOptions {
         all.filter(move |choice| of_others(*choice)).map(|(_, text)| text.as_str())
     }
 
-    /// The filter of a node for what comes up; nothing for what every node does.
+    /// The filter of a node for what comes up; nothing for what every node does, and where records are passed on.
     pub(crate) fn upward(&self, place: Place, level: Level) -> Option<&str> {
-        chosen(&self.up, place, level)
+        let passes = |text: &&str| *text == PASS && !self.synchronisation.has_waves();
+        chosen(&self.up, place, level).filter(|text| !passes(text))
     }
 
     /// The filter that puts a member's own records of an interval together.

@@ -31,13 +31,14 @@ pub trait Transformation: Send {
         Ok(())
     }
 
-    /// On a stream without waves: what becomes of the first record of a run. Any number of records, in order.
+    /// On a stream without waves: what becomes of the first records of a run, one or more. None, one or several bodies of each
+    /// record, which keep its number. What a filter below made of a record may be several bodies, too.
     ///
     /// # Errors
-    /// If nothing can be made of it.
-    fn pass(&mut self, run: &Run, place: Place) -> Result<Vec<Bodies>, TransformationError> {
-        let first = run.within(run.first..run.first.after(1));
-        first.iter().map(|first| self.combine(std::slice::from_ref(first), place)).collect()
+    /// If nothing can be said of the first record, which then goes on as it is.
+    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+        let _ = place;
+        Ok(run.clone())
     }
 
     /// How its state comes back when its node dies.

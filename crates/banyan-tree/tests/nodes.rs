@@ -453,7 +453,7 @@ impl FrontEnd {
     fn get(&mut self, rank: u32, wave: u64, is_fresh: bool) {
         let (members, bodies) = (Arc::new(ranks([rank])), Bodies::one(FORMAT, Bytes::from_static(&[1; 8])));
         let first = banyan_tree::WaveNumber(wave);
-        let run = Run { stream: self.stream, first, members, is_fresh, is_partial: true, bodies };
+        let run = Run { stream: self.stream, first, members, is_fresh, is_partial: true, yields: None, bodies };
         self.node.message(self.agent, Message::Run(run), Time(0));
     }
 

@@ -100,7 +100,7 @@ fn run(formats: &FormatBook, rank: u32, order: ByteOrder, values: &[i32]) -> Run
     let bytes: Vec<u8> = values.iter().flat_map(body).collect();
     let bodies = Bodies::of_size(format.id(), 16, values.len() as u32, bytes.into()).unwrap();
     let members = Arc::new(RankSet::from_iter([rank]));
-    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial: false, bodies }
+    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial: false, yields: None, bodies }
 }
 
 /// Sum and waves of each record.

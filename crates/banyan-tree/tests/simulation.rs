@@ -109,6 +109,7 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
             packets: 30,
             streams,
             synchronisations,
+            sifts: seed % 3 == 0,
             faults,
             window_waves,
             ..Plan::default()
@@ -205,6 +206,7 @@ fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_me
             packets: 30,
             streams: 3,
             synchronisations: ["all", "none", "none lossy"].iter().map(|kind| kind.parse().unwrap()).collect(),
+            sifts: seed % 2 == 0,
             has_failing_filter: chance.one_in(4),
             reopens: chance.one_in(4),
             restarts: chance.one_in(2),
@@ -304,6 +306,55 @@ fn members_that_were_late_and_keep_pace_are_in_every_wave_again() {
         .late;
     }
     assert!(late > 0, "nobody was late");
+}
+
+#[test]
+fn records_of_which_filters_make_none_or_several_come_once_and_are_all_accounted_for() {
+    let (mut filtered, mut moves) = (0, 0);
+    for seed in 0..200 {
+        let mut chance = Chance::new(seed);
+        let faults = FaultPlan {
+            count: chance.below(8),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(3),
+            only_deaths: chance.one_in(2),
+            slows: seed % 4 == 1,
+            stalls: seed % 8 == 2,
+        };
+        let shape = [&[3, 4, 5][..], &[2, 2, 2, 2], &[6, 4], &[2, 9]][chance.below(4)].to_vec();
+        let outcome = holds(&Plan {
+            shape,
+            seed,
+            waves: 120,
+            packets: 30,
+            streams: 2,
+            synchronisations: ["none", "none lossy"].iter().map(|kind| kind.parse().unwrap()).collect(),
+            sifts: true,
+            has_failing_filter: chance.one_in(3),
+            reopens: chance.one_in(4),
+            restarts: chance.one_in(3),
+            joining: chance.below(3),
+            faults,
+            window_waves: 16,
+            window_bytes: if chance.one_in(2) { 300 + chance.below(3000) } else { 4 << 20 },
+            front_end_pause: Duration::from_millis(chance.below(2) as u64 * 100),
+            ..Plan::default()
+        });
+        filtered += outcome.filtered;
+        moves += outcome.moves;
+    }
+    assert!(filtered > 10_000 && moves > 200, "{filtered} records were filtered, {moves} nodes moved");
+}
+
+#[test]
+fn without_faults_every_record_is_delivered_or_filtered() {
+    for seed in 0..20 {
+        let synchronisations = ["none", "none lossy"].iter().map(|kind| kind.parse().unwrap()).collect();
+        let plan = Plan { shape: vec![3, 4, 5], seed, streams: 2, synchronisations, sifts: true, ..Plan::default() };
+        let outcome = holds(&plan);
+        assert_eq!((outcome.dropped, outcome.late), (0, 0), "seed {seed}");
+        assert!(outcome.filtered > 0, "seed {seed}");
+    }
 }
 
 /// Seeds that found something.

@@ -24,8 +24,8 @@ fn json_says_what_came_of_it() {
     assert_eq!(ran.status, 0);
     let shape = json!({
         "shape": "text", "seed": "count", "seeds": "count", "members": "count", "inner": "count", "degree": "count",
-        "faults": "count", "waves": "count", "late": "count", "lost": "count", "dropped": "count", "moves": "count",
-        "messages": "count", "held_bytes": "count", "seconds": "number", "virtual_seconds": "number",
+        "faults": "count", "waves": "count", "late": "count", "lost": "count", "dropped": "count",
+        "filtered": "count", "moves": "count", "messages": "count", "held_bytes": "count", "seconds": "number", "virtual_seconds": "number",
         "failure": "text|nothing", "replay": "text|nothing",
     });
     assert_shape(found, &shape);

@@ -3,6 +3,8 @@
 #[path = "../pair/mod.rs"]
 mod pair;
 
+mod descriptions;
+
 use std::time::{Duration, Instant};
 
 use banyan_link::{

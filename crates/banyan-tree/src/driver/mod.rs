@@ -527,7 +527,9 @@ impl Driver {
                 Some(Arrival::Message(message)) if link.is_closing => drop(message),
                 Some(Arrival::Message(Message::Attach(attach))) => self.take_attach(id, attach, time),
                 Some(Arrival::Message(_)) if link.has_too_many_formats() && self.node.is_member(id) => {
-                    let cause = format!("sent records of more than {MOST_OF_MEMBER} formats, the most for one member");
+                    let cause = format!(
+                        "sent records of more than {MOST_OF_MEMBER} formats, or described in more than 16 MiB, the most for one member"
+                    );
                     self.node.refuse(id, cause, time);
                     // Nothing else of it is heard.
                     self.carry_out();

@@ -3,7 +3,7 @@
 //! What the peer has no credit for waits here. It is bounded by the windows of the node, which keeps the same bytes
 //! anyway.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
 use super::memory::{Above, Below, Next};
-use crate::format_book::{FormatBook, MOST_OF_MEMBER};
+use crate::format_book::{FormatBook, SentFormats};
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::node::LinkFigures;
@@ -108,7 +108,7 @@ pub(super) struct TreeLink {
     /// The format of the last frame that came with one: it is in the book.
     learnt: Option<FormatId>,
     /// The formats of all of them.
-    formats: HashSet<FormatId>,
+    formats: SentFormats,
     /// The format of the last frame that went with one: the peer knows it.
     taught: Option<FormatId>,
     pub(super) is_closing: bool,
@@ -150,7 +150,7 @@ impl TreeLink {
             dialling: None,
             is_open: false,
             learnt: None,
-            formats: HashSet::new(),
+            formats: SentFormats::default(),
             taught: None,
             is_closing: false,
             tells_drained: false,
@@ -236,7 +236,7 @@ impl TreeLink {
 
     /// Whether records of more formats came than one member may send.
     pub(super) fn has_too_many_formats(&self) -> bool {
-        self.formats.len() > MOST_OF_MEMBER
+        self.formats.are_too_many()
     }
 
     /// Whether something waits to be sent.
@@ -451,7 +451,7 @@ impl TreeLink {
             // A book that is full does not know it, and whoever asks says so.
             let _ = formats.learn(format);
             self.learnt = Some(id);
-            self.formats.insert(id);
+            self.formats.add(format);
         }
         match self.decoder.decode(frame, book) {
             Ok(message) => message.map(Arrival::Message),

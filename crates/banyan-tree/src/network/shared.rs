@@ -139,7 +139,7 @@ impl Core {
             self.taken.insert(stream, Taken { delivery, next: 0 });
         }
         let Taken { delivery, next } = self.taken.get_mut(&stream)?;
-        let number = delivery.first.after(*next);
+        let number = delivery.number(*next);
         let wave = match &delivery.bodies {
             Ok(bodies) => {
                 let (members, format, body) = (Arc::clone(&delivery.members), bodies.format(), bodies.body(*next));
@@ -148,7 +148,7 @@ impl Core {
             Err(error) => Err(TreeError::Uncombined { wave: number, cause: error.to_string() }),
         };
         *next += 1;
-        if *next == delivery.count {
+        if *next == delivery.len() {
             self.taken.remove(&stream);
         }
         Some(wave)

@@ -173,7 +173,8 @@ impl Stream {
 
 impl Wave {
     /// Its number, from 0. Of a stream without waves: the number of the record among those of its member; a process that has
-    /// taken a member's place goes on at a multiple of 2⁴⁷, behind all numbers of those before it.
+    /// taken a member's place goes on at a multiple of 2⁴⁷, behind all numbers of those before it. What filters made of one record
+    /// has one number.
     pub fn number(&self) -> u64 {
         self.whole.number.0
     }

@@ -76,10 +76,8 @@ impl Node {
         if run.members.only() != Some(rank) {
             return Err(format!("sent a contribution of members {}", run.members));
         }
-        let Some(stream) = self.streams.get_mut(&run.stream).filter(|_| run.is_partial || run.bodies.are_absent())
-        else {
-            return Ok(());
-        };
+        let is_made = run.is_partial || run.bodies.are_absent() || run.yields.is_some();
+        let Some(stream) = self.streams.get_mut(&run.stream).filter(|_| is_made) else { return Ok(()) };
         if !stream.opening.options.are_made_at_members() {
             return Err(format!("sent what a filter made on {}, where members have no filter", run.stream));
         }

@@ -71,7 +71,7 @@ pub struct Traffic {
 
 impl Traffic {
     pub(super) fn up(&mut self, run: &Run) {
-        self.waves_up += u64::from(run.bodies.len());
+        self.waves_up += u64::from(run.len());
         self.bytes_up += run.bodies.size() as u64;
     }
 

@@ -104,7 +104,7 @@ impl Stream {
     ) -> Result<(FormatId, Bytes), TransformationError> {
         let Some(filter) = &mut self.down else { return Ok((bodies.format(), bodies.body(0))) };
         let stream = self.opening.stream;
-        let run = Run { stream, first: Wave(sequence), members, is_fresh: true, is_partial, bodies };
+        let run = Run { stream, first: Wave(sequence), members, is_fresh: true, is_partial, yields: None, bodies };
         let made = filter.combine(std::slice::from_ref(&run), place)?;
         check_length(made.size())?;
         Ok((made.format(), made.body(0)))

@@ -57,14 +57,15 @@ pub struct LinkFigures {
 
 impl Figures {
     /// How many numbers they are.
-    pub(crate) const NUMBERS: usize = 21;
+    pub(crate) const NUMBERS: usize = 22;
 
     /// As numbers, in the order of the fields.
     pub(crate) fn to_numbers(self) -> [u64; Figures::NUMBERS] {
         let Figures { children, waves_up, bytes_up, packets_down, bytes_down, held_bytes, .. } = self;
         let LinkFigures { frames_sent, frames_received, bytes_sent, bytes_received, credit_stalls, queued, refused } =
             self.links;
-        let RecordCounters { sent, seen, delivered, without_parent, without_room, without_stream } = self.records;
+        let RecordCounters { sent, seen, delivered, filtered, without_parent, without_room, without_stream } =
+            self.records;
         [
             children,
             waves_up,
@@ -77,6 +78,7 @@ impl Figures {
             sent,
             seen,
             delivered,
+            filtered,
             without_parent,
             without_room,
             without_stream,
@@ -93,8 +95,9 @@ impl Figures {
     /// The figures of such numbers.
     pub(crate) fn from_numbers(numbers: [u64; Figures::NUMBERS]) -> Figures {
         let [children, waves_up, bytes_up, packets_down, bytes_down, held_bytes, program_stalls, rest @ ..] = numbers;
-        let [filter_nanoseconds, sent, seen, delivered, without_parent, without_room, without_stream, rest @ ..] = rest;
-        let records = RecordCounters { sent, seen, delivered, without_parent, without_room, without_stream };
+        let [filter_nanoseconds, sent, seen, delivered, filtered, rest @ ..] = rest;
+        let [without_parent, without_room, without_stream, rest @ ..] = rest;
+        let records = RecordCounters { sent, seen, delivered, filtered, without_parent, without_room, without_stream };
         let [frames_sent, frames_received, bytes_sent, bytes_received, rest @ ..] = rest;
         let [credit_stalls, queued, refused] = rest;
         let links =

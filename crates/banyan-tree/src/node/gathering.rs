@@ -23,6 +23,8 @@ pub(super) enum Violation {
     TooMuch { bytes: usize, allowed: usize },
     #[error("sent a contribution of nobody, or of members that are not of the stream")]
     Strangers,
+    #[error("sent none or several records of a wave")]
+    Yields,
 }
 
 #[derive(Debug, Default)]

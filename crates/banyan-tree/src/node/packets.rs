@@ -295,13 +295,14 @@ impl Node {
             return;
         }
         let (place, level) = (self.filter_place(), self.ascent.level());
-        let transformation =
-            self.make_filter(id, Direction::Up, opening.options.upward(place, level).unwrap_or_default());
+        let upward = opening.options.upward(place, level);
+        let transformation = self.make_filter(id, Direction::Up, upward.unwrap_or_default());
         let mut stream = Stream::new(Arc::clone(opening), transformation);
         stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, Direction::Down, text));
         stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
         stream.is_older = self.rank.is_some() && !self.is_greeted;
         stream.filters_own = place == Place::Member && opening.options.filters_at_members();
+        stream.sifts = upward.is_some();
         match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
             Synchronisation::None | Synchronisation::Lossy => {

@@ -22,8 +22,10 @@ use super::waves::Delivery;
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::sorted::SortedMap;
+use crate::stream_options::Direction;
+use crate::transformation::TransformationError;
 
 /// What a run counts for beside its bytes, so that many small ones are bounded too.
 const RUN_COST: usize = 64;
@@ -33,9 +35,10 @@ const TOLD: usize = 8;
 
 /// Records of streams without waves, as one node has counted them.
 ///
-/// For each process that is or was a member `sent` = `delivered` + lost + on their way. At the front-end `seen` −
-/// `delivered` are lost, as far as it has heard of them; `without_parent`, `without_room` and `without_stream` of all nodes
-/// say where, and the rest of them went down with a node or a link.
+/// For each process that is or was a member `sent` = `delivered` + `filtered` + lost + on their way. All of them count records
+/// as members have sent them. At the front-end `seen` − `delivered` − `filtered` are lost, as far as it has heard of them;
+/// `without_parent`, `without_room` and `without_stream` of all nodes say where, and the rest of them went down with a node or
+/// a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordCounters {
@@ -43,8 +46,10 @@ pub struct RecordCounters {
     pub sent: u64,
     /// At the front-end: records that its members had sent at least, by the numbers of those that came.
     pub seen: u64,
-    /// At the front-end: records that have come.
+    /// At the front-end: records that have come, or of which filters made others that have come.
     pub delivered: u64,
+    /// At the front-end: records of which some filter on the way, or its own, made nothing.
+    pub filtered: u64,
     /// Dropped here, because there was no parent.
     pub without_parent: u64,
     /// Dropped here, because the parent was too far behind; or the front-end's program, when a child has begun another window,
@@ -55,11 +60,12 @@ pub struct RecordCounters {
 }
 
 impl RecordCounters {
-    pub(super) fn plus(self, other: RecordCounters) -> RecordCounters {
+    pub(crate) fn plus(self, other: RecordCounters) -> RecordCounters {
         RecordCounters {
             sent: self.sent + other.sent,
             seen: self.seen + other.seen,
             delivered: self.delivered + other.delivered,
+            filtered: self.filtered + other.filtered,
             without_parent: self.without_parent + other.without_parent,
             without_room: self.without_room + other.without_room,
             without_stream: self.without_stream + other.without_stream,
@@ -89,13 +95,30 @@ pub(super) struct Records {
     pub(super) reliable: Option<Reliable>,
 }
 
-/// Records at the front-end.
+/// Records at the front-end, behind its filter.
 #[derive(Debug)]
 struct Arrived {
     /// Of a stream that loses some: where they came from, and what they count for, all of them.
-    from: Option<(NodeId, LinkId, usize)>,
-    /// Those that were not taken.
+    from: Option<Origin>,
+    sifted: Sifted,
+}
+
+/// The child that sent records, the link that they came by, and what they count for.
+type Origin = (NodeId, LinkId, usize);
+
+/// What a filter made of some records of a member, one after the other.
+#[derive(Debug)]
+pub(super) struct Sifted {
     run: Run,
+    /// If the filter failed in them: they are as they were.
+    error: Option<TransformationError>,
+}
+
+impl Sifted {
+    /// How many of these records a filter made something of, or failed in.
+    fn yielding(&self) -> u32 {
+        if self.error.is_some() { self.run.len() } else { self.run.yielding() }
+    }
 }
 
 impl Records {
@@ -104,16 +127,25 @@ impl Records {
         Records { reliable: Some(Reliable::new(window)), ..Records::default() }
     }
 
-    /// What is new of a stream that loses nothing.
-    pub(super) fn push(&mut self, run: Run) {
-        self.counters.seen += u64::from(run.bodies.len());
-        self.counters.delivered += u64::from(run.bodies.len());
-        self.arrived.push_back(Arrived { from: None, run });
+    /// At the front-end: its filter has seen these.
+    fn push(&mut self, sifted: Vec<Sifted>, from: Option<Origin>) {
+        let last = sifted.len().saturating_sub(1);
+        for (at, sifted) in sifted.into_iter().enumerate() {
+            let yielding = sifted.yielding();
+            self.counters.delivered += u64::from(yielding);
+            self.counters.filtered += u64::from(sifted.run.len() - yielding);
+            self.arrived.push_back(Arrived { from: from.filter(|_| at == last), sifted });
+        }
+    }
+
+    /// At the front-end: takes records of which filters made nothing, if no others are before them.
+    fn take_nothing(&mut self) -> Option<Arrived> {
+        self.arrived.pop_front_if(|arrived| arrived.sifted.yielding() == 0)
     }
 
     /// Bytes of what was not taken.
     pub(super) fn bytes(&self) -> usize {
-        self.arrived.iter().map(|arrived| arrived.run.bodies.size()).sum()
+        self.arrived.iter().map(|arrived| arrived.sifted.run.size()).sum()
     }
 
     /// Runs that were not taken.
@@ -132,11 +164,11 @@ impl Records {
         self.owed.retain(|_, (owed, _)| *owed != link);
     }
 
-    /// At the front-end: records have come. They are dropped if there is a window of that child's already, and not of this
-    /// link alone: one that has lost its link and come back begins another window, whatever of the last one was not taken.
-    /// On one link it keeps to its window by itself; what is more than two is dropped all the same.
-    fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: Run, window: usize) {
-        let (life, count, cost) = (run.first.life(), u64::from(run.bodies.len()), cost(&run));
+    /// At the front-end: records have come; what they count for, if there is room. They are dropped if there is a window of that
+    /// child's already, and not of this link alone: one that has lost its link and come back begins another window, whatever of
+    /// the last one was not taken. On one link it keeps to its window by itself; what is more than two is dropped all the same.
+    fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: &Run, window: usize) -> Option<usize> {
+        let (life, count, cost) = (run.first.life(), u64::from(run.len()), cost(run));
         let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
         self.counters.seen = self.counters.seen.saturating_add(seen.until(run.end()));
         *seen = run.end().max(*seen);
@@ -147,11 +179,10 @@ impl Records {
             self.counters.without_room += count;
             let (_, owed) = self.owed.entry(child).or_insert((link, 0));
             *owed += cost;
-            return;
+            return None;
         }
         self.held.insert((child, link), held + cost);
-        self.counters.delivered += count;
-        self.arrived.push_back(Arrived { from: Some((child, link, cost)), run });
+        Some(cost)
     }
 
     /// At the front-end: what is held of a child's links before this one.
@@ -184,31 +215,33 @@ impl Records {
 }
 
 fn cost(run: &Run) -> usize {
-    run.bodies.size() + RUN_COST
+    run.size() + RUN_COST
 }
 
 impl Stream {
-    /// At a member: what goes of its records.
-    pub(super) fn make_own(&mut self, run: Run) -> Vec<Run> {
-        if self.filters_own { self.filter_own(run) } else { vec![run] }
-    }
-
-    /// At a member: what its own filter makes of its records. Those that it can make nothing of go as they are, for the
-    /// front-end's to try.
-    fn filter_own(&mut self, run: Run) -> Vec<Run> {
-        let (mut made, mut rest) = (Vec::new(), Some(run));
-        while let Some(run) = rest {
-            let combined = self.transformation.combine(std::slice::from_ref(&run), Place::Member);
-            let until = run.first.after(combined.as_ref().map_or(1, Bodies::len));
-            rest = run.within(until..run.end());
-            made.extend(match combined {
-                Ok(bodies) => Some(Run { is_partial: true, bodies, ..run }),
-                Err(_) => run.within(run.first..until),
-            });
+    /// On a stream without waves: what this node's filter makes of records, if it has one. What it failed in goes on as it is.
+    fn sift(&mut self, run: Run, place: Place) -> Vec<Sifted> {
+        // Nothing is made of nothing.
+        if !self.sifts || run.bodies.are_absent() {
+            return vec![Sifted { run, error: None }];
         }
-        made
+        let (mut sifted, mut rest) = (Vec::new(), Some(run));
+        while let Some(run) = rest {
+            let (made, error) = match self.transformation.sift(&run, place) {
+                Ok(made) if made.first == run.first && made.end() <= run.end() => (Some(made), None),
+                Ok(_) => (run.within(run.first..run.first.after(1)), Some(TransformationError(MISCOUNTED.into()))),
+                Err(error) => (run.within(run.first..run.first.after(1)), Some(error)),
+            };
+            let until = made.as_ref().map_or(run.end(), Run::end);
+            rest = run.within(until..run.end());
+            sifted.extend(made.map(|run| Sifted { run, error }));
+        }
+        sifted
     }
 }
+
+/// What is said of a transformation that gives other records back than it got.
+const MISCOUNTED: &str = "it made records that it was not given";
 
 impl Node {
     /// At a member: sends records. They have numbers of its own.
@@ -223,10 +256,10 @@ impl Node {
             stream.traffic.stalls += 1;
             return Err(SendError::Full);
         }
-        records.counters.sent += u64::from(run.bodies.len());
+        records.counters.sent += u64::from(run.len());
         let first = run.first;
         stream.sent = run.end();
-        stream.make_own(run).into_iter().for_each(|run| self.pass_on(run));
+        self.sift(id, run).into_iter().for_each(|run| self.pass_on(run));
         Ok(first)
     }
 
@@ -241,11 +274,13 @@ impl Node {
         }
         if self.root.is_some() {
             let (window, child) = (self.options.window_bytes, self.below.node_of(link));
-            if let (Some(records), Some(child)) = (self.records_of(id), child) {
-                records.arrive((child, link), rank, run, window);
+            if let (Some(records), Some(child)) = (self.records_of(id), child)
+                && let Some(cost) = records.arrive((child, link), rank, &run, window)
+            {
+                self.arrive_at_program(id, run, Some((child, link, cost)));
             }
         } else {
-            self.pass_on(run);
+            self.sift(id, run).into_iter().for_each(|run| self.pass_on(run));
             self.tell_taken(id, link, bytes);
         }
         Ok(())
@@ -258,7 +293,7 @@ impl Node {
             // It was closed.
             return;
         }
-        let count = u64::from(run.bodies.len());
+        let count = u64::from(run.len());
         self.early(run.stream).into_iter().for_each(|early| early.records += count);
         self.send(link, Message::Taken { stream: run.stream, bytes: cost(run) as u64 });
     }
@@ -267,7 +302,7 @@ impl Node {
     fn pass_on(&mut self, run: Run) {
         let (window, is_attached) = (self.options.window_bytes, self.ascent.link().is_some());
         let Some(records) = self.records_of(run.stream) else { return };
-        let count = u64::from(run.bodies.len());
+        let count = u64::from(run.len());
         if !is_attached {
             records.counters.without_parent += count;
         } else if records.on_their_way > 0 && records.on_their_way + cost(&run) > window {
@@ -298,36 +333,63 @@ impl Node {
         }
     }
 
+    /// What this node's filter makes of a member's records on their way up.
+    pub(super) fn sift(&mut self, id: StreamId, run: Run) -> Vec<Run> {
+        let place = self.filter_place();
+        let Some(stream) = self.streams.get_mut(&id) else { return Vec::new() };
+        let sifted = stream.sift(run, place);
+        let failed = sifted.iter().find_map(|sifted| Some((sifted.run.first, sifted.error.as_ref()?.to_string())));
+        if let Some((record, cause)) = failed {
+            self.uncombined(id, Direction::Up, record, &cause);
+        }
+        sifted.into_iter().map(|sifted| sifted.run).collect()
+    }
+
+    /// At the front-end: records have come, for its filter and then for its program.
+    pub(super) fn arrive_at_program(&mut self, id: StreamId, run: Run, from: Option<Origin>) {
+        let place = self.filter_place();
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let sifted = stream.sift(run, place);
+        if let Some(records) = &mut stream.records {
+            records.push(sifted, from);
+        }
+        self.take_nothing(id);
+    }
+
+    /// At the front-end: its program does not wait for records of which filters made nothing.
+    fn take_nothing(&mut self, id: StreamId) {
+        while let Some(Arrived { from, sifted }) = self.records_of(id).and_then(Records::take_nothing) {
+            self.took(id, &sifted.run, from);
+        }
+    }
+
     /// At the front-end: the records that came first.
     pub(super) fn take_records(&mut self, id: StreamId) -> Option<Delivery> {
-        let stream = self.streams.get_mut(&id)?;
-        let records = stream.records.as_mut()?;
-        let Arrived { from, run } = records.arrived.pop_front()?;
-        let bodies = match stream.opening.options.up.is_empty() {
-            true => Ok(run.bodies.clone()),
-            false => stream.transformation.combine(std::slice::from_ref(&run), Place::Root),
-        };
-        let count = bodies.as_ref().map_or(1, Bodies::len);
-        let (first, members) = (run.first, run.members.clone());
-        let rest = run.within(first.after(count)..run.end());
-        if let (Some(reliable), Some(rank)) = (&mut records.reliable, members.only()) {
-            let bytes = run.bodies.size() - rest.as_ref().map_or(0, |rest| rest.bodies.size());
-            reliable.took(rank, first.after(count), bytes, self.options.window_waves);
-            if records.arrived.is_empty() && rest.is_none() {
+        let Arrived { from, sifted } = self.records_of(id)?.arrived.pop_front()?;
+        self.took(id, &sifted.run, from);
+        self.take_nothing(id);
+        self.confirm_taken(id);
+        let Sifted { run, error } = sifted;
+        let (count, bodies) = (run.len(), error.map_or(Ok(run.bodies), Err));
+        let Run { first, members, yields, .. } = run;
+        Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), yields, bodies })
+    }
+
+    /// At the front-end: records were taken.
+    fn took(&mut self, id: StreamId, run: &Run, from: Option<Origin>) {
+        let most = self.options.window_waves;
+        let Some(records) = self.records_of(id) else { return };
+        if let (Some(reliable), Some(rank)) = (&mut records.reliable, run.members.only()) {
+            reliable.took(rank, run, most);
+            if records.arrived.is_empty() {
                 reliable.rest();
             }
         }
-        match (rest, from) {
-            (Some(rest), from) => records.arrived.push_front(Arrived { from, run: rest }),
-            (None, None) => {}
-            (None, Some((child, link, cost))) => {
-                let owed = records.let_go(child, link, cost);
-                self.tell_taken(id, link, cost);
-                owed.into_iter().for_each(|(link, cost)| self.tell_taken(id, link, cost));
-            }
+        if let Some((child, link, cost)) = from {
+            let owed = records.let_go(child, link, cost);
+            self.tell_taken(id, link, cost);
+            owed.into_iter().for_each(|(link, cost)| self.tell_taken(id, link, cost));
         }
-        self.confirm_taken(id);
-        Some(Delivery { stream: id, first, count, members, missing: RankSet::new(), bodies })
     }
 
     fn records_of(&mut self, id: StreamId) -> Option<&mut Records> {

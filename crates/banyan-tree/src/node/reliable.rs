@@ -46,6 +46,9 @@ pub(super) struct Reliable {
     sources: BTreeMap<u32, Source>,
     /// At the front-end: whom to confirm what was taken.
     due: BTreeSet<u32>,
+    /// At the front-end: whom to confirm filtered records when nothing waits to be taken any more. What a member has sent may have
+    /// been longer than what filters made of it: its window may be full although little has come.
+    filtered: BTreeSet<u32>,
     /// At the front-end: whether some member waits for a confirmation.
     is_eager: bool,
 }
@@ -71,8 +74,8 @@ impl Source {
 
 impl Reliable {
     pub(super) fn new(window: usize) -> Reliable {
-        let (unconfirmed, sources, due) = (SortedMap::new(), BTreeMap::new(), BTreeSet::new());
-        Reliable { window, unconfirmed, sources, due, is_eager: false }
+        let (unconfirmed, sources) = (SortedMap::new(), BTreeMap::new());
+        Reliable { window, unconfirmed, sources, due: BTreeSet::new(), filtered: BTreeSet::new(), is_eager: false }
     }
 
     pub(super) fn forget_child(&mut self, link: LinkId) {
@@ -85,8 +88,8 @@ impl Reliable {
         if *sent > self.window.saturating_mul(UNCONFIRMED) || *count > records.saturating_mul(UNCONFIRMED as u64) {
             return Err(format!("sent {sent} bytes of {count} records, and nobody has confirmed any; it has to wait"));
         }
-        *sent += run.bodies.size();
-        *count += u64::from(run.bodies.len());
+        *sent += run.size();
+        *count += u64::from(run.len());
         Ok(())
     }
 
@@ -109,15 +112,23 @@ impl Reliable {
         Some(new)
     }
 
-    /// At the front-end: the records of a member before this one were taken.
-    pub(super) fn took(&mut self, rank: u32, until: Wave, bytes: usize, records: u64) {
+    /// At the front-end: these records of a member were taken.
+    pub(super) fn took(&mut self, rank: u32, run: &Run, records: u64) {
+        let until = run.end();
         let Some(source) = self.sources.get_mut(&rank).filter(|source| source.taken <= until) else { return };
         source.taken = until;
-        source.untold += bytes;
+        source.untold += run.size();
         let is_much = source.untold >= self.window / CONFIRMED;
         if self.is_eager || is_much || source.confirmed.until(until) >= records / CONFIRMED as u64 {
             self.due.insert(rank);
+        } else if run.is_partial {
+            self.filtered.insert(rank);
         }
+    }
+
+    /// At the front-end: of each member the first record that was not taken.
+    fn taken(&self) -> BTreeMap<u32, Wave> {
+        self.sources.iter().map(|(rank, source)| (*rank, source.taken)).collect()
     }
 
     /// At the front-end: a member waits for a confirmation, and will have it soon.
@@ -130,6 +141,7 @@ impl Reliable {
     /// At the front-end: nothing waits to be taken any more.
     pub(super) fn rest(&mut self) {
         self.is_eager = false;
+        self.due.append(&mut self.filtered);
     }
 
     /// At the front-end: what to confirm.
@@ -159,15 +171,14 @@ impl Node {
             self.hurry(id);
             return Err(SendError::Full);
         }
-        records.counters.sent += u64::from(run.bodies.len());
+        records.counters.sent += u64::from(run.len());
         let first = run.first;
         stream.sent = run.end();
-        for run in stream.make_own(run) {
+        for run in self.sift(id, run) {
+            let Some(stream) = self.streams.get_mut(&id) else { break };
             stream.kept.keep(&run);
             stream.traffic.up(&run);
-            if let Some(link) = self.ascent.link() {
-                self.actions.push_back(super::Action::Send { link, message: Message::Run(run) });
-            }
+            self.send_up(Message::Run(run));
         }
         Ok(first)
     }
@@ -185,12 +196,15 @@ impl Node {
         }
         if is_root {
             if let Some(new) = reliable.accept(rank, &run) {
-                records.push(new);
+                records.counters.seen += u64::from(new.len());
+                self.arrive_at_program(id, new, None);
             }
             self.confirm_taken(id);
         } else if is_attached {
-            stream.traffic.up(&run);
-            self.send_up(Message::Run(run));
+            for run in self.sift(id, run) {
+                self.streams.get_mut(&id).into_iter().for_each(|stream| stream.traffic.up(&run));
+                self.send_up(Message::Run(run));
+            }
         }
         // Without a parent: the next one is sent them again.
         Ok(())
@@ -259,7 +273,38 @@ impl Node {
         }
     }
 
+    /// At the front-end: of each member the first record that was not taken, on a stream without waves that loses nothing.
+    pub(crate) fn records_until(&mut self, id: StreamId) -> BTreeMap<u32, Wave> {
+        self.reliable_of(id).map(|reliable| reliable.taken()).unwrap_or_default()
+    }
+
     pub(super) fn reliable_of(&mut self, id: StreamId) -> Option<&mut Reliable> {
         self.streams.get_mut(&id)?.records.as_mut()?.reliable.as_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use banyan_ndr::FormatId;
+
+    use super::*;
+    use crate::run::Bodies;
+
+    /// What a member has sent is not known here: its window may be full.
+    #[test]
+    fn filtered_records_are_confirmed_when_all_that_came_was_taken_however_few_bytes_they_are() {
+        let bodies = Bodies::of_size(FormatId::from_bytes([1; 16]), 4, 10, vec![0; 40].into()).unwrap();
+        let (stream, first, members) = (StreamId(1), Wave(0), Arc::default());
+        let run = Run { stream, first, members, is_fresh: true, is_partial: true, yields: None, bodies };
+        let mut reliable = Reliable::new(64 << 10);
+        assert!(reliable.accept(3, &run).is_some());
+        reliable.took(3, &run, 1280);
+        assert_eq!(reliable.confirmations(), [], "others may be taken, and confirmed with them");
+        reliable.rest();
+        assert_eq!(reliable.confirmations(), [(3, Wave(10))]);
+        reliable.rest();
+        assert_eq!(reliable.confirmations(), []);
     }
 }

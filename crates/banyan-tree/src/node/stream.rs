@@ -38,6 +38,8 @@ pub(super) struct Stream {
     pub(super) down: Option<Box<dyn Transformation>>,
     /// At a member: whether it has a filter of its own for what it sends.
     pub(super) filters_own: bool,
+    /// On a stream without waves: whether this node has a filter for records.
+    pub(super) sifts: bool,
 
     /// What has passed.
     pub(super) traffic: Traffic,
@@ -105,6 +107,7 @@ impl Stream {
             transformation,
             down: None,
             filters_own: false,
+            sifts: false,
             traffic: Traffic::default(),
             log: Log::default(),
             inbox: VecDeque::new(),

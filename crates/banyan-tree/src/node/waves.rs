@@ -17,6 +17,7 @@ use crate::reduce::Place;
 use crate::run::{Bodies, Run};
 use crate::stream_options::Direction;
 use crate::transformation::{Transformation, TransformationError};
+use crate::yields::Yields;
 
 /// Waves at the front-end, whole.
 #[derive(Debug)]
@@ -31,8 +32,23 @@ pub struct Delivery {
     pub members: Arc<RankSet>,
     /// Who was waited for and did not come in time; nobody, unless the stream has a timeout.
     pub missing: RankSet,
+    /// Of records, where filters made none or several of some: which record each body is of.
+    pub yields: Option<Yields>,
     /// One body each, or why they could not be combined.
     pub bodies: Result<Bodies, TransformationError>,
+}
+
+impl Delivery {
+    /// How many bodies there are; one of an error.
+    pub fn len(&self) -> u32 {
+        self.bodies.as_ref().map_or(1, Bodies::len)
+    }
+
+    /// The wave, or the record, that a body is of, counted from the first body.
+    pub fn number(&self, body: u32) -> Wave {
+        let source = self.yields.as_ref().and_then(|yields| yields.sources().get(body as usize));
+        self.first.after(source.copied().unwrap_or(body))
+    }
 }
 
 impl Node {
@@ -108,7 +124,7 @@ impl Node {
             return Err(SendError::Full);
         }
         let members = known.own_members(rank);
-        let run = Run { stream, first: known.sent, members, is_fresh: true, is_partial, bodies };
+        let run = Run { stream, first: known.sent, members, is_fresh: true, is_partial, yields: None, bodies };
         if known.records.is_some() {
             return self.send_records(stream, run);
         }
@@ -295,7 +311,15 @@ impl Node {
                 Ok(bodies) => {
                     let until = first.after(bodies.len());
                     let members = Arc::clone(members);
-                    self.emit(Run { stream: id, first, members, is_fresh: true, is_partial: true, bodies });
+                    self.emit(Run {
+                        stream: id,
+                        first,
+                        members,
+                        is_fresh: true,
+                        is_partial: true,
+                        yields: None,
+                        bodies,
+                    });
                     until
                 }
                 Err(error) => {
@@ -526,7 +550,8 @@ impl Stream {
         let taken = bytes(&parts) - bytes(&rest);
         let rest = Whole { parts: rest, members: Arc::clone(&members), missing: missing.clone() };
         self.ledger.as_mut()?.put_back(rest);
-        Some((Delivery { stream: self.opening.stream, first, count, members, missing, bodies }, taken))
+        let stream = self.opening.stream;
+        Some((Delivery { stream, first, count, members, missing, yields: None, bodies }, taken))
     }
 
     /// Combines the contributions of those who contribute something.
@@ -553,6 +578,9 @@ impl Stream {
         if self.records.is_some() {
             return Ok(());
         }
+        if run.yields.is_some() {
+            return Err(Violation::Yields);
+        }
         self.check_ahead(run.end(), window)
     }
 
@@ -577,6 +605,10 @@ pub(super) struct Uncombinable(pub(super) TransformationError);
 
 impl Transformation for Uncombinable {
     fn combine(&mut self, _: &[Run], _: Place) -> Result<Bodies, TransformationError> {
+        Err(self.0.clone())
+    }
+
+    fn sift(&mut self, _: &Run, _: Place) -> Result<Run, TransformationError> {
         Err(self.0.clone())
     }
 }

@@ -14,7 +14,7 @@ use crate::run::{Bodies, Run};
 /// What a node does with the parts of a wave.
 ///
 /// Of a wave it makes exactly one record: none, or more, is an error of the wave, whose parts go on one by one. On a stream
-/// without waves it gets each record as a wave of one part, and may make none of it, or several.
+/// without waves it gets each record as a wave of one part, and may make none, one or several records of it, of one format.
 ///
 /// ```
 /// use banyan_ndr::Record;

@@ -53,6 +53,8 @@ pub struct Plan {
     pub synchronisations: Vec<Synchronisation>,
     /// Whether the first stream is reduced by the filters that users have: a sum of integers, and an exact one of floats.
     pub reduces: bool,
+    /// Whether the filters of streams without waves make none or several records of some.
+    pub sifts: bool,
     /// Whether the filter of the last stream fails in some waves, at all nodes or only below the front-end.
     pub has_failing_filter: bool,
     /// Whether the last stream is closed half way, and another opened in its place.
@@ -94,6 +96,7 @@ impl Default for Plan {
             streams: 1,
             synchronisations: Vec::new(),
             reduces: false,
+            sifts: false,
             has_failing_filter: false,
             reopens: false,
             scatters: false,
@@ -125,6 +128,7 @@ impl Plan {
             (hits_members, " --members-fail".into()),
             (only_deaths, " --only-deaths".into()),
             (self.reduces, " --reduce".into()),
+            (self.sifts, " --sift".into()),
             (slows, " --slow".into()),
             (stalls, " --stall".into()),
             (unanswered > 0, format!(" --unanswered {unanswered}")),
@@ -177,6 +181,8 @@ pub struct Outcome {
     pub late: u64,
     /// Records of streams without waves that did not come, as far as the front-end knows.
     pub dropped: u64,
+    /// Records of streams without waves of which filters made nothing.
+    pub filtered: u64,
     /// The most children a node had.
     pub degree: usize,
     /// The most bytes a node held.

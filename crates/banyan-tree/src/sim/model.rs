@@ -7,10 +7,10 @@ use std::time::Duration;
 use banyan_boot::RankSet;
 
 use super::reduction::Reductions;
-use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number};
+use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number, sifted};
 use crate::combiner::Combiners;
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::node::Delivery;
+use crate::node::{Delivery, RecordCounters};
 use crate::synchronisation::Synchronisation;
 
 /// A rule that was broken.
@@ -185,6 +185,8 @@ pub(super) struct Model {
     failing: BTreeSet<StreamId>,
     /// Streams that are reduced as those of users are.
     reduced: BTreeSet<StreamId>,
+    /// Streams without waves whose filters make none or several records of some.
+    sifted: BTreeSet<StreamId>,
     reductions: Reductions,
     /// How many filters packets of a stream pass on their way down.
     hops: BTreeMap<StreamId, RangeInclusive<u64>>,
@@ -197,7 +199,7 @@ pub(super) struct Model {
     contributors: BTreeMap<StreamId, Vec<(Wave, RankSet)>>,
     /// What members contributed to which others do not wait for, or not for all: waves of each.
     contributed: BTreeMap<(StreamId, u32), BTreeSet<u64>>,
-    /// Records that came of streams without waves.
+    /// Records that came of streams without waves, and of those that lose nothing also those of which filters made nothing.
     records: BTreeMap<(StreamId, u32), BTreeSet<u64>>,
     /// How often members were in waves of streams with a timeout.
     in_time: u64,
@@ -227,6 +229,39 @@ impl Model {
 
     pub(super) fn is_reduced_as_users_do(&mut self, stream: StreamId) {
         self.reduced.insert(stream);
+    }
+
+    pub(super) fn is_sifted(&mut self, stream: StreamId) {
+        self.sifted.insert(stream);
+    }
+
+    /// What should come of a record: nothing, some numbers, or that its filter failed in it.
+    fn expected_of(&self, stream: StreamId, member: u32, record: Wave) -> Option<Vec<u64>> {
+        let number = contribution(stream, member, record);
+        let fails = self.failing.contains(&stream) && fails_at_front_end(record);
+        let made = if self.sifted.contains(&stream) { sifted(number).collect() } else { vec![number] };
+        (!fails).then_some(made)
+    }
+
+    fn is_filtered(&self, stream: StreamId, member: u32, record: Wave) -> bool {
+        self.expected_of(stream, member, record).is_some_and(|made| made.is_empty())
+    }
+
+    /// Of a stream that loses nothing, whose filters may make nothing of a record: the front-end has those of a process that are
+    /// before this one.
+    pub(super) fn came_until(&mut self, stream: StreamId, member: u32, until: Wave) -> Result<(), Broken> {
+        let life = until.life();
+        loop {
+            let next = Wave(Wave::first_record(life).0 + self.records(stream, member, life));
+            if next >= until {
+                return Ok(());
+            }
+            let is_sent = self.contributed.get(&(stream, member)).is_some_and(|sent| sent.contains(&next.0));
+            if !is_sent || !self.is_filtered(stream, member, next) {
+                return Err(Broken::Record { stream, member, number: next.0 });
+            }
+            self.records.entry((stream, member)).or_default().insert(next.0);
+        }
     }
 
     pub(super) fn is_reduced(&self, stream: StreamId) -> bool {
@@ -310,17 +345,29 @@ impl Model {
 
     fn delivered_records(&mut self, delivery: &Delivery) -> Result<(), Broken> {
         let stream = delivery.stream;
-        for (at, member) in (0..delivery.count).flat_map(|at| delivery.members.iter().map(move |member| (at, member))) {
-            let wave = delivery.first.after(at);
-            let is_sent = self.contributed.get(&(stream, member)).is_some_and(|sent| sent.contains(&wave.0));
+        let Some(member) = delivery.members.only() else {
+            let members = (*delivery.members).clone();
+            return Err(Broken::Sum { stream, wave: delivery.first, members });
+        };
+        let mut got: BTreeMap<u64, Option<Vec<u64>>> = BTreeMap::new();
+        for body in 0..delivery.len() {
+            let record = got.entry(delivery.number(body).0).or_insert_with(|| delivery.bodies.is_ok().then(Vec::new));
+            if let (Some(numbers), Ok(bodies)) = (record, &delivery.bodies) {
+                numbers.push(number(bodies.get(body)));
+            }
+        }
+        for (record, got) in got {
+            let wave = Wave(record);
+            let is_lossy = *self.kind(stream) == Synchronisation::Lossy;
+            if !is_lossy && self.sifted.contains(&stream) {
+                self.came_until(stream, member, wave)?;
+            }
+            let is_sent = self.contributed.get(&(stream, member)).is_some_and(|sent| sent.contains(&record));
             // Where nothing gets lost, the first of its process or the one behind the last that came.
-            let is_next = self.is_next(stream, member, wave) || *self.kind(stream) == Synchronisation::Lossy;
-            let is_new = self.records.entry((stream, member)).or_default().insert(wave.0);
-            let got = delivery.bodies.as_ref().ok().map(|bodies| number(bodies.get(at)));
-            let fails = self.failing.contains(&stream) && fails_at_front_end(wave);
-            let expected = Some(contribution(stream, member, wave)).filter(|_| !fails);
-            if !is_sent || !is_new || !is_next || got != expected {
-                return Err(Broken::Record { stream, member, number: wave.0 });
+            let is_next = self.is_next(stream, member, wave) || is_lossy;
+            let is_new = self.records.entry((stream, member)).or_default().insert(record);
+            if !is_sent || !is_new || !is_next || got != self.expected_of(stream, member, wave) {
+                return Err(Broken::Record { stream, member, number: record });
             }
         }
         Ok(())
@@ -341,6 +388,12 @@ impl Model {
         self.contributed.get(&(stream, member)).map_or(0, |numbers| numbers.range(of_life(life)).count() as u64)
     }
 
+    /// How many records of a process were sent of which filters make nothing.
+    pub(super) fn filtered(&self, stream: StreamId, member: u32, life: u32) -> u64 {
+        let sent = self.contributed.get(&(stream, member)).into_iter().flat_map(|sent| sent.range(of_life(life)));
+        sent.filter(|number| self.is_filtered(stream, member, Wave(**number))).count() as u64
+    }
+
     /// How far a stream is, in waves; or in records of each member that has sent some.
     pub(super) fn progress(&self, stream: StreamId) -> u64 {
         let came = || of_stream(&self.records, stream);
@@ -352,25 +405,34 @@ impl Model {
         }
     }
 
-    /// Records of a stream without waves: how many its members say they have sent, how many are known to be neither
-    /// delivered nor to come or are on their way, and how many the front-end says have come, and were sent at least.
-    pub(super) fn check_records(
-        &self,
-        stream: StreamId,
-        sent: u64,
-        elsewhere: u64,
-        delivered: u64,
-        seen: u64,
-    ) -> Result<(), Broken> {
+    /// Records of a stream without waves: what its nodes have counted together, and how many are known to be neither delivered nor
+    /// to come, or are on their way.
+    pub(super) fn check_records(&self, stream: StreamId, nodes: &RecordCounters, elsewhere: u64) -> Result<(), Broken> {
         let count = |numbers: &BTreeMap<_, BTreeSet<u64>>| -> u64 {
             of_stream(numbers, stream).map(|(_, numbers)| numbers.len() as u64).sum()
         };
-        let came = count(&self.records);
+        let is_lossy = *self.kind(stream) == Synchronisation::Lossy;
+        let of_nothing = |numbers: &BTreeMap<(StreamId, u32), BTreeSet<u64>>| -> u64 {
+            let all = of_stream(numbers, stream)
+                .flat_map(|((_, member), numbers)| numbers.iter().map(|number| (*member, *number)));
+            all.filter(|(member, number)| self.is_filtered(stream, *member, Wave(*number))).count() as u64
+        };
+        let (sent, came) = (count(&self.contributed), count(&self.records) - of_nothing(&self.records));
+        // Of a stream that loses some nobody knows which of these got lost before a filter saw them.
+        let filtered =
+            if is_lossy { nodes.filtered.min(of_nothing(&self.contributed)) } else { of_nothing(&self.records) };
+        let heard_of = if self.sifted.contains(&stream) { nodes.seen } else { self.heard_of(stream) };
+        let elsewhere = if is_lossy { elsewhere } else { sent - came - filtered };
         let figures = [
-            (count(&self.contributed), sent, "records that members say they have sent"),
-            (sent, came + elsewhere, "records that came, were dropped, went down or are on their way"),
-            (came, delivered, "records that the front-end says have come"),
-            (self.heard_of(stream), seen, "records that the front-end has heard of"),
+            (sent, nodes.sent, "records that members say they have sent"),
+            (
+                sent,
+                came + filtered + elsewhere,
+                "records that came, were filtered, dropped, went down or are on their way",
+            ),
+            (came, nodes.delivered, "records that the front-end says have come"),
+            (filtered, nodes.filtered, "records that the front-end says were filtered"),
+            (heard_of, nodes.seen, "records that the front-end has heard of"),
         ];
         match figures.into_iter().find(|(sent, accounted, _)| accounted != sent) {
             Some((sent, accounted, what)) => Err(Broken::Conservation { sent, accounted, what }),

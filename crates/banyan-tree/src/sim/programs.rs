@@ -86,6 +86,7 @@ impl World<'_, '_> {
                 self.outcome.waves += u64::from(delivery.count);
                 self.delivered_at.insert(*stream, self.now);
             }
+            self.note_come(*stream)?;
         }
         Ok(())
     }

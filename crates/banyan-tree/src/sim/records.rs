@@ -18,8 +18,10 @@ impl World<'_, '_> {
         let of_member = self.nodes.iter().filter(|node| node.is_alive && node.rank == Some(member));
         let Some(life) = of_member.map(|node| node.life).max() else { return true };
         let is_safe = self.plan.faults.count == 0 && self.plan.window_bytes == WINDOW_BYTES;
-        let progress = match is_safe || *self.model.kind(stream) == Synchronisation::None {
-            true => self.model.records(stream, member, life),
+        let is_lossless = *self.model.kind(stream) == Synchronisation::None;
+        let progress = match is_safe || is_lossless {
+            true if is_lossless => self.model.records(stream, member, life),
+            true => self.model.records(stream, member, life) + self.model.filtered(stream, member, life),
             false => self.model.contributions(stream, member, life),
         };
         progress >= self.plan.waves
@@ -56,7 +58,7 @@ impl World<'_, '_> {
     fn records_in(&self, message: &Message) -> Option<(StreamId, u64)> {
         let Message::Run(run) = message else { return None };
         let is_record = *self.model.kind(run.stream) == Synchronisation::Lossy;
-        is_record.then(|| (run.stream, u64::from(run.bodies.len())))
+        is_record.then(|| (run.stream, u64::from(run.len())))
     }
 
     fn on_their_way(&self) -> BTreeMap<StreamId, u64> {
@@ -71,21 +73,26 @@ impl World<'_, '_> {
         records
     }
 
-    /// Sent is delivered, dropped and counted, lost with a wire or a node, or on its way: of every stream that is open and may lose some.
+    /// At the front-end: how far members are of whose last records filters may have made nothing.
+    pub(super) fn note_come(&mut self, stream: StreamId) -> Result<(), Broken> {
+        let until = self.nodes[0].node.records_until(stream);
+        until.into_iter().try_for_each(|(member, until)| self.model.came_until(stream, member, until))
+    }
+
+    /// Sent is delivered, filtered, dropped and counted, lost with a wire or a node, or on its way: of every stream without waves
+    /// that is open.
     pub(super) fn check_records(&mut self) -> Result<(), Broken> {
         let streams: Vec<StreamId> = self.streams.iter().map(|(stream, _)| *stream).collect();
         self.take_waves(&streams)?;
         let on_their_way = self.on_their_way();
-        for stream in streams.into_iter().filter(|stream| *self.model.kind(*stream) == Synchronisation::Lossy) {
+        for stream in streams.into_iter().filter(|stream| !self.model.kind(*stream).has_waves()) {
             let nodes = self.nodes.iter().map(|inhabitant| &inhabitant.node).chain(&self.past);
-            let counters: Vec<RecordCounters> =
-                nodes.filter_map(|node| node.stream_counters(stream)).map(|counters| counters.records).collect();
-            let sum = |figure: fn(&RecordCounters) -> u64| counters.iter().map(figure).sum::<u64>();
-            let dropped = sum(|node| node.without_parent + node.without_room + node.without_stream);
+            let counters = nodes.filter_map(|node| node.stream_counters(stream)).map(|counters| counters.records);
+            let counters = counters.fold(RecordCounters::default(), RecordCounters::plus);
+            let dropped = counters.without_parent + counters.without_room + counters.without_stream;
             let of = |known: &BTreeMap<StreamId, u64>| known.get(&stream).copied().unwrap_or_default();
             let elsewhere = dropped + of(&self.lost_records) + of(&on_their_way);
-            let sent = sum(|node| node.sent);
-            self.model.check_records(stream, sent, elsewhere, sum(|node| node.delivered), sum(|node| node.seen))?;
+            self.model.check_records(stream, &counters, elsewhere)?;
         }
         Ok(())
     }

@@ -1,4 +1,7 @@
-//! The simulator's own transformations: upwards sums of numbers of 64 bits, which wrap; downwards they are counted.
+//! The simulator's own transformations: upwards sums of numbers of 64 bits, which wrap; downwards they are counted. Of records
+//! without waves some are sifted: of a number come none, one or several.
+
+use std::num::NonZeroU32;
 
 use banyan_ndr::FormatId;
 use bytes::Bytes;
@@ -9,6 +12,7 @@ use crate::ids::Wave;
 use crate::reduce::{Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::transformation::{Transformation, TransformationError, Transformations};
+use crate::yields::Yields;
 
 /// The transformations there are: sums, and counts of nodes that were passed, which may fail; and those of users.
 #[derive(Debug)]
@@ -30,7 +34,8 @@ impl Transformations for Sums {
         match name {
             REDUCE => self.0.make(text),
             HOPS => Ok(Box::new(Hop { fails: rest == FAILING })),
-            _ => Ok(Box::new(Sum { fails: name == FAILING, place })),
+            SIFT | SIFT_FAILING => Ok(Box::new(Sum { fails: name == SIFT_FAILING, sifts: true, place })),
+            _ => Ok(Box::new(Sum { fails: name == FAILING, sifts: false, place })),
         }
     }
 }
@@ -39,6 +44,10 @@ impl Transformations for Sums {
 pub(super) const SUM: &str = "sum";
 /// Sums that fail now and then.
 pub(super) const FAILING: &str = "failing";
+/// Makes [none or several](sifted) of each number that no other has seen.
+pub(super) const SIFT: &str = "sift";
+/// The same, and fails now and then.
+pub(super) const SIFT_FAILING: &str = "sift-failing";
 /// Counts the nodes that a number passes, in its [`HOP_BITS`].
 pub(super) const HOPS: &str = "hops";
 /// Of sums: they work at the front-end alone, or everywhere else.
@@ -52,6 +61,7 @@ pub(super) const HOP_BITS: u64 = 0xff << 56;
 
 struct Sum {
     fails: bool,
+    sifts: bool,
     place: Option<Place>,
 }
 
@@ -74,6 +84,15 @@ impl Transformation for Hop {
     }
 }
 
+/// The most that is made of one number.
+pub(super) const SIFTED_MOST: usize = 3;
+
+/// What becomes of a number where numbers are sifted.
+pub(super) fn sifted(number: u64) -> impl Iterator<Item = u64> {
+    let count = number % (SIFTED_MOST as u64 + 1);
+    (0..count).map(move |more| number.wrapping_add(more))
+}
+
 /// Whether sums that fail now and then fail in a wave at the front-end, and with that everywhere.
 pub(super) fn fails_at_front_end(wave: Wave) -> bool {
     wave.0 % 8 == 3
@@ -92,6 +111,13 @@ impl Transformation for Sum {
         if self.fails { Recovery::Lost } else { Recovery::Recomputed }
     }
 
+    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+        match self.place.is_some_and(|expected| expected != place) {
+            true => Err(TransformationError(MISPLACED.into())),
+            false => self.sift_run(run, place),
+        }
+    }
+
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
         let Some(part) = parts.first() else { return Err(TransformationError("there is nothing to add".into())) };
         if self.place.is_some_and(|expected| expected != place) {
@@ -105,6 +131,29 @@ impl Transformation for Sum {
         let sums =
             (0..count).map(|wave| parts.iter().map(|part| number(part.bodies.get(wave))).fold(0, u64::wrapping_add));
         bodies(sums)
+    }
+}
+
+impl Sum {
+    /// What becomes of the records of a run before the first in which this fails.
+    fn sift_run(&self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+        let fails = |at: &u32| self.fails(run.first.after(*at), place);
+        let count = (0..run.len()).find(fails).unwrap_or(run.len());
+        let Some(run) = run.within(run.first..run.first.after(count)) else {
+            return Err(TransformationError("it fails now and then".into()));
+        };
+        if !self.sifts || run.is_partial {
+            return Ok(Run { is_partial: true, ..run });
+        }
+        let numbers = run.bodies.iter().map(number).zip(0..);
+        let made: Vec<(u32, u64)> =
+            numbers.flat_map(|(number, at)| sifted(number).map(move |number| (at, number))).collect();
+        let yields = Yields::new(run.len(), made.iter().map(|(at, _)| *at).collect());
+        let bodies = match (&yields, NonZeroU32::new(run.len())) {
+            (None, Some(count)) => Bodies::absent(count),
+            _ => bodies(made.into_iter().map(|(_, number)| number))?,
+        };
+        Ok(Run { is_partial: true, yields, bodies, ..run })
     }
 }
 

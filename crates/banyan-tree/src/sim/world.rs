@@ -12,7 +12,7 @@ use super::model::{Broken, Model};
 use super::network::{Arrival, End, SILENCE, Wire, WireId};
 use super::programs::BATCH;
 use super::reduction::{REDUCE, SUMS};
-use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SUM, Sums};
+use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SIFT, SIFT_FAILING, SIFTED_MOST, SUM, Sums};
 use super::{Outcome, Plan};
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, Place};
@@ -162,6 +162,7 @@ impl<'p, 't> World<'p, 't> {
             lost: 0,
             late: 0,
             dropped: 0,
+            filtered: 0,
             degree: 0,
             held: 0,
             time: Duration::ZERO,
@@ -242,7 +243,9 @@ impl<'p, 't> World<'p, 't> {
         self.outcome.time = Duration::from_nanos(self.now.0);
         let counters = self.nodes[0].node.counters();
         self.outcome.late = counters.late;
-        self.outcome.dropped = counters.records.seen.saturating_sub(counters.records.delivered);
+        let come = counters.records.delivered + counters.records.filtered;
+        self.outcome.dropped = counters.records.seen.saturating_sub(come);
+        self.outcome.filtered = counters.records.filtered;
         Ok(self.outcome.clone())
     }
 
@@ -338,9 +341,12 @@ impl<'p, 't> World<'p, 't> {
         let kind = self.plan.synchronisations.get(at).cloned().unwrap_or_default();
         let is_failing = self.plan.has_failing_filter && at + 1 == self.plan.streams;
         let is_reduced = at == 0 && self.plan.reduces && !is_failing && is_of_waves(&kind);
-        let (filter, parameters) = match (is_failing, is_reduced) {
-            (true, _) => (FAILING, ""),
-            (_, true) => (REDUCE, SUMS),
+        let is_sifted = self.plan.sifts && !kind.has_waves();
+        let (filter, parameters) = match (is_failing, is_reduced, is_sifted) {
+            (true, _, true) => (SIFT_FAILING, ""),
+            (_, _, true) => (SIFT, ""),
+            (true, _, _) => (FAILING, ""),
+            (_, true, _) => (REDUCE, SUMS),
             _ => (SUM, ""),
         };
         // The first stream is as plain as can be; the others have filters in both directions, others at each place.
@@ -358,6 +364,9 @@ impl<'p, 't> World<'p, 't> {
         self.delivered_at.insert(stream, self.now);
         if is_reduced {
             self.model.is_reduced_as_users_do(stream);
+        }
+        if is_sifted {
+            self.model.is_sifted(stream);
         }
         Ok(stream)
     }
@@ -704,8 +713,10 @@ impl<'p, 't> World<'p, 't> {
         let lives =
             if node == 0 { RUN_SHARE * self.nodes.iter().filter(|node| node.rank.is_some()).count() } else { 0 };
         let unconfirmed = (window_bytes + NUMBER * BATCH) * without_waves;
+        // What filters make of a record, each with the record's number.
+        let growth = if self.plan.sifts { 2 * SIFTED_MOST } else { 1 };
         let bounds = [
-            (records, (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers.max(lives) * without_waves),
+            (records, growth * (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers.max(lives) * without_waves),
             (bytes - records, window * (1 + members + 2 * counters.children) + (LOGS + parts) * streams + unconfirmed),
         ];
         match bounds.into_iter().find(|(bytes, allowed)| bytes > allowed) {

@@ -13,6 +13,7 @@ use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter, Succession
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::stream_options::Direction;
+use crate::yields::Yields;
 
 use super::book::AddressBook;
 use super::error::WireError;
@@ -24,7 +25,7 @@ use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
     ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE,
     PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED,
-    TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW,
+    TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// Reads the messages that come on one link.
@@ -176,11 +177,13 @@ impl Decoder {
         let first = Wave(reader.number("the first wave")?);
         let count = reader.u32("how many waves there are")?;
         let size = reader.u32("the size of a body")?;
-        if count > RUN_WAVES || first.after(count) > Wave(LARGEST_NUMBER) {
+        let has_yields = frame.flags & YIELDS != 0;
+        if count > RUN_WAVES || (!has_yields && first.after(count) > Wave(LARGEST_NUMBER)) {
             return Err(reader.value("how many waves there are", count));
         }
+        let yields = if has_yields { Some(yields(reader, first, count)?) } else { None };
         let bodies = if frame.format.is_none() {
-            let is_plain = frame.flags & (SIZES | APART) == 0 && apart.is_none();
+            let is_plain = frame.flags & (SIZES | APART | YIELDS) == 0 && apart.is_none();
             let absent = absent(count, size).filter(|_| is_plain);
             absent.ok_or_else(|| reader.value("the size of what is absent", size))?
         } else {
@@ -188,7 +191,7 @@ impl Decoder {
         };
         let members = self.set(frame, reader)?;
         let (is_fresh, is_partial) = (frame.flags & FRESH != 0, frame.flags & PARTIAL != 0);
-        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, bodies })
+        Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, yields, bodies })
     }
 
     fn bodies_of_run(
@@ -325,6 +328,20 @@ fn format(frame: &Frame, reader: &Reader<'_>) -> Result<FormatId, WireError> {
 }
 
 /// The number of a wave or packet that the header has, and the payload if it is a large one.
+/// Which records the bodies of a run are of.
+fn yields(reader: &mut Reader<'_>, first: Wave, bodies: u32) -> Result<Yields, WireError> {
+    let records = reader.u32("how many records there are")?;
+    if records > RUN_WAVES || first.after(records) > Wave(LARGEST_NUMBER) {
+        return Err(reader.value("how many records there are", records));
+    }
+    let at = reader.at();
+    // At most `RUN_WAVES`.
+    let sources = reader.bytes("which records bodies are of", bodies as usize * size_of::<u32>())?;
+    let sources = sources.as_chunks().0.iter().map(|source| u32::from_le_bytes(*source)).collect();
+    reader.padding()?;
+    Yields::new(records, sources).ok_or_else(|| reader.malformed("which records bodies are of", at))
+}
+
 fn numbered(frame: &Frame, reader: &mut Reader<'_>) -> Result<u64, WireError> {
     if reader.left() == 0 {
         return Ok(frame.sequence.into());

@@ -18,8 +18,8 @@ use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, CONFIRM,
     COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER,
     OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD,
-    SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, addresses, opening, pieces,
-    structure,
+    SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS, addresses, opening,
+    pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -183,7 +183,7 @@ impl Encoder {
     /// A run, or the runs that it makes when it is longer than a frame.
     fn run(&mut self, run: &Run, out: &mut Vec<Frame>) {
         let set = self.set(&run.members, out);
-        if run.bodies.len() <= self.max_waves && run.bodies.size() <= self.max_payload {
+        if run.len() <= self.max_waves && run.bodies.len() <= self.max_waves && run.size() <= self.max_payload {
             return self.part_of_run(run, set, out);
         }
         let mut first = run.first;
@@ -195,6 +195,19 @@ impl Encoder {
 
     /// How many waves of a run fit into a frame; one that does not is cut into pieces.
     fn waves_that_fit(&self, run: &Run) -> u32 {
+        let bodies = self.bodies_that_fit(run);
+        match &run.yields {
+            None => bodies.min(run.len()),
+            // Up to the record that has the first body which does not fit.
+            Some(yields) => {
+                let fit = yields.sources().get(bodies as usize).copied().unwrap_or(run.len());
+                fit.clamp(1, self.max_waves)
+            }
+        }
+    }
+
+    /// How many bodies of a run fit into a frame.
+    fn bodies_that_fit(&self, run: &Run) -> u32 {
         let mut room = self.max_payload;
         let fit = run.bodies.iter().take(self.max_waves as usize).take_while(|body| {
             let rest = room.checked_sub(body.len());
@@ -214,7 +227,16 @@ impl Encoder {
         head[..8].copy_from_slice(&run.first.0.to_le_bytes());
         head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
         head[12..].copy_from_slice(&size_of_each(bodies).to_le_bytes());
-        self.push_bodies(frame, &head, bodies, out);
+        match &run.yields {
+            None => self.push_bodies(frame, &head, bodies, out),
+            Some(yields) => {
+                let mut head = head.to_vec();
+                head.extend_from_slice(&yields.records().to_le_bytes());
+                head.extend(yields.sources().iter().flat_map(|source| source.to_le_bytes()));
+                head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
+                self.push_bodies(Frame { flags: frame.flags | YIELDS, ..frame }, &head, bodies, out);
+            }
+        }
     }
 
     fn scatter(&mut self, stream: StreamId, sequence: u64, scatter: &Scatter, out: &mut Vec<Frame>) {

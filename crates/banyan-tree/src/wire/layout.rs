@@ -7,7 +7,7 @@ use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
     ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
     PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT,
-    VIOLATED, WELCOME, WITHDRAW,
+    VIOLATED, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// The header of one kind.
@@ -39,7 +39,7 @@ impl Layout {
             RUN => Layout {
                 format: true,
                 lacks_format: true,
-                flags: FRESH | PARTIAL | SIZES | APART,
+                flags: FRESH | PARTIAL | SIZES | YIELDS | APART,
                 ..Layout::numbered("a run")
             },
             PARTICIPATE => Layout::numbered("an entry into a stream"),

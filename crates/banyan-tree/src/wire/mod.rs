@@ -157,6 +157,8 @@ const FRESH: u8 = 1;
 const PARTIAL: u8 = 2;
 /// Flag of [`RUN`]: the bodies are of several sizes.
 const SIZES: u8 = 4;
+/// Flag of [`RUN`]: it says which record each body is of.
+const YIELDS: u8 = 8;
 /// Flag of [`ATTACH`]: everyone has refused.
 const URGENT: u8 = 1;
 /// Flag of [`ATTACH`] and [`PLACED`]: the node is a member that has never had a parent.

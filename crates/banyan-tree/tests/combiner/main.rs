@@ -38,7 +38,7 @@ fn combiners(formats: &FormatBook) -> Combiners {
 
 fn run(members: &str, is_partial: bool, bodies: Bodies) -> Run {
     let members: Arc<RankSet> = Arc::new(members.parse().unwrap());
-    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial, bodies }
+    Run { stream: StreamId(1), first: WaveNumber(0), members, is_fresh: true, is_partial, yields: None, bodies }
 }
 
 /// Everything there is of a run, wave by wave.
@@ -353,17 +353,41 @@ fn a_filter_of_a_stream_without_waves_makes_any_number_of_records_of_one() {
     let order = if ByteOrder::NATIVE == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little };
     let format = sample(order);
     formats.learn(&format).unwrap();
-    for copies in [3, 0, 1] {
-        let body = encode(order, (copies, 0, 0.0)).to_vec();
-        let passed = combiner.pass(&run("4", false, Bodies::one(format.id(), body.into())), Place::Member).unwrap();
-        let numbers = passed.iter().map(|record| {
-            assert_eq!((record.format(), record.len()), (Copies::format().id(), 1));
-            RecordView::new(Copies::format(), record.get(0)).unwrap().value::<u32>("small").unwrap()
-        });
-        assert_eq!(numbers.collect::<Vec<_>>(), (0..copies as u32).collect::<Vec<_>>());
+    let records = |copies: &[i32]| {
+        let bodies: Vec<u8> = copies.iter().flat_map(|copies| encode(order, (*copies, 0, 0.0)).to_vec()).collect();
+        let count = copies.len() as u32;
+        let size = bodies.len() as u32 / count;
+        run("4", false, Bodies::of_size(format.id(), size, count, bodies.into()).unwrap())
+    };
+    for copies in [&[3, 0, 1, 0, 2][..], &[0, 0], &[1, 1, 1], &[0], &[2, 0]] {
+        let sifted = combiner.sift(&records(copies), Place::Inner).unwrap();
+        assert!(sifted.is_partial && sifted.len() == copies.len() as u32, "{sifted:?}");
+        let made: Vec<(u32, u32)> =
+            copies.iter().zip(0..).flat_map(|(copies, at)| (0..*copies as u32).map(move |small| (at, small))).collect();
+        let Some(yields) = &sifted.yields else {
+            assert!(if made.is_empty() {
+                sifted.bodies.are_absent()
+            } else {
+                copies.iter().all(|copies| *copies == 1)
+            });
+            continue;
+        };
+        let numbers = sifted
+            .bodies
+            .iter()
+            .map(|body| RecordView::new(Copies::format(), body).unwrap().value::<u32>("small").unwrap());
+        assert_eq!(yields.sources().iter().copied().zip(numbers).collect::<Vec<_>>(), made);
     }
-    let negative = run("4", false, Bodies::one(format.id(), encode(order, (-1, 0, 0.0)).to_vec().into()));
-    let error = combiner.pass(&negative, Place::Member).unwrap_err().to_string();
+    // Each of these is a record for the filter of the next node: of 2 come 0 and 1, and of these none and one.
+    let once = combiner.sift(&records(&[2, 1, 3]), Place::Inner).unwrap();
+    let twice = combiner.sift(&once, Place::Inner).unwrap();
+    assert_eq!((twice.len(), twice.yields.unwrap().sources()), (3, &[0, 2, 2, 2][..]));
+    // What comes before a record that it fails in is one run, and that record is next.
+    let mixed = records(&[2, 0, -1, 1]);
+    let before = combiner.sift(&mixed, Place::Inner).unwrap();
+    assert_eq!((before.len(), before.bodies.len()), (2, 2));
+    let rest = mixed.within(WaveNumber(2)..WaveNumber(4)).unwrap();
+    let error = combiner.sift(&rest, Place::Inner).unwrap_err().to_string();
     assert!(error.starts_with("members 4: "), "{error}");
 }
 
@@ -377,4 +401,54 @@ fn memory_that_is_used_again_is_empty_however_a_record_is_added() {
     output.clear();
     output.push_record(&Copies { small: 7 }).unwrap();
     assert_eq!(&output.records()[0].1[..], 7_u32.to_ne_bytes());
+}
+
+/// Makes records of two formats, of one or of several.
+struct Changing;
+
+impl Filter for Changing {
+    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+        let Copies { small } = parts[0].read()?;
+        match small {
+            0 => out.push_record(&Copies { small: 7 }),
+            1 => out.push_record(&Names { name: "seven".into() }),
+            2 => out.push_record(&Copies { small }).and_then(|()| out.push_record(&Names { name: "two".into() })),
+            many => (0..many).try_for_each(|small| out.push_record(&Copies { small })),
+        }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
+}
+
+#[derive(Record)]
+struct Names {
+    name: String,
+}
+
+#[test]
+fn records_of_another_format_begin_another_run_and_those_of_one_record_have_one_format() {
+    let (mut filters, formats) = (Filters::default(), FormatBook::new());
+    filters.register("change", |_| Ok(Box::new(Changing)));
+    let mut combiner = Combiners::new(filters, formats.clone()).make("change").unwrap();
+    formats.learn(Copies::format()).unwrap();
+    let numbers = [0, 0, 1, 0, 2, 5000, 0_u32];
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    let bodies = Bodies::of_size(Copies::format().id(), 4, numbers.len() as u32, bytes.into()).unwrap();
+    let (mut rest, mut made) = (Some(run("4", false, bodies)), Vec::new());
+    while let Some(run) = rest {
+        let (until, what) = match combiner.sift(&run, Place::Inner) {
+            Ok(sifted) => (sifted.end(), Ok((sifted.len(), sifted.bodies.format()))),
+            Err(error) => (run.first.after(1), Err(error.to_string())),
+        };
+        made.push(what);
+        rest = run.within(until..run.end());
+    }
+    let (copies, names) = (Copies::format().id(), Names::format().id());
+    let mixed = "filter change made records of several formats of one; give them one format";
+    let many = "filter change made 5000 records of one; it may make 4096";
+    let expected =
+        [Ok((2, copies)), Ok((1, names)), Ok((1, copies)), Err(mixed.into()), Err(many.into()), Ok((1, copies))];
+    assert_eq!(made, expected);
 }

@@ -9,7 +9,7 @@ use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format, Record};
 use banyan_tree::reduce::{COLLECT, Filters, Output, Part, Place, Reduction, ReductionLimits};
 use banyan_tree::{
-    Bodies, Epoch, Level, Message, NodeId, Place as NodePlace, Run, StreamId, StreamOptions, WaveNumber,
+    Bodies, Epoch, Level, Message, NodeId, Place as NodePlace, Run, StreamId, StreamOptions, WaveNumber, Yields,
 };
 use bytes::Bytes;
 
@@ -55,6 +55,8 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
     names_another_in_a_marked_extreme on StreamOptions::reduce(ALL), cause "members have no filter";
     collects_for_another_by_a_mark on StreamOptions::collect(), cause "members have no filter";
     says_that_it_has_nothing_where_everyone_sends on StreamOptions::reduce(ALL), cause "members have no filter";
+    says_that_a_filter_took_its_records on without_waves(), cause "members have no filter";
+    sends_several_records_of_one on without_waves(), cause "members have no filter";
     names_another_in_an_interval on intervals(ALL), cause "names members 0";
     names_others_in_a_class_of_an_interval on intervals("classes(ones)"), cause "names members 0-2";
     collects_for_another_in_an_interval on intervals(""), cause "names members 0";
@@ -65,6 +67,10 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
 
 /// The reduction of most streams.
 pub(crate) const ALL: &str = "count(), max(value)";
+
+fn without_waves() -> StreamOptions {
+    StreamOptions::default().synchronised("none".parse().unwrap())
+}
 
 fn intervals(reduction: &str) -> StreamOptions {
     let options = if reduction.is_empty() { StreamOptions::collect() } else { StreamOptions::reduce(reduction) };
@@ -106,7 +112,15 @@ fn marked(hostile: Hostile, (format, body): (Format, Bytes)) -> Speech {
 
 fn contribution(hostile: Hostile, members: impl IntoIterator<Item = u32>, is_partial: bool, bodies: Bodies) -> Message {
     let members = Arc::new(RankSet::from_iter(members));
-    Message::Run(Run { stream: hostile.stream, first: WaveNumber(0), members, is_fresh: true, is_partial, bodies })
+    Message::Run(Run {
+        stream: hostile.stream,
+        first: WaveNumber(0),
+        members,
+        is_fresh: true,
+        is_partial,
+        yields: None,
+        bodies,
+    })
 }
 
 fn speaks_for_a_thousand_by_a_mark(hostile: Hostile) -> Speech {
@@ -124,6 +138,21 @@ fn collects_for_another_by_a_mark(hostile: Hostile) -> Speech {
 fn says_that_it_has_nothing_where_everyone_sends(hostile: Hostile) -> Speech {
     let nothing = Bodies::absent(std::num::NonZeroU32::MIN);
     Speech { messages: vec![contribution(hostile, [hostile.rank], true, nothing)], formats: Vec::new() }
+}
+
+fn says_that_a_filter_took_its_records(hostile: Hostile) -> Speech {
+    let nothing = Bodies::absent(1000.try_into().unwrap());
+    Speech { messages: vec![contribution(hostile, [hostile.rank], false, nothing)], formats: Vec::new() }
+}
+
+fn sends_several_records_of_one(hostile: Hostile) -> Speech {
+    let (format, body) = reduced(ALL, [hostile.rank]);
+    let bodies = Bodies::of_size(format.id(), body.len() as u32, 2, [&body[..], &body[..]].concat().into()).unwrap();
+    let yields = Yields::new(1, [0, 0].into());
+    let members = Arc::new(RankSet::from_iter([hostile.rank]));
+    let (stream, first) = (hostile.stream, WaveNumber(0));
+    let run = Run { stream, first, members, is_fresh: true, is_partial: false, yields, bodies };
+    Speech { messages: vec![Message::Run(run)], formats: vec![format] }
 }
 
 fn names_another_in_an_interval(hostile: Hostile) -> Speech {

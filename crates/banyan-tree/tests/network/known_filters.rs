@@ -3,7 +3,7 @@
 use banyan_ndr::RecordView;
 use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
 
-use crate::setup::Text;
+use crate::setup::{Text, Value};
 
 /// All of them.
 pub(crate) fn known_filters() -> Filters {
@@ -12,7 +12,45 @@ pub(crate) fn known_filters() -> Filters {
         .register("trace", |parameters| Ok(Box::new(Trace { name: String::from_utf8_lossy(parameters).into_owned() })));
     filters.register("tally", |_| Ok(Box::new(Tally { waves: 0 })));
     filters.register("brittle", |_| Ok(Box::new(Brittle { waves: 0 })));
+    filters.register("copies", |parameters| Ok(Box::new(Copies { is_moody: parameters == b"moody" })));
     filters
+}
+
+/// Of a record that no other node has seen: as many as its value says, from none to three, each with its number. With the
+/// parameter `moody` it fails in some.
+struct Copies {
+    is_moody: bool,
+}
+
+/// How many are made of a record.
+pub(crate) fn copies(value: i64) -> u32 {
+    (value % 4) as u32
+}
+
+/// What a moody filter fails in at agents.
+fn is_awkward(value: i64) -> bool {
+    value % 32 == 3
+}
+
+impl Filter for Copies {
+    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+        for part in parts {
+            if part.is_partial {
+                out.push(part.format, part.body);
+                continue;
+            }
+            let Value { value, .. } = part.read()?;
+            if self.is_moody && place == Place::Inner && is_awkward(value) {
+                return Err(FilterError::Custom(format!("{value} is awkward")));
+            }
+            (0..copies(value)).try_for_each(|ones| out.push_record(&Value { value, ones }))?;
+        }
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Recomputed
+    }
 }
 
 /// Counts the waves it has seen, which nobody can do again for it.

@@ -22,11 +22,13 @@ mod losses;
 mod member;
 mod protocols;
 mod setup;
+mod sifting;
 mod stopped;
 mod strangers;
 mod streams;
 mod synchronisations;
 mod unanswered;
+mod wide;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["formats", count, hostile] => hostile::run_with_formats(count, hostile),
         ["hostile", behaviour] => hostile::run(behaviour),
         ["member", behaviour] => member::run(behaviour),
+        ["wide"] => wide::run(),
         ["front-end", topology] => front_end::run(topology),
         _ => harness::run(TESTS, None, &[harness::ONE, setup::ONLY_TCP]),
     }
@@ -51,6 +54,8 @@ const TESTS: &[harness::Test] = tests![
     streams::arrays_of_a_megabyte_are_summed_element_by_element,
     streams::members_that_send_other_formats_are_reduced_alike,
     streams::members_that_lack_a_field_are_in_the_waves_of_others,
+    wide::records_of_twenty_thousand_fields_are_described_once_and_reduced,
+    wide::records_of_twenty_thousand_fields_pass_agents_as_they_are,
     streams::members_that_agents_start_learn_nothing_but_by_their_sockets,
     streams::a_member_that_never_joins_is_named,
     streams::a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_words,
@@ -87,6 +92,9 @@ const TESTS: &[harness::Test] = tests![
     synchronisations::records_that_wait_for_nobody_all_come,
     synchronisations::records_that_are_sent_faster_than_they_are_taken_all_come,
     synchronisations::records_of_an_agent_that_is_killed_all_come_once_and_in_order,
+    sifting::filters_without_waves_make_none_or_several_records_of_each,
+    sifting::records_that_filters_made_come_once_and_in_order_when_agents_die,
+    sifting::a_record_that_a_filter_fails_in_goes_on_unfiltered_and_is_told,
     synchronisations::records_that_are_lost_with_an_agent_are_counted_by_every_node,
     synchronisations::records_are_put_together_by_intervals_of_a_field,
     synchronisations::all_records_of_a_wave_can_be_collected,

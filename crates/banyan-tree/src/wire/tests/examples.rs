@@ -18,7 +18,15 @@ const FORMAT: FormatId = FormatId::from_bytes([7; 16]);
 fn run(members: &Arc<RankSet>, size: u32, count: u32) -> Message {
     let bodies = Bodies::of_size(FORMAT, size, count, vec![5; (size * count) as usize].into()).unwrap();
     let members = Arc::clone(members);
-    Message::Run(Run { stream: StreamId(1), first: Wave(10), members, is_fresh: true, is_partial: false, bodies })
+    Message::Run(Run {
+        stream: StreamId(1),
+        first: Wave(10),
+        members,
+        is_fresh: true,
+        is_partial: false,
+        yields: None,
+        bodies,
+    })
 }
 
 fn set(ranks: impl IntoIterator<Item = u32>) -> Arc<RankSet> {
@@ -98,6 +106,7 @@ fn a_run_of_very_many_waves_travels_as_several() {
             members: set([1]),
             is_fresh: false,
             is_partial: true,
+            yields: None,
             bodies,
         })];
         let received = messages(&frames(&sent, &AddressBook::new(), 1 << 20), &mut AddressBook::new()).unwrap();

@@ -30,7 +30,7 @@ fn run(first: u64, count: u32, sizes: Option<u32>) -> Message {
     };
     let members = Arc::new(RankSet::from_iter(0..64));
     let (stream, bodies) = (StreamId(1), bodies.unwrap());
-    Message::Run(Run { stream, first: Wave(first), members, is_fresh: true, is_partial: false, bodies })
+    Message::Run(Run { stream, first: Wave(first), members, is_fresh: true, is_partial: false, yields: None, bodies })
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::stream_options::{Direction, Filtering, StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
+use crate::yields::Yields;
 
 use crate::wire::LARGEST_NUMBER;
 
@@ -138,16 +139,26 @@ fn synchronisation() -> impl Strategy<Value = Synchronisation> {
 }
 
 pub(super) fn any_run() -> impl Strategy<Value = Run> {
-    (any::<u32>(), number(), any_set(), any::<(bool, bool)>(), bodies()).prop_map(
-        |(stream, first, members, (is_fresh, is_partial), bodies)| Run {
-            stream: StreamId(stream),
-            first: Wave(first.min(LARGEST_NUMBER - u64::from(bodies.len()))),
-            members,
-            is_fresh,
-            is_partial,
-            bodies,
+    (any::<u32>(), number(), any_set(), any::<(bool, bool)>(), bodies(), vec(0u32..3, 0..70)).prop_map(
+        |(stream, first, members, (is_fresh, is_partial), bodies, steps)| {
+            let yields = yields(&bodies, &steps);
+            let run = Run { stream: StreamId(stream), first: Wave(0), members, is_fresh, is_partial, yields, bodies };
+            Run { first: Wave(first.min(LARGEST_NUMBER - u64::from(run.len()))), ..run }
         },
     )
+}
+
+/// Of which records the bodies are: each is of one so many behind that of the body before. None without steps.
+fn yields(bodies: &Bodies, steps: &[u32]) -> Option<Yields> {
+    let steps = steps.iter().cycle().take(if steps.is_empty() { 0 } else { bodies.len() as usize });
+    let sources: Arc<[u32]> = steps
+        .scan(0, |source, step| {
+            *source += step;
+            Some(*source)
+        })
+        .collect();
+    let records = sources.last().map_or(0, |last| last + 1);
+    Yields::new(records, sources).filter(|_| !bodies.are_absent())
 }
 
 fn bodies() -> impl Strategy<Value = Bodies> {

@@ -36,10 +36,12 @@ fn meaning(messages: &[Message]) -> String {
             writeln!(text, "{message:?}").unwrap();
             continue;
         };
-        let format = run.bodies.format();
-        for (wave, body) in (run.first.0..).zip(run.bodies.iter()) {
+        for at in 0..run.len() {
             let (stream, members, marks) = (run.stream, &run.members, (run.is_fresh, run.is_partial));
-            writeln!(text, "{stream}, wave {wave} of {members:?}, {marks:?}, {format}: {body:?}").unwrap();
+            write!(text, "{stream}, {} of {members:?}, {marks:?}:", run.first.after(at)).unwrap();
+            let bodies = run.bodies_of(at).filter(|_| !run.bodies.are_absent());
+            bodies.for_each(|body| write!(text, " {} {:?}", run.bodies.format(), run.bodies.get(body)).unwrap());
+            text.push('\n');
         }
     }
     text
