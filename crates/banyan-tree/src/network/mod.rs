@@ -114,8 +114,10 @@ impl Network {
     /// As [`launch`](Self::launch), with several distributions, whose members have ranks in their order: several programs, or
     /// members that are started and others that attach later.
     ///
-    /// A [topology](NetworkOptions::topology) is that of the first distribution. The others [attach](ProcessDistribution::attached)
-    /// then: to agents of their hosts, which the topology has to have.
+    /// The leaves of a [topology](NetworkOptions::topology) are the members of all distributions with a program, one after the
+    /// other: first the processes of the first distribution. Each says by its hosts how many it has; one may have none, and takes
+    /// what the others leave. Distributions that [attach](ProcessDistribution::attached) come behind them: to agents of their
+    /// hosts, which the topology has to have.
     ///
     /// # Errors
     /// As [`launch`](Self::launch).

@@ -249,11 +249,12 @@ pub(crate) fn a_network_has_several_programs_and_members_that_attach_between_the
     wait(children);
 }
 
-pub(crate) fn members_attach_to_a_topology_only_where_it_has_agents_and_alone() {
+pub(crate) fn members_attach_to_a_topology_only_where_it_has_agents_and_behind_programs() {
     let program = || ProcessDistribution::new(this_program(), ["member", "serve"]);
     let refused = |other| Network::launch_several(&[program(), other], &options("2x2")).unwrap_err().to_string();
     let astray = refused(ProcessDistribution::attached().on("elsewhere", 1));
     assert!(astray.contains("1 members attach on host elsewhere, where the layout has no agent"), "{astray}");
-    let two = refused(program().on("localhost", 1));
-    assert!(two.contains("there are 2 beside those that attach"), "{two}");
+    let behind = Network::launch_several(&[ProcessDistribution::attached(), program()], &options("2x2"));
+    let behind = behind.unwrap_err().to_string();
+    assert!(behind.contains("have to come before those that attach"), "{behind}");
 }

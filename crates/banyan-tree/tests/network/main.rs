@@ -124,6 +124,9 @@ const TESTS: &[harness::Test] = tests![
     losses::a_network_that_ends_after_losses_leaves_nothing,
     launches::hosts_that_are_left_out_leave_a_network_of_the_others,
     launches::members_hang_under_the_agent_of_their_host_however_many_they_are,
+    launches::several_programs_share_the_leaves_of_a_topology_in_the_order_of_ranks,
+    launches::several_programs_share_the_leaves_of_a_file,
+    launches::programs_that_do_not_fill_a_topology_are_refused_with_what_adds_up_to_what,
     launches::a_network_has_the_shape_that_a_file_says,
     launches::a_network_has_the_shape_that_a_file_of_mrnet_says,
     back_pressure::members_that_write_much_which_nobody_takes_hold_up_no_wave,
@@ -140,5 +143,5 @@ const TESTS: &[harness::Test] = tests![
     attached::members_attach_beside_started_ones_and_leave_while_a_stream_is_open,
     attached::started_and_attached_members_of_a_killed_agent_are_in_every_wave,
     attached::a_network_has_several_programs_and_members_that_attach_between_them,
-    attached::members_attach_to_a_topology_only_where_it_has_agents_and_alone,
+    attached::members_attach_to_a_topology_only_where_it_has_agents_and_behind_programs,
 ];
