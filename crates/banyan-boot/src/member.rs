@@ -162,11 +162,20 @@ impl Member {
     /// # Errors
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
+        Member::join_until(None)
+    }
+
+    /// As [`join`](Self::join), but waits until this time at most. Without a time, each agent that it asks has ten seconds at
+    /// most.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), and when the agent does not answer until then.
+    pub fn join_until(deadline: Option<Instant>) -> Result<Member, JoinError> {
         let value = match std::env::var(JOIN_VARIABLE) {
             Ok(value) => value,
             Err(_) => {
                 return match Ticket::from_env() {
-                    Ok(ticket) => Member::attach(&ticket),
+                    Ok(ticket) => Member::attach_until(&ticket, deadline),
                     Err(TicketError::Missing) => Err(JoinError::NotStartedByAnAgent),
                     Err(error) => Err(error.into()),
                 };
@@ -175,11 +184,10 @@ impl Member {
         let socket = named_socket(&value).map_err(|reason| JoinError::Environment { value, reason })?;
         let mut link = Link::inherited(socket, &member_link_options());
         link.expect_descriptors();
-        Member::welcome(link)
+        Member::welcome(link, Instant::now() + patience(WELCOME_DEADLINE, deadline))
     }
 
-    fn welcome(mut link: Link) -> Result<Member, JoinError> {
-        let deadline = Instant::now() + WELCOME_DEADLINE;
+    fn welcome(mut link: Link, deadline: Instant) -> Result<Member, JoinError> {
         loop {
             match link.wait(Some(deadline)) {
                 Some(Event::Opened(_)) => {}
@@ -546,6 +554,11 @@ impl Drop for Member {
         self.link.close();
         self.link.flush(Instant::now());
     }
+}
+
+/// How long something may take that is given up at the deadline, if there is one.
+pub(crate) fn patience(at_most: Duration, deadline: Option<Instant>) -> Duration {
+    deadline.map_or(at_most, |deadline| at_most.min(deadline.saturating_duration_since(Instant::now())))
 }
 
 /// Who keeps a collective waiting, as the end of a message.

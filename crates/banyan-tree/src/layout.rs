@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(of_word(&two).unwrap(), ["n1:3 n2:1", "n2:2"], "the topology says where");
         let rest =
             [program("./a", &[("localhost", 1)]), program("./b", &[]), ProcessDistribution::attached().on("n9", 1)];
-        assert_eq!(of_word(&rest).unwrap(), ["localhost:1", "localhost:2 localhost:3", "n9:1"]);
+        assert_eq!(of_word(&rest).unwrap(), ["localhost:1", "localhost:5", "n9:1"]);
         let file = Topology::parse("front-end on a\n  agents on b,c\n    members 2\n", None).unwrap().into();
         let of_file = |programs: &[ProcessDistribution]| shared(programs, &file);
         let named = [program("./a", &[("b", 2), ("c", 1)]), program("./b", &[("c", 1)])];

@@ -252,7 +252,15 @@ impl Network {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&self) -> Result<(), TreeError> {
-        self.shared.wait(None, |core| (!core.driver.has_unsent()).then_some(Ok(())))
+        self.flush_until(None)
+    }
+
+    /// As [`flush`](Self::flush), but waits until this time at most. What has not gone by then goes later.
+    ///
+    /// # Errors
+    /// When the deadline passes, or the network has ended.
+    pub fn flush_until(&self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        self.shared.wait(deadline, |core| (!core.driver.has_unsent()).then_some(Ok(())))
     }
 
     /// The tree as it is now: every node below the front-end with its parent, by number. Agents have the numbers of

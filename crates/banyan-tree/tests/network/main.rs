@@ -130,6 +130,8 @@ const TESTS: &[harness::Test] = tests![
     launches::a_network_has_the_shape_that_a_file_says,
     launches::a_network_has_the_shape_that_a_file_of_mrnet_says,
     back_pressure::members_that_write_much_which_nobody_takes_hold_up_no_wave,
+    back_pressure::a_record_that_is_not_sent_before_the_deadline_is_not_sent_at_all,
+    back_pressure::a_record_of_an_interval_that_is_not_sent_before_the_deadline_is_not_sent_at_all,
     back_pressure::a_member_with_a_full_window_receives_in_time_and_loses_nothing,
     back_pressure::a_member_with_a_full_window_ends_in_time,
     back_pressure::a_member_that_leaves_loses_nothing_that_it_has_sent,
@@ -142,6 +144,7 @@ const TESTS: &[harness::Test] = tests![
     attached::attached_members_of_a_killed_agent_are_in_every_wave,
     attached::members_attach_beside_started_ones_and_leave_while_a_stream_is_open,
     attached::started_and_attached_members_of_a_killed_agent_are_in_every_wave,
+    attached::a_member_that_cannot_join_before_its_deadline_is_told,
     attached::a_network_has_several_programs_and_members_that_attach_between_them,
     attached::members_attach_to_a_topology_only_where_it_has_agents_and_behind_programs,
 ];
