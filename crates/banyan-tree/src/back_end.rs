@@ -320,9 +320,9 @@ impl BackEnd {
     /// with [`flush`](Self::flush) and [`recv`](Self::recv).
     ///
     /// # Errors
-    /// When the stream is not open here, the record cannot be encoded, is of an interval that is over or far ahead, or the
-    /// network has ended. A front-end may close a stream at any time: a member that answers requests goes on after
-    /// [`TreeError::NoStream`].
+    /// When this member has no part in the stream, the record cannot be encoded, is of an interval that is over or far ahead, or
+    /// the network has ended. A stream that the front-end has closed is no error, because it may do so at any time: the record is
+    /// dropped, and counted ([`dropped_for_closed`](Self::dropped_for_closed)).
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
         self.send_until(stream, record, None)
     }
@@ -333,6 +333,29 @@ impl BackEnd {
     /// # Errors
     /// As [`send`](Self::send), and [`TreeError::FrontEndBehind`] when there is no room until then: the record is not sent.
     pub fn send_until<R: Record>(
+        &mut self,
+        stream: StreamId,
+        record: &R,
+        deadline: Option<Instant>,
+    ) -> Result<Wave, TreeError> {
+        match self.send_open(stream, record, deadline) {
+            Err(TreeError::NoStream(closed)) if closed == stream => {
+                self.aligned.remove(&stream);
+                self.pending.remove(&stream);
+                let dropped = self.driver.node_mut().drop_for_closed(stream, 1);
+                dropped.ok_or(TreeError::NoStream(stream))
+            }
+            sent => sent,
+        }
+    }
+
+    /// Records that this member has sent on streams after the front-end had closed them.
+    pub fn dropped_for_closed(&self) -> u64 {
+        self.driver.node().dropped_for_closed()
+    }
+
+    /// Sends a record on a stream that is open.
+    fn send_open<R: Record>(
         &mut self,
         stream: StreamId,
         record: &R,
@@ -667,7 +690,10 @@ impl BackEnd {
                 }
                 Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
                 // It was closed meanwhile: nobody waits for these.
-                Err(_) => _ = self.pending.remove(&stream),
+                Err(_) => {
+                    self.driver.node_mut().drop_for_closed(stream, bodies.len());
+                    self.pending.remove(&stream);
+                }
             }
         }
         Ok(true)

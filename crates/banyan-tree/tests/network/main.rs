@@ -66,6 +66,7 @@ const TESTS: &[harness::Test] = tests![
     event_loops::the_descriptor_is_readable_when_a_time_is_over,
     streams::members_that_join_late_are_members_of_their_agent,
     streams::records_of_all_lengths_keep_their_order,
+    streams::what_members_send_on_a_stream_that_was_closed_is_dropped_and_counted,
     streams::a_word_to_one_member_is_heard_while_the_others_sleep,
     streams::a_member_that_writes_nonsense_to_shared_memory_harms_nobody_else,
     streams::no_member_can_write_where_another_ones_records_are,

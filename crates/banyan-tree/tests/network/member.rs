@@ -123,6 +123,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
                 fill_window(&mut back_end, &incoming)?
             }
+            SEND if behaviour == "withdrawn" => send_too_late(&mut back_end, &incoming)?,
             SEND if behaviour == "impatient" => send_impatiently(&mut back_end, &incoming)?,
             SEND if behaviour == "numbered" => send_numbered(&mut back_end, &incoming)?,
             SEND if behaviour == "naps" => keep_pace(&mut back_end, &incoming)?,
@@ -282,6 +283,28 @@ fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), T
     let flushed = back_end.flush_until(soon());
     assert!(matches!(flushed, Err(TreeError::FrontEndBehind { .. })), "{flushed:?}");
     back_end.send(StreamId(order.pause), &Value { value: next as i64, ones: 1 })?;
+    Ok(())
+}
+
+/// Says on another stream, whose number is in the order, that it is about to answer. Answers twice when the stream has been
+/// closed, and says how many records were dropped.
+fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let soon = || Some(Instant::now() + Duration::from_millis(20));
+    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;
+    let begun = Instant::now();
+    while back_end.counters(incoming.stream).is_some() {
+        let waited = back_end.recv(soon());
+        assert!(matches!(waited, Err(TreeError::TimedOut)) && begun.elapsed() < Duration::from_secs(30), "{waited:?}");
+    }
+    for _ in 0..2 {
+        let sent = back_end.send(incoming.stream, &Value { value: 1, ones: 1 });
+        assert!(matches!(sent, Ok(WaveNumber(0))), "{sent:?}");
+    }
+    let never = back_end.send(StreamId(4711), &Value { value: 1, ones: 1 });
+    assert!(matches!(never, Err(TreeError::NoStream(_))), "{never:?}");
+    let dropped = back_end.dropped_for_closed() as i64;
+    back_end.send(StreamId(order.pause), &Value { value: dropped, ones: 1 })?;
     Ok(())
 }
 
