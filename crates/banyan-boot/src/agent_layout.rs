@@ -1,10 +1,10 @@
 //! Agents where the front-end wants them: the tree of a session, agent by agent.
 //!
 //! Without a layout [`layout`](crate::layout) decides, by fan-out. With one, every agent says on which host it is, how many
-//! members it starts, and how many agents are below it. Members that attach besides are shared out among the agents of their
-//! host.
+//! members it starts, and how many agents are below it. Several programs have these members one after the other. Members that
+//! attach besides are shared out among the agents of their host.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::distribution::{HostDistribution, ProcessDistribution};
 use crate::layout::{AgentPlan, Group};
@@ -38,15 +38,11 @@ pub enum LayoutError {
     /// There are no agents.
     #[error("the layout has no agents; give it one at least, or none at all to have it made")]
     Empty,
-    /// Members of which distribution?
-    #[error(
-        "a layout is for one process distribution, and there are {0} beside those that attach; give one, or leave the layout out"
-    )]
-    Distributions(usize),
-    /// The agents start members of the first.
-    #[error(
-        "a layout is for the first process distribution: the one with a program has to come before those that attach"
-    )]
+    /// There is nothing to start.
+    #[error("a layout needs a process distribution; give one")]
+    NoDistribution,
+    /// Ranks go by the order of distributions, and members that attach come last.
+    #[error("with a layout, process distributions with a program have to come before those that attach")]
     NotFirst,
     /// Members attach to an agent of their host.
     #[error("{processes} members attach on host {host}, where the layout has no agent; name a host that has one")]
@@ -75,7 +71,7 @@ pub enum LayoutError {
     },
     /// Members are too many or too few.
     #[error(
-        "host {host} has {processes} processes in the process distribution, and the agents there start {members} in the layout"
+        "host {host} has {processes} processes in the process distributions, and the agents there start {members} in the layout"
     )]
     Members {
         /// The host.
@@ -83,6 +79,21 @@ pub enum LayoutError {
         /// As the distribution has it.
         processes: u64,
         /// As the layout has it.
+        members: u64,
+    },
+    /// Distributions come in another order than the agents that start their members.
+    #[error(
+        "process distribution {distribution} has {processes} processes on host {host}, and {members} by the layout, which gives \
+         its members to the distributions in the order of ranks; give these in the order of the layout's agents"
+    )]
+    Order {
+        /// Which one, from 1.
+        distribution: usize,
+        /// The host.
+        host: String,
+        /// As the distribution has it.
+        processes: u64,
+        /// As it would be.
         members: u64,
     },
     /// What starts all agents together starts one on each host.
@@ -96,39 +107,62 @@ pub enum LayoutError {
     TooMany,
 }
 
-/// The agents of a layout with the members of the first distribution and, behind these, of others that attach; and the
-/// number of members.
+/// The agents of a layout with the members of all distributions with a program, one after the other, and behind these of
+/// others that attach; and the number of members. Without a program, the first is of members that attach.
 pub(crate) fn plan(
     layout: &[AgentLayout],
     distributions: &[ProcessDistribution],
 ) -> Result<(Vec<AgentPlan>, u32), LayoutError> {
-    let Some((distribution, others)) = distributions.split_first() else { return Err(LayoutError::Distributions(0)) };
-    let programs = |among: &[ProcessDistribution]| among.iter().filter(|one| one.exe.is_some()).count();
-    match (programs(distributions), programs(others)) {
-        (_, 0) => {}
-        (1, _) => return Err(LayoutError::NotFirst),
-        (several, _) => return Err(LayoutError::Distributions(several)),
+    let (laid, others) = laid_and_others(distributions).ok_or(LayoutError::NoDistribution)?;
+    if others.iter().any(|other| other.exe.is_some()) {
+        return Err(LayoutError::NotFirst);
     }
     if layout.is_empty() {
         return Err(LayoutError::Empty);
     }
     check_shape(layout)?;
-    check_members(layout, distribution)?;
+    check_members(layout, laid)?;
+    let totals = laid.iter().map(|one| one.hosts.iter().map(|at| u64::from(at.processes)).sum());
+    let mut left: VecDeque<(u32, u64)> = (0..).zip(totals).collect();
     let mut agents = Vec::with_capacity(layout.len());
     let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
     let mut next = 0;
     for agent in layout {
         let count = on_host.entry(&agent.host).or_default();
-        let groups = group(0, agent.members, &mut next)?.into_iter().collect();
+        let groups = groups(&mut left, agent.members, &mut next)?;
         agents.push(AgentPlan { host: agent.host.clone(), index: *count, below: agent.below, groups });
         *count += 1;
     }
-    for (image, distribution) in (1u32..).zip(others) {
+    check_order(&agents, laid)?;
+    for (image, distribution) in (laid.len() as u32..).zip(others) {
         for at in &distribution.hosts {
             share_out(image, at, &mut agents, &mut next)?;
         }
     }
     Ok((agents, next))
+}
+
+/// The distributions that have the members of a layout, and those behind them; none if there are none.
+fn laid_and_others(distributions: &[ProcessDistribution]) -> Option<(&[ProcessDistribution], &[ProcessDistribution])> {
+    let programs = distributions.iter().take_while(|one| one.exe.is_some()).count();
+    distributions.split_at_checked(programs.max(1))
+}
+
+/// The next members of an agent: of the images that have some left, one after the other.
+fn groups(left: &mut VecDeque<(u32, u64)>, mut members: u32, next: &mut u32) -> Result<Vec<Group>, LayoutError> {
+    let mut groups = Vec::new();
+    while members > 0
+        && let Some((image, processes)) = left.front_mut()
+    {
+        let count = u64::from(members).min(*processes) as u32;
+        groups.extend(group(*image, count, next)?);
+        *processes -= u64::from(count);
+        members -= count;
+        if *processes == 0 {
+            left.pop_front();
+        }
+    }
+    Ok(groups)
 }
 
 /// The next members of an image, if there are any.
@@ -165,9 +199,9 @@ fn check_shape(layout: &[AgentLayout]) -> Result<(), LayoutError> {
     Err(LayoutError::Below { agent: misfit.agent, host, below, room: misfit.room, place })
 }
 
-fn check_members(layout: &[AgentLayout], distribution: &ProcessDistribution) -> Result<(), LayoutError> {
+fn check_members(layout: &[AgentLayout], laid: &[ProcessDistribution]) -> Result<(), LayoutError> {
     let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for at in &distribution.hosts {
+    for at in laid.iter().flat_map(|distribution| &distribution.hosts) {
         counts.entry(&at.host).or_default().0 += u64::from(at.processes);
     }
     for agent in layout {
@@ -176,6 +210,27 @@ fn check_members(layout: &[AgentLayout], distribution: &ProcessDistribution) -> 
     match counts.into_iter().find(|(_, (processes, members))| processes != members) {
         None => Ok(()),
         Some((host, (processes, members))) => Err(LayoutError::Members { host: host.to_owned(), processes, members }),
+    }
+}
+
+/// Every distribution has as many processes on each host as it says.
+fn check_order(agents: &[AgentPlan], laid: &[ProcessDistribution]) -> Result<(), LayoutError> {
+    let mut counts: BTreeMap<(usize, &str), (u64, u64)> = BTreeMap::new();
+    for (image, distribution) in laid.iter().enumerate() {
+        for at in &distribution.hosts {
+            counts.entry((image, &at.host)).or_default().0 += u64::from(at.processes);
+        }
+    }
+    for agent in agents {
+        for group in &agent.groups {
+            counts.entry((group.image as usize, &agent.host)).or_default().1 += u64::from(group.count);
+        }
+    }
+    match counts.into_iter().find(|(_, (processes, members))| processes != members) {
+        None => Ok(()),
+        Some(((image, host), (processes, members))) => {
+            Err(LayoutError::Order { distribution: image + 1, host: host.to_owned(), processes, members })
+        }
     }
 }
 
@@ -223,12 +278,41 @@ mod tests {
     }
 
     #[test]
+    fn several_programs_have_the_members_of_a_layout_one_after_the_other() {
+        let layout = [agent("a", 0, 2), agent("a", 3, 0), agent("b", 2, 0), agent("c", 1, 0)];
+        let program = || ProcessDistribution::new("x", [""; 0]);
+        let images = [
+            program().on("a", 1),
+            program().on("a", 2).on("b", 1),
+            program(),
+            program().on("c", 1).on("b", 1),
+            ProcessDistribution::attached().on("b", 1),
+        ];
+        let (agents, size) = plan(&layout, &images).unwrap();
+        let groups = |agent: &AgentPlan| {
+            let shown =
+                agent.groups.iter().map(|group| format!("{}*{} from {}", group.count, group.image, group.first));
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        let shown: Vec<String> = agents.iter().map(groups).collect();
+        assert_eq!(shown, ["", "1*0 from 0, 2*1 from 1", "1*1 from 3, 1*3 from 4, 1*4 from 6", "1*3 from 5"]);
+        assert_eq!(size, 7);
+    }
+
+    #[test]
     fn what_does_not_add_up_is_said() {
         let one = [ProcessDistribution::default().on("a", 2)];
         let told = |layout: &[AgentLayout]| plan(layout, &one).unwrap_err().to_string();
         assert_eq!(told(&[]), LayoutError::Empty.to_string());
+        assert_eq!(plan(&[agent("a", 2, 0)], &[]).unwrap_err(), LayoutError::NoDistribution);
         let programs = ["x", "y"].map(|exe| ProcessDistribution::new(exe, [""; 0]).on("a", 2));
-        assert_eq!(plan(&[agent("a", 2, 0)], &programs).unwrap_err(), LayoutError::Distributions(2));
+        assert!(plan(&[agent("a", 2, 0)], &programs).unwrap_err().to_string().starts_with("host a has 4 processes"));
+        let crossed = ["b", "a"].map(|host| ProcessDistribution::new("x", [""; 0]).on(host, 2));
+        assert_eq!(
+            plan(&[agent("a", 2, 0), agent("b", 2, 0)], &crossed).unwrap_err().to_string(),
+            "process distribution 1 has 0 processes on host a, and 2 by the layout, which gives its members to the \
+             distributions in the order of ranks; give these in the order of the layout's agents"
+        );
         let behind = [ProcessDistribution::attached().on("a", 2), programs[0].clone()];
         assert_eq!(plan(&[agent("a", 2, 0)], &behind).unwrap_err(), LayoutError::NotFirst);
         let astray = [programs[0].clone(), ProcessDistribution::attached().on("b", 3)];
@@ -240,7 +324,7 @@ mod tests {
         );
         assert_eq!(
             told(&[agent("a", 1, 0)]),
-            "host a has 2 processes in the process distribution, and the agents there start 1 in the layout"
+            "host a has 2 processes in the process distributions, and the agents there start 1 in the layout"
         );
         assert!(told(&[agent("a", 2, 0), agent("b", 1, 0)]).contains("host b has 0 processes"));
         let many = [agent("a", u32::MAX, 0), agent("a", 1, 0)];

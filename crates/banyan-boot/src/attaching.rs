@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banyan_link::{Address, Event, Frame, Link, LinkOptions, Opening, PeerId, SessionId};
 
-use crate::member::{JoinError, Member, WELCOME_DEADLINE};
+use crate::member::{JoinError, Member, WELCOME_DEADLINE, patience};
 use crate::message;
 use crate::node::attach::{ANY_RANK, keep_alive};
 use crate::node::member_link_options;
@@ -21,10 +21,19 @@ impl Member {
     /// # Errors
     /// When no agent waits for members: it is too late, everyone is there, or no agent can be reached from here.
     pub fn attach(ticket: &Ticket) -> Result<Member, JoinError> {
+        Member::attach_until(ticket, None)
+    }
+
+    /// As [`attach`](Member::attach), but waits until this time at most. Without a time, an agent of this host has ten seconds,
+    /// and each of another host three.
+    ///
+    /// # Errors
+    /// As [`attach`](Member::attach), and when no agent lets it in until then.
+    pub fn attach_until(ticket: &Ticket, deadline: Option<Instant>) -> Result<Member, JoinError> {
         let mut random = [0; 4];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
             .map_err(|error| JoinError::Agent(error.to_string()))?;
-        attach(ticket, u32::from_ne_bytes(random) | ANY_RANK)
+        attach(ticket, u32::from_ne_bytes(random) | ANY_RANK, deadline)
     }
 
     /// Joins the session of a ticket as this very member.
@@ -35,21 +44,26 @@ impl Member {
         if rank & ANY_RANK != 0 {
             return Err(JoinError::NotAdmitted { reasons: format!("there is no member {rank}") });
         }
-        attach(ticket, rank)
+        attach(ticket, rank, None)
     }
 }
 
 /// Asks the agents of this host, one after the other: those of other hosts are not there and cost next to nothing. Where
 /// there is none, asks those of other hosts.
-fn attach(ticket: &Ticket, index: u32) -> Result<Member, JoinError> {
+fn attach(ticket: &Ticket, index: u32, deadline: Option<Instant>) -> Result<Member, JoinError> {
     let incarnation = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
     let peer = PeerId { session: SessionId(ticket.session), index, incarnation };
     let opening = Opening { peer, secret: ticket.secret.clone() };
     let is_elsewhere = |endpoint: &&Endpoint| matches!(endpoint.address, Address::Tcp(_));
     let (elsewhere, here): (Vec<&Endpoint>, Vec<&Endpoint>) = ticket.endpoints.iter().partition(is_elsewhere);
     let mut refusal = Refusal { proved: false, reason: "it names no agent".into() };
-    for (endpoints, patience) in [(here, WELCOME_DEADLINE), (elsewhere, ELSEWHERE_DEADLINE)] {
+    for (endpoints, at_most) in [(here, WELCOME_DEADLINE), (elsewhere, ELSEWHERE_DEADLINE)] {
         for endpoint in endpoints {
+            let patience = patience(at_most, deadline);
+            if patience.is_zero() {
+                let reasons = format!("the deadline has passed; before that, {}", refusal.reason);
+                return Err(JoinError::NotAdmitted { reasons });
+            }
             match knock(endpoint, &opening, patience) {
                 Ok((link, frame)) => return Member::new(link, &frame),
                 // The last reason is as good as any: they are mostly the same.

@@ -100,7 +100,7 @@ pub use agent_layout::{AgentLayout, LayoutError};
 pub use banyan_hosts::{HostSet, HostSetError, cause};
 pub use banyan_link::Refused;
 pub use banyan_ranks::{RankSet, RankSetError};
-pub use collective::{BadReduction, CollectiveError, Element, What};
+pub use collective::{Absent, BadReduction, CollectiveError, Element, What};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};
 pub use door::listen_at;

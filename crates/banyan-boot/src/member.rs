@@ -11,7 +11,9 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
-use crate::collective::{Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives};
+use crate::collective::{
+    ANSWER_TIME, Absent, Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives,
+};
 use crate::described::{self, DescribedError};
 use crate::extension::EXTENSION_VARIABLE;
 use crate::inherited::named_socket;
@@ -32,6 +34,9 @@ pub(crate) const JOIN_DESCRIPTOR: i32 = 3;
 /// How long an agent may take to say who the member is. It has said so before the member runs.
 pub(crate) const WELCOME_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How long a member waits to hear who has not entered: the root answers before.
+const ANSWER_DEADLINE: Duration = Duration::from_millis(2 * ANSWER_TIME.as_millis() as u64);
+
 /// Bytes of user data kept for later while something else is waited for.
 const USER_BOUND: usize = 64 << 20;
 
@@ -45,6 +50,8 @@ pub struct Member {
     session: [u8; 16],
     note: Bytes,
     caller: Caller,
+    /// What there was no room for when the time of a call was over.
+    unsent: Option<Frame>,
     user: VecDeque<(Bytes, bool)>,
     user_bytes: usize,
     timeout: Option<Duration>,
@@ -115,6 +122,18 @@ pub enum MemberError {
     /// The memory that the agent shares holds what agents do not write.
     #[error("the session is over: {0}")]
     Shared(#[from] SharedError),
+    /// A collective took longer than [`Member::set_timeout`] allows. The member is still in it: the same call goes on waiting.
+    #[error("{what} {number}: no answer in {seconds} s{}", missing(.absent.as_deref()))]
+    Incomplete {
+        /// The operation.
+        what: &'static str,
+        /// The number of the collective, from 0.
+        number: u64,
+        /// The time allowed.
+        seconds: f64,
+        /// Who has not entered it; `None` if the front-end did not say so in time.
+        absent: Option<Box<Absent>>,
+    },
     /// It took longer than [`Member::set_timeout`] allows.
     #[error("{what} did not complete within {seconds} s")]
     TimedOut {
@@ -143,11 +162,20 @@ impl Member {
     /// # Errors
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
+        Member::join_until(None)
+    }
+
+    /// As [`join`](Self::join), but waits until this time at most. Without a time, each agent that it asks has ten seconds at
+    /// most.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), and when the agent does not answer until then.
+    pub fn join_until(deadline: Option<Instant>) -> Result<Member, JoinError> {
         let value = match std::env::var(JOIN_VARIABLE) {
             Ok(value) => value,
             Err(_) => {
                 return match Ticket::from_env() {
-                    Ok(ticket) => Member::attach(&ticket),
+                    Ok(ticket) => Member::attach_until(&ticket, deadline),
                     Err(TicketError::Missing) => Err(JoinError::NotStartedByAnAgent),
                     Err(error) => Err(error.into()),
                 };
@@ -156,12 +184,11 @@ impl Member {
         let socket = named_socket(&value).map_err(|reason| JoinError::Environment { value, reason })?;
         let mut link = Link::inherited(socket, &member_link_options());
         link.expect_descriptors();
-        Member::welcome(link)
+        Member::welcome(link, Instant::now() + patience(WELCOME_DEADLINE, deadline))
     }
 
     /// Waits for the agent's word who this member is.
-    pub(crate) fn welcome(mut link: Link) -> Result<Member, JoinError> {
-        let deadline = Instant::now() + WELCOME_DEADLINE;
+    pub(crate) fn welcome(mut link: Link, deadline: Instant) -> Result<Member, JoinError> {
         loop {
             match link.wait(Some(deadline)) {
                 Some(Event::Opened(_)) => {}
@@ -186,10 +213,10 @@ impl Member {
         if rank >= size {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
-        let caller = Caller::new(rank, size);
+        let (caller, unsent) = (Caller::new(rank, size), None);
         let (session, note) = (*session, Bytes::copy_from_slice(note));
         let (user, user_bytes, timeout) = (VecDeque::new(), 0, None);
-        Ok(Member { link, sharing: None, rank, size, session, note, caller, user, user_bytes, timeout })
+        Ok(Member { link, sharing: None, rank, size, session, note, caller, unsent, user, user_bytes, timeout })
     }
 
     /// This member's number, from 0.
@@ -218,6 +245,11 @@ impl Member {
     }
 
     /// Limits how long each later call waits; `None` waits for ever, or until it cannot complete.
+    ///
+    /// A collective that takes longer is an error that names the members that have not entered it
+    /// ([`MemberError::Incomplete`]). Finding them out takes up to two seconds more. The member is still in the collective
+    /// then: the same call goes on waiting for it, with the bytes that it was given first, and any other collective is
+    /// refused until it has completed.
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
@@ -229,9 +261,7 @@ impl Member {
 
     /// The master's bytes for everyone: the master gives them, the others get them.
     pub fn broadcast(&mut self, bytes: Option<impl Into<Bytes>>) -> Result<Bytes, MemberError> {
-        let own: Option<Bytes> = bytes.map(Into::into);
-        let outcome = self.call("broadcast", Own::Broadcast(own.clone()))?;
-        Ok(own.unwrap_or_else(|| one(outcome)))
+        self.call("broadcast", Own::Broadcast(bytes.map(Into::into))).map(one)
     }
 
     /// The master gives a part for each member, by rank; everyone gets its own.
@@ -370,8 +400,20 @@ impl Member {
     /// Enters a collective and stays until it is complete.
     fn call(&mut self, what: &'static str, own: Own) -> Result<Outcome, MemberError> {
         let deadline = self.deadline();
-        let enter = self.caller.begin(own)?;
-        self.send(what, enter, deadline)?;
+        if !self.caller.is_in(&own)? {
+            self.unsent = Some(self.caller.begin(own)?);
+        }
+        match self.complete(what, deadline) {
+            Err(MemberError::TimedOut { seconds, .. }) => self.incomplete(what, seconds),
+            completed => completed,
+        }
+    }
+
+    /// Goes on with the collective in progress until it is complete.
+    fn complete(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<Outcome, MemberError> {
+        if let Some(frame) = self.unsent.take() {
+            self.send(what, frame, deadline)?;
+        }
         let mut has_waited = false;
         loop {
             while self.caller.has_chunk()
@@ -383,12 +425,39 @@ impl Member {
                     sharing.hurry();
                 }
             }
-            if let Some(outcome) = self.caller.take_result() {
+            if self.caller.has_result() {
                 self.flush(what, deadline)?;
-                return Ok(outcome);
+                if let Some(outcome) = self.caller.take_result() {
+                    return Ok(outcome);
+                }
             }
             self.receive(what, deadline)?;
             has_waited = true;
+        }
+    }
+
+    /// Finds out who keeps the collective in progress waiting; it may complete meanwhile.
+    fn incomplete(&mut self, what: &'static str, seconds: f64) -> Result<Outcome, MemberError> {
+        let Some(number) = self.caller.number() else { return Err(MemberError::TimedOut { what, seconds }) };
+        // Who has not told its agent that it has entered cannot ask.
+        if self.unsent.is_none() && !self.caller.has_result() {
+            self.caller.ask().into_iter().for_each(|question| self.link.send(question));
+            let deadline = Some(Instant::now() + ANSWER_DEADLINE);
+            let mut absent = None;
+            while absent.is_none() && !self.caller.has_result() {
+                match self.receive(what, deadline) {
+                    Err(MemberError::TimedOut { .. }) => break,
+                    received => received?,
+                }
+                absent = self.caller.take_absent();
+            }
+            if !self.caller.has_result() {
+                return Err(MemberError::Incomplete { what, number, seconds, absent: absent.map(Box::new) });
+            }
+        }
+        match self.complete(what, Some(Instant::now())) {
+            Err(MemberError::TimedOut { .. }) => Err(MemberError::Incomplete { what, number, seconds, absent: None }),
+            completed => completed,
         }
     }
 
@@ -405,9 +474,14 @@ impl Member {
             }
             let pause = Instant::now() + length;
             length = LONGEST_ROOM_PAUSE.min(2 * length);
-            match deadline {
-                Some(deadline) if deadline <= pause => self.receive(what, Some(deadline))?,
-                _ => self.receive_until(Some(pause)).map(drop)?,
+            let received = match deadline {
+                Some(deadline) if deadline <= pause => self.receive(what, Some(deadline)),
+                _ => self.receive_until(Some(pause)).map(drop),
+            };
+            if let Err(error) = received {
+                // It goes when the call goes on.
+                self.unsent = Some(frame);
+                return Err(error);
             }
         }
         Ok(())
@@ -480,6 +554,19 @@ impl Drop for Member {
         // The agent sees the end of the link in any case; a goodbye only tells it sooner that nothing was lost.
         self.link.close();
         self.link.flush(Instant::now());
+    }
+}
+
+/// How long something may take that is given up at the deadline, if there is one.
+pub(crate) fn patience(at_most: Duration, deadline: Option<Instant>) -> Duration {
+    deadline.map_or(at_most, |deadline| at_most.min(deadline.saturating_duration_since(Instant::now())))
+}
+
+/// Who keeps a collective waiting, as the end of a message.
+fn missing(absent: Option<&Absent>) -> String {
+    match absent {
+        Some(absent) => format!(": {absent}"),
+        None => format!("; the front-end did not say within {} s who has not entered", ANSWER_DEADLINE.as_secs()),
     }
 }
 

@@ -12,6 +12,9 @@
 //! | [`GO`] | down | | number of the collective | |
 //! | [`MISMATCH`] | up | lowest rank of the subtree | number of the collective | who is where: pairs of call and rank set |
 //! | [`FAILED`] | down | 0 | number of the first collective that fails | why: text |
+//! | [`ASK_ENTERED`] | up | rank, or lowest rank of the subtree | number of the collective | |
+//! | [`ASK_ENTERED`] | down | milliseconds until the answer is needed | number of the collective | |
+//! | [`NOT_ENTERED`] | up, then down to those who have asked | 0 | number of the collective | who has not entered it: [`Absent`](crate::Absent) |
 //! | [`GONE`] | up | rank | number of the first collective that it makes fail | what it owes, who waits for it, and why: text |
 //! | [`BROADCAST`] | up from the master, down to all others | 0 | number of the collective | bytes |
 //! | [`SCATTER`] | from the master to one | rank it is for | number of the collective | bytes |
@@ -85,6 +88,11 @@ banyan_link::kinds! {
     pub(crate) FAILED = control(132);
     /// Control: a member will take no part in collectives any more.
     pub(crate) GONE = control(133);
+
+    /// Control: who has not entered the collective?
+    pub(crate) ASK_ENTERED = control(136);
+    /// Control: the answer to that.
+    pub(crate) NOT_ENTERED = control(137);
 
     /// Control: an agent offers memory to share; a member reads what its agent writes there.
     pub(crate) SHARED = control(134);

@@ -26,8 +26,8 @@ pub struct SessionOptions {
     /// Members that one agent starts at most; a host with more has several agents. Not used with a [`layout`](Self::layout).
     pub members_per_agent: u32,
     /// Every agent with its host, its members and how many are below it; `None`: agents are made as the hosts of the process
-    /// distributions need them. There is one distribution then, with as many processes on each host as the agents there start,
-    /// and behind it any whose members attach, on hosts that have agents.
+    /// distributions need them. The distributions with a program then have as many processes on each host as the agents there
+    /// start, in the order of the agents. Behind them come those whose members attach, on hosts that have agents.
     pub layout: Option<Vec<AgentLayout>>,
     /// How long a host may take to answer.
     pub host_deadline: Duration,

@@ -54,6 +54,8 @@ pub struct BackEnd {
     slabs: Slabs,
     /// Streams whose waves are intervals.
     aligned: SortedMap<StreamId, Alignment>,
+    /// Their intervals that are complete and found no room.
+    complete: SortedMap<StreamId, (Wave, Bodies)>,
     combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
@@ -91,20 +93,33 @@ impl BackEnd {
         BackEnd::join_with(Filters::default())
     }
 
+    /// As [`join`](Self::join), but waits until this time at most. Without a time it waits for half a minute for its agent, or
+    /// for each agent that it asks to let it in.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), and when no agent answers until then.
+    pub fn join_until(deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+        BackEnd::join_by(Filters::default(), deadline)
+    }
+
     /// As [`join`](Self::join), with filters of one's own: for streams that have filters at members
     /// ([`Where::Members`](crate::Where::Members)), and for those of intervals.
     ///
     /// # Errors
     /// As [`join`](Self::join).
     pub fn join_with(filters: Filters) -> Result<BackEnd, TreeError> {
+        BackEnd::join_by(filters, None)
+    }
+
+    fn join_by(filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
         let socket = match extension_socket() {
             Ok(socket) => socket,
             Err(JoinError::NoExtension) => {
                 if let Some(invitation) = Invitation::from_env()? {
-                    return BackEnd::replace_with(&invitation, filters);
+                    return BackEnd::replace_by(&invitation, filters, deadline);
                 }
                 return match Ticket::from_env() {
-                    Ok(ticket) => BackEnd::attach_with(&ticket, filters),
+                    Ok(ticket) => BackEnd::attach_by(&ticket, filters, deadline),
                     Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
                     Err(error) => Err(JoinError::from(error).into()),
                 };
@@ -114,7 +129,7 @@ impl BackEnd {
         let slabs = Slabs::new();
         let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
         let mut link = Link::inherited(socket, &options);
-        let note = invitation(&mut link)?;
+        let note = invitation(&mut link, deadline)?;
         link.set_silence(note.members_silence());
         let mut back_end = BackEnd::of(&note, Some(link), None, filters, slabs)?;
         back_end.turn(Some(Instant::now()))?;
@@ -135,12 +150,16 @@ impl BackEnd {
     /// # Errors
     /// As [`attach`](Self::attach).
     pub fn attach_with(ticket: &Ticket, filters: Filters) -> Result<BackEnd, TreeError> {
-        let member = Member::attach(ticket)?;
+        BackEnd::attach_by(ticket, filters, None)
+    }
+
+    fn attach_by(ticket: &Ticket, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+        let member = Member::attach_until(ticket, deadline)?;
         if member.note().is_empty() {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        BackEnd::of(&note, None, Some(member), filters, Slabs::new())?.taken_in()
+        BackEnd::of(&note, None, Some(member), filters, Slabs::new())?.taken_in(deadline)
     }
 
     /// Takes the place of a member that is lost, with its rank. What was sent on its streams before is over for this
@@ -157,12 +176,16 @@ impl BackEnd {
     /// # Errors
     /// As [`replace`](Self::replace).
     pub fn replace_with(invitation: &Invitation, filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::of(&invitation.note, None, None, filters, Slabs::new())?.taken_in()
+        BackEnd::replace_by(invitation, filters, None)
+    }
+
+    fn replace_by(invitation: &Invitation, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+        BackEnd::of(&invitation.note, None, None, filters, Slabs::new())?.taken_in(deadline)
     }
 
     /// Waits until some node is the parent.
-    fn taken_in(mut self) -> Result<BackEnd, TreeError> {
-        let deadline = Instant::now() + INVITATION_TIME;
+    fn taken_in(mut self, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+        let deadline = until(deadline);
         while self.driver.node().parent().is_none() {
             match self.wait(Some(deadline)) {
                 Err(TreeError::TimedOut) => return Err(TreeError::Invitation("nobody took this member in".into())),
@@ -200,6 +223,7 @@ impl BackEnd {
             sent_formats: SentFormats::default(),
             slabs,
             aligned: SortedMap::new(),
+            complete: SortedMap::new(),
             combiners,
             last: StreamId::CONTROL,
             patience: note.options.adrift * ADRIFT_TIMES,
@@ -295,17 +319,57 @@ impl BackEnd {
     /// with [`flush`](Self::flush) and [`recv`](Self::recv).
     ///
     /// # Errors
-    /// When the stream is not open here, the record cannot be encoded, is of an interval that is over or far ahead, or the
-    /// network has ended. A front-end may close a stream at any time: a member that answers requests goes on after
-    /// [`TreeError::NoStream`].
+    /// When this member has no part in the stream, the record cannot be encoded, is of an interval that is over or far ahead, or
+    /// the network has ended. A stream that the front-end has closed is no error, because it may do so at any time: the record is
+    /// dropped, and counted ([`dropped_for_closed`](Self::dropped_for_closed)).
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
+        self.send_until(stream, record, None)
+    }
+
+    /// As [`send`](Self::send), but waits until this time at most. If there is no room by then for what this member has sent
+    /// before, the record is not sent. A record that is sent may be held back, and goes when there is room.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`TreeError::FrontEndBehind`] when there is no room until then: the record is not sent.
+    pub fn send_until<R: Record>(
+        &mut self,
+        stream: StreamId,
+        record: &R,
+        deadline: Option<Instant>,
+    ) -> Result<Wave, TreeError> {
+        match self.send_open(stream, record, deadline) {
+            Err(TreeError::NoStream(closed)) if closed == stream => {
+                self.aligned.remove(&stream);
+                self.pending.remove(&stream);
+                let dropped = self.driver.node_mut().drop_for_closed(stream, 1);
+                dropped.ok_or(TreeError::NoStream(stream))
+            }
+            sent => sent,
+        }
+    }
+
+    /// Records that this member has sent on streams after the front-end had closed them.
+    pub fn dropped_for_closed(&self) -> u64 {
+        self.driver.node().dropped_for_closed()
+    }
+
+    /// Sends a record on a stream that is open.
+    fn send_open<R: Record>(
+        &mut self,
+        stream: StreamId,
+        record: &R,
+        deadline: Option<Instant>,
+    ) -> Result<Wave, TreeError> {
         self.ensure_member()?;
         let format = R::format();
         if self.aligns(stream)? {
-            return self.align(stream, record);
+            return self.align(stream, record, deadline);
+        }
+        if deadline.is_some() && self.pending.get(&stream).is_some_and(Pending::is_refused) {
+            self.contribute(stream, deadline)?;
         }
         if self.pending.get(&stream).is_none_or(|pending| pending.format() != format.id()) {
-            self.change_format(stream, format)?;
+            self.change_format(stream, format, deadline)?;
         }
         let is_due = self.pending.get(&stream).is_some_and(Pending::is_due);
         if is_due {
@@ -316,7 +380,7 @@ impl BackEnd {
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         pending.add(record)?;
         if is_due || pending.is_full() {
-            self.contribute(stream, None)?;
+            self.contribute_or_hold(stream, deadline)?;
             self.driver.prepare(None);
             if self.is_over {
                 return Err(self.end());
@@ -376,6 +440,7 @@ impl BackEnd {
 
     fn finish_interval_until(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.ensure_member()?;
+        self.contribute_complete(stream, deadline)?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
         finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned, deadline))
     }
@@ -398,15 +463,19 @@ impl BackEnd {
     }
 
     /// Puts a record to the others of its interval.
-    fn align<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
+    fn align<R: Record>(&mut self, stream: StreamId, record: &R, deadline: Option<Instant>) -> Result<Wave, TreeError> {
         let mut body = Vec::new();
         encode_body_into(record, &mut body)?;
+        self.contribute_complete(stream, deadline)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
         let complete = alignment.take(R::format(), &body)?;
         let wave = alignment.current();
         if let Some(complete) = complete {
-            self.contribute_interval(stream, complete, None)?;
+            match self.contribute_interval(stream, complete, deadline) {
+                Err(TreeError::FrontEndBehind { .. }) => {}
+                contributed => contributed?,
+            }
         }
         self.set_going()?;
         if self.is_over { Err(self.end()) } else { Ok(wave) }
@@ -418,28 +487,50 @@ impl BackEnd {
         aligned: Aligned,
         deadline: Option<Instant>,
     ) -> Result<(), TreeError> {
+        self.contribute_complete(stream, deadline)?;
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
-        let bodies = Bodies::one(format.id(), shared(body));
-        loop {
-            match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
-                Err(SendError::Full) => self.wait(deadline)?,
-                Err(SendError::NoStream(_)) => {
-                    self.aligned.remove(&stream);
-                    return Err(TreeError::NoStream(stream));
-                }
-                Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
-                // A wave that is over waits for nobody; the node has counted it.
-                Ok(()) | Err(_) => return Ok(()),
+        self.complete.insert(stream, (wave, Bodies::one(format.id(), shared(body))));
+        self.contribute_complete(stream, deadline)
+    }
+
+    /// Hands the interval of a stream that is complete to the node, if there is one; waits until there is room.
+    fn contribute_complete(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
+        let mut has_looked = false;
+        while !self.offer_complete(stream)? {
+            self.wait_for_room(stream, deadline, &mut has_looked)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the interval of a stream that is complete to the node; false if there is no room for it.
+    fn offer_complete(&mut self, stream: StreamId) -> Result<bool, TreeError> {
+        let Some((wave, bodies)) = self.complete.remove(&stream) else { return Ok(true) };
+        match self.driver.node_mut().contribute_at(stream, wave, bodies.clone()) {
+            Err(SendError::Full) => {
+                self.complete.insert(stream, (wave, bodies));
+                Ok(false)
             }
+            Err(SendError::NoStream(_)) => {
+                self.aligned.remove(&stream);
+                Err(TreeError::NoStream(stream))
+            }
+            Err(SendError::Succeeded) => Err(TreeError::Succeeded { rank: self.rank() }),
+            // A wave that is over waits for nobody; the node has counted it.
+            Ok(()) | Err(_) => Ok(true),
         }
     }
 
-    fn change_format(&mut self, stream: StreamId, format: &banyan_ndr::Format) -> Result<(), TreeError> {
+    fn change_format(
+        &mut self,
+        stream: StreamId,
+        format: &banyan_ndr::Format,
+        deadline: Option<Instant>,
+    ) -> Result<(), TreeError> {
         if self.driver.node().next_wave(stream).is_none() {
             return Err(TreeError::NoStream(stream));
         }
-        self.contribute(stream, None)?;
+        self.contribute(stream, deadline)?;
         if !self.sent_formats.has_room_for(format) {
             return Err(TreeError::Formats { rank: self.rank(), most: MOST_OF_MEMBER });
         }
@@ -454,9 +545,18 @@ impl BackEnd {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&mut self) -> Result<(), TreeError> {
-        self.hand_over(None)?;
+        self.flush_until(None)
+    }
+
+    /// As [`flush`](Self::flush), but waits until this time at most. What has not gone by then goes later.
+    ///
+    /// # Errors
+    /// When the network has ended, [`TreeError::FrontEndBehind`] when there is no room for what was sent until then, and
+    /// [`TreeError::TimedOut`] when the system has not taken all of it.
+    pub fn flush_until(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        self.hand_over(deadline)?;
         while self.driver.has_unsent() {
-            self.wait(None)?;
+            self.wait(deadline)?;
         }
         Ok(())
     }
@@ -502,8 +602,9 @@ impl BackEnd {
     /// Gives everything that was held back to the links; waits until the front-end has room for it.
     fn hand_over(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
         let has_sent = self.offer_all()?;
-        while self.due_after(None).is_some() {
-            self.wait(deadline)?;
+        let mut has_looked = false;
+        while let Some(stream) = self.due_after(None).or_else(|| self.complete.keys().next().copied()) {
+            self.wait_for_room(stream, deadline, &mut has_looked)?;
             self.offer_all()?;
         }
         if has_sent { self.set_going() } else { Ok(()) }
@@ -517,7 +618,15 @@ impl BackEnd {
             self.offer(stream)?;
             last = Some(stream);
         }
-        Ok(last.is_some())
+        let complete: Vec<StreamId> = self.complete.keys().copied().collect();
+        for stream in &complete {
+            match self.offer_complete(*stream) {
+                // It was closed meanwhile: nobody waits for this interval.
+                Ok(_) | Err(TreeError::NoStream(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(last.is_some() || !complete.is_empty())
     }
 
     /// The next stream of which something was held back.
@@ -533,10 +642,38 @@ impl BackEnd {
 
     /// Hands what was held back of a stream to the node; waits until the front-end has taken so much that there is room.
     fn contribute(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
+        let mut has_looked = false;
         while !self.offer(stream)? {
-            self.wait(deadline)?;
+            self.wait_for_room(stream, deadline, &mut has_looked)?;
         }
         Ok(())
+    }
+
+    /// As [`contribute`](Self::contribute); what there is no room for before the deadline is held back.
+    fn contribute_or_hold(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
+        match self.contribute(stream, deadline) {
+            Err(TreeError::FrontEndBehind { .. }) => Ok(()),
+            contributed => contributed,
+        }
+    }
+
+    /// Waits until the front-end may have taken something of a stream. What has come by the deadline counts, so there is one
+    /// look in any case.
+    fn wait_for_room(
+        &mut self,
+        stream: StreamId,
+        deadline: Option<Instant>,
+        has_looked: &mut bool,
+    ) -> Result<(), TreeError> {
+        if self.is_over {
+            return Err(self.end());
+        }
+        if *has_looked && deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            let (records, bytes) = self.driver.node().untaken(stream);
+            return Err(TreeError::FrontEndBehind { stream, records, bytes });
+        }
+        *has_looked = true;
+        self.turn(deadline)
     }
 
     /// Hands what was held back of a stream to the node; false if there is no room for all of it.
@@ -552,7 +689,10 @@ impl BackEnd {
                 }
                 Err(SendError::Succeeded) => return Err(TreeError::Succeeded { rank: self.rank() }),
                 // It was closed meanwhile: nobody waits for these.
-                Err(_) => _ = self.pending.remove(&stream),
+                Err(_) => {
+                    self.driver.node_mut().drop_for_closed(stream, bodies.len());
+                    self.pending.remove(&stream);
+                }
             }
         }
         Ok(true)
@@ -647,9 +787,15 @@ fn read_invitation(bytes: &[u8]) -> Result<Note, TreeError> {
     text.parse().map_err(|error: NoteError| TreeError::Invitation(error.to_string()))
 }
 
+/// When a member stops to wait for an agent.
+fn until(deadline: Option<Instant>) -> Instant {
+    let latest = Instant::now() + INVITATION_TIME;
+    deadline.map_or(latest, |deadline| deadline.min(latest))
+}
+
 /// The first thing that an agent says.
-fn invitation(link: &mut Link) -> Result<Note, TreeError> {
-    let deadline = Instant::now() + INVITATION_TIME;
+fn invitation(link: &mut Link, deadline: Option<Instant>) -> Result<Note, TreeError> {
+    let (begun, deadline) = (Instant::now(), until(deadline));
     let wrong = |why: String| Err(TreeError::Invitation(why));
     loop {
         match link.wait(Some(deadline)) {
@@ -662,7 +808,7 @@ fn invitation(link: &mut Link) -> Result<Note, TreeError> {
             Some(Event::Closed) => return wrong("it has gone".into()),
             Some(Event::Lost(error)) => return wrong(error.to_string()),
             None if Instant::now() < deadline => {}
-            None => return wrong(format!("it was silent for {} s", INVITATION_TIME.as_secs())),
+            None => return wrong(format!("it was silent for {:.1} s", begun.elapsed().as_secs_f64())),
         }
     }
 }

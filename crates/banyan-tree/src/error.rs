@@ -118,6 +118,19 @@ pub enum TreeError {
         /// The members at and below those that are children of the front-end.
         members: RankSet,
     },
+    /// The front-end is too far behind for a member to send more before the deadline.
+    #[error(
+        "more cannot be sent before the deadline: the front-end has not taken {records} records ({bytes} bytes) that this member \
+         has sent on {stream}"
+    )]
+    FrontEndBehind {
+        /// The stream.
+        stream: StreamId,
+        /// Records of this member, or its waves, that are on their way.
+        records: u64,
+        /// Their bytes.
+        bytes: usize,
+    },
     /// There is no such stream, or this process has no part in it.
     #[error("{0} is not open here, or this process is none of its members")]
     NoStream(StreamId),

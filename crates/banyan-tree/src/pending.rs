@@ -84,6 +84,11 @@ impl Pending {
         self.first.after(self.count)
     }
 
+    /// Whether a batch found no room, and waits.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0 && self.refused.is_none()
     }

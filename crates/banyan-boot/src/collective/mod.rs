@@ -34,12 +34,19 @@
 //! that those before `n` still complete. Reasons are a mismatch of calls, or a member that is gone before it has
 //! entered `n` or before it has sent its data. If a reason with a smaller number comes later it is told too.
 //!
+//! # When it takes too long
+//!
+//! A member whose call times out is still in the collective, which completes if the others come. It may ask who has not
+//! entered: ASK_ENTERED goes up and, from the root, down to the agents that have not; NOT_ENTERED comes back the same way
+//! within [`ANSWER_TIME`], also if some agents do not answer. A member has one question under way.
+//!
 //! # What links must guarantee
 //!
 //! Frames of one link arrive once, in order, except that control frames may overtake data frames, and that short
 //! messages may overtake others of other collectives or other ranks ([`stands_alone`]): they may go through shared
 //! memory. On the way up data frames never overtake control frames.
 
+mod absent;
 mod broken;
 mod bundle;
 mod call;
@@ -55,22 +62,26 @@ mod whereabouts;
 
 #[cfg(test)]
 use self::caller::early_at_most;
+pub use self::{
+    absent::Absent,
+    call::{BadReduction, Element, What},
+    caller::CollectiveError,
+};
 pub(crate) use self::{
     broken::Broken,
     call::{Call, Reduction},
     caller::{Caller, Outcome, Own},
-    node::{Collectives, To},
+    node::{Collectives, Subtree, To},
     number::Number,
 };
-pub use self::{
-    call::{BadReduction, Element, What},
-    caller::CollectiveError,
-};
+
+use std::time::Duration;
 
 use banyan_link::{Frame, Kind};
 
 use crate::message::{
-    BROADCAST, CONTINUED, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, MORE, REDUCE, RESULT, SCATTER, SHARE,
+    ASK_ENTERED, BROADCAST, CONTINUED, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, MORE, NOT_ENTERED, REDUCE, RESULT,
+    SCATTER, SHARE,
 };
 
 /// Bytes that a member may send to any other one in collectives before it knows that everyone has entered them: enough for the keys and
@@ -91,12 +102,16 @@ pub(crate) const PIPELINE: usize = 4;
 /// Most bytes of one member in one collective (and of one part of a scatter).
 pub(crate) const MESSAGE_LIMIT: u64 = 1 << 30;
 
+/// How long the root looks for those who have not entered, when it is asked. Agents have less.
+pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(1);
+
 /// Most bytes of a reason that is passed on. Longer ones are cut.
 pub(crate) const REASON_LIMIT: usize = 4096;
 
 /// Whether frames of a kind are for [`Collectives`] and [`Caller`].
 pub(crate) fn belongs_to_collectives(kind: Kind) -> bool {
-    matches!(kind, ENTER | GO | MISMATCH | FAILED | GONE | BROADCAST | SCATTER | GATHER | SHARE | REDUCE | RESULT)
+    let is_word = matches!(kind, ENTER | GO | MISMATCH | FAILED | GONE | ASK_ENTERED | NOT_ENTERED);
+    is_word || matches!(kind, BROADCAST | SCATTER | GATHER | SHARE | REDUCE | RESULT)
 }
 
 /// Whether a frame of collectives depends on no other that goes the same way, but for entries before data: a whole

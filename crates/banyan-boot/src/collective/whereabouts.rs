@@ -129,7 +129,7 @@ pub(super) fn fold(runs: &mut Vec<Run>) {
     });
 }
 
-fn is_one(runs: &[Run]) -> bool {
+pub(super) fn is_one(runs: &[Run]) -> bool {
     matches!(runs, [(first, last)] if first == last)
 }
 

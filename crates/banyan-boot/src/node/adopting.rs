@@ -9,12 +9,12 @@
 use std::ops::Range;
 
 use banyan_link::Frame;
-use banyan_ranks::RankSet;
 
 use super::child::{ChildAgent, Stage};
 use super::desk::Progress;
 use super::token::Token;
 use super::{Below, Node, Up};
+use crate::collective::Subtree;
 use crate::fallback::Fallback;
 use crate::launcher::Way;
 use crate::layout::ranks_of;
@@ -110,8 +110,8 @@ impl Node {
     /// Tells the collectives which child has which ranks now.
     fn regroup(&mut self) {
         let ranks = |below: &Below| match below {
-            Below::Member(index) => RankSet::from_iter([self.members[*index].rank]),
-            Below::Agent(index) => self.agents[*index].ranks.clone(),
+            Below::Member(index) => Subtree::Member(self.members[*index].rank),
+            Below::Agent(index) => Subtree::Agent(self.agents[*index].ranks.clone()),
         };
         let children = self.below.iter().map(ranks).collect();
         self.collectives.regroup(children, &mut self.outgoing);

@@ -1,5 +1,7 @@
 //! Frames and orders from above, on their way to agents and members.
 
+use std::time::Instant;
+
 use banyan_link::Frame;
 use banyan_ranks::RankSet;
 use bytes::Bytes;
@@ -17,8 +19,11 @@ impl Node {
     pub(super) fn from_parent(&mut self, frame: Frame) {
         match frame.kind {
             kind if belongs_to_collectives(kind) => {
+                if kind == message::ASK_ENTERED {
+                    self.look_at_shared_now();
+                }
                 let mut outgoing = std::mem::take(&mut self.outgoing);
-                let result = self.collectives.from_parent(frame, &mut outgoing);
+                let result = self.collectives.from_parent(frame, Instant::now(), &mut outgoing);
                 self.outgoing = outgoing;
                 match result {
                     Ok(()) => self.deliver(),

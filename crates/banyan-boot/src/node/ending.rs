@@ -124,6 +124,7 @@ impl Node {
         self.check_door(now);
         self.settle_partings(now);
         self.tick_together(now);
+        self.answer_questions(now);
         if self.is_agent() && now >= self.reap_at {
             self.reap_orphans(now);
         }
@@ -269,8 +270,8 @@ impl Node {
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.is_agent().then_some(self.reap_at);
         let shared = self.shared.as_ref().and_then(Shared::timeout);
-        let partings = self.partings_until();
-        let own = [parent, ending, listener, door, command, reap, shared, partings, self.awaited_at()];
+        let (partings, question) = (self.partings_until(), self.collectives.question_timeout());
+        let own = [parent, ending, listener, door, command, reap, shared, partings, question, self.awaited_at()];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }

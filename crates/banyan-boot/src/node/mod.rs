@@ -42,11 +42,10 @@ use banyan_link::{
     Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Poller, Ready,
     Refused, frame_cost,
 };
-use banyan_ranks::RankSet;
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
-use crate::collective::{Collectives, To};
+use crate::collective::{Collectives, Subtree, To};
 use crate::extension::AgentExtension;
 use crate::launcher::packed::Packing;
 use crate::launcher::program::AgentProgram;
@@ -590,19 +589,15 @@ fn members_of(assignment: &Assignment) -> Vec<Member> {
 }
 
 /// The children in the order of their lowest ranks, and their ranks.
-fn order_below(members: &[Member], agents: &[ChildAgent]) -> (Vec<Below>, Vec<RankSet>) {
-    let one = |rank: u32| {
-        let mut ranks = RankSet::new();
-        ranks.insert(rank);
-        ranks
-    };
-    let members =
-        members.iter().enumerate().map(|(index, member)| (member.rank, Below::Member(index), one(member.rank)));
-    let agents = agents
+fn order_below(members: &[Member], agents: &[ChildAgent]) -> (Vec<Below>, Vec<Subtree>) {
+    let members = members
         .iter()
         .enumerate()
-        .map(|(index, agent)| (agent.ranks.first().unwrap_or(u32::MAX), Below::Agent(index), agent.ranks.clone()));
-    let mut all: Vec<(u32, Below, RankSet)> = members.chain(agents).collect();
+        .map(|(index, member)| (member.rank, Below::Member(index), Subtree::Member(member.rank)));
+    let agents = agents.iter().enumerate().map(|(index, agent)| {
+        (agent.ranks.first().unwrap_or(u32::MAX), Below::Agent(index), Subtree::Agent(agent.ranks.clone()))
+    });
+    let mut all: Vec<(u32, Below, Subtree)> = members.chain(agents).collect();
     all.sort_by_key(|(lowest, ..)| *lowest);
     all.into_iter().map(|(_, below, ranks)| (below, ranks)).unzip()
 }

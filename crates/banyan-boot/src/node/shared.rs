@@ -153,6 +153,14 @@ impl Node {
         }
     }
 
+    /// The same, time or not.
+    pub(super) fn look_at_shared_now(&mut self) {
+        if let Some(shared) = &mut self.shared {
+            shared.ring();
+        }
+        self.look_at_shared();
+    }
+
     /// Takes what a member has there; whether it had something.
     fn take_shared(&mut self, index: usize) -> bool {
         let token = Token::Member(index as u32);

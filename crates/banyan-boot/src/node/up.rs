@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use banyan_link::Frame;
 
@@ -81,7 +82,7 @@ impl Node {
     fn collective(&mut self, from: Below, frame: Frame) {
         let child = self.position(from);
         let mut outgoing = std::mem::take(&mut self.outgoing);
-        if let Err(broken) = self.collectives.from_child(child, frame, &mut outgoing) {
+        if let Err(broken) = self.collectives.from_child(child, frame, Instant::now(), &mut outgoing) {
             let token = match from {
                 Below::Member(index) => Token::Member(index as u32),
                 Below::Agent(index) => Token::Agent(index as u32),
@@ -90,6 +91,18 @@ impl Node {
         }
         self.outgoing = outgoing;
         self.deliver();
+    }
+
+    /// Answers for agents that have not said in time who of their members has not entered a collective.
+    pub(super) fn answer_questions(&mut self, now: Instant) {
+        if self.collectives.question_timeout().is_some_and(|at| at <= now) {
+            let host_of = |child: usize| match self.below[child] {
+                Below::Agent(index) => self.agents[index].host.clone(),
+                Below::Member(_) => self.host.to_string(),
+            };
+            self.collectives.questions_due(now, &host_of, &mut self.outgoing);
+            self.deliver();
+        }
     }
 
     /// Where a child stands among all of them.

@@ -2,11 +2,14 @@
 
 use std::time::Instant;
 
-use banyan_boot::{Event, Session, SessionError, SessionOptions};
+use banyan_boot::{Event, Input, Output, Session, SessionError, SessionOptions, Stdio};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::one_host::launch;
+use crate::relatives::parent;
 use crate::setup::{
-    PATIENCE, all_succeed, assert_says, deadline, listen, members, options, outcome, shell, this_program, wait_for_line,
+    Heard, PATIENCE, all_succeed, assert_says, deadline, hear, listen, members, options, outcome, shell, this_program,
+    wait_for_line,
 };
 
 pub(crate) fn every_collective_gives_what_it_should_whatever_the_size() {
@@ -81,6 +84,68 @@ pub(crate) fn a_member_killed_while_others_wait_fails_the_barrier_for_them() {
         assert_says(&heard.text(rank), &["member 0 on host localhost killed by signal 9 (SIGKILL)"]);
     }
     assert_eq!(outcome(&session).exit_status(), 128 + 9);
+}
+
+/// Four hosts with two members each, some of which are late; what the others say of them meanwhile.
+fn with_late_members(late: &[&str], prepare: impl FnOnce(&Session)) -> (Session, Heard) {
+    let behaviour = [&["late"], late].concat();
+    let input = Stdio { input: Input::Everyone, output: Output::Forward };
+    let members = (0..4).fold(members(&behaviour).stdio(input), |members, host| members.on(format!("host{host}"), 2));
+    let options = SessionOptions { fanout: 2, silence: PATIENCE, ..options() };
+    let session = Session::launch(&[members], &options).unwrap();
+    let mut heard = Heard::default();
+    hear_until(&session, &mut heard, |heard| heard.output.len() == 8);
+    prepare(&session);
+    session.write_input(b"begin\n");
+    let punctual = 8 - late.len();
+    let has_waited =
+        |heard: &Heard| heard.output.keys().filter(|rank| heard.text(**rank).contains("same call")).count();
+    hear_until(&session, &mut heard, |heard| has_waited(heard) == punctual);
+    (session, heard)
+}
+
+/// The late members come: everyone meets, and whatever is called then gives what it should.
+fn all_meet(session: Session) {
+    session.write_input(b"go on\n");
+    let heard = all_succeed(session);
+    (0..8).for_each(|rank| assert_says(&heard.text(rank), &["met"]));
+}
+
+fn hear_until(session: &Session, heard: &mut Heard, is_enough: impl Fn(&Heard) -> bool) {
+    let deadline = deadline();
+    while !is_enough(heard) {
+        let event = session.next_event(deadline).unwrap_or_else(|| panic!("nothing more came: {heard:?}"));
+        hear(heard, session, event);
+    }
+}
+
+pub(crate) fn a_barrier_that_takes_too_long_names_those_who_are_late_and_completes_when_they_come() {
+    let (session, heard) = with_late_members(&["1", "4", "5", "6"], |_| {});
+    for rank in [0, 2, 3, 7] {
+        assert_says(
+            &heard.text(rank),
+            &[
+                "barrier 1: no answer in 1 s: members 1,4-6 have not entered\n",
+                "collective 1 (barrier) has not ended; make the same call again to go on waiting for it\n",
+            ],
+        );
+    }
+    all_meet(session);
+}
+
+pub(crate) fn an_agent_that_does_not_say_who_is_late_is_named() {
+    let agent = std::cell::Cell::new(None);
+    let (session, heard) = with_late_members(&["2", "6", "7"], |session| {
+        let process = session.processes().members[6].pid.unwrap();
+        agent.set(parent(Pid::from_raw(process.cast_signed()).unwrap()));
+        kill_process(agent.get().unwrap(), Signal::STOP).unwrap();
+    });
+    for rank in [0, 1, 3, 4, 5] {
+        let said = "barrier 1: no answer in 1 s: member 2 has not entered; members 6-7 are unknown: no answer from the agent on host3\n";
+        assert_says(&heard.text(rank), &[said]);
+    }
+    kill_process(agent.get().unwrap(), Signal::CONT).unwrap();
+    all_meet(session);
 }
 
 /// Kibibytes that an agent may have had at most: a sixteenth of what went through it.

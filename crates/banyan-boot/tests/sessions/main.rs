@@ -67,6 +67,8 @@ const TESTS: &[harness::Test] = tests![
     collectives::members_in_different_collectives_are_told_who_is_where,
     collectives::a_member_that_ends_before_a_barrier_fails_it_for_the_others,
     collectives::a_member_killed_while_others_wait_fails_the_barrier_for_them,
+    collectives::a_barrier_that_takes_too_long_names_those_who_are_late_and_completes_when_they_come,
+    collectives::an_agent_that_does_not_say_who_is_late_is_named,
     collectives::a_broadcast_of_a_gibibyte_needs_little_memory_on_its_way,
     collectives::user_data_of_any_length_goes_both_ways,
     collectives::the_front_end_hears_that_the_master_ended,

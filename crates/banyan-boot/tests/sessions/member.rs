@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
         ["mismatch"] => mismatch(),
         ["leave", rank] => leave(rank.parse().unwrap()),
         ["wait", ..] => wait(),
+        ["late", late @ ..] => late_members(late),
         ["meet"] => join().barrier().unwrap(),
         ["echo"] => echo(),
         ["gibibyte"] => gibibyte(),
@@ -205,6 +206,27 @@ fn wait() {
         }
     }
     println!("{}", member.barrier().unwrap_err());
+}
+
+/// Some are late for the second barrier, until the second line of standard input; the others wait for them since the first,
+/// for a second, and then again.
+fn late_members(late: &[&str]) {
+    let mut member = join();
+    member.barrier().unwrap();
+    println!("all are here");
+    let mut lines = std::io::stdin().lines().map(Result::unwrap);
+    lines.next().unwrap();
+    if late.contains(&&*member.rank().to_string()) {
+        lines.next().unwrap();
+    } else {
+        member.set_timeout(Some(Duration::from_secs(1)));
+        println!("{}", member.barrier().unwrap_err());
+        println!("{}", member.gather(&b""[..]).unwrap_err());
+        member.set_timeout(Some(PATIENCE));
+    }
+    member.barrier().unwrap();
+    println!("met");
+    collectives(&mut member);
 }
 
 /// A broadcast as long as one may be, and how much memory the agent had at most.

@@ -69,7 +69,7 @@ pub(crate) fn listen(session: &Session) -> Heard {
     heard
 }
 
-fn hear(heard: &mut Heard, session: &Session, event: Event) {
+pub(crate) fn hear(heard: &mut Heard, session: &Session, event: Event) {
     match event {
         Event::Output(lines) => {
             assert!(!heard.exits.contains(&lines.rank), "member {} wrote after it had ended", lines.rank);

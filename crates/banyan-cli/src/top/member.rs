@@ -38,20 +38,15 @@ fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     loop {
         let incoming = back_end.recv(None)?;
-        let answered = match incoming.tag {
-            SAMPLE => back_end.send(incoming.stream, &sampler.sample()),
+        match incoming.tag {
+            SAMPLE => _ = back_end.send(incoming.stream, &sampler.sample())?,
             LIST => {
                 let question: Question = back_end.read(&incoming)?;
                 let listing = processes.list(&question.on(back_end.rank()));
-                back_end.send(incoming.stream, &listing)
+                back_end.send(incoming.stream, &listing)?;
             }
             // Of a later release: it is not answered.
-            _ => continue,
-        };
-        match answered {
-            // The question was withdrawn meanwhile.
-            Ok(_) | Err(TreeError::NoStream(_)) => {}
-            Err(error) => return Err(error),
+            _ => {}
         }
     }
 }

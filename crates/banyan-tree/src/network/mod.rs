@@ -114,8 +114,10 @@ impl Network {
     /// As [`launch`](Self::launch), with several distributions, whose members have ranks in their order: several programs, or
     /// members that are started and others that attach later.
     ///
-    /// A [topology](NetworkOptions::topology) is that of the first distribution. The others [attach](ProcessDistribution::attached)
-    /// then: to agents of their hosts, which the topology has to have.
+    /// The leaves of a [topology](NetworkOptions::topology) are the members of all distributions with a program, one after the
+    /// other: first the processes of the first distribution. Each says by its hosts how many it has; one may have none, and takes
+    /// what the others leave. Distributions that [attach](ProcessDistribution::attached) come behind them: to agents of their
+    /// hosts, which the topology has to have.
     ///
     /// # Errors
     /// As [`launch`](Self::launch).
@@ -250,7 +252,15 @@ impl Network {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&self) -> Result<(), TreeError> {
-        self.shared.wait(None, |core| (!core.driver.has_unsent()).then_some(Ok(())))
+        self.flush_until(None)
+    }
+
+    /// As [`flush`](Self::flush), but waits until this time at most. What has not gone by then goes later.
+    ///
+    /// # Errors
+    /// When the deadline passes, or the network has ended.
+    pub fn flush_until(&self, deadline: Option<Instant>) -> Result<(), TreeError> {
+        self.shared.wait(deadline, |core| (!core.driver.has_unsent()).then_some(Ok(())))
     }
 
     /// The tree as it is now: every node below the front-end with its parent, by number. Agents have the numbers of

@@ -47,7 +47,7 @@ impl Node {
             self.is_greeted = true;
             return;
         }
-        self.streams.retain(|id, _| listed.contains_key(id));
+        self.forget_streams_but(|id| listed.contains_key(&id));
         listed.values().for_each(|opening| self.open_here(opening));
         for link in self.control.skip(until) {
             self.send_catalogue(link, until);

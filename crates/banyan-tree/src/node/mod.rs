@@ -25,6 +25,7 @@ mod below;
 mod catalogue;
 mod chance;
 mod children;
+mod closed;
 mod counters;
 mod descent;
 mod end;
@@ -58,6 +59,7 @@ use std::time::Duration;
 
 use ascent::{Ascent, State};
 use below::Below;
+use closed::Closed;
 use log::Log;
 use root::Root;
 use stream::Stream;
@@ -203,6 +205,8 @@ pub struct Node {
     /// Members right below that were found to be stopped: how long they had run, and when that was first found.
     halted: SortedMap<LinkId, (u64, Time)>,
     troubles: Troubles,
+    /// At a member: streams that were closed.
+    closed: Closed,
     witnesses: Witnesses,
     links: u64,
     actions: VecDeque<Action>,
@@ -296,6 +300,7 @@ impl Node {
             stopped,
             halted: SortedMap::new(),
             troubles: Troubles::default(),
+            closed: Closed::default(),
             witnesses: Witnesses::default(),
             links: 0,
             actions: VecDeque::new(),

@@ -269,7 +269,7 @@ impl Node {
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
-            Packet::Close(stream) if id == StreamId::CONTROL => drop(self.streams.remove(&stream)),
+            Packet::Close(stream) if id == StreamId::CONTROL => self.forget_stream(stream),
             Packet::Over if id == StreamId::CONTROL => {
                 self.is_over = true;
                 self.report(Report::Over);

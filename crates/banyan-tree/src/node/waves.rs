@@ -155,6 +155,12 @@ impl Node {
         stream.opening.members.contains(rank).then_some(stream.sent)
     }
 
+    /// At a member: how many of its records of a stream the front-end has not taken, and their bytes.
+    pub fn untaken(&self, stream: StreamId) -> (u64, usize) {
+        let stream = self.streams.get(&stream);
+        stream.map_or((0, 0), |stream| (stream.kept.acknowledged().until(stream.sent), stream.kept.bytes()))
+    }
+
     /// At the front-end: the next waves of a stream that are whole; or the next records, if the stream has no waves.
     pub fn take_waves(&mut self, stream: StreamId) -> Option<Delivery> {
         if self.streams.get(&stream)?.records.is_some() {

@@ -232,6 +232,18 @@ pub(crate) fn started_and_attached_members_of_a_killed_agent_are_in_every_wave()
     wait(children);
 }
 
+pub(crate) fn a_member_that_cannot_join_before_its_deadline_is_told() {
+    let network = network("1x1");
+    let workers: Vec<_> = agents().into_iter().map(|(_, worker)| worker).collect();
+    workers.iter().for_each(|worker| kill_process(*worker, Signal::STOP).unwrap());
+    let (variable, ticket) = network.ticket().unwrap().to_env();
+    let mut child =
+        Command::new(this_program()).args(["member", "join-in-time"]).env(variable, ticket).spawn().unwrap();
+    let status = child.wait().unwrap();
+    workers.iter().for_each(|worker| kill_process(*worker, Signal::CONT).unwrap());
+    assert_eq!(status.code(), Some(9));
+}
+
 pub(crate) fn a_network_has_several_programs_and_members_that_attach_between_them() {
     let program = |behaviour: &str| ProcessDistribution::new(this_program(), ["member", behaviour]);
     let attached = ProcessDistribution::attached().on("n1", 1).on("n3", 1);
@@ -249,11 +261,12 @@ pub(crate) fn a_network_has_several_programs_and_members_that_attach_between_the
     wait(children);
 }
 
-pub(crate) fn members_attach_to_a_topology_only_where_it_has_agents_and_alone() {
+pub(crate) fn members_attach_to_a_topology_only_where_it_has_agents_and_behind_programs() {
     let program = || ProcessDistribution::new(this_program(), ["member", "serve"]);
     let refused = |other| Network::launch_several(&[program(), other], &options("2x2")).unwrap_err().to_string();
     let astray = refused(ProcessDistribution::attached().on("elsewhere", 1));
     assert!(astray.contains("1 members attach on host elsewhere, where the layout has no agent"), "{astray}");
-    let two = refused(program().on("localhost", 1));
-    assert!(two.contains("there are 2 beside those that attach"), "{two}");
+    let behind = Network::launch_several(&[ProcessDistribution::attached(), program()], &options("2x2"));
+    let behind = behind.unwrap_err().to_string();
+    assert!(behind.contains("have to come before those that attach"), "{behind}");
 }

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use banyan_boot::ProcessDistribution;
-use banyan_tree::{Network, Stream};
+use banyan_ndr::Record;
+use banyan_tree::{Network, Stream, StreamOptions};
 
-use crate::setup::{END, Order, SEND, SUMS, compute, deadline, expect_wave, options, this_program};
+use crate::setup::{END, Order, SEND, SUMS, Sums, compute, deadline, expect_wave, options, this_program};
 
 /// Far longer than a member needs to answer.
 const LONG: Duration = Duration::from_secs(10);
@@ -23,12 +24,17 @@ struct Setting {
 impl Setting {
     /// A network of one member with a window of one record.
     fn new(behaviour: &str) -> Setting {
+        Setting::with(behaviour, SUMS.into())
+    }
+
+    /// The same, with a stream of another kind.
+    fn with(behaviour: &str, full: StreamOptions) -> Setting {
         let mut options = options("1x1");
         options.node.window_bytes = 1;
         let program = ProcessDistribution::new(this_program(), ["member", behaviour]);
         let network = Network::launch(&program, &options).unwrap();
         let everyone = network.everyone();
-        let [full, other] = [SUMS; 2].map(|sums| network.open(&everyone, sums).unwrap());
+        let [full, other] = [full, SUMS.into()].map(|stream| network.open(&everyone, stream).unwrap());
         Setting { network, full, other }
     }
 
@@ -46,6 +52,51 @@ impl Setting {
         }
         panic!("a member whose window is full does not receive");
     }
+}
+
+/// Has the member send from this record on until there is no room for one, with deadlines; which one that is.
+fn send_until_full(setting: &Setting, kind: u64, first: u64) -> u64 {
+    setting.full.send(SEND, &Order { first, waves: kind, pause: setting.other.id().0 }).unwrap();
+    let next = setting.other.recv(deadline()).unwrap().read::<Sums>().unwrap().value as u64;
+    assert!(next > first, "the record that found no room before is not sent: {next}");
+    next
+}
+
+pub(crate) fn a_record_that_is_not_sent_before_the_deadline_is_not_sent_at_all() {
+    for synchronisation in ["all", "none"] {
+        let stream = StreamOptions::reduce(SUMS).synchronised(synchronisation.parse().unwrap());
+        let setting = Setting::with("impatient", stream);
+        let mut next = 0;
+        for _ in 0..3 {
+            let first = next;
+            next = send_until_full(&setting, 0, first);
+            (first..next).for_each(|number| _ = expect_wave(&setting.full, number));
+        }
+    }
+}
+
+#[derive(Record)]
+struct Ones {
+    #[record(rename = "sum(ones)")]
+    ones: u64,
+}
+
+pub(crate) fn a_record_of_an_interval_that_is_not_sent_before_the_deadline_is_not_sent_at_all() {
+    let stream = StreamOptions::reduce("sum(ones)").synchronised("interval time 1".parse().unwrap());
+    let setting = Setting::with("impatient", stream);
+    let expect_interval = |number: u64| {
+        let wave = setting.full.recv(deadline()).unwrap();
+        assert_eq!((wave.number(), wave.read::<Ones>().unwrap().ones), (number, 1));
+    };
+    let (mut taken, mut next) = (0, 0);
+    for _ in 0..3 {
+        next = send_until_full(&setting, 1, next);
+        // The last one is not over.
+        (taken..next - 1).for_each(expect_interval);
+        taken = next - 1;
+    }
+    setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
+    expect_interval(taken);
 }
 
 pub(crate) fn members_that_write_much_which_nobody_takes_hold_up_no_wave() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use banyan_boot::ProcessDistribution;
 use banyan_tree::topology::Topology;
-use banyan_tree::{Network, NetworkOptions, NodeId, Place};
+use banyan_tree::{Network, NetworkOptions, NodeId, Place, Shape};
 
 use crate::setup::{SUMS, expect_wave, options, order, this_program};
 
@@ -86,4 +86,64 @@ pub(crate) fn a_network_has_the_shape_that_a_file_of_mrnet_says() {
     assert_eq!(agents, ["b", "c", "d"]);
     assert_eq!(members, ["b", "c", "d"]);
     assert_eq!(parents, [(1, 0), (2, 1), (3, 1), (4, 1), (5, 2), (6, 3)]);
+}
+
+/// This program under two names.
+fn two_programs(directory: &Path) -> [ProcessDistribution; 2] {
+    ["solver", "viewer"].map(|name| {
+        let path = directory.join(name);
+        std::os::unix::fs::symlink(this_program(), &path).unwrap();
+        ProcessDistribution::new(path, ["member", "serve"])
+    })
+}
+
+/// Launches programs in this shape; all members are in waves. The program and the host of each, without its directory.
+fn launch_programs(programs: &[ProcessDistribution], shape: Shape) -> Vec<String> {
+    let options = NetworkOptions { topology: Some(shape), ..options("1") };
+    let network = Network::launch_several(programs, &options).unwrap();
+    let stream = network.open(&network.members().into(), SUMS).unwrap();
+    order(&stream, 0, 20, 0);
+    for number in 0..20 {
+        assert_eq!(*expect_wave(&stream, number).members(), network.members());
+    }
+    let processes = network.processes().members;
+    processes.iter().map(|one| format!("{}@{}", one.image.rsplit('/').next().unwrap_or_default(), one.host)).collect()
+}
+
+pub(crate) fn several_programs_share_the_leaves_of_a_topology_in_the_order_of_ranks() {
+    let directory = tempfile::tempdir().unwrap();
+    let [solver, viewer] = two_programs(directory.path());
+    let attached = ProcessDistribution::attached().on("localhost", 1);
+    let programs = [solver.clone().on("localhost", 4), viewer.clone(), attached];
+    let ranks = launch_programs(&programs, "2x3".parse().unwrap());
+    let expected = [["solver@localhost"; 4].to_vec(), vec!["viewer@localhost"; 2], vec!["@localhost"]].concat();
+    assert_eq!(ranks, expected);
+    // Each agent has two members, of one program or of both.
+    let programs = [viewer.on("n1", 1), solver.on("n2", 5)];
+    let ranks = launch_programs(&programs, "3x2".parse().unwrap());
+    let hosts: Vec<&str> = ranks.iter().map(|rank| rank.rsplit('@').next().unwrap()).collect();
+    assert!(hosts.iter().all(|host| ["n1", "n2"].contains(host)), "{ranks:?}");
+    assert!(ranks[0].starts_with("viewer@") && ranks[1..].iter().all(|rank| rank.starts_with("solver@")), "{ranks:?}");
+}
+
+pub(crate) fn several_programs_share_the_leaves_of_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let [solver, viewer] = two_programs(directory.path());
+    let outline = "front-end\n  agent on one\n    agents on two,three\n      members 2\n";
+    let shape = || Shape::from(Topology::parse(outline, None).unwrap());
+    let expected = ["viewer@two", "viewer@two", "viewer@three", "solver@three"];
+    let first = viewer.on("two", 2).on("three", 1);
+    assert_eq!(launch_programs(&[first.clone(), solver.clone()], shape()), expected);
+    assert_eq!(launch_programs(&[first.clone(), solver.clone().on("three", 1)], shape()), expected);
+    let options = NetworkOptions { topology: Some(shape()), ..options("1") };
+    let elsewhere = Network::launch_several(&[first, solver.on("two", 1)], &options).unwrap_err().to_string();
+    assert!(elsewhere.contains("asks for 1 on two, and has 1 on three"), "{elsewhere}");
+}
+
+pub(crate) fn programs_that_do_not_fill_a_topology_are_refused_with_what_adds_up_to_what() {
+    let directory = tempfile::tempdir().unwrap();
+    let [solver, viewer] = two_programs(directory.path());
+    let programs = [solver.on("localhost", 16), viewer.on("localhost", 40)];
+    let error = Network::launch_several(&programs, &options("4x16")).unwrap_err().to_string();
+    assert!(error.contains("the topology 4x16 has 64 members, and 16 + 40 = 56 processes were asked for"), "{error}");
 }

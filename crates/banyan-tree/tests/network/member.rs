@@ -78,6 +78,11 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
         let said = std::io::stderr().write_all(b"one word\nand the last\n");
         return ExitCode::from(if said.is_ok() { 7 } else { 1 });
     }
+    if behaviour == "join-in-time" {
+        let begun = Instant::now();
+        let joined = BackEnd::join_until(Some(begun + Duration::from_millis(300)));
+        return ExitCode::from(if joined.is_err() && begun.elapsed() < Duration::from_secs(5) { 9 } else { 1 });
+    }
     match serve(behaviour) {
         Ok(()) | Err(TreeError::Ended) => ExitCode::SUCCESS,
         Err(error) => {
@@ -118,6 +123,8 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
                 fill_window(&mut back_end, &incoming)?
             }
+            SEND if behaviour == "withdrawn" => send_too_late(&mut back_end, &incoming)?,
+            SEND if behaviour == "impatient" => send_impatiently(&mut back_end, &incoming)?,
             SEND if behaviour == "numbered" => send_numbered(&mut back_end, &incoming)?,
             SEND if behaviour == "naps" => keep_pace(&mut back_end, &incoming)?,
             SEND => {
@@ -248,6 +255,56 @@ fn keep_pace(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeErro
         }
         compute(due.saturating_duration_since(Instant::now()));
     }
+    Ok(())
+}
+
+/// Sends records, or records of times, until there is no room for one; says on another stream, whose number is in the order,
+/// which one that is.
+fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let soon = || Some(Instant::now() + Duration::from_millis(100));
+    let (rank, mut next) = (back_end.rank(), order.first);
+    loop {
+        let sent = match order.waves {
+            0 => back_end.send_until(incoming.stream, &Value { value: value(rank, next), ones: 1 }, soon()),
+            _ => back_end.send_until(incoming.stream, &Timed { time: next as f64, ones: 1 }, soon()),
+        };
+        match sent {
+            Ok(WaveNumber(wave)) => assert_eq!(wave, next),
+            Err(TreeError::FrontEndBehind { stream, records, bytes }) => {
+                assert!(stream == incoming.stream && records > 0 && bytes > 0, "{records} records, {bytes} bytes");
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+        next += 1;
+        assert!(next < order.first + 10_000, "there is always room");
+    }
+    let flushed = back_end.flush_until(soon());
+    assert!(matches!(flushed, Err(TreeError::FrontEndBehind { .. })), "{flushed:?}");
+    back_end.send(StreamId(order.pause), &Value { value: next as i64, ones: 1 })?;
+    Ok(())
+}
+
+/// Says on another stream, whose number is in the order, that it is about to answer. Answers twice when the stream has been
+/// closed, and says how many records were dropped.
+fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
+    let order: Order = back_end.read(incoming)?;
+    let soon = || Some(Instant::now() + Duration::from_millis(20));
+    back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;
+    let begun = Instant::now();
+    while back_end.counters(incoming.stream).is_some() {
+        let waited = back_end.recv(soon());
+        assert!(matches!(waited, Err(TreeError::TimedOut)) && begun.elapsed() < Duration::from_secs(30), "{waited:?}");
+    }
+    for _ in 0..2 {
+        let sent = back_end.send(incoming.stream, &Value { value: 1, ones: 1 });
+        assert!(matches!(sent, Ok(WaveNumber(0))), "{sent:?}");
+    }
+    let never = back_end.send(StreamId(4711), &Value { value: 1, ones: 1 });
+    assert!(matches!(never, Err(TreeError::NoStream(_))), "{never:?}");
+    let dropped = back_end.dropped_for_closed() as i64;
+    back_end.send(StreamId(order.pause), &Value { value: dropped, ones: 1 })?;
     Ok(())
 }
 

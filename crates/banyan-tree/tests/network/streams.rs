@@ -75,6 +75,17 @@ pub(crate) fn streams_have_their_own_members_and_order() {
     expect_wave(&all, 100);
 }
 
+pub(crate) fn what_members_send_on_a_stream_that_was_closed_is_dropped_and_counted() {
+    let network = network("2x2", "withdrawn");
+    let everyone = network.everyone();
+    let [asked, other] = [SUMS; 2].map(|sums| network.open(&everyone, sums).unwrap());
+    order(&asked, 0, 1, other.id().0);
+    let sums = || other.recv(deadline()).unwrap().read::<Sums>().unwrap();
+    assert_eq!(sums(), Sums { value: 0, ones: 4 });
+    drop(asked);
+    assert_eq!(sums(), Sums { value: 2 * 4, ones: 4 });
+}
+
 /// Short ones go through memory that agents share with members, longer ones and those that find no room by sockets.
 pub(crate) fn records_of_all_lengths_keep_their_order() {
     let network = network("2x3", "serve");

@@ -11,9 +11,14 @@ pub enum CollectiveError {
     /// It cannot complete, nor can any later one: members are in different collectives, or one is gone.
     #[error("{0}")]
     Failed(String),
-    /// One call before the end of another.
-    #[error("the collective before this one has not ended")]
-    Unfinished,
+    /// Another call before the end of one that has not completed in time.
+    #[error("collective {number} ({call}) has not ended; make the same call again to go on waiting for it")]
+    Unfinished {
+        /// The number of that one.
+        number: u64,
+        /// What it is.
+        call: String,
+    },
     /// Only the master gives bytes.
     #[error("only the master (member 0) gives the bytes of a {0}; give none here")]
     Given(&'static str),

@@ -4,6 +4,9 @@
 //! [`Caller::next_chunk`] gives whenever its link has room, and hands in every frame that comes, until
 //! [`Caller::take_result`] has a result or something has failed. Data that is sent is never copied; data that is received
 //! is kept once.
+//!
+//! A call that has not completed in time goes on: the same call [takes it up again](Caller::is_in). Meanwhile
+//! [`Caller::ask`] gives the frame that asks who has not entered.
 
 mod early;
 mod error;
@@ -20,8 +23,8 @@ use bytes::Bytes;
 
 pub use self::error::CollectiveError;
 use self::{early::Early, error::check_length, receiving::Receiving, sending::Sending};
-use super::{Call, EAGER, Element, Number, PACE, Reduction, What, entry::Entry};
-use crate::message::{BROADCAST, FAILED, GATHER, GO, RESULT, SCATTER, SHARE};
+use super::{Absent, Call, EAGER, Element, Number, PACE, Reduction, What, entry::Entry};
+use crate::message::{ASK_ENTERED, BROADCAST, FAILED, GATHER, GO, NOT_ENTERED, RESULT, SCATTER, SHARE};
 
 /// What a member calls, with its own bytes.
 #[derive(Clone, Debug)]
@@ -45,7 +48,7 @@ pub(crate) enum Own {
 pub(crate) enum Outcome {
     /// Of a barrier, and for those who only give.
     Done,
-    /// Of a broadcast (not at the master), a scatter, a reduction.
+    /// Of a broadcast, a scatter, a reduction.
     Bytes(Bytes),
     /// Of everyone, by rank: of a gather at the master, of an `all_gather`.
     Parts(Vec<Bytes>),
@@ -64,12 +67,17 @@ pub(crate) struct Caller {
     early: Early,
     /// The first collective that fails, and why.
     failure: Option<(Number, String)>,
+    /// The collective that it has asked about, until the answer has come.
+    asked: Option<Number>,
+    /// The answer, until it is taken.
+    absent: Option<Absent>,
 }
 
 /// This member's part in the collective it is in.
 #[derive(Debug)]
 struct Part {
     number: Number,
+    call: Call,
     /// It ends after GO, not before.
     waits_for_go: bool,
     /// Its data begins after GO, not before.
@@ -88,14 +96,15 @@ impl Caller {
     /// A member that has entered no collective yet. `rank` is less than `size`.
     pub(crate) fn new(rank: u32, size: u32) -> Self {
         let early = Early::new(size);
-        Self { rank, size, next: Number::default(), spent: 0, part: None, early, failure: None }
+        let (part, failure, asked, absent) = (None, None, None, None);
+        Self { rank, size, next: Number::default(), spent: 0, part, early, failure, asked, absent }
     }
 
     /// Begins the next collective, and gives the frame that enters it. An error that is not
     /// [`Failed`](CollectiveError::Failed) is the caller's mistake, and nothing has happened.
     pub(crate) fn begin(&mut self, own: Own) -> Result<Frame, CollectiveError> {
-        if self.part.is_some() {
-            return Err(CollectiveError::Unfinished);
+        if let Some(part) = &self.part {
+            return Err(CollectiveError::Unfinished { number: part.number.0, call: part.call.to_string() });
         }
         let number = self.next;
         self.check_failure(number)?;
@@ -106,13 +115,38 @@ impl Caller {
             self.spent += sending.longest();
         }
         let wants_go = waits_for_go || holds_data;
-        let mut part = Part { number, waits_for_go, holds_data, sending, receiving };
+        let mut part = Part { number, call, waits_for_go, holds_data, sending, receiving };
         for frame in self.early.take_next() {
             part.take(frame)?;
         }
         self.part = Some(part);
         self.next = number.next();
         Ok(Entry { call, wants_go }.frame(self.rank, number))
+    }
+
+    /// Whether this is the call of the collective in progress, which goes on with the bytes that it was begun with.
+    pub(crate) fn is_in(&self, own: &Own) -> Result<bool, CollectiveError> {
+        let Some(part) = &self.part else { return Ok(false) };
+        let (call, ..) = self.roles(own.clone())?;
+        Ok(call == part.call)
+    }
+
+    /// The number of the collective in progress.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.part.as_ref().map(|part| part.number.0)
+    }
+
+    /// Asks who has not entered the collective in progress; none if that was asked, and not answered yet.
+    pub(crate) fn ask(&mut self) -> Option<Frame> {
+        let number = self.part.as_ref()?.number;
+        let is_new = self.asked != Some(number);
+        self.asked = Some(number);
+        is_new.then(|| Frame::new(ASK_ENTERED, self.rank, number.sequence(), Bytes::new()))
+    }
+
+    /// The answer to that, if it has come.
+    pub(crate) fn take_absent(&mut self) -> Option<Absent> {
+        self.absent.take()
     }
 
     /// Who sends and gets what.
@@ -124,7 +158,8 @@ impl Caller {
         Ok(match own {
             Own::Barrier => (Call::Barrier, nothing(), Receiving::nothing(Outcome::Done)),
             Own::Broadcast(Some(bytes)) if is_master => {
-                (Call::Broadcast, one(BROADCAST, bytes)?, Receiving::nothing(Outcome::Done))
+                let own = Receiving::nothing(Outcome::Bytes(bytes.clone()));
+                (Call::Broadcast, one(BROADCAST, bytes)?, own)
             }
             Own::Broadcast(None) if !is_master => (Call::Broadcast, nothing(), Receiving::one(BROADCAST)),
             Own::Scatter(Some(parts)) if is_master => {
@@ -171,6 +206,7 @@ impl Caller {
         match frame.kind {
             FAILED => self.fail(number, &frame.payload),
             GO => self.go(number).ok_or(CollectiveError::protocol(&frame)),
+            NOT_ENTERED => self.answered(number, &frame).ok_or(CollectiveError::protocol(&frame)),
             BROADCAST | SCATTER | GATHER | SHARE | RESULT => self.data(number, frame),
             _ => Err(CollectiveError::protocol(&frame)),
         }
@@ -191,6 +227,15 @@ impl Caller {
             part.waits_for_go = false;
             part.holds_data = false;
             self.spent = 0;
+        }
+        (number < self.next).then_some(())
+    }
+
+    /// An answer to a question about a collective that is over is of no use any more.
+    fn answered(&mut self, number: Number, frame: &Frame) -> Option<()> {
+        let absent = Absent::decode(&frame.payload, self.size)?;
+        if self.asked.take_if(|asked| *asked == number).is_some() {
+            self.absent = Some(absent).filter(|_| self.part.as_ref().is_some_and(|part| part.number == number));
         }
         (number < self.next).then_some(())
     }
@@ -216,6 +261,11 @@ impl Caller {
             Some((first, reason)) if *first <= number => Err(CollectiveError::Failed(reason.clone())),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the collective in progress is complete.
+    pub(crate) fn has_result(&self) -> bool {
+        self.part.as_ref().is_some_and(Part::is_complete)
     }
 
     /// The result of the collective in progress, once it is complete.

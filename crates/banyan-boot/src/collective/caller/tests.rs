@@ -25,7 +25,8 @@ fn a_refused_call_leaves_the_next_one_as_it_was() {
     let mut caller = Caller::new(1, 3);
     caller.begin(Own::Scatter(Some(Vec::new()))).unwrap_err();
     assert_eq!(caller.begin(Own::Barrier).unwrap().sequence, 0);
-    assert_eq!(caller.begin(Own::Barrier), Err(CollectiveError::Unfinished));
+    let unfinished = CollectiveError::Unfinished { number: 0, call: "barrier".into() };
+    assert_eq!(caller.begin(Own::Barrier), Err(unfinished));
 }
 
 #[test]
@@ -95,4 +96,41 @@ fn a_failure_ends_what_it_names_and_everything_after_it_but_nothing_before() {
     for _ in 0..2 {
         assert_eq!(caller.begin(Own::Barrier), Err(CollectiveError::Failed("why".into())));
     }
+}
+
+#[test]
+fn the_same_call_goes_on_with_what_has_not_completed_and_another_is_refused() {
+    let mut caller = Caller::new(1, 3);
+    let numbers = |length: usize| Own::AllReduce(What::Sum, Element::U32, vec![0; length].into());
+    assert_eq!(caller.is_in(&numbers(8)), Ok(false));
+    caller.begin(numbers(8)).unwrap();
+    assert_eq!(caller.is_in(&numbers(8)), Ok(true));
+    assert_eq!(caller.is_in(&numbers(4)), Ok(false));
+    assert_eq!(caller.is_in(&Own::Barrier), Ok(false));
+    let refused = caller.begin(Own::Barrier).unwrap_err().to_string();
+    assert!(refused.starts_with("collective 0 (all_reduce (sum of u32, 8 bytes)) has not ended; make the same call"));
+}
+
+#[test]
+fn a_member_has_one_question_under_way_and_gets_one_answer() {
+    let mut caller = Caller::new(1, 3);
+    assert_eq!(caller.ask(), None, "there is nothing to ask about");
+    caller.begin(Own::Barrier).unwrap();
+    assert_eq!(caller.ask(), Some(Frame::new(ASK_ENTERED, 1, 0, Bytes::new())));
+    assert_eq!(caller.ask(), None);
+    let absent = Absent { not_entered: [2].into_iter().collect(), ..Absent::default() };
+    let answer = || Frame::new(NOT_ENTERED, 0, 0, absent.encode());
+    caller.handle(answer()).unwrap();
+    assert_eq!((caller.take_absent(), caller.take_absent()), (Some(absent.clone()), None));
+    caller.handle(answer()).unwrap();
+    assert_eq!(caller.take_absent(), None, "it has not asked");
+    assert!(caller.ask().is_some());
+    caller.handle(Frame::new(GO, 0, 0, Bytes::new())).unwrap();
+    assert_eq!(caller.take_result(), Some(Outcome::Done));
+    caller.handle(answer()).unwrap();
+    assert_eq!(caller.take_absent(), None, "it waits no more");
+    let ahead = Frame::new(NOT_ENTERED, 0, 1, absent.encode());
+    assert!(matches!(caller.handle(ahead), Err(CollectiveError::Protocol { .. })), "not entered");
+    let damaged = Frame::new(NOT_ENTERED, 0, 0, Bytes::new());
+    assert!(matches!(caller.handle(damaged), Err(CollectiveError::Protocol { .. })));
 }

@@ -6,10 +6,21 @@ use super::super::whereabouts::Run;
 
 use crate::collective::call::Call;
 
+/// A child of a node, with its members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Subtree {
+    /// A single member, of this rank.
+    Member(u32),
+    /// An agent, and all members below it.
+    Agent(RankSet),
+}
+
 /// The children of a node. Their sets of ranks are disjoint.
 #[derive(Debug)]
 pub(super) struct Children {
     sets: Vec<RankSet>,
+    /// Which of them are agents.
+    agents: Vec<bool>,
     /// Members of each child.
     members: Vec<u32>,
     /// Runs of ranks, ascending, and the child that has them.
@@ -28,7 +39,13 @@ pub(super) struct Children {
 
 impl Children {
     /// `size` is the number of members of the session; all of them are here if it is not given.
-    pub(super) fn new(sets: Vec<RankSet>, size: Option<u32>) -> Self {
+    pub(super) fn new(children: Vec<Subtree>, size: Option<u32>) -> Self {
+        let agents = children.iter().map(|child| matches!(child, Subtree::Agent(_))).collect();
+        let ranks = |child| match child {
+            Subtree::Member(rank) => RankSet::from_iter([rank]),
+            Subtree::Agent(ranks) => ranks,
+        };
+        let sets: Vec<RankSet> = children.into_iter().map(ranks).collect();
         let members: Vec<u32> = sets.iter().map(|ranks| ranks.len() as u32).collect();
         let ranges = |(child, ranks): (usize, &RankSet)| -> Vec<(Run, usize)> {
             ranks.ranges().map(|range| ((*range.start(), *range.end()), child)).collect()
@@ -46,7 +63,7 @@ impl Children {
         let of_master = runs.first().filter(|((first, _), _)| *first == 0).map(|(_, child)| *child);
         let members_below = members.iter().sum();
         let size = size.unwrap_or(members_below);
-        Self { sets, members, runs, places, of_master, peopled, members_below, size }
+        Self { sets, agents, members, runs, places, of_master, peopled, members_below, size }
     }
 
     /// Members of the session.
@@ -67,6 +84,11 @@ impl Children {
     /// The lowest rank below this node.
     pub(super) fn lowest(&self) -> u32 {
         self.runs.first().map_or(0, |((first, _), _)| *first)
+    }
+
+    /// Whether a child is an agent, and no member.
+    pub(super) fn is_agent(&self, child: usize) -> bool {
+        self.agents[child]
     }
 
     /// How many members `child` has.
@@ -144,8 +166,8 @@ mod tests {
     use super::*;
 
     fn children() -> Children {
-        let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
-        Children::new(vec![set(&[4, 5, 9]), set(&[]), set(&[0, 1, 2]), set(&[7])], Some(20))
+        let set = |ranks: &[u32]| Subtree::Agent(ranks.iter().copied().collect());
+        Children::new(vec![set(&[4, 5, 9]), set(&[]), set(&[0, 1, 2]), Subtree::Member(7)], Some(20))
     }
 
     #[test]

@@ -139,6 +139,8 @@ impl Collectives {
     fn doom(&mut self, number: Number) {
         self.doomed = Some(self.doomed.map_or(number, |doomed| doomed.min(number)));
         self.rounds.discard_from(number);
+        // Who has asked is told why it fails.
+        self.questions.split_off(&number);
     }
 
     /// It is decided that a collective and all later ones fail. What was told before about these still stands.

@@ -5,6 +5,7 @@
 //! and short messages of which many come up ([`collecting`]).
 //! An ENTER costs no search and, unless it is the last of its collective, no allocation.
 
+mod asking;
 mod children;
 mod collecting;
 mod failing;
@@ -15,17 +16,22 @@ mod routing;
 mod tests;
 mod waiting;
 
+use std::collections::BTreeMap;
+use std::time::Instant;
+
 use banyan_link::Frame;
-use banyan_ranks::RankSet;
 use bytes::Bytes;
 
-use self::{children::Children, failing::Failure, round::Rounds};
+pub(crate) use self::children::Subtree;
+use self::{asking::Question, children::Children, failing::Failure, round::Rounds};
 use super::{
     Broken, Call, Number, PACE,
     broken::{Neighbour, Offence},
     entry::Entry,
 };
-use crate::message::{BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, REDUCE, RESULT, SCATTER, SHARE};
+use crate::message::{
+    ASK_ENTERED, BROADCAST, ENTER, FAILED, GATHER, GO, GONE, MISMATCH, NOT_ENTERED, REDUCE, RESULT, SCATTER, SHARE,
+};
 
 /// Where a frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,28 +64,31 @@ pub(crate) struct Collectives {
     doomed: Option<Number>,
     /// What all were told.
     failure: Option<Failure>,
+    /// Who wants to know who has not entered which collective.
+    questions: BTreeMap<Number, Question>,
 }
 
 #[expect(clippy::wrong_self_convention, reason = "they take what comes from there")]
 impl Collectives {
     /// At the front-end. Together the children have all ranks from 0 on, each of them once.
-    pub(crate) fn root(children: Vec<RankSet>) -> Self {
+    pub(crate) fn root(children: Vec<Subtree>) -> Self {
         Self::new(true, Children::new(children, None))
     }
 
     /// At an agent, in a session of `size` members. No rank is in two of its children.
-    pub(crate) fn inner(children: Vec<RankSet>, size: u32) -> Self {
+    pub(crate) fn inner(children: Vec<Subtree>, size: u32) -> Self {
         Self::new(false, Children::new(children, Some(size)))
     }
 
     fn new(is_root: bool, children: Children) -> Self {
         let entered = vec![Number::default(); children.len()];
-        Self { is_root, children, entered, rounds: Rounds::new(), doomed: None, failure: None }
+        let (rounds, questions) = (Rounds::new(), BTreeMap::new());
+        Self { is_root, children, entered, rounds, doomed: None, failure: None, questions }
     }
 
     /// Gives the children other ranks, and takes further ones in. That is possible as long as members have not all started,
     /// so nobody is further than the first collective.
-    pub(crate) fn regroup(&mut self, children: Vec<RankSet>, out: &mut Out) {
+    pub(crate) fn regroup(&mut self, children: Vec<Subtree>, out: &mut Out) {
         self.children = Children::new(children, Some(self.children.size()));
         self.entered.resize(self.children.len(), Number::default());
         let (first, peopled) = (Number::default(), self.children.peopled());
@@ -98,7 +107,7 @@ impl Collectives {
 
     /// Takes a frame that came from a child. After an error the child is cut off: the driver reads no more of it and
     /// calls [`member_gone`](Self::member_gone) for its members.
-    pub(crate) fn from_child(&mut self, child: usize, frame: Frame, out: &mut Out) -> Result<(), Broken> {
+    pub(crate) fn from_child(&mut self, child: usize, frame: Frame, now: Instant, out: &mut Out) -> Result<(), Broken> {
         let taken = match self.number(frame.sequence) {
             _ if self.children.members(child) == 0 => Err(Offence::Rank(frame.stream)),
             Err(offence) => Err(offence),
@@ -106,6 +115,11 @@ impl Collectives {
                 ENTER => self.enter(child, number, &frame.payload, out),
                 MISMATCH => self.mismatch_below(child, number, &frame.payload, out),
                 GONE => self.gone_below(child, number, &frame, out),
+                ASK_ENTERED => {
+                    self.asked_below(child, number, now, out);
+                    Ok(())
+                }
+                NOT_ENTERED if self.children.is_agent(child) => self.answered_below(child, number, &frame, out),
                 BROADCAST | SCATTER | GATHER | SHARE | REDUCE => self.data_from_child(child, number, frame, out),
                 kind => Err(Offence::Kind(kind.number())),
             },
@@ -115,7 +129,7 @@ impl Collectives {
     }
 
     /// Takes a frame that came from the parent. After an error the session is over for this node.
-    pub(crate) fn from_parent(&mut self, frame: Frame, out: &mut Out) -> Result<(), Broken> {
+    pub(crate) fn from_parent(&mut self, frame: Frame, now: Instant, out: &mut Out) -> Result<(), Broken> {
         let taken = match self.number(frame.sequence) {
             _ if self.is_root => Err(Offence::Kind(frame.kind.number())),
             // Nobody here takes part.
@@ -129,6 +143,14 @@ impl Collectives {
                 GO => Err(self.out_of_order(frame.sequence)),
                 FAILED => {
                     self.failed(number, frame.payload, out);
+                    Ok(())
+                }
+                ASK_ENTERED => {
+                    self.asked_above(number, frame.stream, now, out);
+                    Ok(())
+                }
+                NOT_ENTERED => {
+                    self.answered_above(number, &frame, out);
                     Ok(())
                 }
                 BROADCAST | SCATTER | GATHER | SHARE | RESULT => self.data_from_parent(number, frame, out),
@@ -169,9 +191,12 @@ impl Collectives {
         }
         round.entered += 1;
         round.wants_go |= entry.wants_go;
-        if round.entered == self.children.peopled() {
-            let wants_go = round.wants_go;
+        let (entered, wants_go) = (round.entered, round.wants_go);
+        if entered == self.children.peopled() {
             self.all_entered(number, Entry { wants_go, ..entry }, out);
+        }
+        if !self.questions.is_empty() {
+            self.conclude(number, out);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use banyan_link::Kind;
 use super::*;
 use crate::{
     collective::{
-        Call, Element, PIPELINE, Reduction, WINDOW, What,
+        ANSWER_TIME, Absent, Call, Element, PIPELINE, Reduction, WINDOW, What,
         broken::Offence,
         bundle::{BUNDLED_AT_MOST, Bundle, messages},
         whereabouts::Whereabouts,
@@ -13,16 +13,19 @@ use crate::{
     message::{CONTINUED, MORE, TOGETHER, USER},
 };
 
+/// An agent with these members below it.
+fn below(ranks: &[u32]) -> Subtree {
+    Subtree::Agent(ranks.iter().copied().collect())
+}
+
 /// An agent with members 2, 3, and a child with 4 and 5, in a session of eight.
 fn agent() -> Collectives {
-    let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
-    Collectives::inner(vec![set(&[2]), set(&[3]), set(&[4, 5])], 8)
+    Collectives::inner(vec![Subtree::Member(2), Subtree::Member(3), below(&[4, 5])], 8)
 }
 
 /// The front-end with the master, member 1, and a child with 2 and 3.
 fn root() -> Collectives {
-    let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
-    Collectives::root(vec![set(&[0]), set(&[1]), set(&[2, 3])])
+    Collectives::root(vec![Subtree::Member(0), Subtree::Member(1), below(&[2, 3])])
 }
 
 fn enter(call: Call, number: u64) -> Frame {
@@ -31,7 +34,7 @@ fn enter(call: Call, number: u64) -> Frame {
 
 fn taken(node: &mut Collectives, child: usize, frame: Frame) -> Result<Out, Offence> {
     let mut out = Out::new();
-    node.from_child(child, frame, &mut out).map_err(|broken| broken.how)?;
+    node.from_child(child, frame, Instant::now(), &mut out).map_err(|broken| broken.how)?;
     Ok(out)
 }
 
@@ -44,7 +47,7 @@ fn all_enter(node: &mut Collectives, call: Call) {
 #[test]
 fn a_broken_child_is_named_with_its_members() {
     let mut out = Out::new();
-    let broken = agent().from_child(2, Frame::new(USER, 0, 0, Bytes::new()), &mut out).unwrap_err();
+    let broken = agent().from_child(2, Frame::new(USER, 0, 0, Bytes::new()), Instant::now(), &mut out).unwrap_err();
     assert!(broken.to_string().starts_with("child 2 (members 4-5) broke the protocol of collectives: "), "{broken}");
     assert!(out.is_empty());
 }
@@ -173,7 +176,7 @@ fn parts_of_a_scatter_are_cut_apart_where_children_begin_and_not_copied() {
     let one = Frame::new(SCATTER, 1, 0, vec![7, 1]);
     assert_eq!(sent, [(To::Child(1), one), (To::Child(2), bundle(SCATTER, &[2, 3]))]);
     let mut sent = Out::new();
-    agent().from_parent(bundle(SCATTER, &[3, 4, 5, 2]), &mut sent).unwrap();
+    agent().from_parent(bundle(SCATTER, &[3, 4, 5, 2]), Instant::now(), &mut sent).unwrap();
     let one = |rank: u32| Frame::new(SCATTER, rank, 0, vec![7, rank as u8]);
     let to = [(To::Child(1), one(3)), (To::Child(2), bundle(SCATTER, &[4, 5])), (To::Child(0), one(2))];
     assert_eq!(sent, to);
@@ -196,7 +199,7 @@ fn bundles_are_refused_as_single_messages_are() {
     all_enter(&mut agent, Call::Gather);
     assert_eq!(taken(&mut agent, 2, bundle(GATHER, &[4, 3])), Err(Offence::Rank(3)));
     let mut out = Out::new();
-    let broken = agent.from_parent(bundle(SCATTER, &[2, 7]), &mut out).unwrap_err();
+    let broken = agent.from_parent(bundle(SCATTER, &[2, 7]), Instant::now(), &mut out).unwrap_err();
     assert_eq!((broken.how, out), (Offence::Rank(7), Out::new()), "nothing of it is passed on");
 }
 
@@ -217,7 +220,7 @@ fn pieces_of_a_reduction_are_what_all_have_entered() {
 
 #[test]
 fn a_parent_that_sends_what_cannot_be_is_refused() {
-    let refused = |frame| agent().from_parent(frame, &mut Out::new()).unwrap_err();
+    let refused = |frame| agent().from_parent(frame, Instant::now(), &mut Out::new()).unwrap_err();
     assert!(refused(Frame::new(GO, 0, 0, Bytes::new())).to_string().starts_with("the parent broke the protocol"));
     assert_eq!(refused(Frame::new(SCATTER, 7, 0, Bytes::new())).how, Offence::Rank(7));
     assert_eq!(refused(Frame::new(GATHER, 7, 0, Bytes::new())).how, Offence::Rank(0));
@@ -270,21 +273,98 @@ fn only_the_master_waits_for_go_where_it_alone_has_data() {
 
 #[test]
 fn a_child_that_goes_elsewhere_is_waited_for_there() {
-    let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
     let (mut agent, mut root) = (agent(), root());
     for child in [0, 1] {
         assert_eq!(taken(&mut agent, child, enter(Call::Barrier, 0)), Ok(Vec::new()));
     }
     let mut out = Out::new();
-    agent.regroup(vec![set(&[2]), set(&[3]), set(&[])], &mut out);
+    agent.regroup(vec![Subtree::Member(2), Subtree::Member(3), below(&[])], &mut out);
     assert!(matches!(&out[..], [(To::Parent, frame)] if frame.kind == ENTER), "{out:?}");
     // The root has a child more, which has not entered yet.
     let entry = Entry { call: Call::Barrier, wants_go: true }.frame(0, Number(0));
     for child in 0..2 {
         taken(&mut root, child, entry.clone()).unwrap();
     }
-    root.regroup(vec![set(&[0]), set(&[1]), set(&[2]), set(&[3])], &mut Out::new());
+    root.regroup(vec![Subtree::Member(0), Subtree::Member(1), below(&[2]), below(&[3])], &mut Out::new());
     assert_eq!(taken(&mut root, 2, entry.clone()), Ok(Vec::new()));
     let out = taken(&mut root, 3, entry).unwrap();
     assert!(matches!(&out[..], [(To::AllChildren, frame)] if frame.kind == GO), "{out:?}");
+}
+
+fn ask(rank: u32) -> Frame {
+    Frame::new(ASK_ENTERED, rank, 0, Bytes::new())
+}
+
+fn not_entered(ranks: &[u32]) -> Frame {
+    let absent = Absent { not_entered: ranks.iter().copied().collect(), ..Absent::default() };
+    Frame::new(NOT_ENTERED, 0, 0, absent.encode())
+}
+
+#[test]
+fn a_question_goes_up_once_and_its_answer_goes_to_all_who_have_asked() {
+    let mut agent = agent();
+    for child in [0, 2] {
+        taken(&mut agent, child, enter(Call::Barrier, 0)).unwrap();
+    }
+    assert_eq!(taken(&mut agent, 0, ask(2)), Ok(vec![(To::Parent, ask(2))]));
+    for (child, rank) in [(2, 4), (0, 2)] {
+        assert_eq!(taken(&mut agent, child, ask(rank)), Ok(vec![]));
+    }
+    let mut out = Out::new();
+    agent.from_parent(not_entered(&[3]), Instant::now(), &mut out).unwrap();
+    assert_eq!(out, [(To::Child(0), not_entered(&[3])), (To::Child(2), not_entered(&[3]))]);
+    assert_eq!(taken(&mut agent, 0, ask(2)), Ok(vec![(To::Parent, ask(2))]), "it may ask again");
+}
+
+#[test]
+fn the_root_asks_agents_that_have_not_entered_and_answers_when_they_have() {
+    let mut root = root();
+    taken(&mut root, 0, enter(Call::Barrier, 0)).unwrap();
+    let asked = taken(&mut root, 0, ask(0)).unwrap();
+    assert_eq!(asked, [(To::Child(2), Frame::new(ASK_ENTERED, 750, 0, Bytes::new()))]);
+    let now = Instant::now();
+    assert!(root.question_timeout().is_some_and(|at| at <= now + ANSWER_TIME), "it does not wait for ever");
+    // Ranks of others it cannot speak for.
+    let answer = taken(&mut root, 2, not_entered(&[0, 3])).unwrap();
+    assert_eq!(answer, [(To::Child(0), not_entered(&[1, 3]))]);
+    assert_eq!(root.question_timeout(), None);
+    assert_eq!(taken(&mut root, 2, not_entered(&[3])), Ok(vec![]), "an answer that nobody waits for");
+    assert_eq!(
+        taken(&mut root, 1, not_entered(&[])),
+        Err(Offence::Kind(NOT_ENTERED.number())),
+        "members answer nothing"
+    );
+    let beyond = taken(&mut root, 2, not_entered(&[4]));
+    assert_eq!(beyond, Err(Offence::Payload("NOT_ENTERED")), "there is no such member");
+}
+
+#[test]
+fn who_has_entered_need_not_answer_and_who_does_not_answer_is_named() {
+    let ask_again = |root: &mut Collectives| taken(root, 0, ask(0)).unwrap();
+    let mut root = root();
+    taken(&mut root, 0, enter(Call::Barrier, 0)).unwrap();
+    ask_again(&mut root);
+    let (mut out, later) = (Out::new(), Instant::now() + ANSWER_TIME);
+    root.questions_due(later, &|child| format!("n{child}"), &mut out);
+    let mut silent = Absent { not_entered: [1].into_iter().collect(), ..Absent::default() };
+    silent.add_silent("n2", &(2..=3).collect());
+    assert_eq!(out, [(To::Child(0), Frame::new(NOT_ENTERED, 0, 0, silent.encode()))]);
+    ask_again(&mut root);
+    assert_eq!(taken(&mut root, 2, enter(Call::Barrier, 0)), Ok(vec![(To::Child(0), not_entered(&[1]))]));
+    let all = taken(&mut root, 1, Entry { call: Call::Barrier, wants_go: true }.frame(1, Number(0))).unwrap();
+    assert!(matches!(&all[..], [(To::AllChildren, go)] if go.kind == GO), "{all:?}");
+    assert_eq!(ask_again(&mut root), [(To::Child(0), not_entered(&[]))]);
+}
+
+#[test]
+fn questions_about_what_fails_are_answered_by_the_failure() {
+    let mut root = root();
+    taken(&mut root, 0, enter(Call::Barrier, 0)).unwrap();
+    taken(&mut root, 0, ask(0)).unwrap();
+    let mut out = Out::new();
+    root.member_gone(1, "member 1 on host n1 exited with status 3".into(), &mut out);
+    assert!(matches!(&out[..], [(To::Child(0), failed), (To::Child(2), _)] if failed.kind == FAILED), "{out:?}");
+    assert_eq!(root.question_timeout(), None);
+    let told = taken(&mut root, 0, ask(0)).unwrap();
+    assert!(matches!(&told[..], [(To::Child(0), failed)] if failed.kind == FAILED), "{told:?}");
 }

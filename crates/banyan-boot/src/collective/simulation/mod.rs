@@ -6,6 +6,7 @@ mod chance;
 mod script;
 mod tree;
 
+use banyan_ranks::RankSet;
 use proptest::prelude::*;
 
 use self::{
@@ -26,6 +27,25 @@ fn session(seed: u64, steps: usize) -> (Tree, Vec<Step>, Chance) {
     let script: Vec<Step> = (0..count).map(|_| Step::random(size, is_large, &mut chance)).collect();
     tree.set_script(&script);
     (tree, script, chance)
+}
+
+/// Everyone who waits asks once for whom.
+fn ask_all(tree: &mut Tree, chance: &mut Chance) {
+    tree.members.iter_mut().for_each(|member| member.asks = 1);
+    tree.run(chance);
+}
+
+/// Members that have not entered a collective.
+fn outside(tree: &Tree, number: usize) -> RankSet {
+    (0..).zip(&tree.members).filter(|(_, member)| member.entered <= number).map(|(rank, _)| rank).collect()
+}
+
+/// Those who are away come, and everyone gets what it should.
+fn finish(tree: &mut Tree, script: &[Step], chance: &mut Chance) {
+    tree.members.iter_mut().for_each(|member| member.is_away_from = None);
+    tree.run(chance);
+    check(tree, script, None);
+    assert!(tree.members.iter().all(|member| member.results.len() == script.len()));
 }
 
 /// The number of the first collective that failed, if members were told of one.
@@ -151,6 +171,58 @@ proptest! {
         tree.replace(rank, step, own);
         tree.run(&mut chance);
         check(&tree, &script, Some((rank, step)));
+    }
+
+    #[test]
+    fn members_that_wait_are_told_who_has_not_entered_and_go_on_when_those_have(seed: u64) {
+        let (mut tree, script, mut chance) = session(seed, 40);
+        let step = chance.below(script.len());
+        for member in &mut tree.members {
+            member.is_away_from = chance.one_in(3).then_some(step);
+        }
+        tree.run(&mut chance);
+        ask_all(&mut tree, &mut chance);
+        for member in tree.members.iter().filter(|member| member.waits()) {
+            let [(number, absent)] = &member.answers[..] else { panic!("{:?}", member.answers) };
+            prop_assert_eq!(&absent.not_entered, &outside(&tree, *number));
+            prop_assert!(absent.unknown.is_empty() && absent.silent_agents == 0);
+        }
+        finish(&mut tree, &script, &mut chance);
+    }
+
+    #[test]
+    fn agents_that_do_not_answer_are_named_with_their_members(seed: u64) {
+        let (mut tree, script, mut chance) = session(seed, 40);
+        let step = chance.below(script.len());
+        for member in &mut tree.members {
+            member.is_away_from = chance.one_in(3).then_some(step);
+        }
+        tree.run(&mut chance);
+        let frozen = tree.freeze_one(&mut chance);
+        prop_assume!(frozen.is_some());
+        let (node, below) = frozen.unwrap();
+        ask_all(&mut tree, &mut chance);
+        for (rank, member) in (0..).zip(&tree.members).filter(|(_, member)| member.waits()) {
+            let [(number, absent)] = &member.answers[..] else {
+                prop_assert!(below.contains(rank), "nobody answers member {rank}");
+                continue;
+            };
+            let outside = outside(&tree, *number);
+            let unknown = if outside.is_disjoint(&below) { RankSet::new() } else { below.clone() };
+            prop_assert_eq!(&absent.not_entered, &outside.difference(&below));
+            let silent = if unknown.is_empty() { Vec::new() } else { vec![format!("h{node}")] };
+            prop_assert_eq!((&absent.unknown, &absent.silent_hosts), (&unknown, &silent));
+        }
+        tree.thaw();
+        finish(&mut tree, &script, &mut chance);
+    }
+
+    #[test]
+    fn questions_at_any_time_are_answered_truly_and_change_nothing(seed: u64, is_slow: bool) {
+        let (mut tree, script, mut chance) = session(seed, 60);
+        tree.is_slow = is_slow;
+        tree.members.iter_mut().for_each(|member| member.asks = chance.below(20));
+        finish(&mut tree, &script, &mut chance);
     }
 
     #[test]

@@ -80,7 +80,6 @@ impl Step {
     pub(super) fn expected(&self, rank: usize) -> Outcome {
         match self.call {
             Call::Barrier => Outcome::Done,
-            Call::Broadcast if rank == 0 => Outcome::Done,
             Call::Broadcast => Outcome::Bytes(self.bytes[0].clone()),
             Call::Scatter => Outcome::Bytes(self.bytes[rank].clone()),
             Call::Gather if rank != 0 => Outcome::Done,

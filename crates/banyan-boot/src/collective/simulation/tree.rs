@@ -1,6 +1,7 @@
 //! A whole session in one process: nodes, members, and wires that deliver in every order that links allow.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
 
 use banyan_link::Frame;
 use banyan_ranks::RankSet;
@@ -8,10 +9,10 @@ use banyan_ranks::RankSet;
 use super::{chance::Chance, script::Step};
 use crate::{
     collective::{
-        Caller, CollectiveError, Collectives, Outcome, Own, PIPELINE, To, bundle::BUNDLE, early_at_most,
-        reduction_piece, stands_alone,
+        Absent, Caller, CollectiveError, Collectives, Outcome, Own, PIPELINE, Subtree, To, bundle::BUNDLE,
+        early_at_most, reduction_piece, stands_alone,
     },
-    message::{CHUNK, FAILED},
+    message::{CHUNK, ENTER, FAILED},
 };
 
 /// One way of a link. Control frames may overtake data frames.
@@ -32,6 +33,10 @@ enum Child {
 
 struct Node {
     machine: Collectives,
+    /// Members below it.
+    ranks: RankSet,
+    /// It does nothing.
+    is_frozen: bool,
     parent: Option<usize>,
     /// Which child of its parent it is.
     place: usize,
@@ -49,8 +54,16 @@ pub(super) struct Member {
     script: Vec<Own>,
     /// Exits after so many actions.
     pub(super) exits_after: Option<usize>,
+    /// It does not enter this collective yet.
+    pub(super) is_away_from: Option<usize>,
+    /// How often it may ask who has not entered.
+    pub(super) asks: usize,
+    /// What it was told: about which collective, and who is missing.
+    pub(super) answers: Vec<(usize, Absent)>,
     /// Collectives it has entered.
     pub(super) entered: usize,
+    /// Those of which its node knows.
+    known: usize,
     pub(super) results: Vec<Result<Outcome, CollectiveError>>,
     pub(super) state: State,
 }
@@ -74,6 +87,11 @@ pub(super) struct Tree {
     pub(super) reasons: BTreeMap<u32, String>,
     /// Members exit as soon as they have finished.
     pub(super) leave: bool,
+    /// Time goes on although things could happen.
+    pub(super) is_slow: bool,
+    now: Instant,
+    /// How many collectives nodes knew each member to have entered when somebody first asked about one.
+    known_when_asked: BTreeMap<usize, Vec<usize>>,
 }
 
 impl Tree {
@@ -101,18 +119,17 @@ impl Tree {
         }
         let place = |parent: usize, which: &dyn Fn(&Child) -> bool| children[parent].iter().position(which).unwrap();
         let nodes = (0..count).map(|node| {
-            let below = |child: &Child| -> RankSet {
-                match child {
-                    Child::Member(rank) => [*rank as u32].into_iter().collect(),
-                    Child::Node(node) => ranks[*node].iter().copied().collect(),
-                }
+            let below = |child: &Child| match child {
+                Child::Member(rank) => Subtree::Member(*rank as u32),
+                Child::Node(node) => Subtree::Agent(ranks[*node].iter().copied().collect()),
             };
-            let sets: Vec<RankSet> = children[node].iter().map(below).collect();
+            let sets: Vec<Subtree> = children[node].iter().map(below).collect();
             let machine = if node == 0 { Collectives::root(sets) } else { Collectives::inner(sets, size as u32) };
             let parent = parents[node];
             let place =
                 parent.map_or(0, |parent| place(parent, &|child| matches!(child, Child::Node(n) if *n == node)));
-            Node { machine, parent, place, children: children[node].clone(), link: Link::default() }
+            let (ranks, children) = (ranks[node].iter().copied().collect(), children[node].clone());
+            Node { machine, ranks, is_frozen: false, parent, place, children, link: Link::default() }
         });
         let members = homes.iter().enumerate().map(|(rank, home)| Member {
             caller: Caller::new(rank as u32, size as u32),
@@ -121,12 +138,17 @@ impl Tree {
             link: Link::default(),
             script: Vec::new(),
             exits_after: None,
+            is_away_from: None,
+            asks: 0,
+            answers: Vec::new(),
             entered: 0,
+            known: 0,
             results: Vec::new(),
             state: State::Calling,
         });
         let (nodes, members) = (nodes.collect(), members.collect());
-        Self { nodes, members, reasons: BTreeMap::new(), leave: false }
+        let (reasons, known_when_asked) = (BTreeMap::new(), BTreeMap::new());
+        Self { nodes, members, reasons, leave: false, is_slow: false, now: Instant::now(), known_when_asked }
     }
 
     /// Gives every member its calls.
@@ -145,15 +167,50 @@ impl Tree {
 
     /// Lets things happen, in any order, until nothing can happen any more.
     pub(super) fn run(&mut self, chance: &mut Chance) {
-        let events = 2 * self.nodes.len() + 3 * self.members.len();
+        let events = 2 * self.nodes.len() + 4 * self.members.len();
         loop {
             let first = chance.below(events);
             let happened = (first..first + events).any(|event| self.happen(event % events, chance));
-            if !happened {
+            let passes = !happened || self.is_slow && chance.one_in(20);
+            if !(passes && self.pass_time()) && !happened {
                 return;
             }
             self.check_memory();
         }
+    }
+
+    /// Lets the time be over that some node waits for; false if none does.
+    fn pass_time(&mut self) -> bool {
+        let awake = |tree: &Tree| (0..tree.nodes.len()).filter(|node| !tree.nodes[*node].is_frozen).collect::<Vec<_>>();
+        let nodes = awake(self);
+        let Some(now) = nodes.iter().filter_map(|node| self.nodes[*node].machine.question_timeout()).min() else {
+            return false;
+        };
+        self.now = self.now.max(now);
+        for at in nodes {
+            let mut out = Vec::new();
+            let Node { machine, children, .. } = &mut self.nodes[at];
+            let host_of = |child: usize| match children[child] {
+                Child::Node(node) => format!("h{node}"),
+                Child::Member(_) => panic!("members are not asked"),
+            };
+            machine.questions_due(self.now, &host_of, &mut out);
+            self.send(at, out);
+        }
+        true
+    }
+
+    /// Some node below the root does nothing from now on; gives its number and the members below it.
+    pub(super) fn freeze_one(&mut self, chance: &mut Chance) -> Option<(usize, RankSet)> {
+        let below = self.nodes.len().checked_sub(1).filter(|below| *below > 0)?;
+        let node = 1 + chance.below(below);
+        self.nodes[node].is_frozen = true;
+        Some((node, self.nodes[node].ranks.clone()))
+    }
+
+    /// All nodes go on.
+    pub(super) fn thaw(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.is_frozen = false);
     }
 
     /// Does one thing, if it can be done now.
@@ -161,12 +218,18 @@ impl Tree {
         let (nodes, members) = (self.nodes.len(), self.members.len());
         match event {
             _ if event < nodes => {
+                if self.nodes[event].parent.is_some_and(|parent| self.nodes[parent].is_frozen) {
+                    return false;
+                }
                 let frame = take(&mut self.nodes[event].link.up, chance);
                 let (parent, place) = (self.nodes[event].parent, self.nodes[event].place);
                 frame.is_some_and(|frame| self.node_takes(parent.unwrap(), Some(place), frame))
             }
             _ if event < 2 * nodes => {
                 let node = event - nodes;
+                if self.nodes[node].is_frozen {
+                    return false;
+                }
                 take(&mut self.nodes[node].link.down, chance).is_some_and(|frame| self.node_takes(node, None, frame))
             }
             _ => {
@@ -174,6 +237,7 @@ impl Tree {
                 match what {
                     0 => self.member_sends(rank, chance),
                     1 => self.member_takes(rank, chance),
+                    2 => self.ask(rank),
                     _ => self.act(rank),
                 }
             }
@@ -181,11 +245,12 @@ impl Tree {
     }
 
     fn node_takes(&mut self, node: usize, from: Option<usize>, frame: Frame) -> bool {
+        let now = self.now;
         let mut out = Vec::new();
         let machine = &mut self.nodes[node].machine;
         let taken = match from {
-            Some(child) => machine.from_child(child, frame, &mut out),
-            None => machine.from_parent(frame, &mut out),
+            Some(child) => machine.from_child(child, frame, now, &mut out),
+            None => machine.from_parent(frame, now, &mut out),
         };
         taken.unwrap();
         self.send(node, out);
@@ -221,8 +286,12 @@ impl Tree {
 
     fn member_sends(&mut self, rank: usize, chance: &mut Chance) -> bool {
         let member = &mut self.members[rank];
+        if self.nodes[member.parent].is_frozen {
+            return false;
+        }
         if let Some(frame) = take_from_member(&mut member.link.up, chance) {
             let (parent, place) = (member.parent, member.place);
+            member.known += usize::from(frame.kind == ENTER);
             return self.node_takes(parent, Some(place), frame);
         }
         if member.state != State::Exited {
@@ -251,7 +320,37 @@ impl Tree {
         if let Err(error) = member.caller.handle(frame) {
             member.fail(error);
         }
+        if let Some(absent) = member.caller.take_absent() {
+            let number = member.caller.number().unwrap() as usize;
+            member.answers.push((number, absent.clone()));
+            self.check_answer(number, &absent);
+        }
         true
+    }
+
+    /// A member that waits asks for whom.
+    fn ask(&mut self, rank: usize) -> bool {
+        let member = &mut self.members[rank];
+        if member.asks == 0 || !member.waits() {
+            return false;
+        }
+        member.asks -= 1;
+        let Some(question) = member.caller.ask() else { return false };
+        member.link.up.push_back(question);
+        let known = || self.members.iter().map(|member| member.known).collect();
+        let number = self.members[rank].entered - 1;
+        self.known_when_asked.entry(number).or_insert_with(known);
+        true
+    }
+
+    /// Whoever has not entered is named, and whoever was known to have is not.
+    fn check_answer(&self, number: usize, absent: &Absent) {
+        let known = &self.known_when_asked[&number];
+        assert!(absent.not_entered.iter().all(|rank| known[rank as usize] <= number), "{absent} of {known:?}");
+        for (rank, member) in (0..).zip(&self.members) {
+            let is_named = absent.not_entered.contains(rank) || absent.unknown.contains(rank);
+            assert!(is_named || member.entered > number, "member {rank} has not entered {number}: {absent}");
+        }
     }
 
     /// A member does the next thing that it can do by itself.
@@ -293,6 +392,11 @@ impl Tree {
 }
 
 impl Member {
+    /// Whether it is in a collective.
+    pub(super) fn waits(&self) -> bool {
+        self.state == State::Calling && self.caller.number().is_some()
+    }
+
     fn act(&mut self) -> bool {
         if let Some(frame) = self.caller.next_chunk(CHUNK) {
             self.link.up.push_back(frame);
@@ -306,6 +410,9 @@ impl Member {
             return true;
         }
         if self.entered > self.results.len() {
+            return false;
+        }
+        if self.is_away_from == Some(self.entered) {
             return false;
         }
         let Some(own) = self.script.pop() else {
