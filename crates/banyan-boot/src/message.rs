@@ -36,7 +36,7 @@
 //! | [`DOOR`] | up | the agent's node number | 0 | addresses and ports with spaces between them: text |
 //! | [`SIGNAL`] | down | the signal | 0 | a rank set; empty: all members |
 //! | [`STAGE_BEGIN`] | down | 0 | 0 | record [`Offer`](crate::staging::Offer) |
-//! | [`STAGED`] | up | the transfer | 0: who has it, 1: who has got it | four numbers of 32 bits: agents that had it, need it, stored it, failed |
+//! | [`STAGED`] | up | the transfer | 0: who has it, 1: who has got it | five numbers of 32 bits: agents that had it, need it, stored it, failed, had not come |
 //! | [`STAGE`] | down | the transfer | 0 | bytes |
 //! | [`STAGE_CANCEL`] | down | the transfer | 0 | |
 //! | [`RELEASE`], [`TIME_IS_UP`], [`END`], [`DETACH`] | down | 0 | 0 | |

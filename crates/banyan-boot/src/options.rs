@@ -59,8 +59,8 @@ pub struct SessionOptions {
     /// commands all have it at its path here.
     pub installed_agent: Option<String>,
     /// The directory in which hosts keep the agent program that they get, from which programs must be allowed to start;
-    /// variables such as `$USER` are the host's. `None`: `banyan/agents` in `XDG_CACHE_HOME`, or in `.cache` at home; with ssh,
-    /// where that cannot be used, a directory of the user's own in `$TMPDIR`, `/tmp` or `/dev/shm`.
+    /// variables such as `$USER` are the host's. `None`: `banyan/agents` in `XDG_CACHE_HOME`, or in `.cache` at home; where
+    /// that cannot be used, a directory of the user's own in `$TMPDIR`, `/tmp` or `/dev/shm`.
     pub agent_directory: Option<String>,
     /// How long members that [attach](crate::ProcessDistribution::attached) may take to come; `None`: as long as the session
     /// lasts.
@@ -72,6 +72,9 @@ pub struct SessionOptions {
     ///
     /// The agent program must be one that calls [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
     pub extension: Option<Vec<u8>>,
+    /// Is told which hosts have not answered: after the first second of a launch, whenever that changes, and in the end that
+    /// there are none. It is called by a thread of the session's.
+    pub awaited: Option<fn(&[&str])>,
     /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
     /// deadline counts. It is called by a thread of the session's.
     pub notice: Option<fn(&str)>,
@@ -112,6 +115,7 @@ impl Default for SessionOptions {
             attach_deadline: Some(Duration::from_secs(60)),
             cache: None,
             extension: None,
+            awaited: None,
             notice: None,
         }
     }

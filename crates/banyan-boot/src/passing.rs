@@ -93,7 +93,7 @@ mod tests {
                 Ok(())
             }
         }
-        let desk = Desk::new(1, [3].into_iter().collect()).unwrap();
+        let desk = Desk::new(1, [3].into_iter().collect(), None).unwrap();
         desk.lay(|papers| {
             (0..3).for_each(|_| papers.pass(lines(b"a\n")));
             papers.over = true;

@@ -1,6 +1,6 @@
 //! The front-end's side of a session: launch, talk to the master, listen, wait, end.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -257,7 +257,7 @@ impl Session {
             .then(|| Muster::prepare(options, &assignment, &agent_program, brings_agent))
             .transpose()?;
         let passing = ranks_of_images(&assignment.agents, |image| passes(&distributions[image as usize]));
-        let desk = Arc::new(Desk::new(size as usize, passing.clone()).map_err(LaunchError::System)?);
+        let desk = Arc::new(Desk::new(size as usize, passing.clone(), options.awaited).map_err(LaunchError::System)?);
         let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
         let mut session = Session {
             desk,
@@ -410,19 +410,6 @@ impl Session {
     pub fn is_up(&self) -> bool {
         let progress = self.desk.papers().progress;
         progress.agents as usize >= self.agents && progress.started + progress.failed >= self.size()
-    }
-
-    /// Hosts that have not answered yet, after the first second of a launch; none before.
-    pub fn awaited(&self) -> Vec<&str> {
-        let awaited: BTreeSet<u32> = self.desk.papers().awaited.values().flatten().copied().collect();
-        let mut hosts: Vec<&str> = awaited.into_iter().filter_map(|node| self.host_of_agent(node)).collect();
-        hosts.dedup();
-        hosts
-    }
-
-    fn host_of_agent(&self, node: u32) -> Option<&str> {
-        let agent = self.layout.get(node.checked_sub(1)? as usize)?;
-        Some(&agent.host)
     }
 
     /// Gives up the hosts that have not answered yet: each becomes a [`Problem`] that cannot be reached.
@@ -778,6 +765,7 @@ fn run_root(
             let problem = Problem { host, kind, cause, remedy, members: String::new() };
             desk.lay(|papers| papers.problems.push(problem));
         }
+        desk.name_awaited(&[]);
         desk.lay(|papers| papers.over = true);
     };
     std::thread::Builder::new().name("banyan".into()).spawn(run).map_err(LaunchError::System)

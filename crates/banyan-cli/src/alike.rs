@@ -15,7 +15,9 @@ pub(crate) fn folded(problems: &[Problem]) -> Vec<String> {
     }
     let text = |(_, first, hosts): &(String, &Problem, Vec<&str>)| {
         let set = HostSet::from_names(hosts).ok().filter(|set| set.len() > 1);
-        set.map_or_else(|| first.to_string(), |set| format!("{} hosts ({set}), such as {first}", set.len()))
+        // Whose members these are is told by the hosts.
+        let any = Problem { members: String::new(), ..(*first).clone() };
+        set.map_or_else(|| first.to_string(), |set| format!("{} hosts ({set}), such as {any}", set.len()))
     };
     alike.iter().map(text).collect()
 }

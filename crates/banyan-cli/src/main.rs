@@ -8,6 +8,7 @@
 
 mod agent;
 mod alike;
+mod arrival;
 mod ask;
 mod bench;
 mod completions;

@@ -50,10 +50,7 @@ impl Progress {
     pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
         if self.wanted && Instant::now() >= self.next {
             self.next = Instant::now() + INTERVAL;
-            let mut terminal = std::io::stderr().lock();
-            let columns = tcgetwinsize(&terminal).map_or(0, |size| usize::from(size.ws_col));
-            IS_SHOWN.store(true, Ordering::Relaxed);
-            let _ = write!(terminal, "{CLEAR}{}", cut(&text(), columns));
+            write(&mut std::io::stderr().lock(), &text());
         }
     }
 }
@@ -62,6 +59,13 @@ impl Drop for Progress {
     fn drop(&mut self) {
         clear(&mut std::io::stderr().lock());
     }
+}
+
+/// Writes the line, which ends with the next thing that is said.
+pub(crate) fn write(terminal: &mut StderrLock<'_>, text: &str) {
+    let columns = tcgetwinsize(&mut *terminal).map_or(0, |size| usize::from(size.ws_col));
+    IS_SHOWN.store(true, Ordering::Relaxed);
+    let _ = write!(terminal, "{CLEAR}{}", cut(text, columns));
 }
 
 /// Takes the line away, so that another can stand in its place.

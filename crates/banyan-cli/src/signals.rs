@@ -4,7 +4,13 @@
 //! stay so, where others are watched for.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::arrival;
 use crate::failure::Failure;
 
 /// What shells add to the number of the signal that ended a command.
@@ -18,7 +24,32 @@ pub(crate) fn status(signal: i32) -> u8 {
 /// Ends this process for a signal that came before there was a session. What was started ends when it sees that this process
 /// is gone.
 pub(crate) fn end_launch(signal: i32) -> ! {
+    arrival::tell();
     Failure::with_status("interrupted while it launched; what was started ends with it", status(signal)).end()
+}
+
+/// Whether something else looks after the signals that end this process.
+static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// From now on such signals are another's business.
+pub(crate) fn take() {
+    ARE_TAKEN.store(true, Ordering::Release);
+}
+
+/// Until somebody takes them, signals end this process as they do by themselves, but say before which hosts have not answered.
+pub(crate) fn tell_awaited() -> Result<(), Failure> {
+    let refused = |error| Failure::system("signals cannot be watched for", &error);
+    let mut signals = Signals::new(heeded([SIGINT, SIGTERM])).map_err(refused)?;
+    let watch = move || {
+        for signal in signals.forever() {
+            if !ARE_TAKEN.load(Ordering::Acquire) {
+                arrival::tell();
+                // It fails for signals that do not exist only.
+                let _ = emulate_default_handler(signal);
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop).map_err(refused)
 }
 
 /// Of these signals those that are not ignored. Ask before anything is watched for: what is watched for is not ignored.

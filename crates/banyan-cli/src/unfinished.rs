@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::signals::heeded;
+use crate::signals::{self, heeded};
 
 /// A file under a temporary name. Dropped before [`keep`](Unfinished::keep), it leaves nothing behind, and what had its
 /// name before is untouched.
@@ -101,9 +101,10 @@ pub(crate) fn discard_unfinished() {
 
 /// From now on signals that end this process end it without leaving such files behind.
 fn watch() -> io::Result<()> {
-    let mut signals = Signals::new(heeded([SIGHUP, SIGINT, SIGTERM]))?;
+    let mut came = Signals::new(heeded([SIGHUP, SIGINT, SIGTERM]))?;
+    signals::take();
     let watching = move || {
-        for signal in signals.forever() {
+        for signal in came.forever() {
             discard_unfinished();
             // It dies of the signal, so that whoever started it sees why.
             let _ = emulate_default_handler(signal);

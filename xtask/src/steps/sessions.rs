@@ -18,8 +18,8 @@ const ALL_KINDS: &[&str] =
 /// A host without room for an agent program.
 const SMALL: &[&str] = &["1", "--home-size", "1m"];
 
-/// Good hosts that are Slurm's nodes too.
-const SLURM: &[&str] = &["8", "--slurm"];
+/// Good hosts that are Slurm's nodes too, with homes that can be filled.
+const SLURM: &[&str] = &["8", "--slurm", "--home-size", "256m"];
 
 /// The commands besides Slurm's that start agents, the compilers for jobs whose stacks are looked at, and the packages that
 /// have them.

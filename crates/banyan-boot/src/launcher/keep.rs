@@ -1,7 +1,7 @@
 //! How a host keeps agent programs and starts them, in the words of `sh`: nothing of ours runs there yet.
 //!
-//! Programs lie in the user's cache, or in a directory that the user has chosen. With ssh, where the cache cannot be written
-//! to, is full, or programs may not be started there, they lie in a directory of the user's own in `$TMPDIR` or in `/dev/shm`.
+//! Programs lie in the user's cache, or in a directory that the user has chosen. Where the cache cannot be written to, is full,
+//! or programs may not be started there, they lie in a directory of the user's own in `$TMPDIR` or in `/dev/shm`.
 //!
 //! The name of one is its content's hash, so an agent of another version is never started
 //! by mistake. Before it is started the first time, and whenever it was written to since, the program checks its own content:
@@ -39,8 +39,6 @@ pub(crate) struct Script<'a> {
     pub(crate) before_failure: &'a str,
     /// … and before a program is started that was there already.
     pub(crate) before_start: &'a str,
-    /// Whether programs are kept elsewhere where the cache has no room for them.
-    pub(crate) elsewhere: bool,
 }
 
 impl Script<'_> {
@@ -54,9 +52,6 @@ impl Script<'_> {
             return format!("places() {{ \"$1\" \"{directory}\"; }}; ");
         }
         let cache = "\"${XDG_CACHE_HOME:-$HOME/.cache}/banyan/agents\"";
-        if !self.elsewhere {
-            return format!("places() {{ \"$1\" {cache}; }}; ");
-        }
         // In a directory that is everyone's only one that nobody else can put another in the place of.
         format!(
             "within() {{ [ -k \"$2\" ] || [ -O \"$2\" ] || return 1; i=\"$2/.cache-banyan-$(id -u)\"; [ ! -L \"$i\" ] && \"$1\" \"$i\"; }}; \

@@ -13,6 +13,15 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::content::Content;
 
+/// An agent with fewer children than this sends the program as it is. To pack it takes longer than to send what that saves, to
+/// so few hosts of the same cluster.
+const WORTH_PACKING: usize = 4;
+
+/// Whether a node packs the program for its children. A front-end always does: its way to the first of them may be slow.
+pub(crate) fn packs(is_front_end: bool, children: usize) -> bool {
+    is_front_end || children >= WORTH_PACKING
+}
+
 /// A program that is being packed, or is.
 #[derive(Debug)]
 pub(crate) struct Packing {
@@ -70,6 +79,11 @@ fn pack(path: PathBuf) -> io::Result<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_packs_nothing_for_one_child_and_a_front_end_does() {
+        assert_eq!([packs(true, 1), packs(false, 1), packs(false, 32)], [true, false, true]);
+    }
 
     #[test]
     fn what_was_packed_is_the_content_behind_a_line_with_its_length() {

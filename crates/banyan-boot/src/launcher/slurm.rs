@@ -98,7 +98,7 @@ fn script(agent: &AgentProgram, brings: bool) -> String {
     let words = &format!("agent {ROSTER}");
     let speaker = &format!("{COMPLAINT} host $SLURMD_NODENAME: ");
     let before_start = &if brings { format!("head -c {} >/dev/null; ", agent.length) } else { String::new() };
-    let script = Script { agent, words, speaker, before_failure: READ_ON, before_start, elsewhere: false };
+    let script = Script { agent, words, speaker, before_failure: READ_ON, before_start };
     let start = script.start();
     let otherwise = if brings {
         format!("{}{}{}", script.make_room(), script.plain(), script.take())
@@ -188,7 +188,7 @@ mod tests {
         std::fs::write(&precious, "").unwrap();
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", &script(&agent, brings), "sh"]).arg(path).env("SLURMD_NODENAME", "n7").env("t", &precious);
-        shell.env("HOME", home).env_remove("XDG_CACHE_HOME");
+        shell.env("HOME", home).env_remove("XDG_CACHE_HOME").env("TMPDIR", home.join("tmp"));
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut shell = shell.spawn().unwrap();
         shell.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -221,6 +221,20 @@ mod tests {
         assert_starts(&run(home.path(), &nowhere, true, &both));
         assert_starts(&run(home.path(), &nowhere, false, ROSTER_TEXT));
         assert_eq!(kept(home.path()), 1);
+    }
+
+    #[test]
+    fn a_node_whose_cache_cannot_be_used_keeps_the_program_in_its_temporary_directory() {
+        let home = tempfile::TempDir::new().unwrap();
+        let nowhere = home.path().join("nowhere");
+        std::fs::write(home.path().join(".cache"), "").unwrap();
+        std::fs::create_dir(home.path().join("tmp")).unwrap();
+        assert_starts(&run(home.path(), &nowhere, true, &format!("{PROGRAM}{ROSTER_TEXT}")));
+        assert_starts(&run(home.path(), &nowhere, false, ROSTER_TEXT));
+        let places: Vec<_> =
+            std::fs::read_dir(home.path().join("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let [place] = &places[..] else { panic!("{places:?}") };
+        assert_eq!(std::fs::read(place.join(agent(&nowhere).hash)).unwrap(), PROGRAM.as_bytes());
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
     if let Some(path) = &agent.installed {
         return format!("exec {path} {words}");
     }
-    let script = Script { agent, words, speaker: "", before_failure: "", before_start: "", elsewhere: true };
+    let script = Script { agent, words, speaker: "", before_failure: "", before_start: "" };
     let ask = format!("if command -v gzip >/dev/null 2>&1; then echo {NEED_PACKED}; else echo {NEED}; fi; ");
     // The sender may have nothing to pack it with.
     let how = "read -r g n; case \"$g\" in gzip) g=\"gzip -dc\" ;; *) g=cat ;; esac; ";

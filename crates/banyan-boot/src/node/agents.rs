@@ -17,7 +17,7 @@ use super::wire::Wire;
 use super::{Node, STARTS_TIME, Up};
 use crate::assignment::Assignment;
 use crate::launcher::Way;
-use crate::launcher::packed::Packing;
+use crate::launcher::packed::{Packing, packs};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
@@ -236,6 +236,9 @@ impl Node {
 
     /// The same to a host that can unpack it, as soon as it is packed.
     fn begin_packed_upload(&mut self, index: usize) {
+        if !packs(matches!(self.up, Up::Desk(_)), self.agents.len()) {
+            return self.begin_upload(index, Upload::announced(&self.agent_program));
+        }
         if self.packing.is_none() {
             let started = Packing::start(&self.agent_program.path).and_then(|packing| {
                 self.poller.register(packing.bell(), Token::Packing.number(), Interest::READ)?;

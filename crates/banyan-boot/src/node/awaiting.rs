@@ -3,6 +3,7 @@
 //! Who they are is told up after a while, so that people hear whom a command waits for. What goes down to members
 //! meanwhile, standard input and user data, is kept for those that come later, up to a bound.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use banyan_link::Frame;
@@ -24,13 +25,15 @@ pub(super) struct Awaiting {
     begun: Instant,
     /// Nodes that were told to have not come.
     told: Vec<u32>,
+    /// The same of all nodes, by the one that waits for them; known to the root.
+    all: BTreeMap<u32, Vec<u32>>,
     kept: Vec<Frame>,
     kept_bytes: usize,
 }
 
 impl Awaiting {
     pub(super) fn new() -> Awaiting {
-        Awaiting { begun: Instant::now(), told: Vec::new(), kept: Vec::new(), kept_bytes: 0 }
+        Awaiting { begun: Instant::now(), told: Vec::new(), all: BTreeMap::new(), kept: Vec::new(), kept_bytes: 0 }
     }
 
     /// Whether more can be kept.
@@ -113,20 +116,35 @@ impl Node {
     }
 
     fn tell_awaited(&mut self, frame: Frame) {
-        let Up::Desk(desk) = &self.up else { return self.pass_up(frame) };
+        if !matches!(self.up, Up::Desk(_)) {
+            return self.pass_up(frame);
+        }
         let awaited: Vec<u32> = frame.payload.chunks_exact(4).map(node_number).collect();
-        desk.lay(|papers| match awaited.is_empty() {
-            true => drop(papers.awaited.remove(&frame.stream)),
-            false => drop(papers.awaited.insert(frame.stream, awaited)),
-        });
+        match awaited.is_empty() {
+            true => drop(self.awaiting.all.remove(&frame.stream)),
+            false => drop(self.awaiting.all.insert(frame.stream, awaited)),
+        }
+        self.name_awaited();
     }
 
     /// A child is lost: nobody waits any more for those that it waited for.
-    pub(super) fn await_nobody_below(&self, index: usize) {
-        let nodes = self.nodes_below(index);
-        if let Up::Desk(desk) = &self.up {
-            desk.lay(|papers| papers.awaited.retain(|node, _| !nodes.contains(node)));
+    pub(super) fn await_nobody_below(&mut self, index: usize) {
+        let (nodes, before) = (self.nodes_below(index), self.awaiting.all.len());
+        self.awaiting.all.retain(|node, _| !nodes.contains(node));
+        if self.awaiting.all.len() < before {
+            self.name_awaited();
         }
+    }
+
+    /// Tells the front-end which hosts have not answered.
+    fn name_awaited(&self) {
+        let Up::Desk(desk) = &self.up else { return };
+        let awaited: BTreeSet<u32> = self.awaiting.all.values().flatten().copied().collect();
+        // The root is node 0, and the others are in the order of its work.
+        let agents = awaited.iter().filter_map(|node| self.assignment.agents.get(node.checked_sub(1)? as usize));
+        let mut hosts: Vec<&str> = agents.map(|agent| agent.host.as_str()).collect();
+        hosts.dedup();
+        desk.name_awaited(&hosts);
     }
 }
 

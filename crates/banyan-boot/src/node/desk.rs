@@ -149,8 +149,6 @@ pub(crate) struct Papers {
     pub(crate) problems: Vec<Problem>,
     /// Hosts that others could not start.
     pub(crate) fallbacks: Vec<Fallback>,
-    /// Agents that have not come, by the node that waits for them.
-    pub(crate) awaited: BTreeMap<u32, Vec<u32>>,
     /// Problems among the events.
     told_problems: usize,
     /// Why members could not be started, of whose ends only the kind travels.
@@ -183,14 +181,16 @@ pub(crate) struct Desk {
     bell: OwnedFd,
     /// Members whose output is passed on to standard error.
     passing: RankSet,
+    /// Is told which hosts have not answered.
+    awaited: Option<fn(&[&str])>,
 }
 
 impl Desk {
     /// For so many members; what these write is passed on.
-    pub(crate) fn new(size: usize, passing: RankSet) -> std::io::Result<Desk> {
+    pub(crate) fn new(size: usize, passing: RankSet, awaited: Option<fn(&[&str])>) -> std::io::Result<Desk> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let papers = Papers { states: vec![None; size], ..Papers::default() };
-        Ok(Desk { papers: Mutex::new(papers), changed: Condvar::new(), bell, passing })
+        Ok(Desk { papers: Mutex::new(papers), changed: Condvar::new(), bell, passing, awaited })
     }
 
     /// What wakes the root.
@@ -200,6 +200,13 @@ impl Desk {
 
     pub(crate) fn papers(&self) -> MutexGuard<'_, Papers> {
         self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// These hosts have not answered.
+    pub(crate) fn name_awaited(&self, hosts: &[&str]) {
+        if let Some(awaited) = self.awaited {
+            awaited(hosts);
+        }
     }
 
     /// Lays down what a member wrote.
@@ -418,7 +425,7 @@ mod tests {
 
     #[test]
     fn what_is_handed_in_after_the_end_is_dropped() {
-        let desk = Desk::new(1, RankSet::new()).unwrap();
+        let desk = Desk::new(1, RankSet::new(), None).unwrap();
         let input = || Goods::Input { bytes: Bytes::from_static(b"late"), last: false };
         desk.hand_in(input());
         assert!(desk.take_goods().is_some());
@@ -429,7 +436,7 @@ mod tests {
 
     #[test]
     fn no_more_problems_are_kept_than_the_bound_and_those_that_were_taken_make_room() {
-        let desk = Desk::new(3, RankSet::new()).unwrap();
+        let desk = Desk::new(3, RankSet::new(), None).unwrap();
         let mut papers = desk.papers();
         let bound = papers.problems_bound();
         let problem = |kind| Problem {

@@ -199,24 +199,33 @@ impl Node {
     pub(super) fn stage_without(&mut self, index: usize) {
         if let Some(staging) = &mut self.staging {
             staging.children.push(Part::default());
-            self.stage_lost(index, "its agent had not come yet");
+            self.stage_lost(index, "there is no agent");
         }
     }
 
-    /// Nothing more comes from a child agent.
+    /// Nothing comes from a child agent, or nothing more.
     pub(super) fn stage_lost(&mut self, index: usize, why: &str) {
-        let places: Vec<usize> = self.agents[index].places().collect();
+        let agent = &self.agents[index];
+        let places: Vec<usize> = agent.places().collect();
         let Some(staging) = &mut self.staging else { return };
         let part = &mut staging.children[index];
-        if part.end.is_none() {
-            part.settle(Tally { failed: places.len() as u32, ..Tally::default() });
+        if part.end.is_some() {
+            return;
+        }
+        let (count, none) = (places.len() as u32, Tally::default());
+        part.settle(match agent.stage {
+            Stage::Waiting | Stage::Starting => Tally { late: count, ..none },
+            Stage::Linked | Stage::Gone | Stage::Ended => Tally { failed: count, ..none },
+        });
+        // Why one was not reached is said anyway.
+        if agent.was_linked {
             let agents = &self.assignment.agents;
             let hosts: BTreeSet<String> = places.iter().map(|place| agents[*place].host.clone()).collect();
             for host in hosts {
                 self.staging_problem(host, ProblemKind::Staging, format!("nothing was staged there: {why}"));
             }
-            self.stage_progress();
         }
+        self.stage_progress();
     }
 
     /// The front-end gave up.

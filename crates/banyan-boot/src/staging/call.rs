@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -16,6 +16,9 @@ use crate::session::Session;
 
 /// Pieces that the front-end has read and not sent yet, at most.
 const AHEAD: usize = 4;
+
+/// Hosts that have answered wait no longer than this for those that have not.
+const SHARED_WAIT: Duration = Duration::from_secs(1);
 
 /// What may happen while a caller waits.
 enum Turn {
@@ -37,6 +40,7 @@ impl Session {
     pub fn stage(&self, what: &Path, to: &Stage, deadline: Option<Instant>) -> Result<StageReport, StageError> {
         let mut numbers = self.stagings.lock().unwrap_or_else(PoisonError::into_inner);
         *numbers = numbers.wrapping_add(1);
+        self.await_all(deadline).ok_or_else(|| StageError::TimedOut(what.to_owned()))?;
         let path = match to {
             Stage::Cache => None,
             Stage::Path(path) if is_destination(path) => Some(path.as_os_str().as_bytes().to_vec()),
@@ -75,7 +79,8 @@ impl Session {
     }
 
     /// Brings a [parcel](Parcel) to the host of every agent, with its mode bits (but without rights of the owner), and
-    /// returns when all have said whether they have it. An existing directory gets what is in the parcel and keeps what
+    /// returns when all have said whether they have it. In a session whose hosts do not wait for each other, hosts that have
+    /// answered get it at once, and the others when they come. An existing directory gets what is in the parcel and keeps what
     /// else it has; a file takes the place of another. `progress` hears how many bytes were read for those who lack it.
     ///
     /// One call is under way at a time; others wait for it.
@@ -96,8 +101,7 @@ impl Session {
         }
         let (mut delivery, mut sent) = (Delivery::default(), 0);
         for part in parcel.parts()? {
-            *numbers = numbers.wrapping_add(1);
-            let tally = self.stage_part(&part, *numbers, to, deadline, |bytes| progress(sent + bytes))?;
+            let tally = self.stage_part(&part, &mut numbers, to, deadline, |bytes| progress(sent + bytes))?;
             delivery.problems.append(&mut self.desk.papers().staging.problems);
             delivery.failed = delivery.failed.max(tally.failed);
             if part.is_question() && tally.needs > 0 {
@@ -112,17 +116,51 @@ impl Session {
         Ok(delivery)
     }
 
+    /// Brings a part to all hosts; once more, if some came only after it had gone down.
     fn stage_part(
         &self,
         part: &Part<'_>,
-        number: u32,
+        numbers: &mut u32,
         to: &Place,
         deadline: Option<Instant>,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<Tally, StageError> {
-        let transfer = Transfer::begin(&self.desk, part.offer(number, to), part.top());
-        let pieces = (!part.is_question()).then(|| part.pieces());
-        Ok(transfer.run(pieces, deadline, progress)?.0)
+        let (mut stored, mut came) = (0u32, 0);
+        loop {
+            came = self.await_more(came, deadline).ok_or_else(|| StageError::TimedOut(part.top().to_owned()))?;
+            *numbers = numbers.wrapping_add(1);
+            let transfer = Transfer::begin(&self.desk, part.offer(*numbers, to), part.top());
+            let pieces = (!part.is_question()).then(|| part.pieces());
+            let (tally, _) = transfer.run(pieces, deadline, &mut progress)?;
+            if tally.late == 0 {
+                let had = tally.had.saturating_sub(stored);
+                return Ok(Tally { had, stored: tally.stored.saturating_add(stored), ..tally });
+            }
+            stored = stored.saturating_add(tally.stored);
+        }
+    }
+
+    /// Waits until all agents have come or were given up, or until more have than these and the others take long; how many
+    /// have. `None`: the deadline has passed.
+    fn await_more(&self, came: u32, deadline: Option<Instant>) -> Option<u32> {
+        loop {
+            let soon = Instant::now() + SHARED_WAIT;
+            let until = deadline.map_or(soon, |deadline| deadline.min(soon));
+            let is_all = self.await_all(Some(until)).is_some();
+            let now = self.desk.papers().progress.agents;
+            if is_all || now > came {
+                return Some(now);
+            }
+            if until < soon {
+                return None;
+            }
+        }
+    }
+
+    /// Waits until all agents have come or were given up. `None`: the deadline has passed.
+    fn await_all(&self, deadline: Option<Instant>) -> Option<()> {
+        let agents = self.agents as u32;
+        self.desk.wait(deadline, |papers| (papers.over || papers.progress.agents >= agents).then_some(()))
     }
 }
 

@@ -164,6 +164,8 @@ pub(crate) struct Tally {
     pub(crate) needs: u32,
     pub(crate) stored: u32,
     pub(crate) failed: u32,
+    /// They had not come when it went down, and may come yet.
+    pub(crate) late: u32,
 }
 
 impl Tally {
@@ -173,16 +175,18 @@ impl Tally {
             needs: self.needs.saturating_add(other.needs),
             stored: self.stored.saturating_add(other.stored),
             failed: self.failed.saturating_add(other.failed),
+            late: self.late.saturating_add(other.late),
         }
     }
 
     pub(crate) fn encode(self) -> Vec<u8> {
-        [self.had, self.needs, self.stored, self.failed].into_iter().flat_map(u32::to_le_bytes).collect()
+        [self.had, self.needs, self.stored, self.failed, self.late].into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Tally> {
-        let bytes: &[u8; 16] = bytes.try_into().ok()?;
-        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        Some(Tally { had: word(0), needs: word(4), stored: word(8), failed: word(12) })
+        let (words, []) = bytes.as_chunks() else { return None };
+        let [had, needs, stored, failed, late] = *words else { return None };
+        let [had, needs, stored, failed, late] = [had, needs, stored, failed, late].map(u32::from_le_bytes);
+        Some(Tally { had, needs, stored, failed, late })
     }
 }

@@ -3,6 +3,7 @@
 //! Hosts have a home and a `/tmp` of their own: a program in this machine's `/tmp` is on none of them.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::cluster::{PATIENCE, assert_clean, home, said};
+use crate::cluster::{PATIENCE, assert_clean, home, said, shared_memory, temporary};
 use crate::programs::OWN_AGENT;
 use crate::tests::{HOSTS, assert_all_in_order, assert_fails, front_end, in_allocation, this_program};
 
@@ -32,13 +33,15 @@ impl OwnAgent {
     }
 
     fn empty_caches(&self) {
-        NODES.iter().for_each(|host| drop(fs::remove_dir_all(cache(host))));
-        NODES.iter().for_each(|host| drop(fs::remove_file(cache(host))));
+        for place in NODES.iter().flat_map(|host| places(host)) {
+            let _ = fs::remove_dir_all(&place).or_else(|_| fs::remove_file(&place));
+        }
     }
 
     /// The front-end that has it.
     fn of(&self, mut front_end: Command) -> Command {
-        front_end.env(OWN_AGENT, self.path()).env_remove("XDG_CACHE_HOME");
+        // Slurm hands variables on to the nodes, which have a directory for temporary files of their own.
+        front_end.env(OWN_AGENT, self.path()).env_remove("XDG_CACHE_HOME").env_remove("TMPDIR");
         front_end
     }
 }
@@ -51,6 +54,12 @@ impl Drop for OwnAgent {
 
 fn cache(host: &str) -> PathBuf {
     home(host).join(".cache/banyan")
+}
+
+/// What a host has in its cache, and where it keeps programs that have no room there.
+fn places(host: &str) -> [PathBuf; 3] {
+    let own = format!(".cache-banyan-{}", rustix::process::getuid());
+    [cache(host), temporary(host).join(&own), shared_memory(host).join(&own)]
 }
 
 fn entries(host: &str) -> Vec<PathBuf> {
@@ -136,10 +145,46 @@ pub(crate) fn what_a_killed_front_end_did_not_bring_is_not_started() {
     NODES.iter().flat_map(|host| entries(host)).filter(is_program).for_each(|file| assert_whole(&file));
 }
 
-/// Makes the fourth host's cache something that is no directory.
+/// Leaves no room in a host's home while it lives.
+struct FullHome(PathBuf);
+
+impl FullHome {
+    fn of(host: &str) -> FullHome {
+        let full = FullHome(home(host).join("filling"));
+        let mut file = fs::File::create(&full.0).unwrap();
+        while file.write_all(&[0; 1 << 16]).is_ok() {}
+        full
+    }
+}
+
+impl Drop for FullHome {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+pub(crate) fn a_node_whose_home_is_full_keeps_it_elsewhere() {
+    let own = OwnAgent::new();
+    let full = FullHome::of("h4");
+    assert_all_in_order(own.of(in_allocation(["auto", "32", HOSTS, "meet"])));
+    assert_kept(&NODES[..3]);
+    let [_, temporary, _] = places("h4");
+    let files: Vec<_> = fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("h4 keeps {files:?}") };
+    assert_whole(file);
+    let before = fs::metadata(file).unwrap().modified().unwrap();
+    assert_all_in_order(own.of(in_allocation(["auto", "32", HOSTS, "meet"])));
+    assert_eq!(fs::metadata(file).unwrap().modified().unwrap(), before, "it was there already");
+    drop(full);
+    assert_clean();
+}
+
+/// Makes all places for programs of the fourth host something that is no directory.
 fn spoil() {
-    fs::create_dir_all(cache("h4").parent().unwrap()).unwrap();
-    fs::write(cache("h4"), "").unwrap();
+    for place in places("h4") {
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, "").unwrap();
+    }
 }
 
 pub(crate) fn a_node_that_cannot_keep_it_is_named() {
@@ -150,7 +195,8 @@ pub(crate) fn a_node_that_cannot_keep_it_is_named() {
         "host h4: no agent answered within ",
         "host h4: cannot keep the agent program in ",
         "/.cache/banyan/agents: mkdir: ",
-        "Not a directory",
+        "Not a directory; /tmp/.cache-banyan-",
+        "; /dev/shm/.cache-banyan-",
         "check with: srun ",
     ];
     assert_fails(own.of(front_end(["slurm", "32", HOSTS, "impatient"])), &parts);

@@ -47,6 +47,16 @@ pub(crate) fn home(host: &str) -> PathBuf {
     file(&format!("hosts/{host}/home")).into()
 }
 
+/// The same of its `/tmp` …
+pub(crate) fn temporary(host: &str) -> PathBuf {
+    file(&format!("hosts/{host}/tmp")).into()
+}
+
+/// … and of its `/dev/shm`.
+pub(crate) fn shared_memory(host: &str) -> PathBuf {
+    Path::new("/dev/shm").join(format!("banyan-hosts-{}", name())).join(host)
+}
+
 /// What a command wrote.
 pub(crate) fn said(output: &Output) -> String {
     [&output.stdout[..], &output.stderr[..]].iter().map(|bytes| String::from_utf8_lossy(bytes)).collect()

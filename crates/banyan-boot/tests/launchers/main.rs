@@ -2,7 +2,7 @@
 //! allocation, by `pdsh`, by `mpirun` and by Hydra.
 //!
 //! ```text
-//! cargo xtask hosts up 8 --slurm --name NAME
+//! cargo xtask hosts up 8 --slurm --home-size 256m --name NAME
 //! BANYAN_TEST_XTASK=$PWD/target/debug/xtask BANYAN_TEST_CLUSTER=NAME cargo test -p banyan-boot --test launchers -- --ignored --test-threads=1
 //! ```
 //!
@@ -35,6 +35,7 @@ const TESTS: &[harness::Test] = &[
         "what_a_killed_front_end_did_not_bring_is_not_started",
         brought::what_a_killed_front_end_did_not_bring_is_not_started,
     ),
+    ("a_node_whose_home_is_full_keeps_it_elsewhere", brought::a_node_whose_home_is_full_keeps_it_elsewhere),
     ("a_node_that_cannot_keep_it_is_named", brought::a_node_that_cannot_keep_it_is_named),
     ("a_node_that_cannot_keep_it_is_left_out", brought::a_node_that_cannot_keep_it_is_left_out),
     ("enough_hosts_are_enough_for_slurm", tests::enough_hosts_are_enough_for_slurm),

@@ -18,7 +18,7 @@ use super::interrupt::Interrupt;
 use super::size::{files, hosts, size};
 use super::skips::Skips;
 use super::tell::{Amount, Tell};
-use super::{Copy, check_names, goes_up, name_of};
+use super::{Copy, check_names, goes_up, name_of, not_launched};
 use crate::failure::{Failure, Outcome};
 use crate::status;
 
@@ -75,16 +75,27 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     match way.interrupt.status() {
         Some(status) => tell.interrupted(status)?,
         None => {
-            while let Some(event) = way.session.next_event(Some(Instant::now())) {
-                if let Event::Problem(problem) = event {
-                    tell.problem(&problem)?;
-                }
-            }
+            way.hear(&mut tell)?;
             tell.tell_problems()?;
+            if let Some(error) = tell.missing().all_of(tell.hosts()) {
+                return Err(not_launched(&error, &mut tell));
+            }
         }
     }
     drop(way);
     Ok(ExitCode::from(tell.end()?))
+}
+
+impl Way {
+    /// Takes note of what went wrong at hosts.
+    fn hear(&self, tell: &mut Tell) -> Result<(), Failure> {
+        while let Some(event) = self.session.next_event(Some(Instant::now())) {
+            if let Event::Problem(problem) = event {
+                tell.problem(&problem)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Why nothing is copied at all.
@@ -167,7 +178,10 @@ impl Source {
                 }
             }
         }
-        self.report(&course, &place.path, tell)?;
+        way.hear(tell)?;
+        if tell.missing().count() < tell.hosts() {
+            self.report(&course, &place.path, tell)?;
+        }
         Ok(course.failed() < tell.hosts())
     }
 

@@ -19,7 +19,7 @@ use super::inbox::{Inbox, Say};
 use super::interrupt::Interrupt;
 use super::size::{files, size};
 use super::tell::{Amount, Tell};
-use super::{Copy, LinkChoice, check_names, for_host, goes_up, name_of, no_thread};
+use super::{Copy, LinkChoice, check_names, for_host, goes_up, name_of, no_thread, not_launched};
 use crate::failure::{Failure, Outcome};
 
 /// The program of the agent itself, as a process that it starts sees it.
@@ -45,7 +45,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let members = ProcessDistribution::new(AGENT, arguments);
     let members = members.stdio(Stdio { input: Input::Everyone, output: Output::Forward }).plain();
     let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
-    // Not before: hosts that cannot be reached leave no directory behind.
+    // It goes again if nothing comes.
     let (dest, made) = destination(&copy.dest)?;
     let inbox = |host: &str| Ok((host.to_owned(), inbox(copy, &dest, host)?));
     let inboxes = session.hosts().map(inbox).collect::<Result<Vec<_>, Failure>>()?;
@@ -62,6 +62,9 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     drop(made);
     session.stop();
     followed?;
+    if let Some(error) = gathering.tell.missing().all_of(gathering.inboxes.len()) {
+        return Err(not_launched(&error, gathering.tell));
+    }
     gathering.report()?;
     gathering.answers.end(LAST_ANSWERS);
     // If it is still written to, its agents end it when this process has ended.
@@ -191,7 +194,8 @@ impl Gathering<'_> {
         let Some((host, inbox)) = self.inboxes.get_mut(rank as usize) else { return Ok(()) };
         let host = host.clone();
         let in_the_middle = inbox.close();
-        if (in_the_middle || !state.is_success()) && !self.tell.has_failed(&host) {
+        let is_known = self.tell.has_failed(&host) || self.tell.missing().contains(&host);
+        if (in_the_middle || !state.is_success()) && !is_known {
             return self.fail(&host, ProblemKind::Staging, format!("what sends its files {state}"));
         }
         Ok(())
@@ -226,6 +230,9 @@ impl Gathering<'_> {
         self.tell.tell_skips();
         let mut alike: BTreeMap<(u64, u64, u64, u64), Vec<&str>> = BTreeMap::new();
         for (host, inbox) in &self.inboxes {
+            if self.tell.missing().contains(host) {
+                continue;
+            }
             let Amount { delivered, had } = inbox.amount;
             self.tell.add(inbox.amount);
             if self.tell.is_json() {

@@ -9,6 +9,7 @@ use banyan_boot::Session;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::arrival;
 use crate::signals::{self, end_launch, heeded};
 
 /// What signals do, and whether one came.
@@ -35,6 +36,7 @@ impl Interrupt {
                 if told.0.signal.swap(signal, Ordering::AcqRel) != 0 {
                     std::process::exit(signals::status(signal).into());
                 }
+                arrival::tell();
                 if let Some(session) = session.upgrade() {
                     session.stop();
                 }

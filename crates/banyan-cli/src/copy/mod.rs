@@ -17,11 +17,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session};
+use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session, SessionOptions};
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
-use crate::hosts::{HostChoice, launch_status};
+use crate::hosts::{HostChoice, Missing, launch_status};
 use interrupt::Interrupt;
 use tell::Tell;
 
@@ -124,9 +124,10 @@ impl Copy {
         let hosts = self.hosts.hosts()?;
         let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
         let interrupt = Interrupt::watch().map_err(|error| no_thread(&error))?;
-        match Session::launch(&[members], &self.hosts.patient_options(hosts.len())?) {
+        let options = SessionOptions { independent: true, ..self.hosts.patient_options(hosts.len())? };
+        match Session::launch(&[members], &options) {
             Ok(session) => {
-                tell.begun(session.layout().len(), session.missing());
+                tell.begun(session.layout().len(), Missing::of(&self.hosts, session.missing())?);
                 let session = Arc::new(session);
                 interrupt.stops(&session);
                 Ok((session, interrupt))

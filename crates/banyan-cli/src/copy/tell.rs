@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::size::size;
 use super::skips::Skips;
 use crate::alike::folded;
+use crate::arrival;
 use crate::failure::{Failure, warn};
-use crate::hosts::tell_left_out;
+use crate::hosts::Missing;
 use crate::output::{self, Stdout};
 use crate::progress::Progress;
 use crate::screen::harmless;
@@ -37,7 +38,7 @@ pub(super) struct Tell {
     bar: Progress,
     begin: Instant,
     hosts: usize,
-    left_out: Vec<Problem>,
+    missing: Missing,
     /// How many things went wrong, by host.
     failed: BTreeMap<String, usize>,
     /// What went wrong and was not told yet: those with one cause are told together.
@@ -78,7 +79,7 @@ impl Tell {
             bar: Progress::new(),
             begin,
             hosts: 0,
-            left_out: Vec::new(),
+            missing: Missing::default(),
             failed: BTreeMap::new(),
             untold: Vec::new(),
             skips: BTreeMap::new(),
@@ -92,12 +93,9 @@ impl Tell {
     }
 
     /// The session is there, without some hosts.
-    pub(super) fn begun(&mut self, hosts: usize, left_out: &[Problem]) {
+    pub(super) fn begun(&mut self, hosts: usize, missing: Missing) {
         self.hosts = hosts;
-        self.left_out = left_out.to_vec();
-        if !self.json {
-            tell_left_out(left_out);
-        }
+        self.missing = missing;
     }
 
     /// There is no session.
@@ -130,9 +128,12 @@ impl Tell {
     /// How far it is: bytes that were done, of how many if that is known.
     pub(super) fn progress(&mut self, done: u64, all: Option<u64>) {
         let rate = done as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
-        self.bar.tell(|| match all {
-            Some(all) => bar(done, all, rate),
-            None => format!("{} came, {}/s", size(done), size(rate as u64)),
+        self.bar.tell(|| {
+            let text = match all {
+                Some(all) => bar(done, all, rate),
+                None => format!("{} came, {}/s", size(done), size(rate as u64)),
+            };
+            arrival::missing().map_or(text.clone(), |missing| format!("{text}; {missing}"))
         });
     }
 
@@ -142,6 +143,10 @@ impl Tell {
 
     /// Something went wrong at a host.
     pub(super) fn problem(&mut self, problem: &Problem) -> Result<(), Failure> {
+        if Missing::is_told_by(problem) {
+            self.missing.note(problem);
+            return if self.json { self.object(&problem_json(problem)) } else { Ok(()) };
+        }
         match problem.kind {
             ProblemKind::NotPermitted => self.forbidden = true,
             ProblemKind::NotStarted | ProblemKind::Staging | ProblemKind::NoSpace => {}
@@ -257,6 +262,11 @@ impl Tell {
         self.failed.contains_key(host)
     }
 
+    /// Hosts that could not be reached.
+    pub(super) fn missing(&self) -> &Missing {
+        &self.missing
+    }
+
     /// A line of results.
     pub(super) fn line(&mut self, line: &str) -> Result<(), Failure> {
         self.clear();
@@ -276,7 +286,7 @@ impl Tell {
         let status = match () {
             () if self.forbidden => NOT_PERMITTED,
             () if self.timed_out => TIME_LIMIT,
-            () if self.lost => UNREACHABLE,
+            () if self.lost || self.missing.are_needed() => UNREACHABLE,
             () if self.failed_here || !self.failed.is_empty() => MEMBER_FAILED,
             () => 0,
         };
@@ -287,7 +297,7 @@ impl Tell {
                 "event": "summary",
                 "hosts": self.hosts,
                 "failed_hosts": self.failed.keys().collect::<Vec<_>>(),
-                "left_out": self.left_out.iter().map(problem_json).collect::<Vec<_>>(),
+                "left_out": self.missing.problems().iter().map(problem_json).collect::<Vec<_>>(),
                 "delivered_bytes": self.moved.delivered,
                 "had_bytes": self.moved.had,
                 "timed_out": self.timed_out,
@@ -297,6 +307,8 @@ impl Tell {
             self.object(&summary)?;
             return Ok(status);
         }
+        self.clear();
+        self.missing.tell();
         if self.timed_out {
             self.complain(&format!("the time limit has passed (--timeout sets it); {}", self.again()))?;
         }

@@ -4,24 +4,26 @@ mod allocation;
 mod clustershell;
 mod groups;
 mod least;
+mod missing;
 mod named;
 mod slurm;
 mod yaml;
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use banyan_boot::process::Limits;
-use banyan_boot::{HostSet, LaunchError, Launcher, Problem, ProblemKind, SessionOptions, SshOptions, Trouble};
+use banyan_boot::{HostSet, LaunchError, Launcher, ProblemKind, SessionOptions, SshOptions};
 use clap::Args;
 
+use crate::arrival;
 use crate::config::Config;
 use crate::failure::{Failure, warn};
 use crate::status;
 use allocation::Allocation;
 pub(crate) use groups::check as check_groups;
 pub(crate) use least::Least;
+pub(crate) use missing::Missing;
 pub(crate) use named::NamedHosts;
 pub(crate) use slurm::nodes_of_job;
 
@@ -71,14 +73,15 @@ pub(crate) struct HostChoice {
     silence: Option<Duration>,
     /// Begin when all hosts have answered or were given up, and only if at least N or P% of them have
     ///
-    /// Those that are left out are named and do not change the exit status. 100% is all or nothing. Without it, run begins on
-    /// each host that answers, and ends with status 3 if some did not; other verbs need all hosts.
+    /// Those that are left out are named and do not change the exit status. 100% is all or nothing. Without it, run and copy
+    /// begin on each host that answers, top and stack when all have answered or were given up, and the exit status is 3 if
+    /// some did not.
     #[arg(long, value_name = "N|P%")]
     min_hosts: Option<Least>,
     /// The directory in which hosts keep the agent program that is brought along, such as '/scratch/$USER/banyan'
     ///
-    /// Programs must be allowed to start from it. Without it: banyan/agents in the cache of the user; with ssh, where that is full
-    /// or cannot be used, a directory of the user's own in $TMPDIR, /tmp or /dev/shm.
+    /// Programs must be allowed to start from it. Without it: banyan/agents in the cache of the user; where that is full or cannot be
+    /// used, a directory of the user's own in $TMPDIR, /tmp or /dev/shm.
     #[arg(long, value_name = "DIR")]
     agent_dir: Option<String>,
     /// Do not encrypt between hosts; agents and members are authenticated all the same
@@ -141,6 +144,7 @@ impl HostChoice {
             min_hosts: self.least()?.map(|least| least.of(hosts)),
             agent_directory: self.agent_dir.clone().or_else(|| configured.agent_dir.clone()),
             encrypt: !self.no_encrypt,
+            awaited: Some(arrival::awaited),
             notice: Some(|text| warn(text)),
             ..defaults
         })
@@ -160,6 +164,13 @@ impl HostChoice {
     /// How many hosts are enough, if that was said: those that are left out then do not change the exit status.
     pub(crate) fn least(&self) -> Result<Option<Least>, Failure> {
         Ok(self.min_hosts.or(Config::get()?.defaults.min_hosts))
+    }
+
+    /// The same for a network, whose tree is made of hosts that are known to be there: it begins when all have answered or were
+    /// given up.
+    pub(crate) fn network_options(&self, hosts: &HostSet) -> Result<SessionOptions, Failure> {
+        let options = self.options_on(hosts)?;
+        Ok(SessionOptions { min_hosts: options.min_hosts.or(Some(1)), ..options })
     }
 
     /// The same for work that a short outage of the network must not end.
@@ -251,16 +262,6 @@ pub(crate) fn launcher(text: &str) -> Result<Launcher, String> {
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 1.5s, 10m or 2h")?;
     limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
-}
-
-/// Names hosts that were left out, those with the same cause together.
-pub(crate) fn tell_left_out(problems: &[Problem]) {
-    let hosts = problems.iter().map(|problem| problem.host.as_str()).collect::<HashSet<_>>().len();
-    match hosts {
-        0 => {}
-        1 => warn(format_args!("1 host left out{}", Trouble(problems))),
-        _ => warn(format_args!("{hosts} hosts left out{}", Trouble(problems))),
-    }
 }
 
 /// The exit status of a launch that failed.

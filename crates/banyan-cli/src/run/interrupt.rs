@@ -10,8 +10,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
 use super::Shared;
-use super::arrival::missing;
 use super::job::Job;
+use crate::arrival;
 use crate::failure::warn;
 use crate::signals::{self, end_launch, heeded};
 
@@ -36,12 +36,9 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
                 _ if signal == SIGTSTP => IS_PAUSE_DUE.store(true, Ordering::Relaxed),
                 session if signal == SIGCONT => session.iter().for_each(Session::resume),
                 None => end_launch(signal),
-                Some(session) if !session.has_begun() => {
-                    missing(session).into_iter().for_each(warn);
-                    end_launch(signal)
-                }
+                Some(session) if !session.has_begun() => end_launch(signal),
                 Some(session) => {
-                    missing(session).into_iter().for_each(warn);
+                    arrival::tell();
                     session.give_up_awaited();
                     let is_first = CAME.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Acquire).is_ok();
                     if is_first && matches!(signal, SIGINT | SIGQUIT) {

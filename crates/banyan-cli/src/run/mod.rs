@@ -31,7 +31,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
-use crate::hosts::{HostChoice, launch_status};
+use crate::hosts::{HostChoice, Missing, launch_status};
 use arrival::Arrival;
 use folded::Folded;
 use names::Names;
@@ -157,7 +157,7 @@ impl Run {
             Err(error) => return self.not_launched(&error, &mut show),
         };
         let names = || Names::new(session.hosts().map(str::to_owned).collect());
-        let mut summary = Summary::new(names(), session.missing().to_vec(), self.hosts.least()?.is_some(), begin);
+        let mut summary = Summary::new(names(), Missing::of(&self.hosts, session.missing())?, begin);
         if self.fold || self.diff {
             show.fold(Folded::new(names(), self.diff));
         } else if session.size() == 1 {
@@ -213,21 +213,25 @@ impl Run {
                     show.flush()?;
                     end_if_unread(session, summary, show);
                     look_at = arrival.look(session, show);
+                    if look_at.is_none() && !self.json {
+                        // Every host has said by now what it could not start.
+                        summary.tell_not_started();
+                    }
                     session.next_event(until.into_iter().chain(look_at).min())
                 }
             };
             match event {
                 Some(event) => {
-                    arrival.make_room();
                     summary.note(&event);
                     if !summary.is_of_unreached(&event) {
+                        arrival.make_room();
                         show.event(&event)?;
                     }
                     end_if_unread(session, summary, show);
                     show.progress(|| summary.progress());
                 }
                 None if until.is_some_and(|until| Instant::now() >= until) && !summary.all_ended() => {
-                    arrival::missing(session).into_iter().for_each(warn);
+                    crate::arrival::tell();
                     summary.timed_out();
                     session.stop();
                     until = None;
@@ -314,11 +318,5 @@ fn end_if_unread(session: &Session, summary: &mut Summary, show: &Show) {
 
 /// Whether a problem tells that a host was lost.
 fn is_loss(problem: &Problem) -> bool {
-    use ProblemKind::{LeftRunning, NotStarted, Unreachable, Version};
-    !matches!(problem.kind, NotStarted | LeftRunning | Unreachable | Version)
-}
-
-/// Whether a problem tells that a host could not be reached: no member has run there.
-fn is_unreached(problem: &Problem) -> bool {
-    matches!(problem.kind, ProblemKind::Unreachable | ProblemKind::Version)
+    !Missing::is_told_by(problem) && !matches!(problem.kind, ProblemKind::NotStarted | ProblemKind::LeftRunning)
 }

@@ -7,11 +7,12 @@ use banyan_boot::{Event, ExitState, Problem, ProblemKind, RankSet};
 use serde_json::{Value, json};
 
 use super::folded::{Folded, Look};
+use super::is_loss;
 use super::joiner::{Joiner, KEPT_BYTES, Origin, Piece};
 use super::side::Side;
-use super::{is_loss, is_unreached};
 use crate::escaped::write_object;
 use crate::failure::{Failure, warn};
+use crate::hosts::Missing;
 use crate::paint::{Paint, Style};
 use crate::progress::Progress;
 use crate::speech::{Color, complain, note, paints};
@@ -133,13 +134,13 @@ impl Show {
             }
             (Event::Problem(problem), Form::Json) => self.object(&problem_json(problem)),
             // The summary tells of hosts that were not reached, those with the same cause together.
-            (Event::Problem(problem), _) if is_unreached(problem) => Ok(()),
+            (Event::Problem(problem), _) if Missing::is_told_by(problem) => Ok(()),
             (Event::Problem(problem), _) => {
                 self.err.begin_line()?;
                 self.flush()?;
                 match problem.kind {
                     // The summary tells, once for all hosts.
-                    ProblemKind::LeftRunning => {}
+                    ProblemKind::LeftRunning | ProblemKind::NotStarted => {}
                     _ if is_loss(problem) => complain(problem),
                     _ => warn(problem),
                 }

@@ -1,18 +1,18 @@
 //! How it went: who failed, why, and the exit status for all.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use banyan_boot::{Event, ExitState, LaunchError, Problem, ProblemKind, RankSet, Refused, Trouble};
+use banyan_boot::{Event, ExitState, LaunchError, Problem, ProblemKind, RankSet, Refused};
 use serde_json::{Value, json};
 
+use super::is_loss;
 use super::names::Names;
 use super::show::problem_json;
-use super::{is_loss, is_unreached};
 use crate::alike::folded;
 use crate::failure::warn;
-use crate::hosts::tell_left_out;
+use crate::hosts::Missing;
 use crate::speech::{complain, note};
 use crate::status::{MEMBER_FAILED, TIME_LIMIT, UNREACHABLE};
 
@@ -27,14 +27,14 @@ pub(super) struct Summary {
     begin: Instant,
     names: Names,
     /// Hosts that could not be reached.
-    missing: Vec<Problem>,
-    /// Whether the exit status does not tell of them.
-    may_lack: bool,
+    missing: Missing,
     /// Members of theirs that have ranks all the same: those of hosts that were left out before anything began have none.
     unreached: RankSet,
     ended: usize,
     failures: Vec<(u32, ExitState)>,
     a_host_was_lost: bool,
+    /// Members that could not be started, and of which that was not told yet.
+    not_started: Vec<Problem>,
     /// Processes that members left on hosts.
     left_running: Vec<Problem>,
     timed_out: bool,
@@ -49,17 +49,17 @@ struct Class {
 }
 
 impl Summary {
-    /// Of members that run; `missing` are hosts that do not, and `may_lack` says that this is well.
-    pub(super) fn new(names: Names, missing: Vec<Problem>, may_lack: bool, begin: Instant) -> Summary {
+    /// Of members that run; on missing hosts none does.
+    pub(super) fn new(names: Names, missing: Missing, begin: Instant) -> Summary {
         Summary {
             begin,
             names,
             missing,
-            may_lack,
             unreached: RankSet::new(),
             ended: 0,
             failures: Vec::new(),
             a_host_was_lost: false,
+            not_started: Vec::new(),
             left_running: Vec::new(),
             timed_out: false,
             unread: false,
@@ -75,10 +75,13 @@ impl Summary {
                     self.failures.push((*rank, state.clone()));
                 }
             }
-            Event::Problem(problem) if is_unreached(problem) => {
+            Event::Problem(problem) if Missing::is_told_by(problem) => {
                 let members = problem.members.parse().unwrap_or_default();
                 self.unreached = self.unreached.union(&members);
-                self.missing.push(problem.clone());
+                self.missing.note(problem);
+            }
+            Event::Problem(problem) if problem.kind == ProblemKind::NotStarted => {
+                self.not_started.push(problem.clone());
             }
             Event::Problem(problem) if problem.kind == ProblemKind::LeftRunning => {
                 self.left_running.push(problem.clone());
@@ -100,19 +103,14 @@ impl Summary {
 
     /// Why no member ran, if no host was reached.
     pub(super) fn why_nothing_ran(&self) -> Option<LaunchError> {
-        let is_it = self.unreached.len() as usize == self.names.len() && !self.timed_out;
-        let (problems, hosts) = (self.missing.clone(), self.names.hosts());
-        is_it.then_some(LaunchError::Problems { problems, hosts, least: None })
+        self.missing
+            .all_of(self.names.hosts())
+            .filter(|_| self.unreached.len() as usize == self.names.len() && !self.timed_out)
     }
 
     /// When it all began.
     pub(super) fn begin(&self) -> Instant {
         self.begin
-    }
-
-    /// Whether hosts are missing that were needed.
-    fn lacks_hosts(&self) -> bool {
-        !self.may_lack && !self.missing.is_empty()
     }
 
     pub(super) fn timed_out(&mut self) {
@@ -161,7 +159,7 @@ impl Summary {
         if self.is_out_of_time() {
             return TIME_LIMIT;
         }
-        if self.a_host_was_lost || self.lacks_hosts() {
+        if self.a_host_was_lost || self.missing.are_needed() {
             return UNREACHABLE;
         }
         let states = self.failures.iter().map(|(_, state)| state.clone());
@@ -172,13 +170,19 @@ impl Summary {
         }
     }
 
+    /// Tells people which members could not be started, once for all hosts with the same cause.
+    pub(super) fn tell_not_started(&mut self) {
+        folded(&std::mem::take(&mut self.not_started)).into_iter().for_each(warn);
+    }
+
     /// Tells people, if there is anything to tell and they have not gone away. Those who want to hear nothing hear why the
     /// exit status is what it is.
-    pub(super) fn tell(&self) {
+    pub(super) fn tell(&mut self) {
         if self.unread {
             return;
         }
-        self.tell_missing();
+        self.tell_not_started();
+        self.missing.tell();
         if self.timed_out {
             complain("the time limit has passed; the members were ended (--timeout sets it)");
         }
@@ -194,15 +198,6 @@ impl Summary {
             1 => note(format_args!("1 connection was refused: {}", self.refused)),
             many => note(format_args!("{many} connections were refused: {}", self.refused)),
         }
-    }
-
-    fn tell_missing(&self) {
-        if !self.lacks_hosts() {
-            return tell_left_out(&self.missing);
-        }
-        let hosts = self.missing.iter().map(|problem| problem.host.as_str()).collect::<HashSet<_>>().len();
-        let s = if hosts == 1 { "" } else { "s" };
-        complain(format_args!("{hosts} host{s} could not be reached{}", Trouble(&self.missing)));
     }
 
     fn tell_failures(&self) {
@@ -221,7 +216,7 @@ impl Summary {
         if self.unknown() > 0 {
             let _ = write!(text, "\n  {} members: nothing is known of their end", self.unknown());
         }
-        let is_told_why = self.is_out_of_time() || self.a_host_was_lost || self.lacks_hosts();
+        let is_told_why = self.is_out_of_time() || self.a_host_was_lost || self.missing.are_needed();
         if is_told_why { warn(text) } else { complain(text) }
     }
 
@@ -244,7 +239,7 @@ impl Summary {
             "succeeded": self.ended.saturating_sub(self.failures.len() + self.unreached.len() as usize),
             "failed": failed,
             "unknown": self.unknown(),
-            "left_out": self.missing.iter().map(problem_json).collect::<Vec<_>>(),
+            "left_out": self.missing.problems().iter().map(problem_json).collect::<Vec<_>>(),
             "refused": self.refused.by_reason().into_iter().filter(|(_, count)| *count > 0).collect::<Value>(),
             "timed_out": self.is_out_of_time(),
             "seconds": self.begin.elapsed().as_secs_f64(),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{HostSet, Problem, ProcessDistribution, SessionOptions};
+use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
 use banyan_stack::{Choice, Found, MpiJob, Report, SamplerOptions, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;
@@ -17,9 +17,9 @@ use super::merge::STACKS;
 use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, warn};
 use crate::filters::filters;
-use crate::hosts::{launch_status, nodes_of_job, tell_left_out};
+use crate::hosts::{Missing, launch_status, nodes_of_job};
 use crate::speech::note;
-use crate::status;
+use crate::{signals, status};
 
 /// The program on every host: whatever the agent there is.
 const SAME_PROGRAM: &str = "/proc/self/exe";
@@ -90,8 +90,8 @@ fn is_slurm_here() -> bool {
 /// What became of the hosts themselves.
 #[derive(Default)]
 pub(super) struct Around {
-    /// Those that could not be reached, where the others are enough.
-    pub(super) left_out: Vec<Problem>,
+    /// Those that could not be reached.
+    pub(super) left_out: Missing,
     /// The exit status that they deserve.
     pub(super) status: u8,
 }
@@ -103,9 +103,10 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(patience));
     let members = ProcessDistribution::new(SAME_PROGRAM, ["stack", "--member"]);
     let members = hosts.iter().fold(members, |members, host| members.on(host, 1));
-    let given = stack.hosts.options_on(hosts)?;
+    let given = stack.hosts.network_options(hosts)?;
     let session = SessionOptions { deadline: given.deadline.or(Some(patience)), ..given };
     let options = NetworkOptions { session, filters, ..NetworkOptions::default() };
+    signals::tell_awaited()?;
     let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;
     // Without those that could not be reached.
     let names: Vec<String> = network.session().hosts().map(str::to_owned).collect();
@@ -130,7 +131,8 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let wave = next_wave(&network, &stream, deadline)?;
     let Text { text } = wave.read().map_err(|error| failure(&error))?;
     let report = Report::from_json(text.as_bytes()).map_err(Failure::new)?;
-    Ok((report, missing(&network, &wave, &names)))
+    let left_out = Missing::of(&stack.hosts, network.session().missing())?;
+    Ok((report, around(left_out, &network, &wave, &names)))
 }
 
 /// The processes of each member's host, by member.
@@ -245,15 +247,15 @@ fn orders(options: SamplerOptions, names: &[String], all: Vec<(u32, Found)>) -> 
 }
 
 /// Says which hosts are not in a wave, or could not be reached at all.
-fn missing(network: &Network, wave: &Wave, names: &[String]) -> Around {
+fn around(left_out: Missing, network: &Network, wave: &Wave, names: &[String]) -> Around {
     let silent = network.everyone().members().difference(wave.members());
     let silent: Vec<&str> = silent.iter().filter_map(|member| names.get(member as usize)).map(String::as_str).collect();
     if !silent.is_empty() {
         warn(format!("nothing came from {}; its processes are not in what follows", silent.join(", ")));
     }
-    let left_out = network.session().missing().to_vec();
-    tell_left_out(&left_out);
-    Around { left_out, status: status::of_hosts(!silent.is_empty()) }
+    left_out.tell();
+    let status = status::of_hosts(!silent.is_empty() || left_out.are_needed());
+    Around { left_out, status }
 }
 
 fn failure(error: &TreeError) -> Failure {

@@ -119,7 +119,7 @@ impl Stack {
                 "not all samples were taken: the time was over, or it was interrupted; this is what was seen until then",
             );
         }
-        self.show(&report, &around.left_out)?;
+        self.show(&report, around.left_out.problems())?;
         Ok(ExitCode::from(status_of(&report).max(around.status)))
     }
 

@@ -44,6 +44,7 @@ impl Signals {
         let (bell, rings) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         let came = Arc::new(AtomicUsize::new(0));
+        signals::take();
         for signal in heeded([SIGHUP, SIGINT, SIGTERM]) {
             signal_hook::flag::register_usize(signal, Arc::clone(&came), signal.unsigned_abs() as usize)?;
             signal_hook::low_level::pipe::register(signal, rings.try_clone()?)?;

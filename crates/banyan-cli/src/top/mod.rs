@@ -36,7 +36,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
-use crate::hosts::{HostChoice, tell_left_out, time};
+use crate::hosts::{HostChoice, time};
 use crate::output;
 use crate::speech::paints;
 use crate::status;
@@ -119,7 +119,7 @@ impl Top {
         let deadline = self.hosts.deadline(Instant::now())?;
         let colors = paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut watch = Watch::start(&self.hosts, self.act, self.patience())?;
-        tell_left_out(&watch.missing);
+        watch.missing.tell();
         watch.list(view.wanted())?;
         let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
         // From here on rates are known: everyone has taken a first look.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Launcher, Output, Problem, ProcessDistribution, RankSet, Stdio};
+use banyan_boot::{HostSet, Launcher, Output, ProcessDistribution, RankSet, Stdio};
 use banyan_ndr::{Decoder, DynRecord, Limits};
 use banyan_tree::{
     Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave,
@@ -18,8 +18,8 @@ use super::tick::{self, Tick};
 use super::usage::{Listing, Rest, Usage};
 use crate::failure::Failure;
 use crate::filters::filters;
-use crate::hosts::{HostChoice, launch_status};
-use crate::status;
+use crate::hosts::{HostChoice, Missing, launch_status};
+use crate::{signals, status};
 
 /// The program of the agent itself, as a process that it starts sees it.
 const AGENT: &str = "/proc/self/exe";
@@ -95,7 +95,7 @@ pub(super) struct Watch {
     /// The name of each host, by rank.
     pub(super) hosts: Vec<String>,
     /// Hosts that could not be reached.
-    pub(super) missing: Vec<Problem>,
+    pub(super) missing: Missing,
     samples: Stream,
     lister: Option<Lister>,
     /// How long a tick waits for hosts that are behind the first.
@@ -116,7 +116,8 @@ impl Watch {
             Some(number) => (1..=number).map(|number| format!("local{number}")).collect(),
             None => choice.hosts()?.iter().map(str::to_owned).collect(),
         };
-        let mut session = choice.options(names.len())?;
+        let hosts = HostSet::from_names(&names).map_err(Failure::usage)?;
+        let mut session = choice.network_options(&hosts)?;
         if act.is_some() {
             session.launcher = Launcher::Local;
         }
@@ -125,10 +126,11 @@ impl Watch {
         let members = names.into_iter().fold(members, |members, host| members.on(host, 1));
         // The time that everything may take is this command's own business: the session need not end by itself.
         session.deadline = None;
+        signals::tell_awaited()?;
         let network = Network::launch(&members, &NetworkOptions { session, filters, ..NetworkOptions::default() });
         let network = network.map_err(failure)?;
         let hosts = network.session().hosts().map(str::to_owned).collect();
-        let missing = network.session().missing().to_vec();
+        let missing = Missing::of(choice, network.session().missing())?;
         let samples = open(&network, &network.everyone(), StreamOptions::reduce(&tick::reduction()), patience)?;
         let meter = Meter { at: Instant::now(), worked: worked(std::process::id()), bytes: bytes(&network)? };
         Ok(Watch { hosts, missing, samples, lister: None, patience, decoder: Decoder::new(), meter, network })
@@ -224,7 +226,7 @@ impl Watch {
     /// The hosts that are not in a tick.
     pub(super) fn silent(&self, tick: &Tick) -> Vec<String> {
         let spoke = |rank: u32| tick.hosts.binary_search_by_key(&rank, |host| host.rank).is_ok();
-        let unreached = self.missing.iter().map(|problem| problem.host.clone());
+        let unreached = self.missing.problems().iter().map(|problem| problem.host.clone());
         let silent = (0u32..).zip(&self.hosts).filter(|(rank, _)| !spoke(*rank)).map(|(_, host)| host.clone());
         let mut silent: Vec<String> = silent.chain(unreached).collect();
         silent.sort();
@@ -234,8 +236,8 @@ impl Watch {
 
     /// The exit status that the hosts deserve of which these are silent.
     pub(super) fn status(&self, silent: &[String]) -> u8 {
-        let left_out = |host: &String| self.missing.iter().any(|problem| problem.host == *host);
-        status::of_hosts(!silent.iter().all(left_out))
+        let is_lost = silent.iter().any(|host| !self.missing.contains(host));
+        status::of_hosts(is_lost || self.missing.are_needed())
     }
 }
 

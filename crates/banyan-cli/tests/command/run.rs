@@ -228,6 +228,12 @@ fn a_command_that_is_not_there_is_named_with_a_remedy() {
     );
     assert_eq!(ran.err, expected);
     assert_eq!(run(&["-S", "--", "/no/such/command"]).status, 127);
+    let ran = run(&["-w", "n[1-8]", "--", "/no/such/command"]);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    let [once, "banyan: 8 of 8 members failed", all] = lines[..] else { panic!("{}", ran.err) };
+    assert!(once.starts_with("banyan: 8 hosts (n[1-8]), such as host n"), "{once}");
+    assert!(once.ends_with(&format!(": {cause}; install it, correct its path, or stage it")), "{once}");
+    assert_eq!(all, format!("  0-7 on n[1-8]: never started: {cause}"));
 }
 
 #[test]

@@ -88,3 +88,16 @@ pub(crate) fn compiled(compiler: &str, source: &Path, into: &Path) -> PathBuf {
     assert!(done.expect("a compiler").success());
     path
 }
+
+/// Looks until what is seen is what is waited for.
+pub(crate) fn until<T: std::fmt::Debug>(take: impl Fn() -> T, is_so: impl Fn(&T) -> bool) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let seen = take();
+        if is_so(&seen) {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "{seen:?}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}

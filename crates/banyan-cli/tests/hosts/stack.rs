@@ -2,25 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::job::{Job, PATIENCE, compiled, ranks_program};
+use crate::job::{Job, compiled, ranks_program, until};
 use crate::shape::assert_shape;
 use crate::{by_slurm, by_ssh, eight, file, shared, text};
-
-/// Takes stacks again until the report is so: a rank that is ready may not have come far since.
-fn until(take: impl Fn() -> Value, is_so: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let report = take();
-        if is_so(&report) {
-            return report;
-        }
-        assert!(Instant::now() < deadline, "{report}");
-    }
-}
 
 /// Whether each stack of a class goes through a function.
 fn goes_through(class: &Value, function: &str) -> bool {
