@@ -72,6 +72,10 @@ pub struct SessionOptions {
     ///
     /// The agent program must be one that calls [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
     pub extension: Option<Vec<u8>>,
+    /// The TCP port at which the front-end's part of the extension listens, also at the loopback address: the tunnels of agents
+    /// right below the front-end ([`ExtensionControl::tunnel`](crate::ExtensionControl::tunnel)) lead there. `None`: they are
+    /// closed.
+    pub extension_port: Option<u16>,
     /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
     /// deadline counts. It is called by a thread of the session's.
     pub notice: Option<fn(&str)>,
@@ -112,6 +116,7 @@ impl Default for SessionOptions {
             attach_deadline: Some(Duration::from_secs(60)),
             cache: None,
             extension: None,
+            extension_port: None,
             notice: None,
         }
     }

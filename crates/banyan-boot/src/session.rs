@@ -258,7 +258,8 @@ impl Session {
             .transpose()?;
         let passing = ranks_of_images(&assignment.agents, |image| passes(&distributions[image as usize]));
         let desk = Arc::new(Desk::new(size as usize, passing.clone()).map_err(LaunchError::System)?);
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
+        let port = options.extension_port;
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone(), port)?;
         let mut session = Session {
             desk,
             root: Some(root),
@@ -756,6 +757,7 @@ fn run_root(
     agent_program: AgentProgram,
     muster: Option<Muster>,
     hosts: Vec<Arc<str>>,
+    extension_port: Option<u16>,
 ) -> Result<JoinHandle<()>, LaunchError> {
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
@@ -768,7 +770,8 @@ fn run_root(
                 }
             };
             let (keeper, held, extension) = (None, false, None);
-            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
+            let setting =
+                Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension, extension_port };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {
