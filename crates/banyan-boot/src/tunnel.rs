@@ -31,6 +31,8 @@ const PIECES_AT_ONCE: usize = 4;
 /// What a peer did that no peer may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Violation {
+    #[error("the beginning of a tunnel, though the session has no extension")]
+    NoExtension,
     #[error("something for a tunnel that it never opened")]
     NeverOpened,
     #[error("something for a tunnel that it had closed")]
@@ -264,5 +266,254 @@ impl Tunnel {
         if !std::mem::replace(&mut self.has_closed, true) {
             out.push(Frame::new(TUNNEL_CLOSE, self.number, 0, Bytes::new()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One side of a link, and the ends of its tunnels that its extension has.
+    struct Side {
+        tunnels: Tunnels,
+        poller: Poller,
+        /// Frames on their way to the other side.
+        out: VecDeque<Frame>,
+        ends: Vec<UnixStream>,
+        /// How many bytes each end has written and read.
+        written: Vec<usize>,
+        read: Vec<usize>,
+        buffer: Vec<u8>,
+    }
+
+    impl Side {
+        fn new() -> Side {
+            let (tunnels, poller, out) = (Tunnels::default(), Poller::new().unwrap(), VecDeque::new());
+            let (ends, written, read, buffer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            Side { tunnels, poller, out, ends, written, read, buffer }
+        }
+
+        fn end(&mut self) -> OwnedFd {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            ours.set_nonblocking(true).unwrap();
+            self.ends.push(ours);
+            self.written.push(0);
+            self.read.push(0);
+            theirs.into()
+        }
+
+        fn serve(&mut self, slot: usize) {
+            let mut out = Vec::new();
+            self.tunnels.serve(slot, &mut self.buffer, &self.poller, &mut out);
+            assert!(self.tunnels.watch(slot, &self.poller, slot as u64));
+            self.out.extend(out);
+            let kept = self.tunnels.slots[slot].as_ref().map_or(0, |tunnel| tunnel.incoming.len() + tunnel.untold);
+            assert!(kept <= WINDOW, "{kept} bytes are kept");
+        }
+
+        /// Writes what the socket takes of so many bytes; each says where it stands.
+        fn write(&mut self, end: usize, count: usize) {
+            match self.ends[end].write(pattern(self.written[end], count)) {
+                Ok(count) => self.written[end] += count,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+            }
+            self.serve(end);
+        }
+
+        fn read(&mut self, end: usize, count: usize) {
+            let mut bytes = vec![0; count];
+            match self.ends[end].read(&mut bytes) {
+                Ok(count) => {
+                    assert!(bytes[..count] == *pattern(self.read[end], count), "in order");
+                    self.read[end] += count;
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+            }
+            self.serve(end);
+        }
+    }
+
+    /// What stands in a stream from a place on.
+    fn pattern(from: usize, count: usize) -> &'static [u8] {
+        const PERIOD: usize = 251;
+        static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| (0..=250).cycle().take(WINDOW + PERIOD).collect());
+        &BYTES[from % PERIOD..][..count]
+    }
+
+    /// An agent with so many tunnels to the node above, which come to slots of the same numbers.
+    fn sides(tunnels: usize) -> [Side; 2] {
+        let mut sides = [Side::new(), Side::new()];
+        for _ in 0..tunnels {
+            let [below, _] = &mut sides;
+            let socket = below.end();
+            let mut out = Vec::new();
+            below.tunnels.open(socket, &mut out).unwrap();
+            below.out.extend(out);
+            deliver(&mut sides, 0, usize::MAX);
+        }
+        sides
+    }
+
+    /// Takes so many frames of one side to the other.
+    fn deliver(sides: &mut [Side; 2], from: usize, count: usize) {
+        let [below, above] = sides;
+        let (from, to) = if from == 0 { (below, above) } else { (above, below) };
+        for _ in 0..count.min(from.out.len()) {
+            let frame = from.out.pop_front().unwrap();
+            let slot = match frame.kind {
+                TUNNEL_OPEN => {
+                    let socket = to.end();
+                    to.tunnels.opened(frame.stream, || Some(socket)).unwrap()
+                }
+                _ => to.tunnels.take(&frame).unwrap(),
+            };
+            to.serve(slot);
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Write(usize, usize, usize),
+        Read(usize, usize, usize),
+        Deliver(usize, usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let (side, end) = (0..2usize, 0..TUNNELS);
+        prop_oneof![
+            (side.clone(), end.clone(), 1..400_000usize).prop_map(|(side, end, count)| Step::Write(side, end, count)),
+            (side.clone(), end, 1..200_000usize).prop_map(|(side, end, count)| Step::Read(side, end, count)),
+            (side, 1..20usize).prop_map(|(side, count)| Step::Deliver(side, count)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+        #[test]
+        fn at_whatever_pace_all_bytes_arrive_in_order_and_what_is_kept_has_a_bound(
+            steps in proptest::collection::vec(step(), 1..100)
+        ) {
+            let mut sides = sides(TUNNELS);
+            for step in steps {
+                match step {
+                    Step::Write(side, end, count) => sides[side].write(end, count),
+                    Step::Read(side, end, count) => sides[side].read(end, count),
+                    Step::Deliver(side, count) => deliver(&mut sides, side, count),
+                }
+            }
+            let is_done = |sides: &[Side; 2]| sides[0].written == sides[1].read && sides[1].written == sides[0].read;
+            let mut rounds = 0;
+            while !is_done(&sides) {
+                rounds += 1;
+                prop_assert!(rounds < 10_000, "{:?} of {:?}", sides[1].read, sides[0].written);
+                (0..2).for_each(|side| (0..TUNNELS).for_each(|end| sides[side].read(end, PIECE)));
+                (0..2).for_each(|side| deliver(&mut sides, side, usize::MAX));
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_that_takes_nothing_stops_its_own_tunnel_and_no_other() {
+        let mut sides = sides(2);
+        for _ in 0..100 {
+            sides[0].write(0, PIECE);
+            deliver(&mut sides, 0, usize::MAX);
+            deliver(&mut sides, 1, usize::MAX);
+        }
+        let stuck = sides[0].written[0];
+        assert!((WINDOW..2 * WINDOW).contains(&stuck), "a window, and what two sockets hold: {stuck}");
+        for _ in 0..100 {
+            sides[0].write(1, PIECE);
+            deliver(&mut sides, 0, usize::MAX);
+            sides[1].read(1, 2 * PIECE);
+            deliver(&mut sides, 1, usize::MAX);
+        }
+        assert!(sides[1].read[1] > 4 * WINDOW, "{} bytes", sides[1].read[1]);
+        assert_eq!(sides[0].written[0], stuck);
+    }
+
+    #[test]
+    fn what_was_written_before_an_end_arrives_and_then_the_end() {
+        let mut sides = sides(1);
+        sides[0].write(0, 3 * PIECE);
+        let written = sides[0].written[0];
+        sides[0].ends.clear();
+        for _ in 0..4 {
+            sides[0].serve(0);
+            deliver(&mut sides, 0, usize::MAX);
+        }
+        let mut all = Vec::new();
+        sides[1].ends[0].set_nonblocking(false).unwrap();
+        let mut end = sides[1].ends[0].try_clone().unwrap();
+        let reader = std::thread::spawn(move || end.read_to_end(&mut all).unwrap());
+        while sides[1].tunnels.slots[0].is_some() {
+            sides[1].serve(0);
+        }
+        assert_eq!(reader.join().unwrap(), written);
+        deliver(&mut sides, 1, usize::MAX);
+        assert!(sides.iter().all(|side| side.tunnels.slots.iter().all(Option::is_none)), "both have closed it");
+        // Its number is not used again, and its place is.
+        let (socket, mut out) = (sides[0].end(), Vec::new());
+        assert_eq!(sides[0].tunnels.open(socket, &mut out), Some(0));
+        assert_eq!((out[0].kind, out[0].stream), (TUNNEL_OPEN, 2));
+    }
+
+    fn bytes(number: u32, count: usize) -> Frame {
+        Frame::new(TUNNEL_BYTES, number, 0, vec![0; count])
+    }
+
+    /// The node above, where one tunnel is open whose socket nobody reads.
+    fn above() -> Side {
+        let mut above = Side::new();
+        let socket = above.end();
+        above.tunnels.opened(1, || Some(socket)).unwrap();
+        above
+    }
+
+    #[test]
+    fn what_no_peer_may_do_is_an_error_that_says_what_it_was() {
+        let refused = |frame: &Frame| above().tunnels.take(frame).unwrap_err();
+        assert_eq!(refused(&bytes(0, 1)), Violation::NeverOpened);
+        assert_eq!(refused(&bytes(2, 1)), Violation::NeverOpened);
+        assert_eq!(refused(&bytes(1, 0)), Violation::Piece);
+        assert_eq!(refused(&bytes(1, PIECE + 1)), Violation::Piece);
+        assert_eq!(refused(&Frame::new(TUNNEL_TAKEN, 1, 1, Bytes::new())), Violation::Grant);
+        assert_eq!(refused(&Frame::new(TUNNEL_TAKEN, 1, u32::MAX, Bytes::new())), Violation::Grant);
+        for number in [0, 1, 3, u32::MAX] {
+            assert_eq!(above().tunnels.opened(number, || None), Err(Violation::OutOfTurn));
+        }
+        let mut side = above();
+        let close = Frame::new(TUNNEL_CLOSE, 1, 0, Bytes::new());
+        side.tunnels.take(&close).unwrap();
+        assert_eq!(side.tunnels.take(&bytes(1, 1)), Err(Violation::Closed));
+        side.serve(0);
+        assert_eq!(side.tunnels.take(&close), Err(Violation::Closed));
+    }
+
+    #[test]
+    fn nobody_has_more_tunnels_or_more_bytes_in_one_than_there_may_be() {
+        let mut side = above();
+        for number in 2..=TUNNELS as u32 {
+            let socket = side.end();
+            side.tunnels.opened(number, || Some(socket)).unwrap();
+        }
+        assert_eq!(side.tunnels.opened(TUNNELS as u32 + 1, || None), Err(Violation::TooMany));
+        // Before anything was handed on, …
+        for _ in 0..WINDOW / PIECE {
+            side.tunnels.take(&bytes(1, PIECE)).unwrap();
+        }
+        assert_eq!(side.tunnels.take(&bytes(1, 1)), Err(Violation::Window));
+        // … and when it goes nowhere.
+        side.tunnels.close(1, &side.poller, &mut Vec::new());
+        for _ in 0..WINDOW / PIECE {
+            side.tunnels.take(&bytes(2, PIECE)).unwrap();
+        }
+        assert_eq!(side.tunnels.take(&bytes(2, 1)), Err(Violation::Window));
     }
 }

@@ -67,7 +67,7 @@ impl Node {
         let has_extension = self.assignment.note.is_some();
         let tunnels = &mut self.agents[index].tunnels;
         let slot = match frame.kind {
-            message::TUNNEL_OPEN if !has_extension => Err(Violation::NeverOpened),
+            message::TUNNEL_OPEN if !has_extension => Err(Violation::NoExtension),
             message::TUNNEL_OPEN => tunnels.opened(frame.stream, || port.and_then(|port| socket_to(port).ok())),
             _ => tunnels.take(frame),
         };

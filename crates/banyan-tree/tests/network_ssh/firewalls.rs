@@ -57,14 +57,17 @@ pub(crate) fn a_link_that_breaks_behind_a_firewall_is_replaced_through_ssh() {
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     let waves = 2_000;
     order(&stream, 0, waves, 1);
-    // For longer than the network lets an agent be silent, and not so long that the session gives it up.
     let stopped = worker(HOSTS[1]);
     kill_process(stopped, Signal::STOP).unwrap();
-    compute(Duration::from_millis(2_000));
-    kill_process(stopped, Signal::CONT).unwrap();
+    let goes_on = std::thread::spawn(move || {
+        // For longer than the network lets an agent be silent, and not so long that the session gives it up.
+        compute(Duration::from_millis(2_000));
+        kill_process(stopped, Signal::CONT).unwrap();
+    });
     for number in 0..waves {
         assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
     }
+    goes_on.join().unwrap();
     let mut reports = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
     assert!(reports.any(|report| matches!(report, Report::Moved { .. })), "its link was replaced");
     drop((stream, network));
