@@ -258,8 +258,7 @@ impl Session {
             .transpose()?;
         let passing = ranks_of_images(&assignment.agents, |image| passes(&distributions[image as usize]));
         let desk = Arc::new(Desk::new(size as usize, passing.clone()).map_err(LaunchError::System)?);
-        let port = options.extension_port;
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone(), port)?;
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, &hosts, options)?;
         let mut session = Session {
             desk,
             root: Some(root),
@@ -756,9 +755,10 @@ fn run_root(
     assignment: Assignment,
     agent_program: AgentProgram,
     muster: Option<Muster>,
-    hosts: Vec<Arc<str>>,
-    extension_port: Option<u16>,
+    hosts: &[Arc<str>],
+    options: &SessionOptions,
 ) -> Result<JoinHandle<()>, LaunchError> {
+    let (hosts, extension_port) = (hosts.to_vec(), options.extension_port);
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
@@ -770,8 +770,18 @@ fn run_root(
                 }
             };
             let (keeper, held, extension) = (None, false, None);
-            let setting =
-                Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension, extension_port };
+            let setting = Setting {
+                host,
+                agent_program,
+                keeper,
+                spawner,
+                listener,
+                together,
+                hosts,
+                held,
+                extension,
+                extension_port,
+            };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {

@@ -86,11 +86,7 @@ impl Tunnels {
     }
 
     /// The peer has opened one, which leads to a socket made for it, or nowhere.
-    pub(crate) fn opened(
-        &mut self,
-        number: u32,
-        socket: impl FnOnce() -> Option<OwnedFd>,
-    ) -> Result<usize, Violation> {
+    pub(crate) fn opened(&mut self, number: u32, socket: impl FnOnce() -> Option<OwnedFd>) -> Result<usize, Violation> {
         if Some(number) != self.last.checked_add(1) {
             return Err(Violation::OutOfTurn);
         }

@@ -107,8 +107,7 @@ impl Link {
     /// else: it is connected, does not block, and is treated as a TCP connection is, whatever kind it is of.
     pub fn open_over(socket: OwnedFd, opening: &Opening, options: &LinkOptions) -> io::Result<Link> {
         let encrypt = options.encryption != Encryption::Never;
-        let connection =
-            Connection::dialing(opening, encrypt, options, Instant::now()).map_err(io::Error::other)?;
+        let connection = Connection::dialing(opening, encrypt, options, Instant::now()).map_err(io::Error::other)?;
         Ok(Link::new(Transport::Tcp(socket), connection))
     }
 

@@ -85,7 +85,8 @@ pub(crate) fn a_tunnel_that_leads_nowhere_is_closed() {
     // Nobody listens at the front-end.
     let options = SessionOptions { extension: Some(note), ..extended(&network) };
     let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &options).unwrap();
-    let expected: Vec<String> = (0..12).map(|number| format!("tunnel of {}: {}", number / 4 + 1, number >= 4)).collect();
+    let expected: Vec<String> =
+        (0..12).map(|number| format!("tunnel of {}: {}", number / 4 + 1, number >= 4)).collect();
     assert_eq!(network.lines("tunnel ", 12), expected);
     session.kill().unwrap();
     drop(network);

@@ -106,12 +106,12 @@ fn expect_cut_off(about: &str, cause: &str) {
     let rogue = format!("mkdir {} 2>/dev/null && exec {program} rogue {about} <&3 3<&-", first.display());
     let agent = script(directory.path(), &format!("{rogue}\nexec {program} \"$@\""));
     let network = one_host::network();
-    let options =
-        SessionOptions { min_hosts: Some(1), extension: Some(network.note()), ..with_agent(agent) };
+    let options = SessionOptions { min_hosts: Some(1), extension: Some(network.note()), ..with_agent(agent) };
     let script = "echo here; while :; do sleep 1000; done";
     let session = Session::launch(&[shell(script).on("host0", 1).on("host1", 1)], &options).unwrap();
     let missing = session.missing();
-    assert!(missing.len() == 1 && missing[0].cause == format!("was cut off because it sent {cause}"), "{missing:?}");
+    assert_eq!(missing[0].cause, format!("was cut off because it sent {cause}"));
+    assert!(missing.iter().all(|problem| problem.host == missing[0].host), "{missing:?}");
     wait_for_line(&session, "here");
     session.kill().unwrap();
     drop(network);

@@ -1,7 +1,7 @@
 //! Whether hosts can connect to this machine, as the agents of networks do, and what that means for `top` and `stack`.
 
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -12,6 +12,7 @@ use banyan_boot::local_addresses;
 use serde_json::{Value, json};
 
 use super::finding::{Finding, Level};
+use crate::failure::cause;
 
 /// What agents wait for a connection is shorter; a host that needs longer has no use for it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -117,11 +118,8 @@ impl Connection {
     pub(super) fn finding(&self, is_ssh: bool) -> Finding {
         const NAME: &str = "networks";
         let Connection::Refused(why) = self else { return Finding::ok(NAME, "by TCP") };
-        let (state, way) = if is_ssh {
-            ("through ssh", "its ssh")
-        } else {
-            ("through the session's links", "the session's link")
-        };
+        let (state, way) =
+            if is_ssh { ("through ssh", "its ssh") } else { ("through the session's links", "the session's link") };
         let cause = format!(
             "it cannot connect to this machine ({why}), so top, stack and other networks go through {way}: they are no \
              faster than that, and a host whose agent dies is lost to them"

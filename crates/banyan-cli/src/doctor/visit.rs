@@ -87,7 +87,9 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
     let mut there: HashSet<u32> = (0..session.size()).collect();
     visit.hear(&session, &mut there, time, |visit, host, line| {
         visit.facts.insert(host.to_owned(), Facts::from_json(&line));
-        visit.connections.extend(Connection::from_json(&line[CONNECTION]).map(|connection| (host.to_owned(), connection)));
+        visit
+            .connections
+            .extend(Connection::from_json(&line[CONNECTION]).map(|connection| (host.to_owned(), connection)));
     });
     for _ in 0..ROUNDS {
         let sent = now();

@@ -80,8 +80,7 @@ impl Driver {
     /// begins with the next.
     fn roads(&self, to: NodeId) -> VecDeque<Road> {
         let known = self.book.get(to).map(|known| known.to_vec()).unwrap_or_default();
-        let (mut beyond, here): (Vec<Road>, Vec<Road>) =
-            known.into_iter().map(Road::At).partition(Road::is_connection);
+        let (mut beyond, here): (Vec<Road>, Vec<Road>) = known.into_iter().map(Road::At).partition(Road::is_connection);
         if self.tunnel.as_ref().is_some_and(|tunnel| tunnel.to == to) {
             beyond.push(Road::Tunnel);
         }
@@ -127,9 +126,7 @@ impl Driver {
     fn set_out(&self, road: &Road, opening: &Opening) -> io::Result<Link> {
         match (road, &self.tunnel) {
             (Road::At(address), _) => Link::dial(address, opening, &self.credentials.links),
-            (Road::Tunnel, Some(tunnel)) => {
-                Link::open_over(tunnel.control.tunnel()?, opening, &self.credentials.links)
-            }
+            (Road::Tunnel, Some(tunnel)) => Link::open_over(tunnel.control.tunnel()?, opening, &self.credentials.links),
             (Road::Tunnel, None) => Err(io::ErrorKind::ConnectionRefused.into()),
         }
     }
