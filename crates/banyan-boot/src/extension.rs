@@ -2,7 +2,8 @@
 //!
 //! An agent that is asked to ([`SessionOptions::extension`](crate::SessionOptions::extension)) tells its extension what
 //! happens at its host, and carries a *note* of each node, bytes that mean nothing here, to the nodes and members below
-//! it. With a note a node says where it can be reached, so the extension can have links of its own.
+//! it. With a note a node says where it can be reached, so the extension can have links of its own. Where no connection
+//! gets through, it can have a tunnel in the session's link to the node above ([`ExtensionControl::tunnel`]).
 //!
 //! What this layer promises such links: no agent ends because another one is lost. An agent without parent goes on, the
 //! members of a killed agent go on under a *guard*, and all of them end when the extension says that it is over
@@ -10,15 +11,17 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use banyan_ndr::Record;
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::described;
 use crate::inherited::named_socket;
 use crate::member::JoinError;
 use crate::process::Left;
+use crate::tunnel::TUNNELS;
 
 /// The environment variable that tells a member where its socket to the agent's extension is: `protocol:1,fd:4,socket:4711`.
 pub(crate) const EXTENSION_VARIABLE: &str = "BANYAN_TREE";
@@ -85,28 +88,100 @@ pub struct AgentInfo {
     pub note: Vec<u8>,
 }
 
-/// By this the extension of an agent says that its network is over. A handle: copies belong to the same agent.
+/// By this the extension of an agent says what it needs of the agent: tunnels to the node above, and the end. A handle: copies
+/// belong to the same agent.
 #[derive(Debug, Clone)]
 pub struct ExtensionControl {
     bell: Arc<OwnedFd>,
+    wishes: Arc<Mutex<Wishes>>,
+}
+
+/// What an extension has said.
+#[derive(Debug, Default)]
+struct Wishes {
+    is_over: bool,
+    /// Ends of tunnels that were not opened yet.
+    tunnels: Vec<OwnedFd>,
+    /// The session's link to the node above is gone.
+    is_parted: bool,
+    /// Where tunnels from below lead.
+    port: Option<u16>,
 }
 
 impl ExtensionControl {
     pub(crate) fn new() -> io::Result<ExtensionControl> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(ExtensionControl { bell: Arc::new(bell) })
+        Ok(ExtensionControl { bell: Arc::new(bell), wishes: Arc::default() })
     }
 
     /// The network has ended, or cannot be reached: the agent ends everything below it, as when the session ends. From
     /// any thread; more than once is as good as once.
     pub fn over(&self) {
-        // The counter can only be full if this was said 2^64 times.
+        self.wishes().is_over = true;
+        self.ring();
+    }
+
+    /// Opens a connection to the extension of the node that has started this agent, through the session's link: it leads to
+    /// the [port](Self::listen) there, whatever firewalls are between. For the extension there it is a TCP connection from
+    /// its own machine. The socket does not block, and may be written at once; it is closed if nobody listens.
+    ///
+    /// At most four are open at a time; others are closed at once.
+    ///
+    /// # Errors
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) when the session's link is gone.
+    pub fn tunnel(&self) -> io::Result<OwnedFd> {
+        let mut wishes = self.wishes();
+        if wishes.is_parted {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        if wishes.tunnels.len() >= TUNNELS {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        wishes.tunnels.push(theirs);
+        drop(wishes);
+        self.ring();
+        Ok(ours)
+    }
+
+    /// The extension listens at this TCP port, also at the loopback address: tunnels of agents below lead there.
+    pub fn listen(&self, port: u16) {
+        self.wishes().port = Some(port);
+    }
+
+    fn ring(&self) {
+        // The counter can only be full if it was rung 2^64 times.
         let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
     }
 
-    /// What becomes readable when it is over.
+    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What becomes readable when something was said.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
+    }
+
+    /// Ends of tunnels to open since the last call, and whether it is over.
+    pub(crate) fn heed(&self) -> (Vec<OwnedFd>, bool) {
+        let mut count = [0; 8];
+        // Nothing to read only means that this was heeded before.
+        let _ = rustix::io::read(&*self.bell, &mut count);
+        let mut wishes = self.wishes();
+        (std::mem::take(&mut wishes.tunnels), wishes.is_over)
+    }
+
+    /// There is no link to the node above any more.
+    pub(crate) fn part(&self) {
+        let mut wishes = self.wishes();
+        wishes.is_parted = true;
+        wishes.tunnels.clear();
+    }
+
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.wishes().port
     }
 }
 

@@ -94,6 +94,7 @@ mod sharing;
 mod staging;
 mod ticket;
 mod trouble;
+mod tunnel;
 
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
 pub use agent_layout::{AgentLayout, LayoutError};

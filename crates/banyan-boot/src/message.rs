@@ -39,6 +39,10 @@
 //! | [`STAGED`] | up | the transfer | 0: who has it, 1: who has got it | five numbers of 32 bits: agents that had it, need it, stored it, failed, had not come |
 //! | [`STAGE`] | down | the transfer | 0 | bytes |
 //! | [`STAGE_CANCEL`] | down | the transfer | 0 | |
+//! | [`TUNNEL_OPEN`] | up | the tunnel | 0 | |
+//! | [`TUNNEL_BYTES`] | both | the tunnel | 0 | bytes |
+//! | [`TUNNEL_TAKEN`] | both | the tunnel | bytes that were handed on | |
+//! | [`TUNNEL_CLOSE`] | both | the tunnel | 0 | |
 //! | [`RELEASE`], [`TIME_IS_UP`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
@@ -75,6 +79,15 @@ banyan_link::kinds! {
 
     /// Control: which process each member is.
     pub(crate) PROCESSES = control(160);
+
+    /// Control: an agent opens a [tunnel](crate::tunnel) to the extension of the node above.
+    pub(crate) TUNNEL_OPEN = control(161);
+    /// Control, so that no output that nobody takes holds it up; tunnels have windows of their own: bytes for its other end.
+    pub(crate) TUNNEL_BYTES = control(162);
+    /// Control: bytes were handed on, and so many more may be sent.
+    pub(crate) TUNNEL_TAKEN = control(163);
+    /// Control: nothing more comes from this end.
+    pub(crate) TUNNEL_CLOSE = control(164);
 
     /// Control: makes the process at the other end a member.
     pub(crate) WELCOME = control(128);

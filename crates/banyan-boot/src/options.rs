@@ -75,6 +75,10 @@ pub struct SessionOptions {
     /// Is told which hosts have not answered: after the first second of a launch, whenever that changes, and in the end that
     /// there are none. It is called by a thread of the session's.
     pub awaited: Option<fn(&[&str])>,
+    /// The TCP port at which the front-end's part of the extension listens, also at the loopback address: the tunnels of agents
+    /// right below the front-end ([`ExtensionControl::tunnel`](crate::ExtensionControl::tunnel)) lead there. `None`: they are
+    /// closed.
+    pub extension_port: Option<u16>,
     /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
     /// deadline counts. It is called by a thread of the session's.
     pub notice: Option<fn(&str)>,
@@ -116,6 +120,7 @@ impl Default for SessionOptions {
             cache: None,
             extension: None,
             awaited: None,
+            extension_port: None,
             notice: None,
         }
     }

@@ -258,7 +258,7 @@ impl Session {
             .transpose()?;
         let passing = ranks_of_images(&assignment.agents, |image| passes(&distributions[image as usize]));
         let desk = Arc::new(Desk::new(size as usize, passing.clone(), options.awaited).map_err(LaunchError::System)?);
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, hosts.clone())?;
+        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, &hosts, options)?;
         let mut session = Session {
             desk,
             root: Some(root),
@@ -742,8 +742,10 @@ fn run_root(
     assignment: Assignment,
     agent_program: AgentProgram,
     muster: Option<Muster>,
-    hosts: Vec<Arc<str>>,
+    hosts: &[Arc<str>],
+    options: &SessionOptions,
 ) -> Result<JoinHandle<()>, LaunchError> {
+    let (hosts, extension_port) = (hosts.to_vec(), options.extension_port);
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
@@ -755,7 +757,18 @@ fn run_root(
                 }
             };
             let (keeper, held, extension) = (None, false, None);
-            let setting = Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension };
+            let setting = Setting {
+                host,
+                agent_program,
+                keeper,
+                spawner,
+                listener,
+                together,
+                hosts,
+                held,
+                extension,
+                extension_port,
+            };
             Node::root(Arc::clone(&desk), assignment, setting)?.run()
         });
         if let Err(error) = ran {

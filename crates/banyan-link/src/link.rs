@@ -104,6 +104,14 @@ impl Link {
         Ok(link)
     }
 
+    /// As [`dial`](Self::dial), over a socket that is carried to a [`Listener`](crate::Listener) of another host by someone
+    /// else: it is connected, does not block, and is treated as a TCP connection is, whatever kind it is of.
+    pub fn open_over(socket: OwnedFd, opening: &Opening, options: &LinkOptions) -> io::Result<Link> {
+        let encrypt = options.encryption != Encryption::Never;
+        let connection = Connection::dialing(opening, encrypt, options, Instant::now()).map_err(io::Error::other)?;
+        Ok(Link::new(Transport::Tcp(socket), connection))
+    }
+
     /// The end that a listener has let in.
     pub(crate) fn accepted(transport: Transport, accepted: Accepted, options: &LinkOptions, now: Instant) -> Link {
         Link::new(transport, Connection::accepted(accepted, options, now))

@@ -1,6 +1,8 @@
 //! Links over real sockets and pipes.
 
 use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -161,6 +163,44 @@ fn much_more_than_the_window_goes_through_it() {
     drop(other);
     assert_eq!(last, Event::Closed);
     assert_eq!(sender.join().unwrap(), (Event::Closed, received));
+}
+
+#[test]
+fn a_link_over_a_socket_that_somebody_else_carries_is_proved_and_encrypted() {
+    let options = LinkOptions::default();
+    let mut listener = Listener::bind(&"tcp:127.0.0.1:0".parse().unwrap(), &options).unwrap();
+    let Address::Tcp(address) = *listener.address() else { panic!("by TCP") };
+    let (ours, mut carried) = UnixStream::pair().unwrap();
+    let mut carrier = TcpStream::connect(address).unwrap();
+    ours.set_nonblocking(true).unwrap();
+    let (mut from, mut to) = (carried.try_clone().unwrap(), carrier.try_clone().unwrap());
+    let seen = thread::spawn(move || {
+        let (mut seen, mut buffer) = (Vec::new(), [0; 1000]);
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            seen.extend_from_slice(&buffer[..count]);
+            to.write_all(&buffer[..count]).unwrap();
+        }
+        to.shutdown(Shutdown::Both).unwrap();
+        seen
+    });
+    let back = thread::spawn(move || std::io::copy(&mut carrier, &mut carried));
+    let mut link = Link::open_over(ours.into(), &opening(3), &options).unwrap();
+    let words = b"words that nobody on the way is to read";
+    link.send(Frame::new(DATA, 0, 1, &words[..]));
+    let mut accepted = loop {
+        let mut find = |peer: &PeerId| (*peer == opening(3).peer).then(|| opening(3).secret);
+        if let Some(link) = listener.accept_ready(Instant::now(), &mut find).pop() {
+            break link;
+        }
+        assert!(!matches!(link.wait(Some(Instant::now() + Duration::from_millis(1))), Some(Event::Lost(_))));
+    };
+    assert_eq!(accepted.peer_id(), Some(opening(3).peer));
+    assert_eq!(&next_frame(&mut accepted).payload[..], words);
+    drop((link, accepted));
+    let seen = seen.join().unwrap();
+    assert!(seen.len() > words.len() && !seen.windows(words.len()).any(|window| window == words));
+    // It ends with the connection, whether that says goodbye or not.
+    let _ = back.join().unwrap();
 }
 
 #[test]

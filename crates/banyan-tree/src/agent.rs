@@ -86,6 +86,11 @@ impl AgentExtension for TreeAgent {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
         let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), self.filters)?;
         let addresses = driver.listen(agent.is_one_host, note.only_tcp())?;
+        if let Some(port) = driver.port().filter(|_| !agent.is_one_host) {
+            control.listen(port);
+            // Whoever has started this agent is the nearest of those above.
+            note.above.first().into_iter().for_each(|above| driver.set_tunnel(above.node, control.clone()));
+        }
         let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
         let text = note.to_text().into_bytes();
         let bell = Arc::new(Bell::new()?);

@@ -509,6 +509,7 @@ impl Node {
             wire.unwatch(&self.poller);
         }
         let token = Token::Agent(index as u32);
+        self.end_tunnels(token);
         self.full.retain(|other| *other != token);
     }
 

@@ -23,6 +23,7 @@ use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
 use crate::layout::ranks_of;
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
+use crate::tunnel::Tunnels;
 
 /// The end of what a starter wrote to standard error, kept for messages.
 const COMPLAINT_BYTES: usize = 600;
@@ -55,6 +56,8 @@ pub(crate) struct ChildAgent {
     pub(crate) deadline: Option<Instant>,
     /// How far its subtree has come.
     pub(crate) progress: Progress,
+    /// Those of its extension.
+    pub(crate) tunnels: Tunnels,
 }
 
 /// How far a child agent has come.
@@ -107,6 +110,7 @@ impl ChildAgent {
             starter: None,
             deadline: None,
             progress: Progress::default(),
+            tunnels: Tunnels::default(),
         }
     }
 

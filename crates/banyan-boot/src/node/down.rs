@@ -36,6 +36,7 @@ impl Node {
             message::STAGE => self.stage_piece(&frame),
             message::STAGE_BEGIN => self.take_offer(&frame),
             message::STAGE_CANCEL => self.stage_cancel(frame.stream),
+            message::TUNNEL_BYTES | message::TUNNEL_TAKEN | message::TUNNEL_CLOSE => self.tunnel_from_parent(&frame),
             message::PAUSE => self.parent_pauses(frame.stream),
             message::RELEASE => self.release_members(),
             message::TIME_IS_UP => self.time_is_up(),

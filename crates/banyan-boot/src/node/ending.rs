@@ -350,6 +350,8 @@ impl Node {
         if let Up::Parent(mut wire) = std::mem::replace(&mut self.up, Up::Nobody) {
             wire.unwatch(&self.poller);
         }
+        self.part_extension();
+        self.end_tunnels(Token::Parent);
         let why = match (self.detached, &self.extension) {
             (true, _) => "the front-end has detached from the session",
             (false, Some(_)) => "the node above this agent is gone",

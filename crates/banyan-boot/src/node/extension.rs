@@ -86,13 +86,27 @@ impl Node {
         self.end();
     }
 
-    /// The extension says that it is over.
-    pub(super) fn extension_over(&mut self) {
-        if let Some(extension) = &self.extension {
-            // It stays readable, and is not looked at again.
-            let _ = self.poller.remove(extension.control.bell());
+    /// The extension wants tunnels, or says that it is over.
+    pub(super) fn heed_extension(&mut self) {
+        let Some(extension) = &self.extension else { return };
+        let (tunnels, is_over) = extension.control.heed();
+        tunnels.into_iter().for_each(|socket| self.open_tunnel(socket));
+        if is_over {
+            self.end();
         }
-        self.end();
+    }
+
+    /// Where the extension of this node listens, if it has one that does.
+    pub(super) fn extension_port(&self) -> Option<u16> {
+        let own = self.extension.as_ref().and_then(|extension| extension.control.port());
+        own.or(self.front_end_port)
+    }
+
+    /// The session's link to the node above is gone.
+    pub(super) fn part_extension(&mut self) {
+        if let Some(extension) = &self.extension {
+            extension.control.part();
+        }
     }
 
     /// A member was started: the extension gets its end of the socket, the keeper the process and what it writes to.

@@ -27,6 +27,7 @@ mod staging;
 mod streams;
 pub(crate) mod together;
 pub(crate) mod token;
+mod tunnels;
 mod up;
 mod wake;
 mod warden;
@@ -54,6 +55,7 @@ use crate::process::{ExitState, Prepared, Spawner, Will};
 use crate::shape;
 use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
+use crate::tunnel::Tunnels;
 use attach::{Door, Parting};
 use awaiting::Awaiting;
 use child::ChildAgent;
@@ -136,6 +138,10 @@ pub(crate) struct Node {
     extension: Option<Extension>,
     /// What it says to those below.
     note: Vec<u8>,
+    /// Where tunnels of agents lead that are right below a front-end.
+    front_end_port: Option<u16>,
+    /// Those of the extension to the node above.
+    tunnels_above: Tunnels,
 
     agents: Vec<ChildAgent>,
     members: Vec<Member>,
@@ -218,6 +224,8 @@ pub(crate) struct Setting {
     pub(crate) held: bool,
     /// What an agent's program does besides.
     pub(crate) extension: Option<Box<dyn AgentExtension>>,
+    /// Where the front-end's extension listens; for the root.
+    pub(crate) extension_port: Option<u16>,
 }
 
 impl Node {
@@ -250,6 +258,8 @@ impl Node {
             keeper: setting.keeper,
             extension: None,
             note: assignment.note.clone().unwrap_or_default(),
+            front_end_port: setting.extension_port,
+            tunnels_above: Tunnels::default(),
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
             starting: 0,
@@ -374,7 +384,7 @@ impl Node {
             Token::Desk => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.hear_keeper(),
-            Token::Extension => self.extension_over(),
+            Token::Extension => self.heed_extension(),
             Token::CommonInput => self.write_roster(),
             Token::CommonComplaint => self.take_common_complaint(),
             Token::CommonExit => self.common_starter_exited(),
@@ -388,6 +398,7 @@ impl Node {
             Token::Output(_) | Token::Errors(_) => self.take_output(token),
             Token::Input(index) => self.write_input(index as usize),
             Token::Exit(index) => self.member_exited(index as usize),
+            Token::TunnelAbove(_) | Token::TunnelBelow(_) => self.tunnel_ready(token),
         }
     }
 

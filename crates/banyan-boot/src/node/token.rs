@@ -13,7 +13,7 @@ pub(crate) enum Token {
     Keeper,
     /// Members that attach.
     Door,
-    /// The extension says that it is over.
+    /// The extension wants something.
     Extension,
     /// The command that starts all agents takes more of its standard input.
     CommonInput,
@@ -45,6 +45,10 @@ pub(crate) enum Token {
     Input(u32),
     /// A member ended.
     Exit(u32),
+    /// A socket of the extension whose bytes go to the node above.
+    TunnelAbove(u32),
+    /// One whose bytes go to a child agent.
+    TunnelBelow(u32),
 }
 
 impl Token {
@@ -74,6 +78,8 @@ impl Token {
             Token::Errors(index) => (12, index),
             Token::Input(index) => (13, index),
             Token::Exit(index) => (14, index),
+            Token::TunnelAbove(slot) => (21, slot),
+            Token::TunnelBelow(number) => (22, number),
         };
         tag << Self::TAG_SHIFT | u64::from(index)
     }
@@ -103,6 +109,8 @@ impl Token {
             15 => Token::CommonInput,
             16 => Token::CommonComplaint,
             17 => Token::CommonExit,
+            21 => Token::TunnelAbove(index),
+            22 => Token::TunnelBelow(index),
             _ => return None,
         })
     }
@@ -135,6 +143,8 @@ mod tests {
             Token::Errors(11),
             Token::Input(12),
             Token::Exit(13),
+            Token::TunnelAbove(3),
+            Token::TunnelBelow(14),
         ];
         for token in all {
             assert_eq!(Token::of(token.number()), Some(token));

@@ -44,6 +44,9 @@ impl Node {
                 _ => self.broken(Token::Agent(index as u32), "a progress report that cannot be"),
             },
             message::STAGED => self.staged(index, &frame),
+            message::TUNNEL_OPEN | message::TUNNEL_BYTES | message::TUNNEL_TAKEN | message::TUNNEL_CLOSE => {
+                self.tunnel_from_agent(index, &frame);
+            }
             message::REFUSED => match self.agents[index].wire.as_mut().map(|wire| wire.link.decode(&frame)) {
                 Some(Ok(refused)) => self.refused += refused,
                 _ => self.broken(Token::Agent(index as u32), "counts that cannot be read"),

@@ -3,7 +3,7 @@
 use banyan_boot::{ExitState, JoinError, Member, ProcessDistribution, Session, SessionOptions};
 
 use crate::losses::SPARE;
-use crate::network::Network;
+use crate::network::{Network, TUNNELS, echo};
 use crate::one_host;
 use crate::relatives::assert_alone;
 use crate::setup::{all_succeed, assert_says, launch_error, listen, members, options, outcome, shell};
@@ -65,6 +65,32 @@ pub(crate) fn members_of_a_session_without_extension_get_no_socket_of_one() {
     );
     // The highest is the directory that is being listed.
     assert_eq!(heard.text(3), "none\n0\n1\n2\n3\n4\n");
+}
+
+pub(crate) fn bytes_go_through_tunnels_to_the_node_above_and_back() {
+    let network = one_host::network();
+    let note = [network.note(), TUNNELS.into()].concat();
+    let options = SessionOptions { extension: Some(note), extension_port: Some(echo()), ..extended(&network) };
+    let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &options).unwrap();
+    let expected: Vec<String> = (0..12).map(|number| format!("tunnel of {}: true", number / 4 + 1)).collect();
+    assert_eq!(network.lines("tunnel ", 12), expected);
+    session.kill().unwrap();
+    drop(network);
+    assert_alone(SPARE);
+}
+
+pub(crate) fn a_tunnel_that_leads_nowhere_is_closed() {
+    let network = one_host::network();
+    let note = [network.note(), TUNNELS.into()].concat();
+    // Nobody listens at the front-end.
+    let options = SessionOptions { extension: Some(note), ..extended(&network) };
+    let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &options).unwrap();
+    let expected: Vec<String> =
+        (0..12).map(|number| format!("tunnel of {}: {}", number / 4 + 1, number >= 4)).collect();
+    assert_eq!(network.lines("tunnel ", 12), expected);
+    session.kill().unwrap();
+    drop(network);
+    assert_alone(SPARE);
 }
 
 pub(crate) fn a_program_without_the_extension_is_named_with_the_remedy() {

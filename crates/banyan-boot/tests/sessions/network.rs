@@ -2,6 +2,7 @@
 //! happens by line. When the connection ends, it is over.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -21,6 +22,13 @@ pub(crate) const PANICS: &str = "panics";
 
 /// … and in one that makes them exit then, as if all was well.
 pub(crate) const EXITS: &str = "exits";
+
+/// In a note of a network whose nodes open tunnels to those above them.
+pub(crate) const TUNNELS: &str = "tunnels";
+
+/// Tunnels of one agent, and what goes through each, there and back: more than may be under way.
+const EACH: usize = 4;
+const LENGTH: usize = 5 << 20;
 
 /// Between two looks of a guard at who is left.
 const LOOK: Duration = Duration::from_millis(20);
@@ -130,6 +138,37 @@ impl Extension {
     }
 }
 
+/// A port where everything comes back.
+pub(crate) fn echo() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || io::copy(&mut &stream, &mut &stream));
+        }
+    });
+    port
+}
+
+impl Extension {
+    /// Sends something through a tunnel, and says whether it comes back.
+    fn try_tunnel(&self, control: &ExtensionControl) -> io::Result<()> {
+        let tunnel = UnixStream::from(control.tunnel()?);
+        tunnel.set_nonblocking(false)?;
+        let (node, connection, mut to) = (self.node, self.connection.clone(), tunnel.try_clone()?);
+        let bytes: Vec<u8> = (0..LENGTH).map(|at| (at % 251) as u8).collect();
+        let mut heard = vec![0; LENGTH];
+        std::thread::spawn(move || {
+            let sent = bytes.clone();
+            std::thread::spawn(move || to.write_all(&sent));
+            let came = (&tunnel).read_exact(&mut heard).is_ok() && heard == bytes;
+            let line = format!("tunnel of {node}: {came}\n");
+            connection.iter().for_each(|connection| _ = (&**connection).write_all(line.as_bytes()));
+        });
+        Ok(())
+    }
+}
+
 impl AgentExtension for Extension {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
         let connection = Arc::new(connect(&agent.note)?);
@@ -139,10 +178,16 @@ impl AgentExtension for Extension {
         let note = String::from_utf8_lossy(note);
         let path = note.split_once(' ').map_or("", |(_, path)| path);
         self.say(&format!("agent {node} level {level} of {agents} and {size} on {host} {is_one_host} below {path}"));
+        let is_over = control.clone();
         std::thread::spawn(move || {
             let _ = io::copy(&mut &*connection, &mut io::sink());
-            control.over();
+            is_over.over();
         });
+        if note.contains(TUNNELS) {
+            control.listen(echo());
+            (0..EACH).try_for_each(|_| self.try_tunnel(&control))?;
+            assert_eq!(control.tunnel().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        }
         self.note = format!("{note}.{node}").into_bytes();
         Ok(self.note.clone())
     }

@@ -8,6 +8,8 @@ use banyan_boot::{ProcessDistribution, Session, SessionOptions};
 use banyan_link::{Event, Frame, Kind, Link, LinkOptions};
 
 use crate::harness::processes::{environment, words};
+use crate::losses::SPARE;
+use crate::one_host;
 use crate::relatives::{assert_alone, others};
 use crate::setup::{assert_says, launch_error, options, shell, this_program, wait_for_line};
 use crate::starts::{script, with_agent};
@@ -18,6 +20,9 @@ const PROGRESS: Kind = Kind::control(141);
 const DOOR: Kind = Kind::control(150);
 const USER: Kind = Kind::data(22);
 const OUTPUT: Kind = Kind::data(23);
+const TUNNEL_OPEN: Kind = Kind::control(161);
+const TUNNEL_BYTES: Kind = Kind::control(162);
+const TUNNEL_TAKEN: Kind = Kind::control(163);
 const LONGEST: usize = 8 << 20;
 
 /// How long a rogue that nobody cuts off goes on.
@@ -30,8 +35,19 @@ fn lies(about: &str) -> Vec<Frame> {
         "user" => vec![Frame::new(USER, 0, 0, "I am the master")],
         "door" => (1..3).map(|node| Frame::new(DOOR, node, 0, "127.0.0.1:1")).collect(),
         "progress" => vec![Frame::new(PROGRESS, 0, 0, vec![0xff; 16])],
+        "tunnel" => vec![open_tunnel(1), Frame::new(TUNNEL_BYTES, 2, 0, "for nobody")],
+        "tunnels" => (1..=5).map(open_tunnel).collect(),
+        "window" => {
+            let pieces = (0..17).map(|_| Frame::new(TUNNEL_BYTES, 1, 0, vec![0; 64 << 10]));
+            std::iter::once(open_tunnel(1)).chain(pieces).collect()
+        }
+        "taken" => vec![open_tunnel(1), Frame::new(TUNNEL_TAKEN, 1, 1, "")],
         _ => Vec::new(),
     }
+}
+
+fn open_tunnel(number: u32) -> Frame {
+    Frame::new(TUNNEL_OPEN, number, 0, "")
 }
 
 /// An agent that takes its work, lies, and waits to be cut off. The script that starts it makes the socket to its parent
@@ -80,6 +96,44 @@ pub(crate) fn an_agent_that_opens_the_doors_of_others_is_cut_off() {
 pub(crate) fn an_agent_that_claims_more_than_its_members_is_cut_off() {
     let error = error_of("progress");
     assert_says(&error, &["hosts host[0-1]: was cut off because it sent a progress report that cannot be"]);
+}
+
+/// What becomes of a session where one of two agents lies about tunnels: it is cut off for this, and nothing else is lost.
+fn expect_cut_off(about: &str, cause: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let program = this_program();
+    let (first, program) = (directory.path().join("first"), program.display());
+    let rogue = format!("mkdir {} 2>/dev/null && exec {program} rogue {about} <&3 3<&-", first.display());
+    let agent = script(directory.path(), &format!("{rogue}\nexec {program} \"$@\""));
+    let network = one_host::network();
+    let options = SessionOptions { min_hosts: Some(1), extension: Some(network.note()), ..with_agent(agent) };
+    let script = "echo here; while :; do sleep 1000; done";
+    let session = Session::launch(&[shell(script).on("host0", 1).on("host1", 1)], &options).unwrap();
+    let missing = session.missing();
+    assert_eq!(missing[0].cause, format!("was cut off because it sent {cause}"));
+    assert!(missing.iter().all(|problem| problem.host == missing[0].host), "{missing:?}");
+    wait_for_line(&session, "here");
+    session.kill().unwrap();
+    drop(network);
+    assert_alone(SPARE);
+}
+
+pub(crate) fn an_agent_that_sends_bytes_for_a_tunnel_it_never_opened_is_cut_off_and_nobody_else() {
+    expect_cut_off("tunnel", "something for a tunnel that it never opened");
+}
+
+pub(crate) fn an_agent_that_opens_too_many_tunnels_is_cut_off_and_nobody_else() {
+    expect_cut_off("tunnels", "the beginning of more than 4 tunnels at once");
+}
+
+pub(crate) fn an_agent_that_sends_more_than_the_window_of_a_tunnel_is_cut_off_and_nobody_else() {
+    expect_cut_off("window", "more than the window of a tunnel");
+    expect_cut_off("taken", "an acknowledgement of bytes of a tunnel that it was not sent");
+}
+
+pub(crate) fn an_agent_that_opens_a_tunnel_where_there_is_no_extension_is_cut_off() {
+    let error = error_of("tunnels");
+    assert_says(&error, &["hosts host[0-1]: was cut off because it sent the beginning of a tunnel, though"]);
 }
 
 /// The longest run of characters of which a secret could be written.

@@ -1,5 +1,6 @@
 //! `banyan doctor`: what would not work here or on hosts, why, and how to repair it.
 
+mod connection;
 mod facts;
 mod finding;
 mod here;
@@ -9,6 +10,7 @@ mod time;
 mod visit;
 
 use std::io::{BufRead, Write};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use banyan_boot::{Fallback, HostSet, Problem};
@@ -22,6 +24,7 @@ use crate::output;
 use crate::paint::Paint;
 use crate::speech::paints;
 use crate::status;
+use connection::Connection;
 use facts::Facts;
 use finding::{Finding, Level};
 use time::{TIME, Time};
@@ -58,12 +61,15 @@ pub(crate) struct Doctor {
     /// Tell the facts of this machine, then the time for each line of standard input
     #[arg(long, hide = true)]
     answer: bool,
+    /// With --answer: where to try to connect to
+    #[arg(long, hide = true, value_name = "ADDRESS:PORT")]
+    connect: Vec<SocketAddr>,
 }
 
 impl Doctor {
     pub(crate) fn run(self) -> Outcome {
         if self.answer {
-            return answer();
+            return answer(&self.connect);
         }
         // A configuration that cannot be read is a finding, and has no limit to tell.
         let time = Time::new(self.hosts.timeout().ok().flatten());
@@ -124,6 +130,8 @@ impl Doctor {
             match visit.facts.get(host) {
                 Some(facts) => {
                     of_host.push(Finding::ok(REACHED, "yes"));
+                    let is_ssh = self.hosts.uses_ssh()?;
+                    of_host.extend(visit.connections.get(host).map(|connection| connection.finding(is_ssh)));
                     let fallbacks = visit.fallbacks.iter().filter(|fallback| fallback.host == host);
                     of_host.extend(fallbacks.map(|fallback| not_started_by_others(fallback, is_many)));
                     of_host.extend(judge::judge(facts, VERSION));
@@ -143,6 +151,9 @@ impl Doctor {
         Ok(findings)
     }
 }
+
+/// Beside a host's facts: what came of its attempt to connect to this machine.
+const CONNECTION: &str = "connection";
 
 /// The finding that says whether there was a session with a host.
 const REACHED: &str = "reached";
@@ -221,10 +232,12 @@ fn summary(findings: &[Finding], status: u8) -> serde_json::Value {
     })
 }
 
-/// The side of a host: its facts, and the time whenever it is asked for.
-fn answer() -> Outcome {
+/// The side of a host: its facts, whether it can connect to the machine that asks, and the time whenever it is asked for.
+fn answer(front_end: &[SocketAddr]) -> Outcome {
     let mut out = output::stdout();
-    writeln!(out, "{}", Facts::here(Time::default()).to_json())?;
+    let mut facts = Facts::here(Time::default()).to_json();
+    facts[CONNECTION] = Connection::to(front_end).to_json();
+    writeln!(out, "{facts}")?;
     out.flush()?;
     for line in std::io::stdin().lock().lines() {
         // Input that cannot be read has ended.

@@ -8,6 +8,8 @@ use banyan_boot::{
 };
 use serde_json::Value;
 
+use super::CONNECTION;
+use super::connection::{Connection, Door};
 use super::facts::{Facts, now};
 use super::time::Time;
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ pub(super) struct Visit {
     /// By host.
     pub(super) facts: HashMap<String, Facts>,
     pub(super) clocks: HashMap<String, Clock>,
+    pub(super) connections: HashMap<String, Connection>,
     /// Hosts that could not be looked at.
     pub(super) problems: Vec<Problem>,
     /// Hosts that others could not start.
@@ -58,7 +61,10 @@ impl Clock {
 
 /// Visits all hosts, as far as there is time; those that cannot be reached are told in the result.
 pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Result<Visit, Failure> {
-    let mut members = ProcessDistribution::new(AGENT, ["doctor", "--answer"]);
+    let door = Door::open().map_err(|error| Failure::system("listening at a port", &error))?;
+    let addresses = door.addresses().into_iter().map(|address| format!("--connect={address}"));
+    let words = ["doctor", "--answer"].into_iter().map(str::to_owned).chain(addresses);
+    let mut members = ProcessDistribution::new(AGENT, words);
     for host in hosts.iter() {
         members = members.on(host, 1);
     }
@@ -81,6 +87,9 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
     let mut there: HashSet<u32> = (0..session.size()).collect();
     visit.hear(&session, &mut there, time, |visit, host, line| {
         visit.facts.insert(host.to_owned(), Facts::from_json(&line));
+        visit
+            .connections
+            .extend(Connection::from_json(&line[CONNECTION]).map(|connection| (host.to_owned(), connection)));
     });
     for _ in 0..ROUNDS {
         let sent = now();

@@ -36,7 +36,7 @@ fn check_page(output: &Output) {
     let names = ["open files", "processes", "process ids", "waiting connections", "tracing", "performance counters"];
     let rest = ["cache", "temporary files", "version"];
     let alike = names.iter().chain(&rest).map(|name| format!("h[1-8],localhost: {name}: "));
-    let of_hosts = ["reached", "clock"].map(|name| format!("h[1-8]: {name}: "));
+    let of_hosts = ["reached", "networks", "clock"].map(|name| format!("h[1-8]: {name}: "));
     let expected: Vec<String> = alike.chain(of_hosts).collect();
     let line = |line: &str| {
         let (level, rest) = line.split_once(char::is_whitespace)?;
@@ -55,7 +55,7 @@ fn over_ssh_doctor_looks_at_each_host_and_names_those_it_cannot_reach() {
     let findings = findings(&output);
     for host in &eight() {
         // All hosts are this machine, and have its time.
-        for name in ["reached", "clock"] {
+        for name in ["reached", "networks", "clock"] {
             assert_eq!(level(&findings, host, name), "ok", "{name} of {host}");
         }
         assert!(findings.iter().any(|finding| finding["host"] == **host && finding["name"] == "cache"));
@@ -82,7 +82,7 @@ fn by_slurm_doctor_looks_at_each_node_and_at_slurm() {
     let output = by_slurm(&["doctor", "--json", "-w", "h[1-8]"]);
     let findings = findings(&output);
     for host in &eight() {
-        for name in ["reached", "clock"] {
+        for name in ["reached", "networks", "clock"] {
             assert_eq!(level(&findings, host, name), "ok", "{name} of {host}");
         }
     }

@@ -10,6 +10,7 @@
 mod absent;
 mod copy;
 mod doctor;
+mod firewall;
 mod job;
 mod least;
 #[path = "../command/look.rs"]

@@ -27,10 +27,11 @@ use banyan_link::{
 
 use alarm::Alarm;
 pub(crate) use credentials::{Credentials, silent_links};
+use dialling::{Dialling, Tunnel};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use parting::{Fate, Partings};
-use tree_link::{Arrival, Dialling, End, TreeLink, rank_of};
+use tree_link::{Arrival, End, TreeLink, rank_of};
 
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::{LinkId, NodeId, Time};
@@ -100,6 +101,10 @@ pub(crate) struct Driver {
     first_member: Option<NodeId>,
     /// At how many of its addresses a node has not answered, the one or the other more than once: it is dialled at the next.
     unanswered: HashMap<NodeId, usize>,
+    /// Who can be reached through the session's link.
+    tunnel: Option<Tunnel>,
+    /// When a connection that is not there by then is left for a tunnel.
+    hurry_at: Option<Instant>,
     /// When links were last listened to.
     heard: Instant,
     /// How long a caller that has left may be asleep on the poller, until it comes back.
@@ -145,6 +150,8 @@ impl Driver {
             look_at: None,
             first_member: None,
             unanswered: HashMap::new(),
+            tunnel: None,
+            hurry_at: None,
             heard: begin,
             listens_until: None,
             prepared: begin,
@@ -201,7 +208,7 @@ impl Driver {
     }
 
     /// Opens a door for this host, unless all links are to be over TCP, and one for others, if there are any; returns where
-    /// they are.
+    /// they are. The one for others is opened also where no other host knows an address of this one: tunnels lead there.
     pub(crate) fn listen(&mut self, is_one_host: bool, only_tcp: bool) -> io::Result<Vec<Address>> {
         let mut addresses = Vec::new();
         if !only_tcp {
@@ -210,17 +217,13 @@ impl Driver {
             addresses.push(local.address().clone());
             self.add_door(local)?;
         }
-        let beyond = match (is_one_host, only_tcp) {
-            (true, false) => Vec::new(),
-            (true, true) => vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
-            (false, _) => dialling::outside_addresses(),
-        };
-        if !beyond.is_empty() {
-            let door = if is_one_host {
+        if !is_one_host || only_tcp {
+            let (door, beyond) = if is_one_host {
                 let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-                Listener::bind(&Address::Tcp(loopback), &self.credentials.links)?
+                let door = Listener::bind(&Address::Tcp(loopback), &self.credentials.links)?;
+                (door, vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])
             } else {
-                listen_at(0, &self.credentials.links)?
+                (listen_at(0, &self.credentials.links)?, dialling::outside_addresses())
             };
             if let Address::Tcp(bound) = door.address() {
                 let port = bound.port();
@@ -230,6 +233,14 @@ impl Driver {
         }
         self.book.set(self.node.id(), addresses.clone());
         Ok(addresses)
+    }
+
+    /// Where connections from other hosts come in.
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.doors.iter().find_map(|door| match door.address() {
+            Address::Tcp(address) => Some(address.port()),
+            Address::Unix(_) | Address::Abstract(_) => None,
+        })
     }
 
     fn add_door(&mut self, door: Listener) -> io::Result<()> {
@@ -429,7 +440,7 @@ impl Driver {
         let doors = self.doors.iter().filter_map(Listener::timeout).min();
         let partings = self.partings.deadline();
         let memory = self.below.as_ref().and_then(Below::deadline);
-        let times = [deadline, self.node_at, doors, self.tick_at, self.look_at, partings, memory];
+        let times = [deadline, self.node_at, doors, self.tick_at, self.look_at, self.hurry_at, partings, memory];
         let next = times.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
@@ -475,6 +486,7 @@ impl Driver {
             self.part(now);
         }
         self.tick(now);
+        self.hurry(now);
         if self.node_at.is_some_and(|at| at <= now) {
             self.node.wake(self.time(now));
         }
@@ -548,10 +560,8 @@ impl Driver {
         let Some(link) = self.links.get_mut(&id) else { return };
         // From now on signs of life are due, which is sooner than what was due until now.
         self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
-        if let Some(Dialling { to, .. }) = link.dialling.take() {
-            if to == NodeId::ROOT {
-                self.front_end_refused = 0;
-            }
+        if let Some(dialling) = link.dialling.take() {
+            self.reached(&dialling);
             self.node.linked(id, time);
         }
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Address, Event, Frame, Handed, Interest, Link, LinkError, OtherProtocol, Poller};
+use banyan_link::{Event, Frame, Handed, Interest, Link, LinkError, OtherProtocol, Poller};
 
 use banyan_link::shared::SharedError;
 use banyan_ndr::FormatId;
@@ -16,6 +16,7 @@ use bytes::Bytes;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
+use super::dialling::Dialling;
 use super::memory::{Above, Below, Next};
 use crate::format_book::{FormatBook, SentFormats};
 use crate::ids::NodeId;
@@ -70,18 +71,6 @@ pub(super) enum End {
     Refused,
     /// Somehow else.
     Other,
-}
-
-/// A node that is being dialled.
-#[derive(Debug)]
-pub(super) struct Dialling {
-    pub(super) to: NodeId,
-    /// Its addresses that were not tried yet.
-    pub(super) rest: VecDeque<Address>,
-    /// How many addresses beyond this host were.
-    pub(super) tried: usize,
-    /// Whether nobody listened at all those that were.
-    pub(super) is_refused: bool,
 }
 
 /// See the module.

@@ -133,6 +133,7 @@ impl Network {
         let (Root { mut driver, note }, session) = loop {
             let mut root = Root::new(&options, layout::is_this_host(launch.distributions()))?;
             start.extension = Some(root.note.to_text().into_bytes());
+            start.extension_port = root.driver.port();
             if let Some(session) = root.attempt(&mut launch, &start)? {
                 break (root, session);
             }

@@ -62,7 +62,13 @@ pub(crate) fn launch(members: &ProcessDistribution) -> Network {
 
 /// The same, where the front-end waits for so long for those who are adrift.
 pub(crate) fn launch_with(members: &ProcessDistribution, adrift: Duration) -> Network {
+    launch_over(members, SessionOptions::default().fanout, adrift)
+}
+
+/// The same, where each node starts the agents of so many hosts at most.
+pub(crate) fn launch_over(members: &ProcessDistribution, fanout: u32, adrift: Duration) -> Network {
     let session = SessionOptions {
+        fanout,
         launcher: Launcher::Ssh(SshOptions { arguments: vec!["-F".into(), ssh_config()] }),
         deadline: Some(PATIENCE),
         grace: Duration::from_millis(500),
@@ -118,6 +124,31 @@ impl Cut {
 impl Drop for Cut {
     fn drop(&mut self) {
         filter(self.host, "delete table inet cut");
+    }
+}
+
+/// These hosts can be reached by ssh, and can reach others by ssh, and by nothing else, until this is dropped.
+pub(crate) struct Firewall {
+    hosts: Vec<&'static str>,
+}
+
+impl Firewall {
+    /// What it stops vanishes without a word.
+    pub(crate) fn around(hosts: &[&'static str]) -> Firewall {
+        let chain = |hook: &str, interface: &str| {
+            let accepted = [interface, "tcp dport 22", "tcp sport 22"].map(|what| format!("{what} accept;")).concat();
+            format!("chain {hook} {{ type filter hook {hook} priority 0; policy drop; {accepted} }}")
+        };
+        let (input, output) = (chain("input", "iif lo"), chain("output", "oif lo"));
+        let firewall = Firewall { hosts: hosts.to_vec() };
+        hosts.iter().for_each(|host| filter(host, &format!("table inet firewall {{ {input}; {output}; }}")));
+        firewall
+    }
+}
+
+impl Drop for Firewall {
+    fn drop(&mut self) {
+        self.hosts.iter().for_each(|host| filter(host, "delete table inet firewall"));
     }
 }
 

@@ -14,6 +14,7 @@ mod member;
 mod setup;
 
 mod cuts;
+mod firewalls;
 mod hosts;
 mod losses;
 
@@ -41,4 +42,9 @@ const TESTS: &[harness::Test] = tests![
     cuts::a_host_of_256_members_that_is_cut_off_during_pipelined_waves_is_in_every_one,
     cuts::a_host_that_is_cut_off_for_long_is_given_up_and_comes_back,
     cuts::a_host_that_never_comes_back_ends_what_it_has,
+    firewalls::hosts_that_let_nothing_but_ssh_pass_give_the_right_sums,
+    firewalls::agents_below_agents_give_the_right_sums_where_nothing_but_ssh_passes,
+    firewalls::a_front_end_that_computes_for_long_loses_nobody_behind_a_firewall,
+    firewalls::a_link_that_breaks_behind_a_firewall_is_replaced_through_ssh,
+    firewalls::an_agent_killed_behind_a_firewall_costs_what_is_below_it_and_nobody_else,
 ];
