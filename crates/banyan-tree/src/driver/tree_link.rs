@@ -21,7 +21,7 @@ use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::node::LinkFigures;
-use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, contributes};
+use crate::wire::{ADDRESSES, AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, contributes};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
 /// mebibyte, as people like to send, is one with all that stands before its numbers.
@@ -47,6 +47,8 @@ pub(super) enum Arrival {
     Offered(u32),
     /// The link has ended, or is not to be had.
     Ended(End),
+    /// The peer broke the protocol, in this way.
+    Broken(String),
 }
 
 /// The way that small frames take.
@@ -100,6 +102,8 @@ pub(super) struct TreeLink {
     is_local: bool,
     /// The member that was invited over it, and its rank.
     pub(super) invited: Option<(NodeId, u32)>,
+    /// Whether the peer is a member, which has no children and nothing to say of others.
+    pub(super) is_members: bool,
     /// The process that this program has started at the other end.
     pub(super) started: Option<u32>,
     /// While it is not open.
@@ -144,6 +148,7 @@ impl TreeLink {
             waits: false,
             is_local,
             invited: None,
+            is_members: false,
             started: None,
             dialling: None,
             is_open: false,
@@ -271,6 +276,13 @@ impl TreeLink {
         invited && proved.is_none_or(|node| place.node == node && is_ranked(node))
     }
 
+    /// Whether it is known, before it says so, that the peer is a member.
+    pub(super) fn is_known_member(&self, first_member: Option<NodeId>) -> bool {
+        let proved = self.link.peer_id().map(|peer| NodeId(peer.index));
+        let is_ranked = |node| first_member.is_some_and(|first| rank_of(node, first).is_some());
+        self.invited.is_some() || proved.is_some_and(is_ranked)
+    }
+
     /// Whether the system at the other end has accepted the connection, though nobody may have answered.
     pub(super) fn is_connected(&self) -> bool {
         rustix::net::getpeername(&self.link).is_ok()
@@ -373,8 +385,7 @@ impl TreeLink {
                         arrival => return arrival,
                     }
                 }
-                // It writes what nobody may: its link is as good as gone.
-                Err(_) => return Some(Arrival::Ended(End::Other)),
+                Err(error) => return Some(Arrival::Broken(error.to_string())),
             }
             let event = self.link.poll()?;
             if let Some(arrival) = self.arrived(event, book, formats, below.as_mut()) {
@@ -411,6 +422,7 @@ impl TreeLink {
                 Some(Arrival::Opened)
             }
             Event::Closed => Some(Arrival::Ended(End::Other)),
+            Event::Lost(LinkError::Protocol(error)) if self.is_open => Some(Arrival::Broken(error.to_string())),
             Event::Lost(error) => Some(Arrival::Ended(self.end(&error))),
         }
     }
@@ -432,7 +444,7 @@ impl TreeLink {
                 None
             }
             (Way::Socket, _) => Some(Arrival::Offered(place)),
-            _ => None,
+            _ => Some(Arrival::Broken("spoke of shared memory again".into())),
         }
     }
 
@@ -446,10 +458,12 @@ impl TreeLink {
             self.learnt = Some(id);
             self.formats.insert(id);
         }
+        if frame.kind == ADDRESSES && self.is_members {
+            return Some(Arrival::Broken("is a member, and told where others can be reached".into()));
+        }
         match self.decoder.decode(frame, book) {
             Ok(message) => message.map(Arrival::Message),
-            // It does not speak as nodes do: its link is as good as gone.
-            Err(_) => Some(Arrival::Ended(End::Other)),
+            Err(error) => Some(Arrival::Broken(error.to_string())),
         }
     }
 

@@ -202,6 +202,8 @@ pub struct Node {
     stopped: Option<Watch>,
     /// Members right below that were found to be stopped: how long they had run, and when that was first found.
     halted: SortedMap<LinkId, (u64, Time)>,
+    /// What members right below were answered that may still wait for them.
+    answers: SortedMap<LinkId, u64>,
     troubles: Troubles,
     witnesses: Witnesses,
     links: u64,
@@ -295,6 +297,7 @@ impl Node {
             watch: None,
             stopped,
             halted: SortedMap::new(),
+            answers: SortedMap::new(),
             troubles: Troubles::default(),
             witnesses: Witnesses::default(),
             links: 0,
@@ -318,6 +321,11 @@ impl Node {
             State::Attached { parent, .. } => Some(parent),
             _ => None,
         }
+    }
+
+    /// The link to its parent, while it has one.
+    pub(crate) fn parent_link(&self) -> Option<LinkId> {
+        self.ascent.link()
     }
 
     /// How many children it has.

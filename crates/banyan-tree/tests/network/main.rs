@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     match words[..] {
         ["formats", count, hostile] => hostile::run_with_formats(count, hostile),
         ["hostile", behaviour] => hostile::run(behaviour),
+        ["misuse", misuse] => hostile::run_misuse(misuse),
         ["member", behaviour] => member::run(behaviour),
         ["front-end", topology] => front_end::run(topology),
         _ => harness::run(TESTS, None, &[harness::ONE, setup::ONLY_TCP]),
@@ -58,6 +59,7 @@ const TESTS: &[harness::Test] = tests![
     streams::every_member_gets_its_own_part_of_a_scatter,
     streams::every_node_says_what_it_has_done_and_where_it_is,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
+    hostile::a_member_that_misuses_its_link_is_named_or_lost_and_no_wave_is_wrong,
     hostile::a_member_that_sends_too_many_formats_is_named_and_agents_stay,
     hostile::many_formats_of_several_members_pass_their_agents,
     strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
