@@ -1,5 +1,6 @@
-//! `cargo xtask chaos` and `cargo xtask soak`: networks whose processes are killed, terminated, stopped and continued, from a
-//! seed. The rounds themselves are the test program `chaos` of `banyan-tree`, a few of which run with the tests.
+//! `cargo xtask chaos`, `soak` and `worst`: searches from a seed that go on for longer than the tests. The rounds of `chaos` and
+//! `soak`, networks whose processes are killed, terminated, stopped and continued, are the test program `chaos` of
+//! `banyan-tree`; those of `worst` are the test program `worst` of `banyan`. A few of each run with the tests.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -33,22 +34,46 @@ pub(crate) struct Soak {
     seed: u64,
 }
 
+/// Search for inputs whose cost grows faster than they do
+///
+/// Prints first what known families of inputs cost each decoder for each byte, in bytes allocated and in instructions, and
+/// how fast that grows: 1 is linear, 2 quadratic. Instructions are counted by valgrind, where it is installed. Then each
+/// round repeats pieces of an input, and the ten whose cost grew fastest are printed.
+#[derive(clap::Args)]
+pub(crate) struct Worst {
+    /// How many rounds
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    rounds: u64,
+    /// What the pieces follow from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+}
+
 impl Chaos {
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        run(root, "chaos", [self.rounds, self.seed])
+        run(root, CHAOS, "chaos", [self.rounds, self.seed])
     }
 }
 
 impl Soak {
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        run(root, "soak", [self.seconds, self.seed])
+        run(root, CHAOS, "soak", [self.seconds, self.seed])
     }
 }
 
-fn run(root: &Path, what: &str, numbers: [u64; 2]) -> ExitCode {
-    let mut test = Command::new("cargo");
-    test.current_dir(root).args(["test", "--quiet", "--package", "banyan-tree", "--test", "chaos", "--", what]);
-    match test.args(numbers.map(|number| number.to_string())).status() {
+impl Worst {
+    pub(crate) fn run(&self, root: &Path) -> ExitCode {
+        run(root, ["banyan", "worst"], "search", [self.rounds, self.seed])
+    }
+}
+
+/// A package and its test program.
+const CHAOS: [&str; 2] = ["banyan-tree", "chaos"];
+
+fn run(root: &Path, [package, test]: [&str; 2], what: &str, numbers: [u64; 2]) -> ExitCode {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root).args(["test", "--quiet", "--package", package, "--test", test, "--", what]);
+    match cargo.args(numbers.map(|number| number.to_string())).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => report::refuse(&format!("cargo cannot be started: {error}")),

@@ -27,6 +27,7 @@ enum Chore {
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Soak(chaos::Soak),
+    Worst(chaos::Worst),
     Hosts(hosts::Hosts),
 }
 
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Chore::Bench(bench) => bench::run(&root, &bench),
         Chore::Chaos(chaos) => chaos.run(&root),
         Chore::Soak(soak) => soak.run(&root),
+        Chore::Worst(worst) => worst.run(&root),
         Chore::Hosts(hosts) => hosts.run(&root),
     }
 }

@@ -571,6 +571,18 @@ impl BackEnd {
         Ok(())
     }
 
+    /// As [`say`](Self::say), a frame of any kind.
+    #[doc(hidden)]
+    pub fn say_frame(&mut self, frame: banyan_link::Frame) {
+        self.driver.send_frame_up(frame);
+    }
+
+    /// The socket to the parent, for what no program would write there by itself.
+    #[doc(hidden)]
+    pub fn parent_socket(&self) -> Option<std::os::fd::OwnedFd> {
+        self.driver.parent_socket()
+    }
+
     /// Leaves the network when the system has taken everything that was sent, intervals that have begun included, for which the
     /// front-end may have to make room first.
     ///

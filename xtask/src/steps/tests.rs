@@ -14,7 +14,7 @@ const PROPTEST_CASES: &str = "64";
 
 /// Programs that tests compare with, and the packages that have them. A test without its program has nothing to say.
 pub(super) const BESIDE: (&[&str], &[&str]) =
-    (&["xmllint", "eu-stack", "nodeset"], &["libxml2-utils", "elfutils", "clustershell"]);
+    (&["xmllint", "eu-stack", "nodeset", "valgrind"], &["libxml2-utils", "elfutils", "clustershell", "valgrind"]);
 
 /// How many seconds a front-end receives nothing while the memory of a thousand members is watched: a variable of that test, which
 /// is content with less when it is run by itself.

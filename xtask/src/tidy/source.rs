@@ -45,6 +45,7 @@ const UNSAFE: &[&str] = &[
     "crates/banyan-stack/src/trace/kernel.rs",
     // Counts allocations.
     "crates/banyan-tree/tests/reduce_memory.rs",
+    "crates/banyan/tests/worst/meter.rs",
     // Follows pointers that C code would follow.
     "fuzz/src/targets/cstruct.rs",
     // Asks a rival for what it does not check.

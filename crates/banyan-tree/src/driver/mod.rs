@@ -323,7 +323,8 @@ impl Driver {
         self.add_link(link)
     }
 
-    fn add_link(&mut self, link: TreeLink) -> io::Result<LinkId> {
+    fn add_link(&mut self, mut link: TreeLink) -> io::Result<LinkId> {
+        link.is_members = link.is_known_member(self.first_member);
         let id = self.node.accepted();
         link.register(&self.poller, id.0)?;
         self.keep_link(id, link);
@@ -548,8 +549,9 @@ impl Driver {
                 }
                 Some(Arrival::Message(message)) => self.node.message(id, message, time),
                 Some(Arrival::Opened) => self.opened(id, time),
-                Some(Arrival::Offered(place)) => self.offered(id, place),
+                Some(Arrival::Offered(place)) => self.offered(id, place, time),
                 Some(Arrival::Ended(end)) => return self.lost(id, end, time),
+                Some(Arrival::Broken(cause)) => return self.cut_off(id, cause, time),
             }
         }
     }
@@ -568,7 +570,10 @@ impl Driver {
 
     /// The parent offers memory to share. Who is let go shares nothing any more.
     #[cold]
-    fn offered(&mut self, id: LinkId, place: u32) {
+    fn offered(&mut self, id: LinkId, place: u32, time: Time) {
+        if self.node.is_child(id) {
+            return self.cut_off(id, "offered memory, as parents do".into(), time);
+        }
         let Some(link) = self.links.get_mut(&id).filter(|link| !link.is_closing) else { return };
         link.share_memory(place, &self.poller, MEMORY);
         if link.shares_above() {
@@ -581,11 +586,12 @@ impl Driver {
     /// Someone wants to become a child, and to share memory.
     #[cold]
     fn take_attach(&mut self, id: LinkId, attach: Attach, time: Time) {
-        let Some(link) = self.links.get(&id) else { return };
+        let Some(link) = self.links.get_mut(&id) else { return };
         if !link.may_be(&attach.place, self.first_member) {
             // It proved to be someone else, or was invited as someone else.
-            return self.lost(id, End::Other, time);
+            return self.cut_off(id, format!("says that it is {}", attach.place.node), time);
         }
+        link.is_members = attach.place.rank.is_some();
         self.node.message(id, Message::Attach(attach), time);
         self.offer_memory(id);
     }
@@ -596,6 +602,13 @@ impl Driver {
             link.offer_memory(below);
             self.touch(id);
         }
+    }
+
+    /// The peer of a link broke the protocol. One that is a child is named.
+    #[cold]
+    fn cut_off(&mut self, id: LinkId, cause: String, time: Time) {
+        self.node.refuse(id, cause, time);
+        self.lost(id, End::Other, time);
     }
 
     /// A link has ended, or is not to be had.
@@ -819,6 +832,23 @@ impl Driver {
         cut.into_iter().for_each(|id| self.lost(id, End::Other, time));
         let is_any_remote = self.links.values().any(|link| link.is_remote());
         self.look_at = is_any_remote.then(|| now + silence / 2);
+    }
+
+    /// Sends a frame of any kind to the parent: for tests of hostile members.
+    pub(crate) fn send_frame_up(&mut self, frame: Frame) {
+        if let Some(link) = self.node.parent_link()
+            && let Some(parent) = self.links.get_mut(&link)
+        {
+            parent.send_frame(frame);
+            self.touch(link);
+        }
+        self.prepare(None);
+    }
+
+    /// Another descriptor of the socket to the parent: for tests of hostile members.
+    pub(crate) fn parent_socket(&self) -> Option<OwnedFd> {
+        let parent = self.links.get(&self.node.parent_link()?)?;
+        parent.link().fds().1.try_clone_to_owned().ok()
     }
 
     /// Waits until everything was sent, but no longer than this.

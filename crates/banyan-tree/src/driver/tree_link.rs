@@ -22,7 +22,7 @@ use crate::format_book::{FormatBook, SentFormats};
 use crate::ids::NodeId;
 use crate::message::{Message, Place};
 use crate::node::LinkFigures;
-use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, SHARED_MEMORY, contributes};
+use crate::wire::{ADDRESSES, AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEMORY, SHARED_MEMORY, contributes};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
 /// mebibyte, as people like to send, is one with all that stands before its numbers.
@@ -48,6 +48,8 @@ pub(super) enum Arrival {
     Offered(u32),
     /// The link has ended, or is not to be had.
     Ended(End),
+    /// The peer broke the protocol, in this way.
+    Broken(String),
 }
 
 /// The way that small frames take.
@@ -89,6 +91,8 @@ pub(super) struct TreeLink {
     is_local: bool,
     /// The member that was invited over it, and its rank.
     pub(super) invited: Option<(NodeId, u32)>,
+    /// Whether the peer is a member, which has no children and nothing to say of others.
+    pub(super) is_members: bool,
     /// The process that this program has started at the other end.
     pub(super) started: Option<u32>,
     /// While it is not open.
@@ -135,6 +139,7 @@ impl TreeLink {
             waits: false,
             is_local,
             invited: None,
+            is_members: false,
             started: None,
             dialling: None,
             is_open: false,
@@ -264,6 +269,13 @@ impl TreeLink {
         invited && proved.is_none_or(|node| place.node == node && is_ranked(node))
     }
 
+    /// Whether it is known, before it says so, that the peer is a member.
+    pub(super) fn is_known_member(&self, first_member: Option<NodeId>) -> bool {
+        let proved = self.link.peer_id().map(|peer| NodeId(peer.index));
+        let is_ranked = |node| first_member.is_some_and(|first| rank_of(node, first).is_some());
+        self.invited.is_some() || proved.is_some_and(is_ranked)
+    }
+
     /// Whether the system at the other end has accepted the connection, though nobody may have answered.
     pub(super) fn is_connected(&self) -> bool {
         rustix::net::getpeername(&self.link).is_ok()
@@ -366,8 +378,7 @@ impl TreeLink {
                         arrival => return arrival,
                     }
                 }
-                // It writes what nobody may: its link is as good as gone.
-                Err(_) => return Some(Arrival::Ended(End::Other)),
+                Err(error) => return Some(Arrival::Broken(error.to_string())),
             }
             let event = self.link.poll()?;
             if let Some(arrival) = self.arrived(event, book, formats, below.as_mut()) {
@@ -404,6 +415,7 @@ impl TreeLink {
                 Some(Arrival::Opened)
             }
             Event::Closed => Some(Arrival::Ended(End::Other)),
+            Event::Lost(LinkError::Protocol(error)) if self.is_open => Some(Arrival::Broken(error.to_string())),
             Event::Lost(error) => {
                 self.other_protocol = error.other_protocol();
                 Some(Arrival::Ended(self.end(&error)))
@@ -428,7 +440,7 @@ impl TreeLink {
                 None
             }
             (Way::Socket, _) => Some(Arrival::Offered(place)),
-            _ => None,
+            _ => Some(Arrival::Broken("spoke of shared memory again".into())),
         }
     }
 
@@ -442,10 +454,12 @@ impl TreeLink {
             self.learnt = Some(id);
             self.formats.add(format);
         }
+        if frame.kind == ADDRESSES && self.is_members {
+            return Some(Arrival::Broken("is a member, and told where others can be reached".into()));
+        }
         match self.decoder.decode(frame, book) {
             Ok(message) => message.map(Arrival::Message),
-            // It does not speak as nodes do: its link is as good as gone.
-            Err(_) => Some(Arrival::Ended(End::Other)),
+            Err(error) => Some(Arrival::Broken(error.to_string())),
         }
     }
 

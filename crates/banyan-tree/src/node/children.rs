@@ -20,33 +20,27 @@ impl Node {
             return self.actions.push_back(Action::Close(link));
         };
         self.note_early(link, &message);
-        match message {
+        let (rank, before) = (self.rank_of(child), self.actions.len());
+        let taken = match message {
             Message::Run(run) => {
-                let rank = self.rank_of(child);
                 let checked = rank.map_or(Ok(()), |rank| self.check_own(rank, &run));
-                let taken = checked.and_then(|()| self.run(link, run, rank.is_some(), now));
-                taken.unwrap_or_else(|cause| self.violation(link, child, cause, now));
+                checked.and_then(|()| self.run(link, run, rank.is_some(), now))
             }
-            Message::Received { stream, until } => self.received_until(link, stream, until),
+            Message::Received { stream, until } => self.received_until(link, rank.is_some(), stream, until),
             message => self.childs_rare_message(link, child, message, now),
-        }
+        };
+        let counted = taken.and_then(|()| rank.map_or(Ok(()), |_| self.count_answers(link, before)));
+        counted.unwrap_or_else(|cause| self.violation(link, child, cause, now));
     }
 
     #[cold]
-    fn childs_rare_message(&mut self, link: LinkId, child: NodeId, message: Message, now: Time) {
+    fn childs_rare_message(&mut self, link: LinkId, child: NodeId, message: Message, now: Time) -> Result<(), String> {
+        if self.rank_of(child).is_some() {
+            check_members_word(child, &message)?;
+        }
         match message {
-            Message::Placed { .. } if self.rank_of(child).is_some() => {
-                self.violation(link, child, "is a member, and told of nodes below it".into(), now);
-            }
             Message::Placed { places, resumes, is_new } => self.placed(link, places, resumes, is_new, now),
-            Message::Ended { .. } if self.rank_of(child).is_some() => {
-                self.violation(link, child, "is a member, and told of the ends of others".into(), now);
-            }
-            Message::Ended { node, members } => {
-                if let Err(cause) = self.witnessed(link, node, &members) {
-                    self.violation(link, child, cause, now);
-                }
-            }
+            Message::Ended { node, members } => return self.witnessed(link, node, &members),
             // One that has moved is another's to speak of.
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
             Message::Gone(mut gone) => {
@@ -54,21 +48,39 @@ impl Node {
                 self.complete(&mut gone.resumes, &known, &members);
                 self.gone(gone, now);
             }
-            Message::Participate { stream, next } => {
-                if let Err(cause) = self.participate(link, stream, next) {
-                    self.violation(link, child, cause, now);
-                }
-            }
+            Message::Participate { stream, next } => return self.participate(link, stream, next),
             Message::Withdraw(stream) => self.withdraw(link, stream),
             Message::Hurry(stream) => self.hurry(stream),
-            Message::Resend { stream, from } => self.resend(link, child, stream, from, now),
+            Message::Resend { stream, from } => return self.resend(link, stream, from),
             // Of others only their own way up speaks.
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             Message::Uncombined { node, .. } | Message::Violated { node, .. } => self.trouble_of(link, node, message),
-            // A child says nothing else; one that does is of a newer version, whose words we may ignore.
-            _ => {}
+            _ => return Err("said what only a parent says".into()),
         }
+        Ok(())
+    }
+
+    /// Counts what a member is answered, which waits here until the member takes it.
+    fn count_answers(&mut self, link: LinkId, before: usize) -> Result<(), String> {
+        let is_answer = |action: &&Action| match action {
+            Action::Send { link: to, message } => *to == link && !matches!(message, Message::Packet { .. }),
+            _ => false,
+        };
+        let count = self.actions.range(before.min(self.actions.len())..).filter(is_answer).count() as u64;
+        if count == 0 {
+            return Ok(());
+        }
+        let answers = self.answers.get_or_insert_with(link, u64::default);
+        if *answers == 0 {
+            self.actions.push_back(Action::Drain(link));
+        }
+        *answers += count;
+        let most = 2 * self.options.window_waves * (1 + self.streams.len() as u64);
+        if *answers > most {
+            return Err(format!("takes none of more than {most} answers, and goes on"));
+        }
+        Ok(())
     }
 
     /// A member speaks for itself alone: it sends its own records, and what a filter made of them where members have filters.
@@ -128,8 +140,13 @@ impl Node {
     /// Someone wants to be a child.
     fn attach(&mut self, link: LinkId, attach: Attach, now: Time) {
         let place = attach.place;
-        if let Some(known) = self.below.node_of(link).filter(|known| *known != place.node) {
-            return self.violation(link, known, format!("says that it is {} now", place.node), now);
+        if let Some(known) = self.below.node_of(link) {
+            return self.violation(
+                link,
+                known,
+                format!("is a child, and says again that it is one: {}", place.node),
+                now,
+            );
         }
         if place.rank.is_some() && !attach.below.is_empty() {
             return self.violation(link, place.node, "is a member, and brings nodes below it".into(), now);
@@ -308,6 +325,7 @@ impl Node {
         self.early_resumes.retain(|(early, _), _| *early != link);
         self.below.unlink_child(link);
         self.halted.remove(&link);
+        self.answers.remove(&link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.gathering.withdraw(link);
@@ -326,4 +344,17 @@ impl Node {
             self.pump_down(id);
         }
     }
+}
+
+/// What a member, which speaks for itself alone, does not say.
+fn check_members_word(member: NodeId, message: &Message) -> Result<(), String> {
+    let what = match message {
+        Message::Placed { .. } => "told of nodes below it".to_owned(),
+        Message::Gone(_) => "told that a node is gone".to_owned(),
+        Message::Ended { .. } => "told of the ends of others".to_owned(),
+        Message::Uncombined { .. } | Message::Violated { .. } => "told of what others did".to_owned(),
+        Message::Counted { node, .. } if *node != member => format!("told what {node} has done"),
+        _ => return Ok(()),
+    };
+    Err(format!("is a member, and {what}"))
 }

@@ -165,6 +165,14 @@ impl Log {
         self.children.get(&link).map(|cursor| cursor.received)
     }
 
+    /// A member takes what was sent to it, and nothing else.
+    pub(super) fn check_received(&self, link: LinkId, until: u64) -> Result<(), String> {
+        match self.children.get(&link).map(|cursor| cursor.reached).filter(|reached| *reached < until) {
+            Some(reached) => Err(format!("took packets before {until}, and was sent those before {reached}")),
+            None => Ok(()),
+        }
+    }
+
     /// A child and all below it are as far as this.
     pub(super) fn set_received(&mut self, link: LinkId, until: u64) {
         if let Some(cursor) = self.children.get_mut(&link) {

@@ -204,6 +204,8 @@ pub struct Node {
     stopped: Option<Watch>,
     /// Members right below that were found to be stopped: how long they had run, and when that was first found.
     halted: SortedMap<LinkId, (u64, Time)>,
+    /// What members right below were answered that may still wait for them.
+    answers: SortedMap<LinkId, u64>,
     troubles: Troubles,
     /// At a member: streams that were closed.
     closed: Closed,
@@ -299,6 +301,7 @@ impl Node {
             watch: None,
             stopped,
             halted: SortedMap::new(),
+            answers: SortedMap::new(),
             troubles: Troubles::default(),
             closed: Closed::default(),
             witnesses: Witnesses::default(),
@@ -323,6 +326,11 @@ impl Node {
             State::Attached { parent, .. } => Some(parent),
             _ => None,
         }
+    }
+
+    /// The link to its parent, while it has one.
+    pub(crate) fn parent_link(&self) -> Option<LinkId> {
+        self.ascent.link()
     }
 
     /// How many children it has.

@@ -463,11 +463,20 @@ impl Node {
     }
 
     /// A child and all below it have taken packets.
-    pub(super) fn received_until(&mut self, link: LinkId, id: StreamId, until: u64) {
-        if let Some(log) = self.log_mut(id) {
-            log.set_received(link, until);
-            self.pump_down(id);
+    pub(super) fn received_until(
+        &mut self,
+        link: LinkId,
+        is_members: bool,
+        id: StreamId,
+        until: u64,
+    ) -> Result<(), String> {
+        let Some(log) = self.log_mut(id) else { return Ok(()) };
+        if is_members {
+            log.check_received(link, until)?;
         }
+        log.set_received(link, until);
+        self.pump_down(id);
+        Ok(())
     }
 
     /// Does whatever can be done for a stream.
@@ -498,7 +507,9 @@ impl Node {
             self.send(link, Message::Skipped { stream: id, until });
         }
         for (link, sequence, packet) in sends {
+            let opened = if let Packet::Open(opening) = &packet { Some(opening.stream) } else { None };
             self.send(link, Message::Packet { stream: id, sequence, packet });
+            opened.into_iter().for_each(|stream| self.tell_acknowledged(link, stream));
         }
         match ask {
             Some(_) if is_root => {

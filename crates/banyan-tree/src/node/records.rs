@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use banyan_boot::RankSet;
 
-use super::Node;
 use super::packets::SendError;
 use super::reliable::Reliable;
 use super::stream::Stream;
 use super::waves::Delivery;
+use super::{Action, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
 use crate::reduce::Place;
@@ -295,7 +295,18 @@ impl Node {
         }
         let count = u64::from(run.len());
         self.early(run.stream).into_iter().for_each(|early| early.records += count);
-        self.send(link, Message::Taken { stream: run.stream, bytes: cost(run) as u64 });
+        self.tell_dropped(link, run.stream, cost(run) as u64);
+    }
+
+    /// Tells a child that it need not wait for these bytes: once for all of them that come in succession.
+    fn tell_dropped(&mut self, link: LinkId, id: StreamId, more: u64) {
+        if let Some(Action::Send { link: to, message: Message::Taken { stream, bytes } }) = self.actions.back_mut()
+            && (*to, *stream) == (link, id)
+        {
+            *bytes += more;
+            return;
+        }
+        self.send(link, Message::Taken { stream: id, bytes: more });
     }
 
     /// Sends records to the parent, if there is one that has room for them.

@@ -6,24 +6,25 @@
 
 use super::log::Asked;
 use super::{Action, Node};
-use crate::ids::{LinkId, NodeId, StreamId, Time};
+use crate::ids::{LinkId, StreamId};
 use crate::message::Message;
 
 impl Node {
     /// A child needs packets again.
-    pub(super) fn resend(&mut self, link: LinkId, child: NodeId, id: StreamId, from: u64, now: Time) {
+    pub(super) fn resend(&mut self, link: LinkId, id: StreamId, from: u64) -> Result<(), String> {
         match self.log_mut(id).map(|log| log.asked_by(link, from)) {
             Some(Asked::Now) => self.answer_resend(link, id),
             Some(Asked::TooOften) => {
-                let cause = format!("asked for packets of {id} again and again, and takes none");
-                self.violation(link, child, cause, now);
+                return Err(format!("asked for packets of {id} again and again, and takes none"));
             }
             Some(Asked::Later) | None => {}
         }
+        Ok(())
     }
 
     /// Everything that was sent on this link has gone, as [`Action::Drain`] has asked to be told.
     pub fn drained(&mut self, link: LinkId) {
+        self.answers.remove(&link);
         for id in self.stream_ids() {
             if self.log_mut(id).is_some_and(|log| log.drained(link)) {
                 self.answer_resend(link, id);

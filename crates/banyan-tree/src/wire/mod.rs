@@ -84,7 +84,7 @@ banyan_link::kinds! {
     /// Prepares: a set of members, to be known by a number.
     MEMBERS = data(32);
     /// Prepares: where nodes can be reached.
-    ADDRESSES = data(33);
+    pub(crate) ADDRESSES = data(33);
     /// The bodies of the message before.
     BODIES = data(34);
 

@@ -9,7 +9,8 @@ use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format, Record};
 use banyan_tree::reduce::{COLLECT, Filters, Output, Part, Place, Reduction, ReductionLimits};
 use banyan_tree::{
-    Bodies, Epoch, Level, Message, NodeId, Place as NodePlace, Run, StreamId, StreamOptions, WaveNumber, Yields,
+    Attach, Bodies, Direction, Epoch, Gone, Level, Message, NodeId, Place as NodePlace, Run, StreamId, StreamOptions,
+    WaveNumber, Yields,
 };
 use bytes::Bytes;
 
@@ -24,6 +25,7 @@ pub(crate) struct Value {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hostile {
     pub(crate) rank: u32,
+    pub(crate) node: NodeId,
     pub(crate) stream: StreamId,
 }
 
@@ -63,7 +65,25 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
     contributes_for_others on StreamOptions::reduce(ALL), cause "contribution of members 0,3";
     asks_for_packets_again_and_again on StreamOptions::reduce(ALL), cause "asked for packets of stream 1 again and again";
     tells_of_nodes_below_it on StreamOptions::reduce(ALL), cause "told of nodes below it";
+    tells_that_another_is_gone on StreamOptions::reduce(ALL), cause "told that a node is gone";
+    tells_that_others_have_ended on StreamOptions::reduce(ALL), cause "told of the ends of others";
+    blames_another on StreamOptions::reduce(ALL), cause "told of what others did";
+    reports_a_filter_of_its_agent on StreamOptions::reduce(ALL), cause "told of what others did";
+    counts_for_its_agent on StreamOptions::reduce(ALL), cause "told what";
+    speaks_as_a_parent on StreamOptions::reduce(ALL), cause "what only a parent says";
+    attaches_again_with_later_epochs on StreamOptions::reduce(ALL), cause "says again that it is one";
+    attaches_as_another on StreamOptions::reduce(ALL), cause "says";
+    goes_far_ahead on StreamOptions::reduce(ALL), cause "waves ahead";
+    goes_back on StreamOptions::reduce(ALL), cause "was next";
+    contributes_to_billions_of_waves_at_once on intervals(ALL), cause "waves ahead";
+    takes_what_was_not_sent on StreamOptions::reduce(ALL), cause "and was sent those before";
 ];
+
+/// A wave, or a packet, that no network comes to.
+const WAY_AHEAD: u64 = 1 << 60;
+
+/// Waves of one frame at most.
+const MOST_WAVES: u32 = 1 << 16;
 
 /// The reduction of most streams.
 pub(crate) const ALL: &str = "count(), max(value)";
@@ -176,7 +196,7 @@ fn contributes_for_others(hostile: Hostile) -> Speech {
 /// So often that the answers, which nobody reads meanwhile, are more than a link holds.
 fn asks_for_packets_again_and_again(hostile: Hostile) -> Speech {
     let again = Message::Resend { stream: hostile.stream, from: 0 };
-    Speech { messages: vec![again; 100_000], formats: Vec::new() }
+    said(vec![again; 100_000])
 }
 
 fn tells_of_nodes_below_it(hostile: Hostile) -> Speech {
@@ -187,6 +207,81 @@ fn tells_of_nodes_below_it(hostile: Hostile) -> Speech {
         level: Level(9),
         rank: Some(1000),
     };
-    let placed = Message::Placed { places: vec![place], resumes: Vec::new(), is_new: true };
-    Speech { messages: vec![placed], formats: Vec::new() }
+    said([Message::Placed { places: vec![place], resumes: Vec::new(), is_new: true }])
+}
+
+fn tells_that_another_is_gone(_: Hostile) -> Speech {
+    let gone = Gone { node: NodeId(1), epoch: Epoch(u32::MAX), is_certain: true, resumes: Vec::new() };
+    said([Message::Gone(gone)])
+}
+
+fn tells_that_others_have_ended(hostile: Hostile) -> Speech {
+    said([Message::Ended { node: NodeId(hostile.rank), members: Arc::new((0..3).collect()) }])
+}
+
+fn blames_another(_: Hostile) -> Speech {
+    said([Message::Violated { node: NodeId(1), child: NodeId(3), cause: "it was that one".into() }])
+}
+
+fn reports_a_filter_of_its_agent(hostile: Hostile) -> Speech {
+    let (node, wave, cause) = (NodeId(1), WaveNumber(0), "it is \u{1b}[31mbroken".into());
+    said([Message::Uncombined { node, stream: hostile.stream, direction: Direction::Up, wave, cause }])
+}
+
+fn counts_for_its_agent(_: Hostile) -> Speech {
+    let answer = |question| Message::Counted { question, node: NodeId(1), figures: Box::default() };
+    said((0..1000).map(answer))
+}
+
+fn speaks_as_a_parent(hostile: Hostile) -> Speech {
+    said([Message::Acknowledge { stream: hostile.stream, until: WaveNumber(WAY_AHEAD) }])
+}
+
+fn attach(node: NodeId, epoch: u32, rank: u32) -> Message {
+    let place = NodePlace { node, parent: NodeId(1), epoch: Epoch(epoch), level: Level(2), rank: Some(rank) };
+    Message::Attach(Attach { place, is_urgent: true, is_new: true, below: Vec::new(), resumes: Vec::new() })
+}
+
+fn attaches_again_with_later_epochs(hostile: Hostile) -> Speech {
+    said((1..1000).map(|epoch| attach(hostile.node, epoch << 8, hostile.rank)))
+}
+
+fn attaches_as_another(hostile: Hostile) -> Speech {
+    said([attach(NodeId(hostile.node.0 - 1), u32::MAX, hostile.rank - 1)])
+}
+
+fn goes_far_ahead(hostile: Hostile) -> Speech {
+    let (format, body) = reduced(ALL, [hostile.rank]);
+    let (members, bodies) = (Arc::new(RankSet::from_iter([hostile.rank])), Bodies::one(format.id(), body));
+    let first = WaveNumber(WAY_AHEAD);
+    let run = Run { stream: hostile.stream, first, members, is_fresh: true, is_partial: false, bodies };
+    Speech { messages: vec![Message::Run(run)], formats: vec![format] }
+}
+
+fn goes_back(hostile: Hostile) -> Speech {
+    let (format, body) = reduced(ALL, [hostile.rank]);
+    let next = WaveNumber(100);
+    let begin = Message::Participate { stream: hostile.stream, next };
+    let run = contribution(hostile, [hostile.rank], false, Bodies::one(format.id(), body));
+    Speech { messages: vec![begin, run], formats: vec![format] }
+}
+
+/// By a frame of a few bytes: no record is in any of them.
+fn contributes_to_billions_of_waves_at_once(hostile: Hostile) -> Speech {
+    let nothing = |first: u32| {
+        let members = Arc::new(RankSet::from_iter([hostile.rank]));
+        let bodies = Bodies::absent(std::num::NonZeroU32::new(MOST_WAVES).unwrap());
+        let first = WaveNumber(u64::from(first) * u64::from(MOST_WAVES));
+        Message::Run(Run { stream: hostile.stream, first, members, is_fresh: true, is_partial: true, bodies })
+    };
+    said((0..1000).map(nothing))
+}
+
+fn takes_what_was_not_sent(hostile: Hostile) -> Speech {
+    said([Message::Received { stream: hostile.stream, until: WAY_AHEAD }])
+}
+
+/// Messages without records.
+fn said(messages: impl IntoIterator<Item = Message>) -> Speech {
+    Speech { messages: messages.into_iter().collect(), formats: Vec::new() }
 }

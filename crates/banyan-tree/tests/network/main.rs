@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     match words[..] {
         ["formats", count, hostile] => hostile::run_with_formats(count, hostile),
         ["hostile", behaviour] => hostile::run(behaviour),
+        ["misuse", misuse] => hostile::run_misuse(misuse),
         ["member", behaviour] => member::run(behaviour),
         ["wide"] => wide::run(),
         ["front-end", topology] => front_end::run(topology),
@@ -66,6 +67,7 @@ const TESTS: &[harness::Test] = tests![
     protocols::a_member_of_a_later_protocol_is_named_with_its_host,
     protocols::a_member_is_told_that_its_network_speaks_a_later_protocol,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
+    hostile::a_member_that_misuses_its_link_is_named_or_lost_and_no_wave_is_wrong,
     hostile::a_member_that_sends_too_many_formats_is_named_and_agents_stay,
     hostile::many_formats_of_several_members_pass_their_agents,
     strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,

@@ -9,7 +9,7 @@ impl std::str::FromStr for Specification {
     type Err = SpecificationError;
 
     fn from_str(text: &str) -> Result<Specification, SpecificationError> {
-        let mut parser = Parser { text, at: 0 };
+        let mut parser = Parser { text, at: 0, counted: (0, 1) };
         let is_strict = parser.takes_word("strict");
         let mut aggregates = Vec::new();
         loop {
@@ -34,6 +34,8 @@ pub(super) fn is_of_a_word(sign: char) -> bool {
 struct Parser<'t> {
     text: &'t str,
     at: usize,
+    /// A place that was passed, and the column there: from there on characters are counted.
+    counted: (usize, usize),
 }
 
 /// A piece of the text and the column at which it begins.
@@ -142,7 +144,9 @@ impl<'t> Parser<'t> {
 
     fn column(&mut self) -> usize {
         self.rest();
-        self.text[..self.at].chars().count() + 1
+        let (from, column) = if self.counted.0 <= self.at { self.counted } else { (0, 1) };
+        self.counted = (self.at, column + self.text[from..self.at].chars().count());
+        self.counted.1
     }
 
     fn unexpected(&mut self, wanted: &'static str) -> SpecificationError {
