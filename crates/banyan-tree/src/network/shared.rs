@@ -148,7 +148,7 @@ impl Core {
             Err(error) => Err(TreeError::Uncombined { wave: number, cause: error.to_string() }),
         };
         *next += 1;
-        if *next == delivery.len() {
+        if *next == delivery.body_count() {
             self.taken.remove(&stream);
         }
         Some(wave)

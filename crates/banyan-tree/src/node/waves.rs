@@ -40,7 +40,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// How many bodies there are; one of an error.
-    pub fn len(&self) -> u32 {
+    pub fn body_count(&self) -> u32 {
         self.bodies.as_ref().map_or(1, Bodies::len)
     }
 

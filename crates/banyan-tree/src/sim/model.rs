@@ -350,7 +350,7 @@ impl Model {
             return Err(Broken::Sum { stream, wave: delivery.first, members });
         };
         let mut got: BTreeMap<u64, Option<Vec<u64>>> = BTreeMap::new();
-        for body in 0..delivery.len() {
+        for body in 0..delivery.body_count() {
             let record = got.entry(delivery.number(body).0).or_insert_with(|| delivery.bodies.is_ok().then(Vec::new));
             if let (Some(numbers), Ok(bodies)) = (record, &delivery.bodies) {
                 numbers.push(number(bodies.get(body)));
