@@ -172,7 +172,8 @@ impl Tree {
             let first = chance.below(events);
             let happened = (first..first + events).any(|event| self.happen(event % events, chance));
             let passes = !happened || self.is_slow && chance.one_in(20);
-            if !(passes && self.pass_time()) && !happened {
+            let has_passed = passes && self.pass_time();
+            if !happened && !has_passed {
                 return;
             }
             self.check_memory();
