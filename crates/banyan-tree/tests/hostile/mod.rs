@@ -254,7 +254,7 @@ fn goes_far_ahead(hostile: Hostile) -> Speech {
     let (format, body) = reduced(ALL, [hostile.rank]);
     let (members, bodies) = (Arc::new(RankSet::from_iter([hostile.rank])), Bodies::one(format.id(), body));
     let first = WaveNumber(WAY_AHEAD);
-    let run = Run { stream: hostile.stream, first, members, is_fresh: true, is_partial: false, bodies };
+    let run = Run { stream: hostile.stream, first, members, is_fresh: true, is_partial: false, yields: None, bodies };
     Speech { messages: vec![Message::Run(run)], formats: vec![format] }
 }
 
@@ -272,7 +272,15 @@ fn contributes_to_billions_of_waves_at_once(hostile: Hostile) -> Speech {
         let members = Arc::new(RankSet::from_iter([hostile.rank]));
         let bodies = Bodies::absent(std::num::NonZeroU32::new(MOST_WAVES).unwrap());
         let first = WaveNumber(u64::from(first) * u64::from(MOST_WAVES));
-        Message::Run(Run { stream: hostile.stream, first, members, is_fresh: true, is_partial: true, bodies })
+        Message::Run(Run {
+            stream: hostile.stream,
+            first,
+            members,
+            is_fresh: true,
+            is_partial: true,
+            yields: None,
+            bodies,
+        })
     };
     said((0..1000).map(nothing))
 }

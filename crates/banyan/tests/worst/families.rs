@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use banyan_boot::{HostSet, RankSet};
 use banyan_link::{Connection, Event, LinkOptions};
-use banyan_ndr::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
-use banyan_ndr::text::{from_json, from_json_skipping, from_xml, from_xml_skipping};
 use banyan_ndr::{
-    Buffer, ByteOrder, ConvertOptions, DynRecord, Format, Limits, Plan, PointerWidth, Record, RecordView, ffs, file,
+    Buffer, ByteOrder, ConvertOptions, DynRecord, Format, Limits, Plan, PointerWidth, Record, RecordView,
 };
+use banyan_text::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
+use banyan_text::{from_json, from_json_skipping, from_xml, from_xml_skipping};
 use banyan_tree::fuzzing::{agent_among_strangers, polite_words};
 use banyan_tree::reduce::{Part, Reduction, ReductionLimits, Specification};
 use banyan_tree::topology::{Spec, Topology};
@@ -186,17 +186,17 @@ fn read_xml_schema(bytes: &[u8]) {
 }
 
 fn record_file(bytes: &[u8]) {
-    if let Ok(reader) = file::Reader::from_bytes(Buffer::from_slice(bytes)) {
+    if let Ok(reader) = banyan_files::Reader::from_bytes(Buffer::from_slice(bytes)) {
         reader.records(0).for_each(drop);
         reader.seek_time(..).for_each(drop);
         let _ = (reader.verify(), reader.damage());
     }
-    let Ok(mut stream) = file::StreamReader::new(bytes) else { return };
+    let Ok(mut stream) = banyan_files::StreamReader::new(bytes) else { return };
     while let Ok(Some(_)) = stream.next() {}
 }
 
 fn ffs_file(bytes: &[u8]) {
-    let Ok(reader) = ffs::Reader::from_bytes(bytes) else { return };
+    let Ok(reader) = banyan_files::ffs::Reader::from_bytes(bytes) else { return };
     reader.flatten().for_each(drop);
 }
 
@@ -377,7 +377,8 @@ fn nested_schema(depth: usize) -> Vec<u8> {
 
 /// A file of so many records, each of a format of its own, or of one of so many.
 fn written(count: usize, formats: usize) -> Vec<u8> {
-    let mut writer = file::Writer::stream(Vec::new(), file::WriterOptions::default()).expect("memory can be written");
+    let mut writer = banyan_files::Writer::stream(Vec::new(), banyan_files::WriterOptions::default())
+        .expect("memory can be written");
     for number in 0..count {
         let name = format!("sample{}", number % formats.max(1));
         let format = banyan_ndr::CStruct::new(&name, 8, 8).int("value", 0, 8).build().expect("a valid format");
@@ -388,7 +389,8 @@ fn written(count: usize, formats: usize) -> Vec<u8> {
 
 /// A file whose records were flushed two by two.
 fn blocks(count: usize) -> Vec<u8> {
-    let mut writer = file::Writer::stream(Vec::new(), file::WriterOptions::default()).expect("memory can be written");
+    let mut writer = banyan_files::Writer::stream(Vec::new(), banyan_files::WriterOptions::default())
+        .expect("memory can be written");
     for number in 0..count as u32 {
         writer.write(&Sample { v: number }).expect("memory can be written");
         if number % 2 == 0 {
@@ -412,7 +414,7 @@ fn damaged(bytes: usize) -> Vec<u8> {
 }
 
 fn ffs_again(bytes: usize) -> Vec<u8> {
-    let whole = include_bytes!("../../../banyan-ndr/tests/vectors/ffs/file_output.ub12-64.bin");
+    let whole = include_bytes!("../../../banyan-files/tests/vectors/ffs/file_output.ub12-64.bin");
     let (head, rest) = whole.split_at(whole.len().min(1024));
     [head, &rest.repeat(bytes / rest.len().max(1) + 1)].concat()
 }

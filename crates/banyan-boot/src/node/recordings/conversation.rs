@@ -371,7 +371,9 @@ fn a_member_joins_an_agent_of_protocol_1() {
         }
         socket
     });
-    let mut member = Member::welcome(Link::inherited(ours.into(), &member_link_options()), Instant::now() + Duration::from_secs(10)).unwrap();
+    let mut member =
+        Member::welcome(Link::inherited(ours.into(), &member_link_options()), Instant::now() + Duration::from_secs(10))
+            .unwrap();
     assert_eq!((member.rank(), member.size(), member.session(), member.note()), (1, 2, SESSION, &b"a note"[..]));
     member.barrier().unwrap();
     assert_eq!(member.broadcast(None::<Bytes>).unwrap(), b"to everyone"[..]);
