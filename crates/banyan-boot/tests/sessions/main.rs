@@ -138,6 +138,7 @@ const TESTS: &[harness::Test] = tests![
     rogues::an_agent_that_sends_bytes_for_a_tunnel_it_never_opened_is_cut_off_and_nobody_else,
     rogues::an_agent_that_opens_too_many_tunnels_is_cut_off_and_nobody_else,
     rogues::an_agent_that_sends_more_than_the_window_of_a_tunnel_is_cut_off_and_nobody_else,
+    rogues::an_agent_that_acknowledges_bytes_of_a_tunnel_that_it_was_not_sent_is_cut_off_and_nobody_else,
     rogues::an_agent_that_opens_a_tunnel_where_there_is_no_extension_is_cut_off,
     rogues::no_secret_stands_in_arguments_or_in_an_environment,
     attacks::strangers_at_all_doors_change_nothing_and_are_counted,

@@ -128,6 +128,9 @@ pub(crate) fn an_agent_that_opens_too_many_tunnels_is_cut_off_and_nobody_else() 
 
 pub(crate) fn an_agent_that_sends_more_than_the_window_of_a_tunnel_is_cut_off_and_nobody_else() {
     expect_cut_off("window", "more than the window of a tunnel");
+}
+
+pub(crate) fn an_agent_that_acknowledges_bytes_of_a_tunnel_that_it_was_not_sent_is_cut_off_and_nobody_else() {
     expect_cut_off("taken", "an acknowledgement of bytes of a tunnel that it was not sent");
 }
 
