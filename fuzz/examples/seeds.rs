@@ -6,11 +6,11 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use banyan_fuzz::{BUILT_IN, built_in, deep, flat, numbers};
 use banyan_files::{Writer, WriterOptions};
+use banyan_fuzz::{BUILT_IN, built_in, deep, flat, numbers};
+use banyan_ndr::{Buffer, ConvertOptions, DynRecord, Format, Limits, Plan, typed};
 use banyan_text::schema::{json_schema, xml_schema};
 use banyan_text::{to_json, to_xml};
-use banyan_ndr::{Buffer, ConvertOptions, DynRecord, Format, Limits, Plan, typed};
 use banyan_tree::fuzzing::polite_words;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,12 +7,12 @@
 //! | a schema of a format, or a format from a schema | module [`schema`] |
 //!
 //! ```
-//! use banyan_ndr::{CStruct, DynRecord, Limits};
+//! use banyan_ndr::{CStruct, Limits, Value};
 //! use banyan_text::{from_json, to_json};
 //!
 //! let format = CStruct::new("reading", 8, 4).int("station", 0, 2).float("celsius", 4, 4).build()?;
 //! let record = from_json(&format, r#"{"station": 12, "celsius": 21.5}"#, &Limits::default())?;
-//! assert_eq!(record.get("station")?.to_string(), "12");
+//! assert_eq!(record.get("station")?, &Value::from(12));
 //! assert_eq!(to_json(&record)?, r#"{"station":12,"celsius":21.5}"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

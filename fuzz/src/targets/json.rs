@@ -1,8 +1,8 @@
 //! JSON: what is accepted as a record of some format is a record, and reads the same once it was written as JSON again.
 
 use banyan_fuzz::{Bytes, format};
-use banyan_text::{from_json, from_json_skipping, to_json};
 use banyan_ndr::{DynRecord, Limits};
+use banyan_text::{from_json, from_json_skipping, to_json};
 
 pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);

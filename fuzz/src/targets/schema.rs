@@ -1,7 +1,7 @@
 //! Schemas in JSON and XML: refused, or a format whose own schemas mean the same format.
 
-use banyan_text::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 use banyan_ndr::{ByteOrder, Format, PointerWidth};
+use banyan_text::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 
 const ORDER: ByteOrder = ByteOrder::Big;
 const POINTER: PointerWidth = PointerWidth::Four;

@@ -1,8 +1,8 @@
 //! XML: what is accepted as a record of some format is a record, and reads the same once it was written as XML again.
 
 use banyan_fuzz::{Bytes, format};
-use banyan_text::{from_xml, from_xml_skipping, to_xml};
 use banyan_ndr::{DynRecord, Limits};
+use banyan_text::{from_xml, from_xml_skipping, to_xml};
 
 pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
