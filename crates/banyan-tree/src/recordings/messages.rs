@@ -46,7 +46,15 @@ fn ancestry() -> Ancestry {
 
 fn run(bodies: Bodies, is_fresh: bool) -> Message {
     let members = set(0..64);
-    Message::Run(Run { stream: STREAM, first: Wave(1 << 33), members, is_fresh, is_partial: !is_fresh, bodies })
+    Message::Run(Run {
+        stream: STREAM,
+        first: Wave(1 << 33),
+        members,
+        is_fresh,
+        is_partial: !is_fresh,
+        yields: None,
+        bodies,
+    })
 }
 
 fn packet(packet: Packet) -> Message {

@@ -54,7 +54,7 @@ fn assert_named_before_much_waits(options: StreamOptions, messages: impl FnOnce(
 
 fn first_wave(stream: StreamId) -> Message {
     let (members, bodies) = (Arc::new(ranks(0..=0)), Bodies::one(FORMAT, Bytes::from_static(&[1; 8])));
-    Message::Run(Run { stream, first: WaveNumber(0), members, is_fresh: true, is_partial: false, bodies })
+    Message::Run(Run { stream, first: WaveNumber(0), members, is_fresh: true, is_partial: false, yields: None, bodies })
 }
 
 #[test]

@@ -10,12 +10,11 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Capabilities, Connection, Event, Frame, Link, LinkOptions};
-use banyan_ranks::RankSet;
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
 use crate::collective::{
-    Caller, CollectiveError, Collectives, Element, Outcome, Own, To, What, belongs_to_collectives,
+    Caller, CollectiveError, Collectives, Element, Outcome, Own, Subtree, To, What, belongs_to_collectives,
 };
 use crate::member::{Member, MemberError};
 use crate::message::{self, CHUNK};
@@ -58,14 +57,15 @@ enum Part {
 impl Process {
     fn new(which: usize) -> Process {
         let now = Instant::now();
-        let set = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>();
+        let agent = Subtree::Agent([0, 1].into_iter().collect());
+        let members = vec![Subtree::Member(0), Subtree::Member(1)];
         let end = |other| {
             let is_agents = other == FRONT_END || which == FRONT_END;
             (other, Connection::inherited(&if is_agents { agent_link() } else { member_link() }, now))
         };
         let (part, others) = match which {
-            FRONT_END => (Part::Inner(Collectives::root(vec![set(&[0, 1])])), vec![AGENT]),
-            AGENT => (Part::Inner(Collectives::inner(vec![set(&[0]), set(&[1])], 2)), vec![FRONT_END, MASTER, MEMBER]),
+            FRONT_END => (Part::Inner(Collectives::root(vec![agent])), vec![AGENT]),
+            AGENT => (Part::Inner(Collectives::inner(members, 2)), vec![FRONT_END, MASTER, MEMBER]),
             _ => (Part::Member(None), vec![AGENT]),
         };
         let ends = others.into_iter().map(end).collect();
@@ -101,10 +101,12 @@ impl Process {
             Part::Inner(_) if frame.kind == message::USER => {
                 self.send(if from == FRONT_END { MASTER } else { FRONT_END }, frame);
             }
-            Part::Inner(collectives) if from == FRONT_END => collectives.from_parent(frame, &mut out).unwrap(),
+            Part::Inner(collectives) if from == FRONT_END => {
+                collectives.from_parent(frame, self.now, &mut out).unwrap()
+            }
             Part::Inner(collectives) => {
                 let child = if from == MEMBER { 1 } else { 0 };
-                collectives.from_child(child, frame, &mut out).unwrap();
+                collectives.from_child(child, frame, self.now, &mut out).unwrap();
             }
             Part::Member(caller) if frame.kind == message::WELCOME => {
                 assert_eq!(frame.payload[..16], SESSION);

@@ -198,7 +198,7 @@ fn numbers_of_sessions_of_protocol_1_are_understood() {
     let mut exited = Vec::new();
     states.iter().for_each(|(rank, state)| push_exit(&mut exited, *rank, state));
     let told = Progress { agents: 1, started: 2, failed: 3, joined: 4 };
-    let tally = Tally { had: 1, needs: 2, stored: 3, failed: 4 };
+    let tally = Tally { had: 1, needs: 2, stored: 3, failed: 4, late: 5 };
     let ranks: RankSet = (0..4).chain([7]).collect();
     let mut signalled = Vec::new();
     ranks.encode(&mut signalled);
