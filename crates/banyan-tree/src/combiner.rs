@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format, FormatId};
 
 use crate::format_book::FormatBook;
@@ -19,7 +20,7 @@ use crate::recycled::Recycled;
 use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place, Recovery};
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
-use crate::transformation::{Transformation, TransformationError, Transformations};
+use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
 use crate::yields::Yields;
 
 /// A run ends when its bodies have so many bytes, so that whoever waits for the first waves has them soon.
@@ -120,6 +121,10 @@ impl Transformation for Timed {
         sifted
     }
 
+    fn missing_fields(&mut self) -> Vec<MissingField> {
+        std::mem::take(&mut self.combiner.missing)
+    }
+
     fn recovery(&self) -> Recovery {
         self.combiner.filter.recovery()
     }
@@ -128,13 +133,26 @@ impl Transformation for Timed {
 /// What a filter made of a wave.
 type Made = Result<(Format, Buffer), TransformationError>;
 
+/// A format of parts.
+struct Known {
+    format: Format,
+    /// Whether filters made the parts.
+    is_partial: bool,
+    /// Fields that the filter wants and does not find there.
+    lacks: Vec<Arc<str>>,
+    /// Members of whom that was noted.
+    noted: RankSet,
+}
+
 /// A filter of one stream at one node.
 struct Combiner {
     name: String,
     filter: Box<dyn Filter>,
     formats: FormatBook,
     /// Formats of parts, to be had without a lock.
-    known: Vec<Format>,
+    known: Vec<Known>,
+    /// Fields that members lack, of which the node was not told.
+    missing: Vec<MissingField>,
     /// The format of what the filter made last, which is in the book.
     made: Option<FormatId>,
     output: Output,
@@ -154,7 +172,7 @@ impl Combiner {
         // Taken out while the filter, which is a part of this as well, works.
         let known = std::mem::take(&mut self.known);
         let runs: Vec<PartRun<'_>> =
-            parts.iter().zip(places).map(|(part, place)| PartRun::new(part, &known[place])).collect();
+            parts.iter().zip(places).map(|(part, place)| PartRun::new(part, &known[place].format)).collect();
         let seen = self.seen.take().filter(|(wave, _)| *wave == first).map(|(_, made)| made);
         let at_once = if seen.is_none() { self.filter.waves(&runs, place) } else { None };
         let combined = match at_once {
@@ -168,9 +186,9 @@ impl Combiner {
 
 impl Combiner {
     fn new(name: &str, filter: Box<dyn Filter>, formats: FormatBook) -> Combiner {
-        let (known, output, recycled) = (Vec::new(), Output::new(), Recycled::default());
-        let name = name.into();
-        Combiner { name, filter, formats, known, made: None, output, recycled, seen: None, waiting: None }
+        let (known, missing, name) = (Vec::new(), Vec::new(), name.into());
+        let (output, recycled) = (Output::new(), Recycled::default());
+        Combiner { name, filter, formats, known, missing, made: None, output, recycled, seen: None, waiting: None }
     }
 
     /// Has the filter look at what a member made itself. Of a format that is not known here nothing is made.
@@ -182,10 +200,11 @@ impl Combiner {
 
     /// What becomes of the first records of a run, on a stream without waves.
     fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+        self.bound_formats();
         let at = self.find_format(run)?;
         // Taken out while the filter, which is a part of this as well, works.
         let known = std::mem::take(&mut self.known);
-        let sifted = self.sift_records(run, &PartRun::new(run, &known[at]), place);
+        let sifted = self.sift_records(run, &PartRun::new(run, &known[at].format), place);
         self.known = known;
         sifted
     }
@@ -262,20 +281,43 @@ impl Combiner {
 
     /// Where among those that are known the formats of parts are.
     fn find_formats(&mut self, parts: &[Run]) -> Result<Vec<usize>, TransformationError> {
-        if self.known.len() > REMEMBERED {
-            self.known.clear();
-        }
+        self.bound_formats();
         parts.iter().map(|part| self.find_format(part)).collect()
     }
 
-    fn find_format(&mut self, part: &Run) -> Result<usize, TransformationError> {
-        let id = part.bodies.format();
-        if let Some(at) = self.known.iter().position(|known| known.id() == id) {
-            return Ok(at);
+    /// Forgets what it knows of formats, if they are many.
+    fn bound_formats(&mut self) {
+        if self.known.len() > REMEMBERED {
+            self.known.clear();
         }
-        let format = self.formats.get(id).ok_or_else(|| unknown(part))?;
-        self.known.push(format);
-        Ok(self.known.len() - 1)
+    }
+
+    fn find_format(&mut self, part: &Run) -> Result<usize, TransformationError> {
+        let (id, is_partial) = (part.bodies.format(), part.is_partial);
+        let is_of_part = |known: &Known| known.is_partial == is_partial && known.format.id() == id;
+        let at = match self.known.iter().position(is_of_part) {
+            Some(at) => at,
+            None => {
+                let format = self.formats.get(id).ok_or_else(|| unknown(part))?;
+                let lacks = self.filter.lacks(&format, is_partial).into_iter().map(Arc::from).collect();
+                self.known.push(Known { format, is_partial, lacks, noted: RankSet::new() });
+                self.known.len() - 1
+            }
+        };
+        if !self.known[at].lacks.is_empty() {
+            self.note_missing(at, &part.members);
+        }
+        Ok(at)
+    }
+
+    /// A part in this format lacks fields. What was made of several members' records says nothing of each.
+    #[cold]
+    fn note_missing(&mut self, at: usize, members: &RankSet) {
+        let Known { lacks, noted, .. } = &mut self.known[at];
+        if let Some(member) = members.only().filter(|member| !noted.contains(*member)) {
+            noted.insert(member);
+            self.missing.extend(lacks.iter().map(|field| MissingField { field: Arc::clone(field), member }));
+        }
     }
 
     /// One wave after the other, as long as they become records of one format.

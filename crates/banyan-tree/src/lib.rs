@@ -68,5 +68,5 @@ pub use node::{
 pub use run::{BadBodies, Bodies, Run};
 pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
-pub use transformation::{Transformation, TransformationError, Transformations};
+pub use transformation::{MissingField, Transformation, TransformationError, Transformations};
 pub use yields::Yields;

@@ -136,6 +136,15 @@ pub enum Message {
         /// Why.
         cause: Arc<str>,
     },
+    /// Upwards, before the run that brings such records: records of these members lack a field that the stream's filter wants.
+    FieldMissing {
+        /// The stream.
+        stream: StreamId,
+        /// The field, and what it is wanted for.
+        field: Arc<str>,
+        /// Whose records.
+        members: Arc<RankSet>,
+    },
     /// Upwards: this agent has closed the link of a child that broke the rules.
     Violated {
         /// The agent.

@@ -3,6 +3,7 @@
 //! This is the node's view, which knows nothing of formats. [`Combiners`](crate::Combiners) makes transformations of
 //! filters, which see one wave at a time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::reduce::{Place, Recovery};
@@ -41,10 +42,24 @@ pub trait Transformation: Send {
         Ok(run.clone())
     }
 
+    /// What records lacked that it was given since this was last asked.
+    fn missing_fields(&mut self) -> Vec<MissingField> {
+        Vec::new()
+    }
+
     /// How its state comes back when its node dies.
     fn recovery(&self) -> Recovery {
         Recovery::Recomputed
     }
+}
+
+/// A field that a transformation wants, and that records of a member lack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingField {
+    /// The field, for people.
+    pub field: Arc<str>,
+    /// Whose records lack it.
+    pub member: u32,
 }
 
 /// Why contributions could not be combined.

@@ -56,6 +56,7 @@ impl Node {
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             Message::Uncombined { node, .. } | Message::Violated { node, .. } => self.trouble_of(link, node, message),
+            Message::FieldMissing { stream, field, members } => return self.field_missing(stream, &field, &members),
             _ => return Err("said what only a parent says".into()),
         }
         Ok(())
@@ -353,6 +354,7 @@ fn check_members_word(member: NodeId, message: &Message) -> Result<(), String> {
         Message::Gone(_) => "told that a node is gone".to_owned(),
         Message::Ended { .. } => "told of the ends of others".to_owned(),
         Message::Uncombined { .. } | Message::Violated { .. } => "told of what others did".to_owned(),
+        Message::FieldMissing { .. } => "told what records lack".to_owned(),
         Message::Counted { node, .. } if *node != member => format!("told what {node} has done"),
         _ => return Ok(()),
     };

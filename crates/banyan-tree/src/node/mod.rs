@@ -35,6 +35,7 @@ mod holders;
 mod kept;
 mod ledger;
 mod log;
+mod missing_fields;
 mod packets;
 mod parent;
 mod patience;

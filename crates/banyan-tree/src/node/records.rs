@@ -236,6 +236,7 @@ impl Stream {
             rest = run.within(until..run.end());
             sifted.extend(made.map(|run| Sifted { run, error }));
         }
+        self.missing_fields.note_own(self.transformation.missing_fields());
         sifted
     }
 }
@@ -350,6 +351,9 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return Vec::new() };
         let sifted = stream.sift(run, place);
         let failed = sifted.iter().find_map(|sifted| Some((sifted.run.first, sifted.error.as_ref()?.to_string())));
+        if stream.missing_fields.has_untold() {
+            self.tell_missing_fields(id);
+        }
         if let Some((record, cause)) = failed {
             self.uncombined(id, Direction::Up, record, &cause);
         }
@@ -380,6 +384,7 @@ impl Node {
         self.took(id, &sifted.run, from);
         self.take_nothing(id);
         self.confirm_taken(id);
+        self.report_missing_fields(id);
         let Sifted { run, error } = sifted;
         let (count, bodies) = (run.len(), error.map_or(Ok(run.bodies), Err));
         let Run { first, members, yields, .. } = run;

@@ -66,6 +66,16 @@ pub enum Report {
         /// What it did.
         cause: String,
     },
+    /// At the front-end: records of these members lack fields that the stream's filter wants. Of each member and field it is told
+    /// once, when the program takes a record that lacks it, or one behind it.
+    FieldsMissing {
+        /// The stream.
+        stream: StreamId,
+        /// The fields, each with what it is wanted for: `temp of max(temp)`.
+        fields: Vec<String>,
+        /// Whose records.
+        members: RankSet,
+    },
     /// At the front-end: an agent has ended, or was given up, and with it what a filter of a stream knew there, which its
     /// [`Recovery`](crate::reduce::Recovery) says is lost then. The waves themselves are not.
     StateLost {
@@ -132,6 +142,10 @@ impl fmt::Display for Report {
                 write!(f, "{node} has closed the link of {child}")?;
                 rank.iter().try_for_each(|rank| write!(f, ", member {rank}"))?;
                 write!(f, ", which broke the rules: {cause}")
+            }
+            Report::FieldsMissing { stream, fields, members } => {
+                let (plural, fields) = (if fields.len() == 1 { "" } else { "s" }, fields.join(" and "));
+                write!(f, "{stream}: records of {} lack the field{plural} {fields}", Members(members))
             }
             Report::StateLost { stream, node, direction, filter } => {
                 let way = way(*direction);

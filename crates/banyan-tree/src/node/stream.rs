@@ -10,6 +10,7 @@ use super::gathering::Gathering;
 use super::kept::Kept;
 use super::ledger::Ledger;
 use super::log::Log;
+use super::missing_fields::MissingFields;
 use super::patience::Patience;
 use super::records::Records;
 use crate::ids::{NodeId, Wave};
@@ -40,6 +41,9 @@ pub(super) struct Stream {
     pub(super) filters_own: bool,
     /// On a stream without waves: whether this node has a filter for records.
     pub(super) sifts: bool,
+
+    /// What records lack that its filter wants.
+    pub(super) missing_fields: MissingFields,
 
     /// What has passed.
     pub(super) traffic: Traffic,
@@ -108,6 +112,7 @@ impl Stream {
             down: None,
             filters_own: false,
             sifts: false,
+            missing_fields: MissingFields::default(),
             traffic: Traffic::default(),
             log: Log::default(),
             inbox: VecDeque::new(),

@@ -77,6 +77,6 @@ impl Node {
     }
 }
 
-fn short(cause: &str) -> Arc<str> {
+pub(super) fn short(cause: &str) -> Arc<str> {
     cause.chars().take(CAUSE).collect::<String>().into()
 }

@@ -168,6 +168,7 @@ impl Node {
         }
         loop {
             let (delivery, bytes) = self.streams.get_mut(&stream)?.deliver()?;
+            self.report_missing_fields(stream);
             self.note_taken(stream, delivery.first.after(delivery.count), bytes);
             // Of waves to which nobody contributed anything there is nothing to tell.
             if delivery.bodies.as_ref().map_or(true, |bodies| !bodies.are_absent()) {
@@ -383,6 +384,9 @@ impl Node {
         if run.is_fresh {
             stream.sent = run.end();
         }
+        if stream.missing_fields.has_untold() {
+            self.tell_missing_fields(run.stream);
+        }
         if gap {
             self.send_up(Message::Participate { stream: run.stream, next: run.first });
         }
@@ -463,6 +467,8 @@ impl Node {
         let again: Vec<Run> = stream.kept.again().collect();
         let is_hurried = stream.is_hurried;
         stream.is_participating = false;
+        stream.missing_fields.forget_told();
+        self.tell_missing_fields(id);
         for run in again {
             self.send_up(Message::Run(run));
         }
@@ -562,14 +568,17 @@ impl Stream {
 
     /// Combines the contributions of those who contribute something.
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
-        if !parts.iter().any(|part| part.bodies.are_absent()) {
-            return self.transformation.combine(parts, place);
-        }
-        let present: Vec<Run> = parts.iter().filter(|part| !part.bodies.are_absent()).cloned().collect();
-        match (parts, &present[..]) {
-            ([absent, ..], []) => Ok(absent.bodies.clone()),
-            (_, present) => self.transformation.combine(present, place),
-        }
+        let combined = if parts.iter().any(|part| part.bodies.are_absent()) {
+            let present: Vec<Run> = parts.iter().filter(|part| !part.bodies.are_absent()).cloned().collect();
+            match (parts, &present[..]) {
+                ([absent, ..], []) => Ok(absent.bodies.clone()),
+                (_, present) => self.transformation.combine(present, place),
+            }
+        } else {
+            self.transformation.combine(parts, place)
+        };
+        self.missing_fields.note_own(self.transformation.missing_fields());
+        combined
     }
 
     fn own_members(&mut self, rank: u32) -> Arc<RankSet> {

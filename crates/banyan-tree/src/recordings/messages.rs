@@ -138,6 +138,10 @@ fn all() -> Vec<(&'static str, Message)> {
         ("violated", Message::Violated { node, child, cause }),
         ("overdue", Message::Overdue { stream: STREAM, wave: Wave(5), members: set([1]) }),
         ("examine", Message::Examine { stream: STREAM, wave: Wave(1 << 33) }),
+        (
+            "field missing",
+            Message::FieldMissing { stream: STREAM, field: "temp of max(temp)".into(), members: set([1]) },
+        ),
     ]
 }
 

@@ -81,6 +81,12 @@ impl Filter for Caught {
         })
     }
 
+    fn lacks(&self, format: &Format, is_partial: bool) -> Vec<String> {
+        // A panic here harms nothing that the filter knows, and nobody needs the answer.
+        let lacks = self.filter.as_ref().map(|filter| catch(|| filter.lacks(format, is_partial)));
+        lacks.and_then(Result::ok).unwrap_or_default()
+    }
+
     fn recovery(&self) -> Recovery {
         self.recovery
     }

@@ -12,6 +12,7 @@ use super::column::{self, Column};
 use super::fast::Fast;
 use super::input::{Access, Resolved, Unresolved};
 use super::layout::{self, Columns, Layout};
+use super::specification::Path;
 use super::value::Kind;
 use super::whole::Whole;
 use super::{Fault, Specification};
@@ -121,4 +122,35 @@ impl Input {
         };
         Ok(Input { id: format.id(), columns, way: Way::Partial { layout: Box::new(layout), plan } })
     }
+}
+
+/// The fields that a specification wants and that parts of a format lack, each with what it is wanted for. Of a partial result,
+/// those that none of its records had. None of a strict specification, in which that is an error.
+pub(super) fn lacks(specification: &Specification, format: &Format, is_partial: bool) -> Vec<String> {
+    if specification.is_strict() {
+        return Vec::new();
+    }
+    let partial = is_partial.then(|| layout::columns_of(specification, format).ok());
+    let is_missing = |path: &Path, in_partial: &dyn Fn(&Columns) -> bool| match &partial {
+        Some(columns) => columns.as_ref().is_some_and(in_partial),
+        None => matches!(Resolved::new(format, path, false), Err(Unresolved::Missing(_))),
+    };
+    let mut lacks: Vec<(&Path, Vec<String>)> = Vec::new();
+    for (at, aggregate) in specification.aggregates().iter().enumerate() {
+        let Some(path) = aggregate.function.path() else { continue };
+        if !is_missing(path, &|columns| columns.aggregates.get(at).is_some_and(|column| column.is_missing())) {
+            continue;
+        }
+        let function = aggregate.function.to_string();
+        match lacks.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, functions)) => functions.push(function),
+            None => lacks.push((path, vec![function])),
+        }
+    }
+    for (at, path) in specification.by().iter().enumerate() {
+        if is_missing(path, &|columns| columns.keys.get(at) == Some(&Kind::Missing)) {
+            lacks.push((path, vec![format!("by {path}")]));
+        }
+    }
+    lacks.into_iter().map(|(path, wanted_by)| format!("{path} of {}", wanted_by.join(", "))).collect()
 }

@@ -8,7 +8,7 @@ use banyan_ndr::typed::{Scratch, encode_body};
 use banyan_ndr::{Buffer, DecodeError, Format, Record};
 
 use super::groups::What;
-use super::{Part, ReduceError, Reduction};
+use super::{Part, ReduceError, Reduction, compiled};
 use crate::run::{Bodies, Run};
 
 /// What a node does with the parts of a wave.
@@ -68,6 +68,13 @@ pub trait Filter: Send {
     fn verify(&mut self, part: &Part<'_>) -> Result<(), FilterError> {
         let _ = part;
         Ok(())
+    }
+
+    /// The fields that it wants and that parts of this format lack, for people: `temp of max(temp)`. The front-end is told whose
+    /// records these are. It is asked once for each format that comes.
+    fn lacks(&self, format: &Format, is_partial: bool) -> Vec<String> {
+        let _ = (format, is_partial);
+        Vec::new()
     }
 
     /// How its state comes back when its node dies.
@@ -323,6 +330,10 @@ impl Filter for Reduction {
 
     fn verify(&mut self, part: &Part<'_>) -> Result<(), FilterError> {
         Ok(Reduction::verify(self, part)?)
+    }
+
+    fn lacks(&self, format: &Format, is_partial: bool) -> Vec<String> {
+        compiled::lacks(self.specification(), format, is_partial)
     }
 
     fn recovery(&self) -> Recovery {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use banyan_boot::RankSet;
 
 use super::reduction::Reductions;
-use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, number, sifted};
+use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, lacks_field, number, sifted};
 use crate::combiner::Combiners;
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::node::{Delivery, RecordCounters};
@@ -99,6 +99,16 @@ pub enum Broken {
         stream: StreamId,
         /// The agent.
         node: NodeId,
+    },
+    /// Members were said to lack a field that they have, or twice; or it was not said although they were in waves.
+    #[error(
+        "{stream}: records of members {members} lack a field or not, and that was said wrongly, twice or not at all"
+    )]
+    Fields {
+        /// The stream.
+        stream: StreamId,
+        /// The members.
+        members: RankSet,
     },
     /// A member that was never given up was told that packets are gone.
     #[error("{stream}: member {member} missed {packets} packets, and was never given up")]
@@ -192,6 +202,9 @@ pub(super) struct Model {
     hops: BTreeMap<StreamId, RangeInclusive<u64>>,
     /// What was said to be lost.
     states_lost: BTreeSet<(StreamId, NodeId)>,
+    /// Members that were in waves and whose records lack a field, and those of whom that was said.
+    lacking: BTreeMap<StreamId, RankSet>,
+    told_lacking: BTreeMap<StreamId, RankSet>,
     /// Members that joined when streams were open: they are not in the first waves, and miss packets.
     joining: RankSet,
     next: BTreeMap<StreamId, Wave>,
@@ -320,8 +333,11 @@ impl Model {
         };
         for at in 0..delivery.count {
             let wave = delivery.first.after(at);
-            let members = delivery.members.iter().filter(|member| has_contributed(*member, wave));
-            let numbers = members.map(|member| contribution(stream, member, wave));
+            let members: RankSet = delivery.members.iter().filter(|member| has_contributed(*member, wave)).collect();
+            let numbers = members.iter().map(|member| contribution(stream, member, wave));
+            if !self.reduced.contains(&stream) {
+                self.lacking.entry(stream).or_default().extend(members.iter().filter(|member| lacks_field(*member)));
+            }
             let fails = self.failing.contains(&stream) && fails_at_front_end(wave);
             let is_right = match &delivery.bodies {
                 Err(_) => fails,
@@ -475,6 +491,27 @@ impl Model {
         self.states_lost.insert((stream, node));
         if is_wrong || !self.failing.contains(&stream) {
             return Err(Broken::StateLost { stream, node });
+        }
+        Ok(())
+    }
+
+    /// The front-end was told that records of these members lack a field.
+    pub(super) fn fields_missing(&mut self, stream: StreamId, members: RankSet) -> Result<(), Broken> {
+        let told = self.told_lacking.entry(stream).or_default();
+        if !members.is_disjoint(told) || !members.iter().all(lacks_field) {
+            return Err(Broken::Fields { stream, members });
+        }
+        *told = told.union(&members);
+        Ok(())
+    }
+
+    /// Of everyone who was in a wave and whose records lack a field the front-end was told that.
+    pub(super) fn check_fields(&self) -> Result<(), Broken> {
+        for (stream, lacking) in &self.lacking {
+            let untold = self.told_lacking.get(stream).map_or_else(|| lacking.clone(), |told| lacking.difference(told));
+            if !untold.is_empty() {
+                return Err(Broken::Fields { stream: *stream, members: untold });
+            }
         }
         Ok(())
     }

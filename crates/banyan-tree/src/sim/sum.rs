@@ -1,6 +1,7 @@
 //! The simulator's own transformations: upwards sums of numbers of 64 bits, which wrap; downwards they are counted. Of records
 //! without waves some are sifted: of a number come none, one or several.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use banyan_ndr::FormatId;
@@ -11,7 +12,7 @@ use crate::combiner::Combiners;
 use crate::ids::Wave;
 use crate::reduce::{Place, Recovery};
 use crate::run::{Bodies, Run};
-use crate::transformation::{Transformation, TransformationError, Transformations};
+use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
 use crate::yields::Yields;
 
 /// The transformations there are: sums, and counts of nodes that were passed, which may fail; and those of users.
@@ -34,8 +35,8 @@ impl Transformations for Sums {
         match name {
             REDUCE => self.0.make(text),
             HOPS => Ok(Box::new(Hop { fails: rest == FAILING })),
-            SIFT | SIFT_FAILING => Ok(Box::new(Sum { fails: name == SIFT_FAILING, sifts: true, place })),
-            _ => Ok(Box::new(Sum { fails: name == FAILING, sifts: false, place })),
+            SIFT | SIFT_FAILING => Ok(Box::new(Sum::new(name == SIFT_FAILING, true, place))),
+            _ => Ok(Box::new(Sum::new(name == FAILING, false, place))),
         }
     }
 }
@@ -63,6 +64,9 @@ struct Sum {
     fails: bool,
     sifts: bool,
     place: Option<Place>,
+    /// Members whose records were found to lack the field that some lack, and those of whom nobody was told.
+    noted: BTreeSet<u32>,
+    missing: Vec<MissingField>,
 }
 
 struct Hop {
@@ -98,7 +102,21 @@ pub(super) fn fails_at_front_end(wave: Wave) -> bool {
     wave.0 % 8 == 3
 }
 
+/// Whether records of a member are said to lack a field.
+pub(super) fn lacks_field(member: u32) -> bool {
+    member % 3 == 1
+}
+
 impl Sum {
+    fn new(fails: bool, sifts: bool, place: Option<Place>) -> Sum {
+        Sum { fails, sifts, place, noted: BTreeSet::new(), missing: Vec::new() }
+    }
+
+    fn note_missing(&mut self, part: &Run) {
+        let member = part.members.only().filter(|member| lacks_field(*member) && self.noted.insert(*member));
+        self.missing.extend(member.map(|member| MissingField { field: "what some lack".into(), member }));
+    }
+
     fn fails(&self, wave: Wave, place: Place) -> bool {
         let fails_below = wave.0 % 8 == 5 && place == Place::Inner;
         self.fails && (fails_at_front_end(wave) || fails_below)
@@ -111,7 +129,12 @@ impl Transformation for Sum {
         if self.fails { Recovery::Lost } else { Recovery::Recomputed }
     }
 
+    fn missing_fields(&mut self) -> Vec<MissingField> {
+        std::mem::take(&mut self.missing)
+    }
+
     fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+        self.note_missing(run);
         match self.place.is_some_and(|expected| expected != place) {
             true => Err(TransformationError(MISPLACED.into())),
             false => self.sift_run(run, place),
@@ -119,6 +142,7 @@ impl Transformation for Sum {
     }
 
     fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+        parts.iter().for_each(|part| self.note_missing(part));
         let Some(part) = parts.first() else { return Err(TransformationError("there is nothing to add".into())) };
         if self.place.is_some_and(|expected| expected != place) {
             return Err(TransformationError(MISPLACED.into()));

@@ -483,6 +483,7 @@ impl<'p, 't> World<'p, 't> {
                 self.model.state_lost(stream, lost, is_wrong)?;
             }
             Report::Violation { child, cause, .. } => return Err(Broken::Stuck(format!("{child} {cause}"))),
+            Report::FieldsMissing { stream, members, .. } => self.model.fields_missing(stream, members)?,
             Report::Uncombined { cause, .. } if cause == MISPLACED => return Err(Broken::Stuck(cause)),
             // Its program ends.
             Report::Succeeded => self.leave(node),
@@ -765,6 +766,7 @@ impl<'p, 't> World<'p, 't> {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
         self.check_records()?;
+        self.model.check_fields()?;
         let counters = self.nodes[0].node.counters();
         self.model.check_timeouts(counters.overdue)?;
         if counters.conflicts > 0 {

@@ -23,9 +23,9 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE,
-    PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED,
-    TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
+    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN,
+    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES,
+    SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// Reads the messages that come on one link.
@@ -162,6 +162,10 @@ impl Decoder {
                 child: NodeId(frame.sequence),
                 cause: text(reader, "what it did")?,
             },
+            FIELD_MISSING => {
+                let field = text(reader, "the field")?;
+                Message::FieldMissing { stream, field, members: self.set(frame, reader)? }
+            }
             OVERDUE => {
                 let wave = Wave(reader.number("the wave")?);
                 Message::Overdue { stream, wave, members: self.set(frame, reader)? }

@@ -16,10 +16,10 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, CONFIRM,
-    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW, OPEN, OVER,
-    OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD,
-    SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS, addresses, opening,
-    pieces, structure,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW,
+    OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER,
+    SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
+    addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -120,6 +120,10 @@ impl Encoder {
             }
             Message::Violated { node, child, cause } => {
                 self.push(frame(VIOLATED, node.0, child.0), cause.as_bytes().to_vec(), out);
+            }
+            Message::FieldMissing { stream, field, members } => {
+                let set = self.set(members, out);
+                self.push(frame(FIELD_MISSING, stream.0, set), field.as_bytes().to_vec(), out);
             }
             Message::Overdue { stream, wave, members } => {
                 let set = self.set(members, out);

@@ -5,9 +5,9 @@ use banyan_link::{Frame, Kind};
 use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
-    PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT,
-    VIOLATED, WELCOME, WITHDRAW, YIELDS,
+    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE,
+    PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN,
+    UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// The header of one kind.
@@ -59,6 +59,7 @@ impl Layout {
             COUNTED => Layout::numbered("the figures of a node"),
             UNCOMBINED => Layout::numbered("a report of a filter that failed"),
             VIOLATED => Layout::numbered("a report of a broken rule"),
+            FIELD_MISSING => Layout::numbered("a report of a missing field"),
             OVERDUE => Layout::numbered("an end of patience"),
             EXAMINE => Layout::numbered("a question for stopped members"),
             RECEIVED => Layout::numbered("a receipt"),

@@ -30,6 +30,7 @@
 //! | [`COUNT`] | | the question | | |
 //! | [`COUNTED`] | the node | the question | | its figures (64 bits each) |
 //! | [`UNCOMBINED`] | stream | the node | | the wave (64 bits), why |
+//! | [`FIELD_MISSING`] | stream | number of the member set | | the field, and what it is wanted for |
 //! | [`VIOLATED`] | the node | the child | | what it did |
 //! | [`OVERDUE`] | stream | number of the member set | | the wave (64 bits) |
 //! | [`EXAMINE`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
@@ -135,6 +136,7 @@ banyan_link::kinds! {
 
     ENDED = data(68);
     CONFIRM = data(69);
+    FIELD_MISSING = data(70);
 }
 
 /// Capability of a node's links: small frames may go through memory that the parent shares ([`MEMORY`]).

@@ -196,6 +196,50 @@ fn a_filter_sees_every_wave_once_whatever_it_makes_of_it() {
     assert_eq!(bodies, expected);
 }
 
+/// What records lacked since this was last asked, with whose they are.
+fn missing(combiner: &mut dyn Transformation) -> Vec<(String, u32)> {
+    combiner.missing_fields().into_iter().map(|missing| (missing.field.to_string(), missing.member)).collect()
+}
+
+#[test]
+fn fields_that_records_lack_are_told_once_for_each_member() {
+    let formats = FormatBook::new();
+    let whole = CStruct::new("whole", 16, 8).int("load", 0, 8).int("temp", 8, 8).build().unwrap();
+    let old = CStruct::new("old", 8, 8).int("load", 0, 8).build().unwrap();
+    [&whole, &old].into_iter().for_each(|format| formats.learn(format).unwrap());
+    let of = |rank: &str, format: &Format| run(rank, false, Bodies::one(format.id(), vec![0; format.size()].into()));
+    let make = |text: &str| combiners(&formats).make(text).unwrap();
+    let text = "reduce sum(load), max(temp), avg(temp)";
+    let expected = |ranks: &[u32]| -> Vec<(String, u32)> {
+        ranks.iter().map(|rank| ("temp of max(temp), avg(temp)".to_owned(), *rank)).collect()
+    };
+    let mut agent = make(text);
+    for ranks in [&[3, 5][..], &[]] {
+        agent.combine(&[of("1", &whole), of("3", &old), of("5", &old)], Place::Inner).unwrap();
+        assert_eq!(missing(&mut *agent), expected(ranks));
+    }
+    // What was made of one member's records says it, too; what was made of several says nothing of each.
+    for (ranks, told) in [("3", &[3][..]), ("3,5", &[])] {
+        let members: RankSet = ranks.parse().unwrap();
+        let parts: Vec<Run> = members.iter().map(|rank| of(&rank.to_string(), &old)).collect();
+        let made = make(text).combine(&parts, Place::Inner).unwrap();
+        let mut above = make(text);
+        above.combine(&[of("1", &whole), run(ranks, true, made)], Place::Inner).unwrap();
+        assert_eq!(missing(&mut *above), expected(told), "{ranks}");
+    }
+    let mut sifting = make(text);
+    for ranks in [&[3][..], &[]] {
+        sifting.sift(&of("3", &old), Place::Inner).unwrap();
+        assert_eq!(missing(&mut *sifting), expected(ranks));
+    }
+    let mut grouped = make("reduce count() by temp");
+    grouped.combine(&[of("1", &whole), of("3", &old)], Place::Inner).unwrap();
+    assert_eq!(missing(&mut *grouped), [("temp of by temp".to_owned(), 3)]);
+    let mut strict = make("reduce strict max(temp)");
+    strict.combine(&[of("3", &old)], Place::Inner).unwrap_err();
+    assert_eq!(missing(&mut *strict), []);
+}
+
 #[test]
 fn a_format_that_nobody_has_described_is_named() {
     let formats = FormatBook::new();

@@ -69,6 +69,7 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
     tells_that_others_have_ended on StreamOptions::reduce(ALL), cause "told of the ends of others";
     blames_another on StreamOptions::reduce(ALL), cause "told of what others did";
     reports_a_filter_of_its_agent on StreamOptions::reduce(ALL), cause "told of what others did";
+    tells_that_others_lack_a_field on StreamOptions::reduce(ALL), cause "told what records lack";
     counts_for_its_agent on StreamOptions::reduce(ALL), cause "told what";
     speaks_as_a_parent on StreamOptions::reduce(ALL), cause "what only a parent says";
     attaches_again_with_later_epochs on StreamOptions::reduce(ALL), cause "says again that it is one";
@@ -222,6 +223,11 @@ fn blames_another(_: Hostile) -> Speech {
 fn reports_a_filter_of_its_agent(hostile: Hostile) -> Speech {
     let (node, wave, cause) = (NodeId(1), WaveNumber(0), "it is \u{1b}[31mbroken".into());
     said([Message::Uncombined { node, stream: hostile.stream, direction: Direction::Up, wave, cause }])
+}
+
+fn tells_that_others_lack_a_field(hostile: Hostile) -> Speech {
+    let (field, members) = ("\u{1b}[31mvalue".into(), Arc::new((0..3).collect()));
+    said([Message::FieldMissing { stream: hostile.stream, field, members }])
 }
 
 fn counts_for_its_agent(_: Hostile) -> Speech {

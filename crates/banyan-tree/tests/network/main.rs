@@ -55,6 +55,7 @@ const TESTS: &[harness::Test] = tests![
     streams::arrays_of_a_megabyte_are_summed_element_by_element,
     streams::members_that_send_other_formats_are_reduced_alike,
     streams::members_that_lack_a_field_are_in_the_waves_of_others,
+    streams::fields_that_members_lack_are_told_once_also_when_agents_die,
     wide::records_of_twenty_thousand_fields_are_described_once_and_reduced,
     wide::records_of_twenty_thousand_fields_pass_agents_as_they_are,
     streams::members_that_agents_start_learn_nothing_but_by_their_sockets,

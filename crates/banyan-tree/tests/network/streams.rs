@@ -7,8 +7,9 @@ use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
+use crate::relatives::agents;
 use crate::setup::{
     ECHO, Order, PATIENCE, SEND, SUMS, Sums, Text, assert_settled, compute, deadline, expect_wave, network, options,
     order, this_program, value,
@@ -245,6 +246,47 @@ pub(crate) fn members_that_lack_a_field_are_in_the_waves_of_others() {
         error.contains("sum(valu): no member has sent the field: ") && error.contains("has no field valu"),
         "{error}"
     );
+}
+
+/// What was told so far of fields that records lack.
+fn told_of_fields(network: &Network) -> Vec<Report> {
+    let told = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    told.filter(|report| matches!(report, Report::FieldsMissing { .. })).collect()
+}
+
+pub(crate) fn fields_that_members_lack_are_told_once_also_when_agents_die() {
+    // All members of the first of four agents lack it, and one of the second.
+    let network = network("2x2x2", "lacking");
+    let stream = network.open(&network.everyone(), "sum(value), count(), max(value)").unwrap();
+    let full = network.open(&network.everyone(), "sum(ones)").unwrap();
+    order(&full, 0, 1, 0);
+    full.recv(deadline()).unwrap();
+    assert_eq!(told_of_fields(&network), []);
+    order(&stream, 0, 2, 0);
+    stream.recv(deadline()).unwrap();
+    let told = told_of_fields(&network);
+    let [Report::FieldsMissing { stream: of, fields, members }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(
+        (*of, &fields[..], members),
+        (stream.id(), &["value of sum(value), max(value)".into()][..], &"0-2".parse().unwrap())
+    );
+    let text = format!("{}: records of members 0-2 lack the field value of sum(value), max(value)", stream.id());
+    assert_eq!(told[0].to_string(), text);
+    stream.recv(deadline()).unwrap();
+    for first in [2, 3] {
+        let (_, agent) = agents()[0];
+        kill_process(agent, Signal::KILL).unwrap();
+        order(&stream, first, 1, 0);
+        assert_eq!(stream.recv(deadline()).unwrap().members().len(), 8);
+    }
+    assert_eq!(told_of_fields(&network), [], "the new agents see it as well");
+    // Of another stream it is told again, for all fields at once.
+    let other = network.open(&network.everyone(), "max(value), count() by value").unwrap();
+    order(&other, 0, 1, 0);
+    other.recv(deadline()).unwrap();
+    let told = told_of_fields(&network);
+    let [Report::FieldsMissing { fields, members, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((fields.len(), members), (2, &"0-2".parse().unwrap()), "{fields:?}");
 }
 
 pub(crate) fn members_that_agents_start_learn_nothing_but_by_their_sockets() {

@@ -101,13 +101,16 @@ fn any_packet() -> impl Strategy<Value = Message> {
         wave: Wave(wave),
         members,
     });
+    let field_missing = (any::<u32>(), "\\PC{0,40}", any_set()).prop_map(|(stream, field, members)| {
+        Message::FieldMissing { stream: StreamId(stream), field: field.into(), members }
+    });
     let ended = (any::<u32>(), any_set()).prop_map(|(node, members)| Message::Ended { node: NodeId(node), members });
     let packet = (any::<u32>(), number(), packet).prop_map(|(stream, sequence, packet)| Message::Packet {
         stream: StreamId(stream),
         sequence,
         packet,
     });
-    prop_oneof![9 => packet, 1 => listed, 1 => overdue, 1 => ended]
+    prop_oneof![9 => packet, 1 => listed, 1 => overdue, 1 => field_missing, 1 => ended]
 }
 
 fn records() -> impl Strategy<Value = Bodies> {
