@@ -1,7 +1,5 @@
 //! `banyan sim`: trees of any size in one process, from a seed, with faults, checked against a model.
 
-mod figures;
-
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -29,8 +27,7 @@ Examples:
   banyan sim                                        64 members, three faults
   banyan sim --nodes 100000 --seed 7                a hundred thousand members in one process
   banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs; the first that fails is told
-  banyan sim --shape 2x2 --faults 1 --trace         everything that happens
-  banyan sim --figures --plot plots                 what a million members would do, by a model")]
+  banyan sim --shape 2x2 --faults 1 --trace         everything that happens")]
 pub(crate) struct Sim {
     /// About so many members, in a tree as deep as the fan-out asks for
     #[arg(long, value_name = "N", conflicts_with = "shape", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
@@ -124,40 +121,12 @@ pub(crate) struct Sim {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    figures: figures::Figures,
-    #[command(flatten)]
     limit: Limit,
 }
-
-/// The options that say what is run, which has nothing to do with figures.
-const OF_RUNS: [&str; 19] = [
-    "reduce",
-    "sift",
-    "nodes",
-    "fanout",
-    "shape",
-    "seed",
-    "seeds",
-    "faults",
-    "members_fail",
-    "only_deaths",
-    "slow",
-    "stall",
-    "unanswered",
-    "waves",
-    "packets",
-    "within",
-    "window",
-    "streams",
-    "trace",
-];
 
 impl Sim {
     pub(crate) fn run(self) -> Outcome {
         self.limit.begin()?;
-        if self.figures.are_wanted() {
-            return self.figures.run(self.json);
-        }
         let shape = self.shape()?;
         let begin = Instant::now();
         let mut progress = Progress::new();

@@ -28,7 +28,7 @@ pub(crate) use named::NamedHosts;
 pub(crate) use slurm::nodes_of_job;
 
 /// The variable with the hosts of a Slurm allocation.
-pub(crate) const ALLOCATION: &str = "SLURM_JOB_NODELIST";
+pub const ALLOCATION: &str = "SLURM_JOB_NODELIST";
 
 /// How long a host may be silent while it works: a switch that restarts, or a link that flaps, is no reason to end a job.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -259,7 +259,7 @@ pub(crate) fn launcher(text: &str) -> Result<Launcher, String> {
 }
 
 /// A time as limits are written, so that there is one way to write it.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 1.5s, 10m or 2h")?;
     limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
 }

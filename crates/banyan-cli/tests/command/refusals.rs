@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use crate::workshop::{Workshop, golden};
+use crate::vectors::golden;
+use crate::workshop::Workshop;
 
 /// Arguments behind `records`, the exit status, and what standard error begins with.
 #[test]

@@ -10,9 +10,9 @@ use banyan_boot::HostSet;
 use clap::Args;
 
 use super::plot::Plot;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 /// `banyan bench launch`: what is measured on other hosts, besides what both benches take.
 #[derive(Args)]

@@ -10,9 +10,9 @@ use banyan_bench::tree::{self, Op, QUICK_SHAPES, SHAPES, Shape, TreeEffort, Tree
 use clap::Args;
 
 use super::plot::NOWHERE;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 #[derive(Args)]
 pub(crate) struct TreeBench {

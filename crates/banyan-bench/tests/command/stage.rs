@@ -12,8 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::stack::skip;
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, skip};
 
 /// Beginnings of commands that are not run here, and why.
 const ELSEWHERE: &[(&str, &str)] = &[

@@ -8,9 +8,9 @@ use banyan_bench::layers::{self, LONGEST, LayersEffort, LayersPlan, SIZES, STEP}
 use clap::Args;
 
 use super::plot::Plot;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 #[derive(Args)]
 pub(crate) struct LayersBench {
@@ -57,6 +57,6 @@ impl LayersBench {
     fn plan(&self) -> LayersPlan {
         let sizes = if self.size.is_empty() { SIZES.to_vec() } else { self.size.clone() };
         let effort = if self.quick { LayersEffort::QUICK } else { LayersEffort::FULL };
-        LayersPlan { sizes, effort, filters: crate::filters::filters }
+        LayersPlan { sizes, effort, filters: crate::filters }
     }
 }

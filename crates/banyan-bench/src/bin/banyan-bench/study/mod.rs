@@ -19,11 +19,15 @@ mod submit;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use super::Bench;
-use crate::failure::{Failure, Outcome};
-use crate::limit::Limit;
+use crate::benches::Bench;
+use crate::predict::Predict;
+use banyan_bench::launch::discard_places;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::limit::Limit;
+use banyan_cli::manual::Manual;
+use banyan_cli::speech::Speech;
 use plan::Plan;
 use schedule::Schedule;
 use submit::Submission;
@@ -33,8 +37,12 @@ use submit::Submission;
 /// One bench, or a whole study by a plan: benches times shapes times sizes, repeated, each run with its environment and
 /// its command, into one directory with results for programs (JSON, CSV, records) and one page for people. A study that
 /// was ended goes on where it was when it is started again.
-#[derive(Args)]
+#[derive(Parser)]
 #[command(
+    name = "banyan-bench",
+    bin_name = "banyan bench",
+    version,
+    max_term_width = 100,
     arg_required_else_help = true,
     override_usage = "banyan bench BENCH [OPTIONS]\n       banyan bench PLAN.toml [OPTIONS]\n       banyan bench --compare OLD NEW",
     after_help = "\
@@ -49,12 +57,22 @@ Examples:
   banyan bench plan.toml --submit slurm --time 2:00:00"
 )]
 pub(crate) struct Benches {
+    #[command(flatten)]
+    speech: Speech,
     #[command(subcommand)]
-    bench: Option<Bench>,
+    verb: Option<Verb>,
     #[command(flatten)]
     study: StudyArguments,
     #[command(flatten)]
     limit: Limit,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    #[command(flatten)]
+    Bench(Bench),
+    Predict(Predict),
+    Manual(Manual),
 }
 
 #[derive(Args)]
@@ -82,16 +100,22 @@ struct StudyArguments {
 }
 
 impl Benches {
-    pub(crate) fn run(self) -> Outcome {
+    /// Does what is asked for, which prints objects or does not.
+    pub(crate) fn run(self, json: bool) -> Outcome {
+        self.speech.begin(json)?;
         execute::end_with_the_study();
-        self.limit.begin()?;
-        let Some(bench) = self.bench else { return self.study.run() };
+        self.limit.begin_with(discard_places)?;
+        let Some(verb) = self.verb else { return self.study.run() };
         if self.study.is_given() {
             return Err(Failure::usage(
                 "a bench has its own options: write them behind its name, and no plan before it",
             ));
         }
-        bench.run()
+        match verb {
+            Verb::Bench(bench) => bench.run(),
+            Verb::Predict(predict) => predict.run(),
+            Verb::Manual(manual) => manual.run(Benches::command()),
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::failure::{Failure, warn};
-use crate::output;
+use banyan_cli::failure::{Failure, warn};
+use banyan_cli::output;
 
 /// Where nothing is drawn.
 pub(super) const NOWHERE: &str = "none";

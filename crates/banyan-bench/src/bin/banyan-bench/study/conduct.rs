@@ -17,10 +17,10 @@ use super::interruption::Interruption;
 use super::plan::Plan;
 use super::schedule::{Planned, Schedule};
 use super::shown;
-use crate::failure::{Failure, Outcome, cause, warn};
-use crate::progress::Progress;
-use crate::screen::{harmless, harmless_text};
-use crate::{output, speech, status};
+use banyan_cli::failure::{Failure, Outcome, cause, warn};
+use banyan_cli::progress::Progress;
+use banyan_cli::screen::{harmless, harmless_text};
+use banyan_cli::{output, speech, status};
 
 /// What shells add to the number of the signal that ended a command.
 const SIGNALLED: i32 = 128;

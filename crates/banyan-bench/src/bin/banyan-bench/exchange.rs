@@ -8,9 +8,9 @@ use banyan_bench::exchange::{self, ExchangeEffort};
 use clap::Args;
 
 use super::plot::Plot;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 #[derive(Args)]
 pub(crate) struct ExchangeBench {
