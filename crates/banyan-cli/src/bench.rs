@@ -15,7 +15,7 @@ use crate::speech;
 /// The program that has the benches.
 const PROGRAM: &str = "banyan-bench";
 
-/// Measure Banyan side by side with what it is compared with
+/// Measure Banyan beside its alternatives
 ///
 /// The benches are a program of their own, banyan-bench. It is looked for beside banyan, then in PATH.
 #[derive(Args)]

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use std::process::{ExitCode, exit};
 
 pub use banyan_boot::cause;
+use clap::ColorChoice;
 use serde_json::json;
 
 use crate::escaped::escaped;
 use crate::output::last_words;
 pub use crate::speech::warn;
-use crate::speech::{complain, is_json, paints};
+use crate::speech::{color_of_help, complain, is_json, paints};
 use crate::status;
 
 /// What parsers of numbers say, and what is wanted.
@@ -117,11 +118,19 @@ impl Failure {
             last_words(&Failure::usage(told.strip_prefix("error: ").unwrap_or(&told)).object());
         }
         let text = error.render();
-        let wanted = NUMBERS.iter().find(|(said, _)| text.to_string().contains(said));
-        let Some((said, wanted)) = wanted else { error.exit() };
+        if !text.to_string().starts_with("error:") {
+            error.exit();
+        }
+        let is_coloured = match color_of_help() {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => paints(&io::stderr(), None),
+        };
+        let shown = if is_coloured { text.ansi().to_string() } else { text.to_string() };
+        let shown = shown.replacen("error:", "banyan:", 1);
         // What the parser of numbers says is no help to people.
-        let shown = if paints(&io::stderr(), None) { text.ansi().to_string() } else { text.to_string() };
-        let _ = write!(io::stderr(), "{}", shown.replace(said, wanted));
+        let shown = NUMBERS.iter().fold(shown, |shown, (said, wanted)| shown.replace(said, wanted));
+        let _ = write!(io::stderr(), "{shown}");
         exit(status::USAGE.into())
     }
 

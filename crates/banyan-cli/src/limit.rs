@@ -13,7 +13,7 @@ use crate::unfinished::discard_unfinished;
 /// The option `--timeout`.
 #[derive(Args)]
 pub struct Limit {
-    /// End after this time, such as 30s, 10m or 2h, with exit status 4
+    /// Stop after this time, such as 30s, 10m or 2h, with exit status 4
     // Verbs below inherit it, with the place that it has here; it belongs behind their own options.
     #[arg(long, value_name = "TIME", value_parser = time, global = true, display_order = 900)]
     timeout: Option<Duration>,

@@ -11,14 +11,14 @@ use clap_mangen::Man;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
-/// Print the manual page, or write those of all verbs into a directory
+/// Print the manual page, or write the pages of all verbs into a directory
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   banyan manual | man -l -
   banyan manual ~/.local/share/man/man1 && man banyan-run")]
 pub struct Manual {
-    /// Where to write banyan.1, banyan-run.1 and the others; it is made if it is not there
+    /// The directory for banyan.1, banyan-run.1 and so on; created if missing
     #[arg(value_name = "DIRECTORY")]
     directory: Option<PathBuf>,
 }

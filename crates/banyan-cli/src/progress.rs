@@ -34,14 +34,14 @@ pub struct Progress {
 
 impl Progress {
     /// For work that begins now.
-    pub fn new() -> Progress {
+    pub fn start() -> Progress {
         let wanted = std::io::stderr().is_terminal() && !is_quiet();
         Progress { next: Instant::now() + PATIENCE, wanted }
     }
 
     /// For work whose results scroll by on the terminal anyway, when they do.
     pub fn beside_output() -> Progress {
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         progress.wanted &= !std::io::stdout().is_terminal();
         progress
     }

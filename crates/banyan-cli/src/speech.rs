@@ -41,13 +41,13 @@ pub struct Speech {
     /// When to show colours
     #[arg(long, value_name = "WHEN", global = true, help_heading = HEADING)]
     color: Option<Color>,
-    /// Say nothing on standard error but why the command failed
+    /// Print nothing on standard error except why the command failed
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = HEADING)]
     quiet: bool,
-    /// Say more about what is done
+    /// Print more about what is done
     #[arg(short, long, global = true, help_heading = HEADING)]
     verbose: bool,
-    /// A file to which everything that is said is added, with the time
+    /// Append all messages to FILE, with the time
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     log: Option<PathBuf>,
 }

@@ -31,7 +31,7 @@ fn every_bench_has_the_options_of_all_and_tells_its_exit_statuses() {
 fn options_of_every_verb_may_stand_before_bench() {
     let ran = Workshop::new().run(&["--color", "never", "-q", "bench", "tree", "--shape", "4x"]);
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
-    assert!(ran.err.starts_with("error: invalid value '4x' for '--shape <AxB>'"), "{}", ran.err);
+    assert!(ran.err.starts_with("banyan: invalid value '4x' for '--shape <AxB>'"), "{}", ran.err);
 }
 
 #[test]

@@ -43,7 +43,7 @@ const LONG: &[&str] = &[
     "banyan bench records",
     "banyan bench launch",
     "banyan bench collectives",
-    "banyan sim --nodes 100000",
+    "banyan sim --members 100000",
 ];
 
 /// The program of Python that some commands look at.

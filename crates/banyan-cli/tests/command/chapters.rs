@@ -57,7 +57,7 @@ fn the_chapter_on_top_and_the_tour_show_a_page_as_it_is() {
         rows[1..].sort_unstable();
         format!("{head}\n\n{}\n", rows.join("\n"))
     };
-    let printed = Workshop::new().well(&["top", "-n", "4", "--once"]);
+    let printed = Workshop::new().well(&["top", "--act", "4", "--once"]);
     assert_shown(&by_name(&printed), &pattern(&by_name(&block("command-top.md", "text", "banyan top  4 hosts"))));
     let printed = Workshop::new().well(&["top", "--once"]);
     assert_shown(&by_name(&printed), &pattern(&by_name(&block("tour.md", "text", "banyan top  1 host"))));

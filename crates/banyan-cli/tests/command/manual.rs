@@ -67,11 +67,13 @@ fn has_verbs_with_json(shop: &Workshop, verb: &str) -> bool {
 
 /// The words of each verb for what is written, `--as`, for where pictures go, `--plot`, and for the first record, `--start`, with
 /// those they had once.
-const OLD_WORDS: [(&str, &str, &str); 4] = [
+const OLD_WORDS: [(&str, &str, &str); 6] = [
     ("stack", "--format", "--as"),
     ("topo gen", "--notation", "--as"),
     ("records convert", "--to", "--as"),
     ("records dump", "--from", "--start"),
+    ("top", "--interval", "--every"),
+    ("sim", "--nodes", "--members"),
 ];
 
 #[test]
@@ -100,6 +102,22 @@ fn the_time_limit_stands_behind_the_options_of_the_verb_itself() {
         let is_option = |line: &&str| line.trim_start().starts_with('-');
         let last = options.lines().filter(is_option).rev().nth(1);
         assert!(last.is_some_and(|line| line.trim_start().starts_with("--timeout ")), "{verb:?}: {help}");
+    }
+}
+
+#[test]
+fn options_that_name_hosts_stand_behind_those_of_the_verb_and_short_ones_mean_one_thing() {
+    let shop = Workshop::new();
+    for verb in ["run", "stack", "copy", "top", "doctor"] {
+        let help = shop.well(&[verb, "-h"]);
+        let headings: Vec<&str> = help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+        let at =
+            |heading: &str| headings.iter().position(|it| *it == heading).unwrap_or_else(|| panic!("{verb}: {help}"));
+        assert!(at("Options:") < at("Hosts:") && at("Hosts:") < at("Options of every verb:"), "{headings:?}");
+        let (own, hosts) = help.split_once("\nHosts:\n").expect("a heading");
+        assert!(own.contains("--json") && !own.contains("--hosts") && hosts.contains("--no-encrypt"), "{help}");
+        assert!(!own.contains(" -n, ") || own.contains(" -n, --per-host <N>"), "{help}");
+        assert!(help.matches("--nodes ").count() == 1 && help.contains("-N, --nodes <N>"), "{help}");
     }
 }
 

@@ -19,7 +19,7 @@ fn a_seed_gives_the_same_run_again_and_another_seed_another() {
 #[test]
 fn json_says_what_came_of_it() {
     let shop = Workshop::new();
-    let ran = shop.run(&["sim", "--nodes", "60", "--fanout", "8", "--seeds", "3", "--only-deaths", "--json"]);
+    let ran = shop.run(&["sim", "--members", "60", "--fanout", "8", "--seeds", "3", "--only-deaths", "--json"]);
     let found = &ran.json()[0]["sim"];
     assert_eq!(ran.status, 0);
     let shape = json!({
@@ -66,9 +66,9 @@ fn what_makes_no_sense_is_refused() {
     for arguments in [
         &["sim", "--shape", "4x"][..],
         &["sim", "--shape", "9999x9999x9999"],
-        &["sim", "--nodes", "0"],
-        &["sim", "--nodes", "10", "--shape", "2x5"],
-        &["sim", "--fanout", "1", "--nodes", "10"],
+        &["sim", "--members", "0"],
+        &["sim", "--members", "10", "--shape", "2x5"],
+        &["sim", "--fanout", "1", "--members", "10"],
     ] {
         let refused = shop.run(arguments);
         assert_eq!((refused.status, refused.out.as_str()), (2, ""), "{arguments:?}");

@@ -8,7 +8,7 @@ use super::{exchange, launch, layers, tree};
 /// The benches.
 #[derive(clap::Subcommand)]
 pub(crate) enum Bench {
-    /// What it costs to send and to receive a record, against copying its bytes
+    /// Cost of sending and receiving a record, beside copying its bytes
     ///
     /// Thread CPU time, best of many batches, on the record of the PBIO papers (plain, 96 B to 100 KB) and on one with
     /// strings, optional values, an enumeration and a list of records (mixed, 160 B to 32 KB). `cargo xtask bench
@@ -26,7 +26,7 @@ Examples:
   banyan bench records --quick --plot none
   banyan bench records --json | jq -r '.rows[] | [.system, .op, .bytes, .ns] | @tsv'")]
     Records(RecordsBench),
-    /// How long it takes to start members until all have joined and passed a barrier
+    /// Time to start members until all have joined and passed a barrier
     ///
     /// Beside Banyan, with the same member program: the floor (processes that connect and say hello, without any
     /// protocol), one after another from one process, and the starters that are installed (they run /bin/true). With
@@ -41,7 +41,7 @@ Examples:
   banyan bench launch --members 64 --ssh-hosts node[1-64] --stage
   banyan bench launch --json | jq -r '.rows[] | [.system, .op, .members, .ms, .ratio.times] | @tsv'")]
     Launch(launch::HostsBench),
-    /// What 128 bytes to and from every member cost, by the tree and point to point from one process
+    /// Cost of 128 bytes to and from every member, through the tree and point to point
     #[command(after_help = "\
 Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
@@ -49,7 +49,7 @@ Examples:
   banyan bench collectives --quick
   banyan bench collectives --members 64 --members 2800 --plot none")]
     Collectives(launch::LaunchBench),
-    /// What a tree of processes costs: starting it, talking to all of its members, adding up what they say
+    /// Cost of a tree of processes: startup, round trips, reductions, recovery
     ///
     /// Beside Banyan, in turn with it: the floor, which is the same tree of processes written directly on Unix sockets,
     /// without frames, records or filters, and without anything that would survive a failure. Each figure is the median
@@ -69,7 +69,7 @@ Examples:
   banyan bench tree --plot plots
   banyan bench tree --json | jq -r '.rows[] | [.op, .shape, .system, .value, .unit] | @tsv'")]
     Tree(tree::TreeBench),
-    /// Where the performance goes: from a memory copy to a value that a program can use, layer by layer
+    /// Cost of each layer, from a memory copy to a typed value
     ///
     /// Every layer does the same with everything below it: round trips of a message, and messages in one direction as fast
     /// as they come, between processes of this machine. What it adds to the layer below stands beside its figure; `~`
@@ -87,7 +87,7 @@ Examples:
   banyan bench layers --size 64 --size 65536 --plot none
   banyan bench layers --json | jq -r '.rows[] | [.layer, .bytes, .value, .unit, .adds_us] | @tsv'")]
     Layers(layers::LayersBench),
-    /// What one exchange of records costs: encode, network, decode, and back, in the same layout and in foreign ones
+    /// Cost of an exchange of records in the same layout and in foreign layouts: encode, network, decode
     ///
     /// Two processes over TCP on this machine, with the record of the PBIO papers (96 B to 100 KB). The other side has its
     /// records in the same layout, in the other byte order, or in another layout as well: this side's are converted there,

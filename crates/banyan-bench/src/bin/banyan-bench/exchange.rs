@@ -29,7 +29,7 @@ impl ExchangeBench {
         self.plot.check()?;
         let effort = if self.quick { ExchangeEffort::QUICK } else { ExchangeEffort::FULL };
         let mut environment = Environment::observe();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let rows = exchange::run(effort, &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench exchange: {error}")))?;
         drop(progress);

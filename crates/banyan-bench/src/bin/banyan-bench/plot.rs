@@ -15,7 +15,7 @@ pub(super) const NOWHERE: &str = "none";
 
 #[derive(Args)]
 pub(super) struct Plot {
-    /// Where to draw the figures as SVG; `none` for nowhere. If not given: banyan-bench-NAME.svg here, nowhere with --json
+    /// The SVG file for the plot, or `none` [default: banyan-bench-NAME.svg, or none with --json]
     #[arg(long = "plot", value_name = "FILE")]
     file: Option<String>,
 }

@@ -31,7 +31,7 @@ pub(crate) struct Predict {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the figures into this directory, one SVG for each
+    /// Write the SVG plots into this directory
     #[arg(long, alias = "svg", value_name = "DIRECTORY")]
     plot: Option<PathBuf>,
 }

@@ -44,7 +44,7 @@ impl RecordsBench {
         self.plot.check()?;
         let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
         let mut environment = Environment::observe();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let rows = records::run(effort, &mut |what| progress.tell(|| format!("measuring: {what}")));
         drop(progress);
         environment.finish();

@@ -83,7 +83,7 @@ fn left<'a>(schedule: &'a Schedule, over: &BTreeMap<u32, Run>, retry: bool) -> V
 /// One run, with a line about it on a terminal: the how-manieth of how many.
 fn one(planned: &Planned, (place, count): (usize, usize), runner: &Runner<'_>) -> Result<Ended, Failure> {
     let is_watched = std::io::stderr().is_terminal() && !speech::is_quiet();
-    let mut progress = Progress::new();
+    let mut progress = Progress::start();
     let mut tick = |took: Duration| {
         let seconds = took.as_secs();
         let what = harmless(planned.told().as_bytes());

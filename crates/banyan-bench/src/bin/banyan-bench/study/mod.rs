@@ -32,11 +32,11 @@ use plan::Plan;
 use schedule::Schedule;
 use submit::Submission;
 
-/// Measure, side by side with what Banyan is compared with
+/// Measure Banyan beside its alternatives
 ///
-/// One bench, or a whole study by a plan: benches times shapes times sizes, repeated, each run with its environment and
-/// its command, into one directory with results for programs (JSON, CSV, records) and one page for people. A study that
-/// was ended goes on where it was when it is started again.
+/// Run one bench, or a study that a plan describes: benches, shapes and sizes, repeated. Each run is recorded with its
+/// environment and its command. The directory of the study has the results as JSON, CSV and records, and a report in HTML.
+/// A study that was interrupted resumes when it is started again.
 #[derive(Parser)]
 #[command(
     name = "banyan-bench",
@@ -80,13 +80,13 @@ struct StudyArguments {
     /// The plan of a study: a TOML file that names benches and lists of their options
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
-    /// Where the study is kept, instead of where the plan says
+    /// The directory of the study, instead of the one in the plan
     #[arg(long, value_name = "DIRECTORY")]
     into: Option<PathBuf>,
-    /// Show what would be run, with the commands and an estimate, and run nothing
+    /// List the runs with their commands and an estimate of the time, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Run those once more that failed
+    /// Repeat the runs that failed
     #[arg(long, conflicts_with = "submit")]
     retry: bool,
     /// Compare two studies: directories, or their results.json
@@ -94,7 +94,7 @@ struct StudyArguments {
     compare: Vec<PathBuf>,
     #[command(flatten)]
     submission: Submission,
-    /// One JSON object a line
+    /// One JSON object per event
     #[arg(long)]
     json: bool,
 }

@@ -36,10 +36,10 @@ enum System {
 
 #[derive(Args)]
 pub(super) struct Submission {
-    /// Write a job script for the study, and submit it; with --dry-run the script is only shown
+    /// Write a job script for the study and submit it; with --dry-run, only print the script
     #[arg(long, value_name = "SYSTEM")]
     submit: Option<System>,
-    /// Nodes of the job
+    /// The number of nodes of the job
     #[arg(long, value_name = "N", requires = "submit", value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
     /// The job's time limit, as sbatch takes it
