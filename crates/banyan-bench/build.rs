@@ -1,5 +1,7 @@
 //! Names the commit that a program is built from, for the figures that it measures: `BANYAN_COMMIT`, unless whoever builds has
 //! set it. Builds for tests have none: they would be made anew with every commit, and their figures say little.
+//!
+//! And links the benches at fixed addresses, as the `banyan` command is: `docs/decisions/012-fixed-addresses.md`.
 
 use std::env;
 use std::path::Path;
@@ -11,6 +13,11 @@ const SOURCES: [&str; 3] = ["crates", "Cargo.toml", "Cargo.lock"];
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=BANYAN_COMMIT");
+    let is = |what: &str, name: &str| env::var(what).is_ok_and(|value| value == name);
+    if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")
+    {
+        println!("cargo::rustc-link-arg-bin=banyan-bench=-no-pie");
+    }
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if !is_release || env::var_os("BANYAN_COMMIT").is_some() {
         return;

@@ -100,7 +100,7 @@ fn launch(root: &Path, name: &str, flags: &Flags) -> ExitCode {
         Ok(()) => members.push(format!("--member=static=target/{STATIC}/release/banyan-bench-member")),
         Err(why) => report::warn(&format!("left out: the static member: {why}")),
     }
-    let mut command: Vec<&str> = vec!["run", "--quiet", "--release", "--package", "banyan-cli", "--", "bench", name];
+    let mut command: Vec<&str> = vec!["run", "--quiet", "--release", "--package", "banyan-bench", "--", name];
     command.extend(members.iter().map(String::as_str));
     command.extend(flags.words().map(|word| -> &str { word }));
     if name != "launch" || flags.quick {

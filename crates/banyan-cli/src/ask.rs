@@ -12,7 +12,7 @@ const MAX_ANSWER: u64 = 4 << 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// What a program writes to standard output, if it succeeds within the limit.
-pub(crate) fn ask(command: &mut Command, limit: Duration) -> Result<String, String> {
+pub fn ask(command: &mut Command, limit: Duration) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (status, out, err) = answer(command, limit).map_err(|cause| format!("{name}: {cause}"))?;
     if status.success() {

@@ -4,13 +4,14 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::{ExitCode, exit};
 
-pub(crate) use banyan_boot::cause;
+pub use banyan_boot::cause;
+use clap::ColorChoice;
 use serde_json::json;
 
 use crate::escaped::escaped;
 use crate::output::last_words;
-pub(crate) use crate::speech::warn;
-use crate::speech::{complain, is_json, paints};
+pub use crate::speech::warn;
+use crate::speech::{color_of_help, complain, is_json, paints};
 use crate::status;
 
 /// What parsers of numbers say, and what is wanted.
@@ -23,11 +24,11 @@ const NUMBERS: [(&str, &str); 5] = [
 ];
 
 /// What commands give: the exit status, or why there is none.
-pub(crate) type Outcome = Result<ExitCode, Failure>;
+pub type Outcome = Result<ExitCode, Failure>;
 
 /// A message for the user, and the exit status.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub struct Failure {
     message: String,
     status: u8,
     /// Whether an object of `--json` has told it.
@@ -36,17 +37,17 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// The work failed.
-    pub(crate) fn new(message: impl fmt::Display) -> Failure {
+    pub fn new(message: impl fmt::Display) -> Failure {
         Failure::with_status(message, status::MEMBER_FAILED)
     }
 
     /// The command was given something that makes no sense.
-    pub(crate) fn usage(message: impl fmt::Display) -> Failure {
+    pub fn usage(message: impl fmt::Display) -> Failure {
         Failure::with_status(message, status::USAGE)
     }
 
     /// The system refused; if that is a matter of permission, the exit status says so.
-    pub(crate) fn system(what: impl fmt::Display, error: &io::Error) -> Failure {
+    pub fn system(what: impl fmt::Display, error: &io::Error) -> Failure {
         let refused = error.kind() == io::ErrorKind::PermissionDenied;
         let status = if refused { status::NOT_PERMITTED } else { status::MEMBER_FAILED };
         Failure::with_status(format_args!("{what}: {}", cause(error)), status)
@@ -59,37 +60,37 @@ impl Failure {
     }
 
     /// A failure with an exit status of its own.
-    pub(crate) fn with_status(message: impl fmt::Display, status: u8) -> Failure {
+    pub fn with_status(message: impl fmt::Display, status: u8) -> Failure {
         Failure { message: message.to_string(), status, is_told: false }
     }
 
     /// An object of `--json` has told it.
-    pub(crate) fn told(self) -> Failure {
+    pub fn told(self) -> Failure {
         Failure { is_told: true, ..self }
     }
 
     /// The message.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.message
     }
 
     /// The exit status.
-    pub(crate) fn status(&self) -> u8 {
+    pub fn status(&self) -> u8 {
         self.status
     }
 
     /// Puts what was being worked on before the message.
-    pub(crate) fn within(self, what: impl fmt::Display) -> Failure {
+    pub fn within(self, what: impl fmt::Display) -> Failure {
         Failure { message: format!("{what}: {}", self.message), ..self }
     }
 
     /// Puts what to do behind the message.
-    pub(crate) fn with_remedy(self, remedy: impl fmt::Display) -> Failure {
+    pub fn with_remedy(self, remedy: impl fmt::Display) -> Failure {
         Failure { message: format!("{}; {remedy}", self.message), ..self }
     }
 
     /// Says so on standard error, and with `--json` on standard output, too.
-    pub(crate) fn report(self) -> ExitCode {
+    pub fn report(self) -> ExitCode {
         if is_json() && !self.is_told {
             // Where nobody reads it, standard error and the exit status still tell.
             let _ = writeln!(io::stdout(), "{}", self.object());
@@ -109,19 +110,27 @@ impl Failure {
 
     /// What the parser of arguments has to say, in its own words and with its exit status. A command that was asked for objects
     /// ends with one here, too.
-    pub(crate) fn refuse(error: &clap::Error, json: bool) -> ! {
-        if json && error.use_stderr() {
+    pub(crate) fn refuse(error: &clap::Error) -> ! {
+        if is_json() && error.use_stderr() {
             let text = error.render().to_string();
             let told = text.split("\n\nUsage:").next().unwrap_or_default().trim();
             let told = NUMBERS.iter().fold(told.to_owned(), |told, (said, wanted)| told.replace(said, wanted));
             last_words(&Failure::usage(told.strip_prefix("error: ").unwrap_or(&told)).object());
         }
         let text = error.render();
-        let wanted = NUMBERS.iter().find(|(said, _)| text.to_string().contains(said));
-        let Some((said, wanted)) = wanted else { error.exit() };
+        if !text.to_string().starts_with("error:") {
+            error.exit();
+        }
+        let is_coloured = match color_of_help() {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => paints(&io::stderr(), None),
+        };
+        let shown = if is_coloured { text.ansi().to_string() } else { text.to_string() };
+        let shown = shown.replacen("error:", "banyan:", 1);
         // What the parser of numbers says is no help to people.
-        let shown = if paints(&io::stderr(), None) { text.ansi().to_string() } else { text.to_string() };
-        let _ = write!(io::stderr(), "{}", shown.replace(said, wanted));
+        let shown = NUMBERS.iter().fold(shown, |shown, (said, wanted)| shown.replace(said, wanted));
+        let _ = write!(io::stderr(), "{shown}");
         exit(status::USAGE.into())
     }
 
@@ -138,7 +147,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Adds what was being worked on.
-pub(crate) trait During<T> {
+pub trait During<T> {
     /// Names the thing, usually a file.
     fn during(self, what: impl fmt::Display) -> Result<T, Failure>;
 }

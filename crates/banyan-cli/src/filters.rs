@@ -9,6 +9,5 @@ pub(crate) fn filters() -> Filters {
     let mut filters = Filters::default();
     stack::register(&mut filters);
     top::register(&mut filters);
-    banyan_bench::layers::add_filters(&mut filters);
     filters
 }

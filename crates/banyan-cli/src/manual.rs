@@ -5,28 +5,28 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::Banyan;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
-/// Print the manual page, or write those of all verbs into a directory
+/// Print the manual page, or write the pages of all verbs into a directory
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   banyan manual | man -l -
   banyan manual ~/.local/share/man/man1 && man banyan-run")]
-pub(crate) struct Manual {
-    /// Where to write banyan.1, banyan-run.1 and the others; it is made if it is not there
+pub struct Manual {
+    /// The directory for banyan.1, banyan-run.1 and so on; created if missing
     #[arg(value_name = "DIRECTORY")]
     directory: Option<PathBuf>,
 }
 
 impl Manual {
-    pub(crate) fn run(self) -> Outcome {
-        let command = Banyan::command().disable_help_subcommand(true);
+    /// Prints or writes the pages of this command and its verbs.
+    pub fn run(self, command: Command) -> Outcome {
+        let command = command.disable_help_subcommand(true);
         match &self.directory {
             Some(directory) => {
                 let written = fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));

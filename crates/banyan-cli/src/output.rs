@@ -17,19 +17,19 @@ const BUFFER: usize = 1 << 16;
 
 /// Standard output. When whoever reads it has gone away, a command that only shows something ends there and then, quietly
 /// and well: the reader has seen enough. One that does something goes on.
-pub(crate) struct Stdout {
+pub struct Stdout {
     out: io::StdoutLock<'static>,
     ends: bool,
     escaping: Escaping,
 }
 
 /// Buffered standard output of a command that shows something.
-pub(crate) fn stdout() -> BufWriter<Stdout> {
+pub fn stdout() -> BufWriter<Stdout> {
     BufWriter::with_capacity(BUFFER, Stdout::new(true))
 }
 
 /// Buffered standard output of a command whose work does not end with its reader.
-pub(crate) fn stdout_of_work() -> BufWriter<Stdout> {
+pub fn stdout_of_work() -> BufWriter<Stdout> {
     BufWriter::with_capacity(BUFFER, Stdout::new(false))
 }
 

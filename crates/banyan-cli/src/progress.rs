@@ -27,27 +27,27 @@ const CLEAR: &str = "\r\x1b[K";
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The line.
-pub(crate) struct Progress {
+pub struct Progress {
     next: Instant,
     wanted: bool,
 }
 
 impl Progress {
     /// For work that begins now.
-    pub(crate) fn new() -> Progress {
+    pub fn start() -> Progress {
         let wanted = std::io::stderr().is_terminal() && !is_quiet();
         Progress { next: Instant::now() + PATIENCE, wanted }
     }
 
     /// For work whose results scroll by on the terminal anyway, when they do.
-    pub(crate) fn beside_output() -> Progress {
-        let mut progress = Progress::new();
+    pub fn beside_output() -> Progress {
+        let mut progress = Progress::start();
         progress.wanted &= !std::io::stdout().is_terminal();
         progress
     }
 
     /// Says how far it is, if it is time to.
-    pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
+    pub fn tell(&mut self, text: impl FnOnce() -> String) {
         if self.wanted && Instant::now() >= self.next {
             self.next = Instant::now() + INTERVAL;
             write(&mut std::io::stderr().lock(), &text());
@@ -62,7 +62,7 @@ impl Drop for Progress {
 }
 
 /// Writes the line, which ends with the next thing that is said.
-pub(crate) fn write(terminal: &mut StderrLock<'_>, text: &str) {
+pub fn write(terminal: &mut StderrLock<'_>, text: &str) {
     let columns = tcgetwinsize(&mut *terminal).map_or(0, |size| usize::from(size.ws_col));
     IS_SHOWN.store(true, Ordering::Relaxed);
     let _ = write!(terminal, "{CLEAR}{}", cut(text, columns));

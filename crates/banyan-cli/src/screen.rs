@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The line with everything but text and tabs shown as an escape.
-pub(super) fn harmless(line: &[u8]) -> String {
+pub fn harmless(line: &[u8]) -> String {
     let mut shown = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
         for letter in chunk.valid().chars() {
@@ -21,7 +21,7 @@ pub(super) fn harmless(line: &[u8]) -> String {
 }
 
 /// A text of several lines, each of them harmless.
-pub(super) fn harmless_text(text: &str) -> String {
+pub fn harmless_text(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| harmless(line.as_bytes())).collect();
     lines.join("\n")
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const SIGNALLED: i32 = 128;
 
 /// The exit status that a signal deserves.
-pub(crate) fn status(signal: i32) -> u8 {
+pub fn status(signal: i32) -> u8 {
     u8::try_from(SIGNALLED + signal).unwrap_or(u8::MAX)
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn tell_awaited() -> Result<(), Failure> {
 }
 
 /// Of these signals those that are not ignored. Ask before anything is watched for: what is watched for is not ignored.
-pub(crate) fn heeded<const N: usize>(signals: [i32; N]) -> Vec<i32> {
+pub fn heeded<const N: usize>(signals: [i32; N]) -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored(&status);
     signals.into_iter().filter(|signal| !has(ignored, *signal)).collect()

@@ -1,7 +1,5 @@
 //! `banyan sim`: trees of any size in one process, from a seed, with faults, checked against a model.
 
-mod figures;
-
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -16,38 +14,38 @@ use crate::limit::Limit;
 use crate::output;
 use crate::progress::Progress;
 
-/// Try a tree of any size without machines: virtual time, real nodes, faults from a seed
+/// Simulate a tree of any size on one machine: real nodes, virtual time, faults from a seed
 ///
-/// Members send waves of numbers, the front-end sends packets, and nodes are killed, stopped and cut off meanwhile. Every
-/// wave has to come exactly once, in order, as the sum of exactly those who are in it, and with everyone who was not lost;
-/// otherwise the command fails, and says how to see what happened. The same seed gives the same run everywhere.
+/// Members send waves of numbers, and the front-end sends packets. Meanwhile nodes are killed, stopped and cut off. Every
+/// wave must arrive exactly once and in order, as the sum of its contributors, and every member that was not lost must
+/// contribute. Otherwise the command fails and prints a command that shows what happened. The same seed gives the same run on
+/// every machine.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 every rule held; 1 one was broken; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan sim                                        64 members, three faults
-  banyan sim --nodes 100000 --seed 7                a hundred thousand members in one process
+  banyan sim --members 100000 --seed 7                a hundred thousand members in one process
   banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs; the first that fails is told
-  banyan sim --shape 2x2 --faults 1 --trace         everything that happens
-  banyan sim --figures --plot plots                 what a million members would do, by a model")]
+  banyan sim --shape 2x2 --faults 1 --trace         everything that happens")]
 pub(crate) struct Sim {
-    /// About so many members, in a tree as deep as the fan-out asks for
-    #[arg(long, value_name = "N", conflicts_with = "shape", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    nodes: Option<u32>,
-    /// Children of a node, with --nodes
+    /// About N members, in a tree as deep as --fanout requires
+    #[arg(long, alias = "nodes", value_name = "N", conflicts_with = "shape", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    members: Option<u32>,
+    /// Children of each node, with --members
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     fanout: u32,
     /// Children of the front-end, of each of these, and so on: 4x16
     #[arg(long, value_name = "AxBxC", default_value = "4x16")]
     shape: String,
-    /// The seed that everything follows from
+    /// The seed of the first run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// So many runs, each with the next seed
+    /// Run N times, each with the next seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// So many faults
+    /// Faults per run
     #[arg(long, value_name = "N", default_value_t = 3)]
     faults: usize,
     /// Members fail too, not only the nodes between them and the front-end
@@ -62,7 +60,7 @@ pub(crate) struct Sim {
     /// Inner nodes are also stopped for a while in which some of those below them die, unless nodes only die
     #[arg(long, conflicts_with = "only_deaths")]
     stall: bool,
-    /// A member that holds a wave up for so many milliseconds is given up
+    /// Give up a member that delays a wave by this many milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     unanswered: Option<u64>,
     /// Waves of each stream
@@ -71,7 +69,7 @@ pub(crate) struct Sim {
     /// Packets that the front-end sends on each stream
     #[arg(long, value_name = "N", default_value_t = 10)]
     packets: u64,
-    /// Faults happen within so many milliseconds
+    /// Faults happen within this many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 100)]
     within: u64,
     /// Waves that a member may be ahead of the front-end
@@ -108,13 +106,13 @@ pub(crate) struct Sim {
     /// Every second packet has a part for each member
     #[arg(long)]
     scatter: bool,
-    /// So many members join when the streams are open
+    /// N members join after the streams were opened
     #[arg(long, value_name = "N", default_value_t = 0)]
     joining: usize,
-    /// The front-end takes what has come only once in so many milliseconds
+    /// The front-end reads only every MS milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pause: u64,
-    /// Members contribute to one wave in so many milliseconds, all at about the same moment; otherwise as fast as they may
+    /// Members contribute one wave every MS milliseconds, all at about the same time; otherwise as fast as they can
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     pace: Option<u64>,
     /// Print everything that happens; with --json as one object a line, before the last
@@ -124,43 +122,15 @@ pub(crate) struct Sim {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    figures: figures::Figures,
-    #[command(flatten)]
     limit: Limit,
 }
-
-/// The options that say what is run, which has nothing to do with figures.
-const OF_RUNS: [&str; 19] = [
-    "reduce",
-    "sift",
-    "nodes",
-    "fanout",
-    "shape",
-    "seed",
-    "seeds",
-    "faults",
-    "members_fail",
-    "only_deaths",
-    "slow",
-    "stall",
-    "unanswered",
-    "waves",
-    "packets",
-    "within",
-    "window",
-    "streams",
-    "trace",
-];
 
 impl Sim {
     pub(crate) fn run(self) -> Outcome {
         self.limit.begin()?;
-        if self.figures.are_wanted() {
-            return self.figures.run(self.json);
-        }
         let shape = self.shape()?;
         let begin = Instant::now();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let mut sum: Option<Ran> = None;
         let mut broken = None;
         for seed in self.seed..self.seed.saturating_add(self.seeds) {
@@ -179,8 +149,8 @@ impl Sim {
     }
 
     fn shape(&self) -> Result<Vec<usize>, Failure> {
-        match self.nodes {
-            Some(nodes) => Ok(balanced(nodes as usize, self.fanout as usize)),
+        match self.members {
+            Some(members) => Ok(balanced(members as usize, self.fanout as usize)),
             None => parse_shape(&self.shape),
         }
     }

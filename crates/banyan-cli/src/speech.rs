@@ -18,6 +18,9 @@ use crate::failure::{Failure, cause};
 use crate::progress;
 use crate::screen::harmless_text;
 
+/// Options of every verb that take a value.
+pub(crate) const TAKING_VALUES: [&str; 2] = ["--color", "--log"];
+
 /// Under which options of every verb stand in its help.
 const HEADING: &str = "Options of every verb";
 
@@ -32,18 +35,19 @@ pub(crate) enum Color {
     Never,
 }
 
+/// Options of every verb.
 #[derive(Args)]
-pub(crate) struct Speech {
+pub struct Speech {
     /// When to show colours
     #[arg(long, value_name = "WHEN", global = true, help_heading = HEADING)]
     color: Option<Color>,
-    /// Say nothing on standard error but why the command failed
+    /// Print nothing on standard error except why the command failed
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = HEADING)]
     quiet: bool,
-    /// Say more about what is done
+    /// Print more about what is done
     #[arg(short, long, global = true, help_heading = HEADING)]
     verbose: bool,
-    /// A file to which everything that is said is added, with the time
+    /// Append all messages to FILE, with the time
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     log: Option<PathBuf>,
 }
@@ -93,7 +97,7 @@ enum Weight {
 
 impl Speech {
     /// Decides it for the rest of this process, which was asked for `--json` or was not.
-    pub(crate) fn begin(self, json: bool) -> Result<(), Failure> {
+    pub fn begin(self, json: bool) -> Result<(), Failure> {
         let open = |path: &PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(path);
             let refused = |error| Failure::system(format_args!("--log {}", path.display()), &error);
@@ -111,12 +115,12 @@ impl Speech {
 static IS_LOG_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Tells of something that matters to whoever is interested in how it goes: shown with -v.
-pub(crate) fn note(message: impl fmt::Display) {
+pub fn note(message: impl fmt::Display) {
     say(Weight::Note, &message);
 }
 
 /// Tells the user of something on standard error.
-pub(crate) fn warn(message: impl fmt::Display) {
+pub fn warn(message: impl fmt::Display) {
     say(Weight::Warning, &message);
 }
 
@@ -159,7 +163,7 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
 }
 
 /// Whether nothing is to be said about how the work goes.
-pub(crate) fn is_quiet() -> bool {
+pub fn is_quiet() -> bool {
     MANNER.get().is_some_and(|manner| manner.quiet)
 }
 
@@ -172,8 +176,10 @@ pub(crate) fn take_output() {
 }
 
 /// Whether programs read objects on standard output.
-pub(crate) fn is_json() -> bool {
-    MANNER.get().is_some_and(|manner| manner.json) && !IS_OUTPUT_TAKEN.load(Ordering::Relaxed)
+pub fn is_json() -> bool {
+    // Before the arguments are parsed, they are only looked at.
+    let is_asked_for = || own_arguments().any(|argument| argument == "--json");
+    MANNER.get().map_or_else(is_asked_for, |manner| manner.json) && !IS_OUTPUT_TAKEN.load(Ordering::Relaxed)
 }
 
 /// Whether what goes to such a stream is coloured; `default` is what the configuration says.
@@ -191,7 +197,7 @@ pub(crate) fn paints(stream: &impl IsTerminal, default: Option<Color>) -> bool {
 }
 
 /// A time in UTC, as ISO 8601 writes it.
-pub(crate) fn time(now: SystemTime) -> String {
+pub fn time(now: SystemTime) -> String {
     const DAY: u64 = 86_400;
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);

@@ -1,7 +1,7 @@
 //! `readme`: what README.md tells people to type first works, as they would type it: in a fresh clone, with the release build.
 //!
 //! The commands of Cargo in its `sh` blocks are run in order at the top of the repository. All others, and those of the
-//! book, are run by the tests of `banyan-cli` (`stage.rs`). What the demo prints is what README.md shows; the tests of
+//! book, are run by the tests of `banyan-bench` (`stage.rs`). What the demo prints is what README.md shows; the tests of
 //! `banyan-cli` compare it for the debug build, in the same way.
 
 #[path = "../../../crates/banyan-cli/tests/command/told.rs"]

@@ -1,7 +1,7 @@
 //! `sessions`: sessions through ssh and through commands that start all agents together, with test hosts. Needs root;
 //! elsewhere it is left out.
 //!
-//! The tests are those of `banyan-boot`, `banyan-tree` and `banyan-cli` that are ignored otherwise; this step makes the hosts,
+//! The tests are those of `banyan-boot`, `banyan-tree`, `banyan-cli` and `banyan-bench` that are ignored otherwise; this step makes the hosts,
 //! tells them where they are, looks for what they left, and removes the hosts in any case.
 
 use std::path::PathBuf;

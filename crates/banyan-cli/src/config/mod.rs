@@ -18,7 +18,7 @@ use banyan_boot::Launcher;
 use crate::failure::Failure;
 use crate::hosts::Least;
 use crate::speech::Color;
-pub(crate) use read::{Item, Source, number, text as text_of, word};
+pub use read::{Item, Source, number, text as text_of, word};
 
 /// The variable that names the one file to read.
 const VARIABLE: &str = "BANYAN_CONFIG";

@@ -21,7 +21,7 @@ const KEYS: &str =
     "there are launcher, ssh-args, fanout, timeout, host-timeout, silence, min-hosts, agent-dir and color";
 
 /// The text of a file; nothing if it is not there.
-pub(crate) fn text(path: &Path) -> Result<Option<String>, Failure> {
+pub fn text(path: &Path) -> Result<Option<String>, Failure> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
     match read {
@@ -39,26 +39,29 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 /// A file that is being read.
-pub(crate) struct Source<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) text: &'a str,
+pub struct Source<'a> {
+    /// Its name, for errors.
+    pub path: &'a Path,
+    /// Its text.
+    pub text: &'a str,
 }
 
 /// A value with its place.
-pub(crate) type Item<'i> = Spanned<DeValue<'i>>;
+pub type Item<'i> = Spanned<DeValue<'i>>;
 
 impl Source<'_> {
     fn place<T>(&self, item: &Spanned<T>) -> String {
         self.place_at(item.span().start)
     }
 
-    pub(crate) fn place_at(&self, offset: usize) -> String {
+    /// File and line of a byte of the text.
+    pub fn place_at(&self, offset: usize) -> String {
         let before = self.text.get(..offset).unwrap_or_default();
         place(self.path, 1 + before.bytes().filter(|byte| *byte == b'\n').count())
     }
 
     /// What is wrong with something, behind its place.
-    pub(crate) fn wrong<T>(&self, item: &Spanned<T>, what: impl std::fmt::Display) -> String {
+    pub fn wrong<T>(&self, item: &Spanned<T>, what: impl std::fmt::Display) -> String {
         format!("{}: {what}", self.place(item))
     }
 }
@@ -147,11 +150,7 @@ fn clustershell(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -
 }
 
 /// What a text stands for.
-pub(crate) fn word<T>(
-    source: &Source<'_>,
-    item: &Item<'_>,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, String> {
+pub fn word<T>(source: &Source<'_>, item: &Item<'_>, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
     let text = item.get_ref().as_str().ok_or_else(|| source.wrong(item, "is no text; write it in quotes"))?;
     read(text).map_err(|error| source.wrong(item, format_args!("{text:?}: {error}")))
 }
@@ -163,7 +162,7 @@ fn words(source: &Source<'_>, item: &Item<'_>) -> Result<Vec<String>, String> {
 }
 
 /// A number of at least one.
-pub(crate) fn number(source: &Source<'_>, item: &Item<'_>) -> Result<usize, String> {
+pub fn number(source: &Source<'_>, item: &Item<'_>) -> Result<usize, String> {
     let number = item.get_ref().as_integer().filter(|number| number.radix() == 10);
     let number = number.and_then(|number| number.as_str().parse().ok()).filter(|number| *number > 0);
     number.ok_or_else(|| source.wrong(item, "is no number of at least 1"))

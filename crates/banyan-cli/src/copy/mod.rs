@@ -21,7 +21,7 @@ use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session, Ses
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
-use crate::hosts::{HostChoice, Missing, launch_status};
+use crate::hosts::{HEADING, HostChoice, Missing, launch_status};
 use interrupt::Interrupt;
 use tell::Tell;
 
@@ -51,33 +51,33 @@ Examples:
   banyan copy -w node[1-8] --gather /var/log/messages logs
   banyan copy -w node[1-8] --json data /scratch/ | jq -r 'select(.event == \"problem\") | .cause'")]
 pub(crate) struct Copy {
-    #[command(flatten)]
-    hosts: HostChoice,
-    /// The other way: FILEs of every host into DEST/HOST on this machine
+    /// Copy FILEs from every host into DEST/HOST on this machine
     #[arg(long)]
     gather: bool,
-    /// Keep what has come of a large file when the copy is cut, so that the next goes on in the middle of it
+    /// Keep the received part of a large file if the copy is interrupted, so that the next copy resumes there
     ///
     /// It is kept beside the place the file goes to, as .banyan-partial- and a number, until a copy to the same place is
     /// complete. Without this option nothing is kept but whole files.
     #[arg(long, short = 'P')]
     partial: bool,
-    /// What to do with symbolic links in directories
+    /// How to copy symbolic links in directories
     #[arg(long, value_name = "HOW", default_value = "keep")]
     links: LinkChoice,
-    /// Keep the times at which files were last written to
+    /// Preserve modification times
     #[arg(long, short = 'p')]
     times: bool,
     /// One JSON object for each file, host or problem, and one summary
     #[arg(long)]
     json: bool,
+    #[command(flatten, next_help_heading = HEADING)]
+    hosts: HostChoice,
     /// Offer files to a front-end that gathers them
     #[arg(long, hide = true, conflicts_with = "gather")]
     send: bool,
-    /// What to copy
+    /// Files and directories to copy
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where to
+    /// The destination
     #[arg(value_name = "DEST", required = true)]
     dest: PathBuf,
 }

@@ -76,7 +76,7 @@ impl Tell {
             json,
             partial,
             out: output::stdout_of_work(),
-            bar: Progress::new(),
+            bar: Progress::start(),
             begin,
             hosts: 0,
             missing: Missing::default(),
@@ -221,7 +221,7 @@ impl Tell {
 
     /// The bar goes, and comes again if there is still much to do: other lines are to stand alone.
     fn clear(&mut self) {
-        self.bar = Progress::new();
+        self.bar = Progress::start();
     }
 
     /// Says why not everything was copied.

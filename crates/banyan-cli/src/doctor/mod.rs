@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
-use crate::hosts::{ALLOCATION, HostChoice, THIS_MACHINE};
+use crate::hosts::{ALLOCATION, HEADING, HostChoice, THIS_MACHINE};
 use crate::output;
 use crate::paint::Paint;
 use crate::speech::paints;
@@ -53,11 +53,11 @@ Examples:
   banyan doctor -w node[1-128]
   banyan doctor -w @all --json | jq -r 'select(.level == \"problem\") | [.host, .name, .cause] | @tsv'")]
 pub(crate) struct Doctor {
-    #[command(flatten)]
-    hosts: HostChoice,
     /// One JSON object for each finding, and one summary
     #[arg(long)]
     json: bool,
+    #[command(flatten, next_help_heading = HEADING)]
+    hosts: HostChoice,
     /// Tell the facts of this machine, then the time for each line of standard input
     #[arg(long, hide = true)]
     answer: bool,

@@ -27,8 +27,11 @@ pub(crate) use missing::Missing;
 pub(crate) use named::NamedHosts;
 pub(crate) use slurm::nodes_of_job;
 
+/// The heading of options that name and reach hosts.
+pub(crate) const HEADING: &str = "Hosts";
+
 /// The variable with the hosts of a Slurm allocation.
-pub(crate) const ALLOCATION: &str = "SLURM_JOB_NODELIST";
+pub const ALLOCATION: &str = "SLURM_JOB_NODELIST";
 
 /// How long a host may be silent while it works: a switch that restarts, or a link that flaps, is no reason to end a job.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,49 +45,48 @@ pub(crate) const THIS_MACHINE: &str = "localhost";
 pub(crate) struct HostChoice {
     #[command(flatten)]
     pub(crate) named: NamedHosts,
-    /// So many nodes that Slurm chooses: of a new allocation, or of the one that this command runs in
+    /// Run on N nodes chosen by Slurm, from the current allocation or a new one
     ///
-    /// salloc makes the allocation, and takes what else it is to have from its own variables, such as SALLOC_PARTITION.
+    /// salloc makes a new allocation. Set its other options by its variables, such as SALLOC_PARTITION.
     #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["hosts", "groups", "hostfile"])]
     nodes: Option<u32>,
     #[arg(skip)]
     allocation: OnceCell<Allocation>,
     /// How to start agents: auto, local, ssh, slurm, or command:TEMPLATE such as 'command:pdsh -w {hosts} {agent}'
     ///
-    /// auto is slurm in an allocation, ssh if other hosts than this one are named, local otherwise. local acts out hosts
-    /// of any name on this machine.
+    /// auto is slurm in an allocation, ssh if hosts other than this one are named, and local otherwise. local simulates
+    /// hosts of any name on this machine.
     #[arg(long, value_name = "LAUNCHER", value_parser = launcher)]
     launcher: Option<Launcher>,
-    /// An argument for ssh, such as -Fconfig; may be given several times
+    /// Pass an argument to ssh, such as -Fconfig; may be given several times
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     ssh_arg: Vec<String>,
-    /// Children of a node in the tree of agents at most [default: 32]
+    /// At most N children per node in the tree of agents [default: 32]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     fanout: Option<u32>,
     /// End everything after this time, such as 30s, 10m or 2h
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
-    /// How long one host may take to answer [default: 10s]
+    /// Give up a host that does not answer within this time [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = time)]
     host_timeout: Option<Duration>,
-    /// How long a host may be silent, once it has answered, before it counts as lost [default: 60s with run and copy, 3s
-    /// with others]
+    /// Count a connected host as lost after this time of silence [default: 60s with run and copy, 3s with others]
     #[arg(long, value_name = "TIME", value_parser = time)]
     silence: Option<Duration>,
-    /// Begin when all hosts have answered or were given up, and only if at least N or P% of them have
+    /// Start only if at least N hosts, or P% of them, have answered
     ///
-    /// Those that are left out are named and do not change the exit status. 100% is all or nothing. Without it, run and copy
-    /// begin on each host that answers, top and stack when all have answered or were given up, and the exit status is 3 if
-    /// some did not.
+    /// The verb waits until every host has answered or was given up. Hosts that are left out are listed, and do not change the
+    /// exit status. Use 100% for all or nothing. Without this option, run and copy start on each host as soon as it answers;
+    /// top and stack wait for all. The exit status is then 3 if some host did not answer.
     #[arg(long, value_name = "N|P%")]
     min_hosts: Option<Least>,
-    /// The directory in which hosts keep the agent program that is brought along, such as '/scratch/$USER/banyan'
+    /// The directory on each host for the agent program, such as '/scratch/$USER/banyan'
     ///
-    /// Programs must be allowed to start from it. Without it: banyan/agents in the cache of the user; where that is full or cannot be
-    /// used, a directory of the user's own in $TMPDIR, /tmp or /dev/shm.
+    /// Its file system must permit execution. The default is banyan/agents in the user's cache directory. If that is full or
+    /// unusable, a private directory in $TMPDIR, /tmp or /dev/shm is used.
     #[arg(long, value_name = "DIR")]
     agent_dir: Option<String>,
-    /// Do not encrypt between hosts; agents and members are authenticated all the same
+    /// Do not encrypt connections between hosts; they are still authenticated
     #[arg(long)]
     no_encrypt: bool,
 }
@@ -259,7 +261,7 @@ pub(crate) fn launcher(text: &str) -> Result<Launcher, String> {
 }
 
 /// A time as limits are written, so that there is one way to write it.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let limits: Limits = format!("time={text}").parse().map_err(|_| "write for example 500ms, 1.5s, 10m or 2h")?;
     limits.time.filter(|time| !time.is_zero()).ok_or_else(|| "write more than nothing, for example 30s".into())
 }

@@ -13,13 +13,13 @@ use crate::failure::Failure;
 pub(crate) struct NamedHosts {
     /// Hosts, such as node[1-128,200],gpu[01-16],@group
     ///
-    /// Put them in quotes where the shell has a meaning of its own for [ ] (zsh, and where files have such names), ! or &.
+    /// Quote them if the shell gives [ ], ! or & a meaning, as zsh does.
     #[arg(short = 'w', long = "hosts", value_name = "HOSTS")]
     hosts: Vec<String>,
-    /// A group of hosts: of the configuration file, of ClusterShell, or slurm:PARTITION; the same as -w @GROUP
+    /// A group from the configuration file or ClusterShell, or slurm:PARTITION; the same as -w @GROUP
     #[arg(short = 'g', long = "group", value_name = "GROUP")]
     groups: Vec<String>,
-    /// A file with hosts, with comments behind #
+    /// A file that lists hosts; # starts a comment
     #[arg(long, value_name = "FILE")]
     hostfile: Vec<PathBuf>,
     /// Hosts to leave out

@@ -37,40 +37,39 @@ Examples:
   banyan records convert run.bny for-s390x.bny --layout big64
   zcat log.csv.gz | banyan records convert - log.bny --from csv --schema log.json")]
 pub(crate) struct Convert {
-    /// What to read: a file of records (Banyan, FFS, PBIO), or JSON lines or CSV with --schema; `-` for standard input
+    /// The input: a record file (Banyan, FFS, PBIO), or JSON lines or CSV with --schema; `-` is standard input
     input: String,
-    /// What to write; `-` for standard output
+    /// The output; `-` is standard output
     #[arg(default_value = "-")]
     output: String,
-    /// Kind of the input; otherwise CSV and JSON lines are known by their names, files of records by their content
+    /// The kind of the input; by default, from the file name for CSV and JSON lines, from the content for record files
     #[arg(long, value_name = "KIND")]
     from: Option<InputKind>,
-    /// Kind of the output; by its name otherwise, JSON lines on standard output
+    /// The kind of the output; by default, from the file name, and JSON lines on standard output
     #[arg(long = "as", alias = "to", value_name = "KIND")]
     to: Option<OutputKind>,
-    /// Format of JSON lines and CSV: a JSON Schema, an XML Schema, or a file of records that has it
+    /// The format of JSON lines and CSV: a JSON Schema, an XML Schema, or a record file with this format
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
     #[command(flatten)]
     memory: Memory,
     #[command(flatten)]
     foreign: Foreign,
-    /// Only records whose format has this name, or an id that begins with these digits; of JSON lines and CSV, which
-    /// format of the --schema file theirs is
+    /// Convert only records of this format: its name, or the first digits of its id. For JSON lines and CSV, the format
+    /// in the --schema file
     #[arg(long, value_name = "NAME|ID")]
     format: Option<Choice>,
-    /// Lay records out as this machine would
+    /// Write records in the layout of this machine
     #[arg(long, value_name = "MACHINE")]
     layout: Option<Layout>,
     /// Keep only these fields (`time,mesh.elems.temp`)
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
-    /// The field that holds a record's time, by which the written record file can be searched; otherwise records keep
-    /// the times they have in the input
+    /// The field with the time of a record, which makes the written file searchable by time; by default, records keep the
+    /// times of the input
     #[arg(long, value_name = "PATH")]
     time_field: Option<String>,
-    /// Tell how many records were converted as one JSON object: on standard output, or on standard error when the
-    /// records themselves are on standard output
+    /// Print the number of converted records as one JSON object, on standard error if records go to standard output
     #[arg(long)]
     json: bool,
 }
@@ -91,7 +90,7 @@ impl Convert {
             reshape: Reshape::new(&self.fields, self.layout),
             time_field: self.time_field.clone(),
             records: 0,
-            progress: Progress::new(),
+            progress: Progress::start(),
         };
         let damaged = match text {
             None => self.records(&mut converter)?,

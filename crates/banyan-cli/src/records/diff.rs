@@ -30,14 +30,14 @@ Examples:
   banyan records diff written-on-s390x.bin written-on-x86.bin && echo the same
   banyan records diff a.bny b.bny --json | jq -r .path | sort | uniq -c")]
 pub(crate) struct Diff {
-    /// One file of records; `-` for standard input
+    /// The first record file; `-` is standard input
     left: String,
-    /// The other
+    /// The second record file
     right: String,
-    /// Show at most so many differences; 20 unless said otherwise, all with --json
+    /// Show at most COUNT differences [default: 20, or all with --json]
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
-    /// One JSON object a difference
+    /// One JSON object per difference
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -37,25 +37,25 @@ Examples:
   banyan records dump run.bny --json | jq 'select(.value.celsius > 90)'
   ssh n17 cat run.bny | banyan records dump -")]
 pub(crate) struct Dump {
-    /// Files of records; `-` for standard input
+    /// Record files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// Begin with the record of this number; the first is 0
+    /// Start at this record; the first is 0
     #[arg(long, alias = "from", value_name = "NUMBER", default_value_t = 0)]
     start: u64,
-    /// Stop after so many records of each file
+    /// Show at most COUNT records of each file
     #[arg(long, value_name = "COUNT", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
-    /// Only records whose format has this name, or an id that begins with these digits
+    /// Show only records of this format: its name, or the first digits of its id
     #[arg(long, value_name = "NAME|ID")]
     format: Option<Choice>,
-    /// Only these fields (`time,mesh.elems.temp`)
+    /// Show only these fields (`time,mesh.elems.temp`)
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
-    /// Several lines a record
+    /// Print each record on several lines
     #[arg(long, conflicts_with = "json")]
     pretty: bool,
-    /// One JSON object a line: `{"file":…,"record":0,"format":…,"id":…,"value":{…}}`
+    /// One JSON object per record: `{"file":…,"record":0,"format":…,"id":…,"value":{…}}`
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use banyan_files::ffs::{LongDouble, Reader};
 /// What is known of the writer.
 #[derive(clap::Args, Clone, Copy, Default)]
 pub(crate) struct Foreign {
-    /// What a C `long double` of 16 bytes is in a file of FFS or PBIO; the file itself does not say
+    /// The format of 16-byte C `long double` values in FFS and PBIO files, which do not record it
     #[arg(long, value_name = "FORM")]
     long_double: Option<Form>,
 }

@@ -63,7 +63,7 @@ pub(crate) fn format(path: &str, wanted: Option<&Choice>) -> Result<Format, Fail
 fn format_of_records(path: &str, wanted: Option<&Choice>) -> Result<Format, Failure> {
     let mut source = Source::open(path, Foreign::default())?;
     // Files that cannot be looked into at any place tell their formats as they are read.
-    let mut progress = Progress::new();
+    let mut progress = Progress::start();
     let mut records = source.records(0)?;
     while let Some(seen) = records.next()? {
         progress.tell(|| format!("{path}: {} records", seen.number));

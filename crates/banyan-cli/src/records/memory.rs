@@ -5,7 +5,7 @@ use banyan_ndr::Limits;
 /// The memory of one record.
 #[derive(clap::Args, Clone, Copy)]
 pub(crate) struct Memory {
-    /// Most memory that the values of one record may take, in MiB; a record that needs more is an error
+    /// The most memory for the values of one record, in MiB; a larger record is an error
     #[arg(long = "memory", value_name = "MIB", default_value_t = Limits::default().value_bytes >> 20)]
     mebibytes: usize,
 }

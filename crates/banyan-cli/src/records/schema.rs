@@ -31,13 +31,13 @@ Examples:
   banyan records schema run.bny --format mesh --as json-schema > mesh.json
   banyan records convert mesh.jsonl mesh.bny --schema mesh.json")]
 pub(crate) struct Schema {
-    /// Files of records; `-` for standard input
+    /// Record files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// The language of the description
+    /// The output format
     #[arg(long = "as", value_name = "LANGUAGE", default_value = "text")]
     language: Language,
-    /// Only formats of this name, or with an id that begins with these digits
+    /// Show only this format: its name, or the first digits of its id
     #[arg(long, value_name = "NAME|ID")]
     format: Option<Choice>,
     /// One JSON object with all formats and their JSON Schemas
@@ -93,7 +93,7 @@ impl Schema {
 
     fn collect(&self, name: &str, found: &mut Found) -> Result<(), Failure> {
         let mut source = Source::open(name, self.foreign)?;
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let mut records = source.records(0)?;
         while let Some(seen) = records.next()? {
             progress.tell(|| format!("{name}: {} records", seen.number));

@@ -30,10 +30,10 @@ Examples:
   banyan records stat run.bny
   banyan records stat --json *.bny | jq '{file, records, lost: [.damage[].records_lost] | add}'")]
 pub(crate) struct Stat {
-    /// Files of records; `-` for standard input
+    /// Record files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// One JSON object a file
+    /// One JSON object per file
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -89,7 +89,7 @@ impl Stat {
 
 fn count(source: &mut Source) -> Result<Counts, Failure> {
     let mut counts = Counts::default();
-    let mut progress = Progress::new();
+    let mut progress = Progress::start();
     let of = source.len().map_or(String::new(), |len| format!(" of {len}"));
     let mut records = source.records(0)?;
     // Most records have the format of the one before: its count is kept at hand.

@@ -31,7 +31,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
-use crate::hosts::{HostChoice, Missing, launch_status};
+use crate::hosts::{HEADING, HostChoice, Missing, launch_status};
 use arrival::Arrival;
 use folded::Folded;
 use names::Names;
@@ -40,10 +40,10 @@ use summary::Summary;
 
 /// Run a command on many hosts, or many times on this machine
 ///
-/// What the members write is shown line by line behind their rank and host, or with --fold once for all who wrote the
-/// same; their errors go to standard error. Standard input goes to all of them. ^C is forwarded to the members; a second one
-/// ends them; ^Z stops them, too. In the end standard error says who failed and why. When this command ends, in whatever way,
-/// everything it started has ended too.
+/// Each line of output has the rank and the host of its member as a prefix. With --fold, identical outputs are printed once.
+/// Standard error of the members goes to standard error. Standard input goes to all members. ^C is forwarded to the members, and
+/// a second ^C ends them. ^Z stops them. At the end, standard error lists the members that failed, and why. When this command
+/// ends, for whatever reason, so does everything that it started.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 all well; 1 some member failed; 2 wrong usage; 3 some host could not be reached or was lost; \
@@ -57,48 +57,48 @@ Examples:
   banyan run -w node[1-8] --json -- hostname | jq -r 'select(.event == \"output\") | .line'
   tar cz data | banyan run -w node[1-8] -- tar xzC /scratch")]
 pub(crate) struct Run {
-    #[command(flatten)]
-    hosts: HostChoice,
-    /// How many times on each host
+    /// Start N members on each host
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     per_host: u32,
-    /// Show in the end what was written, once for all who wrote the same
+    /// Show the output at the end, identical outputs once
     #[arg(short = 'b', long, conflicts_with = "no_label")]
     fold: bool,
-    /// As --fold, and of others than most only what is different
+    /// Like --fold, but show minority outputs as a diff against the most common one
     #[arg(long, conflicts_with = "no_label")]
     diff: bool,
-    /// Who gets standard input
+    /// Which members get standard input
     #[arg(long, value_name = "WHO", default_value = "all")]
     input: Who,
-    /// What each member may use, such as time=10m,nice=5,nofile=1024,cpu=60s,as=2g
+    /// Resource limits for each member, such as time=10m,nice=5,nofile=1024,cpu=60s,as=2g
     #[arg(long, value_name = "LIMITS", value_parser = |text: &str| text.parse::<Limits>())]
     limit: Option<Limits>,
-    /// A variable in the environment of the members; may be given several times
+    /// Set an environment variable for the members; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
     env: Vec<(OsString, OsString)>,
-    /// The directory that the members run in
+    /// The working directory of the members
     #[arg(long, value_name = "DIR")]
     chdir: Option<PathBuf>,
     /// One JSON object for each event, and one summary
     #[arg(long)]
     json: bool,
-    /// What to put before each line
+    /// The prefix of each line
     #[arg(long, value_name = "WHAT", default_value = "full", overrides_with = "no_label")]
     label: Label,
-    /// The same as --label none: show lines as they are
+    /// Print lines without a prefix; the same as --label none
     #[arg(long, overrides_with = "label")]
     no_label: bool,
-    /// Let processes live that members leave behind, such as daemons
+    /// Do not end processes that members leave behind, such as daemons
     #[arg(long)]
     detach: bool,
-    /// End with the worst exit status of the members where it would be 1
+    /// Exit with the worst exit status of the members instead of 1
     #[arg(short = 'S', long)]
     worst_status: bool,
-    /// Let members join the session: they inherit descriptors for that, which other commands have no use for
+    /// Let members join the session, through file descriptors that they inherit
     #[arg(long)]
     join: bool,
-    /// The command and its arguments; from its first word on no option is this command's
+    #[command(flatten, next_help_heading = HEADING)]
+    hosts: HostChoice,
+    /// The command and its arguments. Options after COMMAND are passed to COMMAND.
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

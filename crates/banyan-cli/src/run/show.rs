@@ -71,7 +71,7 @@ impl Show {
 
     /// From now on output is gathered, and shown by [`Show::unfold`].
     pub(super) fn fold(&mut self, folded: Folded) {
-        self.folded = Some(Gathered { folded, progress: Progress::new(), last: None });
+        self.folded = Some(Gathered { folded, progress: Progress::start(), last: None });
     }
 
     /// Hands over what was gathered for the streams.

@@ -17,7 +17,7 @@ use clap::Args;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
-use crate::hosts::{HostChoice, time};
+use crate::hosts::{HEADING, HostChoice, time};
 use crate::limit::end_after;
 use crate::output::Output;
 use crate::{speech, status};
@@ -53,34 +53,34 @@ Examples:
 pub(crate) struct Stack {
     #[command(flatten)]
     which: Which,
-    /// How often to look; all that is seen goes into one tree
+    /// Take N samples of each process, merged into one tree
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// How often, such as 100ms or 1s; with --samples
+    /// Time between two samples, such as 100ms or 1s
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     every: Duration,
-    /// All threads of each process, not only the first; 4(16) are then 16 threads of 4 ranks
+    /// Show all threads of each process, not only the first; 4(16) then means 16 threads of 4 ranks
     #[arg(long)]
     threads: bool,
-    /// The functions of Python instead of those of its interpreter; needs py-spy
+    /// Show Python functions instead of those of the interpreter; needs py-spy
     #[arg(long)]
     python: bool,
-    /// The lines of the source, and functions that the compiler inlined; for programs compiled with -g
+    /// Show source lines and inlined functions, for programs compiled with -g
     #[arg(long)]
     lines: bool,
-    /// What runs within calls of MPI, NCCL and SHMEM, too; otherwise stacks end with such a call
+    /// Show frames inside calls of MPI, NCCL and SHMEM, where stacks end otherwise
     #[arg(long)]
     all_frames: bool,
-    /// What to write it as
+    /// The output format
     #[arg(long = "as", alias = "format", value_name = "FORM", default_value = "text")]
     form: Form,
     /// The same as --as json
     #[arg(long, conflicts_with = "form")]
     json: bool,
-    /// Where to write it; - is standard output
+    /// The output file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = HEADING)]
     hosts: HostChoice,
     /// This is the process that a session has started on a host
     #[arg(long, hide = true)]
@@ -91,16 +91,16 @@ pub(crate) struct Stack {
 #[derive(Args)]
 #[group(multiple = false)]
 struct Which {
-    /// Processes by number; may be given several times
+    /// Processes by pid; may be given several times
     #[arg(long, value_name = "PID", value_delimiter = ',')]
     pid: Vec<u32>,
-    /// Processes whose command line matches, such as './solver.*--grid'
+    /// Processes whose command line matches REGEX, such as './solver.*--grid'
     #[arg(long = "match", value_name = "REGEX", value_parser = |text: &str| pattern(text).map(|_| text.to_owned()))]
     matching: Option<String>,
-    /// The ranks of a Slurm job; without -w on the hosts of the job
+    /// The ranks of a Slurm job, on its hosts unless -w names others
     #[arg(long, value_name = "JOB")]
     slurm: Option<String>,
-    /// The ranks that this mpirun (or mpiexec) has started: on this machine, or by ssh on others; -w names them
+    /// The ranks started by this mpirun or mpiexec; -w names their hosts if they are remote
     #[arg(long, value_name = "PID_OF_MPIRUN")]
     mpi: Option<u32>,
 }

@@ -36,7 +36,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, warn};
-use crate::hosts::{HostChoice, time};
+use crate::hosts::{HEADING, HostChoice, time};
 use crate::output;
 use crate::speech::paints;
 use crate::status;
@@ -78,35 +78,35 @@ Examples:
   banyan top --once
   banyan top -w node[1-128] --once --json | jq '.summary.cpu.max'")]
 pub(crate) struct Top {
-    #[command(flatten)]
-    hosts: HostChoice,
-    /// Act out so many hosts on this machine, to try it
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Simulate N hosts on this machine, to try top without a cluster
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     act: Option<u32>,
-    /// What a row is
+    /// What each row shows
     #[arg(long, value_name = "WHAT", default_value = "host")]
     by: By,
-    /// The processes of this job, on all hosts: as --by job calls it, or the number of a Slurm job
+    /// Show the processes of this job on all hosts; a name from --by job, or the id of a Slurm job
     #[arg(long, value_name = "NAME", conflicts_with_all = ["by", "user"], value_parser = job)]
     job: Option<String>,
-    /// The processes of this user, on all hosts
+    /// Show the processes of this user on all hosts
     #[arg(long, value_name = "NAME", conflicts_with = "by", value_parser = NonEmptyStringValueParser::new())]
     user: Option<String>,
     /// The column to sort by, such as memory, disk_write, host or name
     #[arg(long, value_name = "COLUMN", default_value = "cpu")]
     sort: String,
-    /// Only rows with this in a name; hosts look for it among all processes
+    /// Show only rows whose name contains TEXT
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
-    /// How often to look
-    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
-    interval: Duration,
-    /// Look once, print it and end
+    /// Time between two samples
+    #[arg(long, alias = "interval", value_name = "TIME", value_parser = interval, default_value = "1s")]
+    every: Duration,
+    /// Print one sample and exit
     #[arg(long)]
     once: bool,
-    /// One JSON object for each look
+    /// One JSON object per sample
     #[arg(long)]
     json: bool,
+    #[command(flatten, next_help_heading = HEADING)]
+    hosts: HostChoice,
 }
 
 impl Top {
@@ -121,7 +121,7 @@ impl Top {
         let mut watch = Watch::start(&self.hosts, self.act, self.patience())?;
         watch.missing.tell();
         watch.list(view.wanted())?;
-        let mut model = Model { hosts: watch.hosts.clone(), interval: self.interval.as_secs_f64(), ..Model::default() };
+        let mut model = Model { hosts: watch.hosts.clone(), interval: self.every.as_secs_f64(), ..Model::default() };
         // From here on rates are known: everyone has taken a first look.
         self.look(&mut watch, &mut model, deadline)?;
         // What it cost to come so far is not what it costs to go on.
@@ -129,11 +129,11 @@ impl Top {
         if is_live {
             return live::show(&mut watch, model, view, colors, deadline).map(ExitCode::from);
         }
-        let mut due = Instant::now() + self.interval;
+        let mut due = Instant::now() + self.every;
         loop {
             pause(due, deadline)?;
             // A tick that is late does not make the next ones come faster.
-            due = (due + self.interval).max(Instant::now());
+            due = (due + self.every).max(Instant::now());
             self.look(&mut watch, &mut model, deadline)?;
             self.print(&model, &view, colors)?;
             if self.once {
@@ -143,7 +143,7 @@ impl Top {
     }
 
     fn patience(&self) -> Duration {
-        if self.once { BEHIND_ONCE } else { (self.interval / 4 * 3).clamp(*BEHIND.start(), *BEHIND.end()) }
+        if self.once { BEHIND_ONCE } else { (self.every / 4 * 3).clamp(*BEHIND.start(), *BEHIND.end()) }
     }
 
     /// How one look ends. Whoever asks for a job by name wants to know that there is none.

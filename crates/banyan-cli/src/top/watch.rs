@@ -111,7 +111,7 @@ impl Watch {
     pub(super) fn start(choice: &HostChoice, act: Option<u32>, patience: Duration) -> Result<Watch, Failure> {
         let names: Vec<String> = match act {
             Some(_) if choice.names_some() => {
-                return Err(Failure::usage("-n acts out hosts on this machine; leave it out where hosts are named"));
+                return Err(Failure::usage("--act simulates hosts on this machine; leave it out if hosts are named"));
             }
             Some(number) => (1..=number).map(|number| format!("local{number}")).collect(),
             None => choice.hosts()?.iter().map(str::to_owned).collect(),

@@ -9,14 +9,14 @@ use clap::{Args, ValueEnum};
 use super::facts;
 use super::source::of_spec;
 use crate::failure::{Failure, Outcome};
-use crate::hosts::NamedHosts;
+use crate::hosts::{HEADING, NamedHosts};
 use crate::output::Output;
 
 /// Make a topology file
 ///
 /// SPEC is level widths (4x16: 4 agents with 16 members each), flat:MEMBERS, fanout:FANOUT:MEMBERS, depth:DEPTH:MEMBERS,
-/// knomial:K:MEMBERS, binomial:MEMBERS, or with -w hosts:FANOUT:MEMBERS[:PER-AGENT], so many members on each host below
-/// its own agents.
+/// knomial:K:MEMBERS, binomial:MEMBERS, or with -w hosts:FANOUT:MEMBERS[:PER-AGENT], which puts MEMBERS members on each
+/// host below agents of that host.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
@@ -27,20 +27,20 @@ Examples:
   banyan topo gen hosts:16:8 -w node[1-128] -o cluster.topo
   banyan topo gen fanout:16:1000 -w node[1-20] --as mrnet -o mrnet.top")]
 pub(crate) struct Generate {
-    /// The topology in a word, such as 4x16 or fanout:16:1000
+    /// The topology, such as 4x16 or fanout:16:1000
     #[arg(value_name = "SPEC")]
     spec: String,
-    #[command(flatten)]
-    hosts: NamedHosts,
-    /// The notation of the file
+    /// The output format
     #[arg(long = "as", alias = "notation", value_name = "NOTATION", default_value = "banyan")]
     notation: Notation,
-    /// Where to write it; `-` for standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: String,
     /// One JSON object with the numbers of the tree and the text of the file
     #[arg(long)]
     json: bool,
+    #[command(flatten, next_help_heading = HEADING)]
+    hosts: NamedHosts,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

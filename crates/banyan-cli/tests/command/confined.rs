@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::stack::skip;
+use crate::workshop::skip;
 use crate::workshop::{Ran, Workshop};
 
 /// Runs a program under a filter that answers `ptrace` and `process_vm_readv` with EPERM.

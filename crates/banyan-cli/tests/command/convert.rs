@@ -1,7 +1,8 @@
 //! `records convert`.
 
 use crate::shown::assert_shown;
-use crate::workshop::{Workshop, golden, json_lines};
+use crate::vectors::golden;
+use crate::workshop::{Workshop, json_lines};
 
 #[test]
 fn json_lines_become_records_and_json_lines_again() {

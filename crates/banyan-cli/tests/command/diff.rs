@@ -1,7 +1,8 @@
 //! `records diff`.
 
 use crate::shown::assert_shown;
-use crate::workshop::{Workshop, golden};
+use crate::vectors::golden;
+use crate::workshop::Workshop;
 
 #[test]
 fn what_different_machines_wrote_of_the_same_values_is_the_same() {

@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use crate::workshop::{Workshop, golden};
+use crate::vectors::golden;
+use crate::workshop::Workshop;
 
 /// The examples show formats as they lie on a 64-bit little-endian machine.
 #[cfg(all(target_endian = "little", target_pointer_width = "64"))]

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::shape::assert_shape;
 use crate::shown::assert_shown;
-use crate::workshop::{Ran, Workshop, golden, json_lines};
+use crate::vectors::golden;
+use crate::workshop::{Ran, Workshop, json_lines};
 
 #[test]
 fn records_are_shown_one_a_line_with_their_numbers() {

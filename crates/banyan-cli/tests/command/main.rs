@@ -1,11 +1,14 @@
 //! The command as its users run it: real processes, real files.
 
+mod bench;
+mod blocks;
 mod chapters;
 mod configuration;
 mod confined;
 mod convert;
 mod copy;
 mod damage;
+mod demo;
 mod diff;
 mod doctor;
 mod document;
@@ -17,7 +20,6 @@ mod jobs;
 mod limit;
 mod look;
 mod manual;
-mod measure;
 mod objects;
 mod permission;
 mod pseudo_terminal;
@@ -31,12 +33,22 @@ mod shown;
 mod sim;
 mod speech;
 mod stack;
-mod stage;
 mod stat;
-mod study;
-mod tables;
 mod told;
 mod top;
 mod topo;
+mod vectors;
 mod within;
 mod workshop;
+
+use std::path::{Path, PathBuf};
+
+/// The command.
+fn banyan() -> PathBuf {
+    env!("CARGO_BIN_EXE_banyan").into()
+}
+
+/// Where it lies.
+fn directories() -> Vec<PathBuf> {
+    vec![banyan().parent().map(Path::to_owned).expect("it lies in a directory")]
+}

@@ -154,7 +154,7 @@ fn row_of_top(by: &str) -> Value {
 fn looks_have_a_summary_and_rows_by_host_process_job_and_user() {
     let shop = Workshop::new();
     for by in ["host", "process", "job", "user"] {
-        let ran = shop.run(&["top", "-n", "2", "--once", "--json", "--interval", "200ms", "--by", by]);
+        let ran = shop.run(&["top", "--act", "2", "--once", "--json", "--every", "200ms", "--by", by]);
         let look = &ran.json()[0];
         assert_shape(&look["rows"], &json!([row_of_top(by)]));
         let amount = "number|nothing";

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use crate::workshop::{Workshop, golden};
+use crate::vectors::golden;
+use crate::workshop::Workshop;
 
 /// Arguments behind `records`, the exit status, and what standard error begins with.
 #[test]
@@ -106,7 +107,7 @@ fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
         &["records", "stat", "--json"],
         &["top", "--json", "--every", "soon"],
         // A limit that ends it in the middle.
-        &["sim", "--json", "--nodes", "100000", "--timeout", "50ms"],
+        &["sim", "--json", "--members", "100000", "--timeout", "50ms"],
     ];
     for arguments in failures {
         let ran = shop.run(arguments);
@@ -124,4 +125,21 @@ fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
     // Standard output is for records there.
     let ran = shop.run(&["records", "convert", "--json", "gone", "-", "--as", "csv"]);
     assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{}", ran.err);
+}
+
+#[test]
+fn whatever_is_refused_has_the_name_of_the_command_before_it() {
+    let shop = Workshop::new();
+    let refused: [&[&str]; 5] = [
+        &["run", "--bogus"],
+        &["sim", "--seeds", "many"],
+        &["top", "--every", "soon"],
+        &["dance"],
+        &["stack", "--pid", "1", "--match", "["],
+    ];
+    for arguments in refused {
+        let ran = shop.run(arguments);
+        assert!(ran.status == 2 && ran.err.starts_with("banyan: "), "{arguments:?}: {}", ran.err);
+        assert!(!ran.err.contains("error:"), "{arguments:?}: {}", ran.err);
+    }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::shown::assert_shown;
-use crate::workshop::{Workshop, golden, json_lines};
+use crate::vectors::golden;
+use crate::workshop::{Workshop, json_lines};
 
 #[test]
 fn formats_are_shown_once_in_order() {

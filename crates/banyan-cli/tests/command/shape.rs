@@ -50,14 +50,6 @@ fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// The shape of `environment` in what benches say.
-pub(crate) fn environment() -> Value {
-    json!({
-        "host": "text", "cpu": "text", "cores": "count", "kernel": "text", "arch": "text", "load_before": "number",
-        "load_after": "number", "version": "text", "build": "text", "commit?": "text",
-    })
-}
-
 #[test]
 fn what_is_missing_too_much_or_of_another_kind_is_found() {
     let shape = json!({ "rows": [{ "op": "text", "ms?": "number|nothing" }] });

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::fields::assert_documented;
-use crate::shape::{assert_shape, environment};
+use crate::shape::assert_shape;
 use crate::workshop::Workshop;
 
 #[test]
@@ -19,7 +19,7 @@ fn a_seed_gives_the_same_run_again_and_another_seed_another() {
 #[test]
 fn json_says_what_came_of_it() {
     let shop = Workshop::new();
-    let ran = shop.run(&["sim", "--nodes", "60", "--fanout", "8", "--seeds", "3", "--only-deaths", "--json"]);
+    let ran = shop.run(&["sim", "--members", "60", "--fanout", "8", "--seeds", "3", "--only-deaths", "--json"]);
     let found = &ran.json()[0]["sim"];
     assert_eq!(ran.status, 0);
     let shape = json!({
@@ -61,45 +61,14 @@ fn a_tree_without_streams_is_refused() {
 }
 
 #[test]
-fn figures_reach_a_million_members_and_take_the_hop_that_is_given() {
-    let shop = Workshop::new();
-    let far = shop.run(&["sim", "--figures", "--hop", "1000", "--json", "--plot", "plots"]);
-    let object = &far.json()[0];
-    assert_documented("command-sim.md", object);
-    let costs = json!({ "hop_us": "number", "send_us": "number", "receive_us": "number", "wave_us": "number" });
-    let row = json!({
-        "fan_out": "count", "members": "count", "levels": "count", "round_trip_us": "number",
-        "waves_per_second": "number",
-    });
-    let shape = json!({ "figures": { "costs": costs, "hop_is_given": "flag", "rows": [row] } });
-    assert_shape(object, &json!({ "sim": shape, "environment": environment() }));
-    let figures = &object["sim"]["figures"];
-    assert_eq!((far.status, &figures["costs"]["hop_us"]), (0, &1000.0.into()));
-    let rows = figures["rows"].as_array().expect("rows");
-    for fan_out in [8, 16, 32, 64] {
-        let of = |row: &&serde_json::Value| row["fan_out"] == fan_out && row["members"] == 1_048_576;
-        let row = rows.iter().find(of).expect("a million members");
-        let (levels, round_trip) = (row["levels"].as_f64(), row["round_trip_us"].as_f64());
-        assert!(round_trip > levels.map(|levels| levels * 2000.0), "every level costs two hops: {row}");
-        assert!(row["waves_per_second"].as_f64() > Some(0.0), "{row}");
-    }
-    for name in ["sim-round-trip.svg", "sim-waves.svg"] {
-        assert!(String::from_utf8_lossy(&shop.read(&format!("plots/{name}"))).contains("fan-out 8"), "{name}");
-    }
-}
-
-#[test]
 fn what_makes_no_sense_is_refused() {
     let shop = Workshop::new();
     for arguments in [
         &["sim", "--shape", "4x"][..],
         &["sim", "--shape", "9999x9999x9999"],
-        &["sim", "--nodes", "0"],
-        &["sim", "--nodes", "10", "--shape", "2x5"],
-        &["sim", "--fanout", "1", "--nodes", "10"],
-        &["sim", "--figures", "--nodes", "10"],
-        &["sim", "--figures", "--hop", "-1"],
-        &["sim", "--plot", "plots"],
+        &["sim", "--members", "0"],
+        &["sim", "--members", "10", "--shape", "2x5"],
+        &["sim", "--fanout", "1", "--members", "10"],
     ] {
         let refused = shop.run(arguments);
         assert_eq!((refused.status, refused.out.as_str()), (2, ""), "{arguments:?}");

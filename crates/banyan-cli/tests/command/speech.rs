@@ -53,7 +53,7 @@ fn a_log_that_cannot_be_written_is_told_once_and_ends_nothing() {
 fn every_verb_takes_the_common_options() {
     let shop = Workshop::new();
     let help = |words: &[&str]| shop.well(&[words, &["--help"]].concat());
-    for words in [&["run"][..], &["topo", "draw"], &["records", "dump"], &["sim"], &["doctor"], &["bench", "launch"]] {
+    for words in [&["run"][..], &["topo", "draw"], &["records", "dump"], &["sim"], &["doctor"]] {
         let text = help(words);
         ["--color", "--quiet", "--verbose", "--log"].iter().for_each(|option| {
             assert!(text.contains(option), "{words:?}: {option}");

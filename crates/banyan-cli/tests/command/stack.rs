@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fields::assert_documented;
 use crate::shape::assert_shape;
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, skip};
 
 /// A time after which a test has failed; nothing takes a tenth of it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -585,9 +585,4 @@ fn a_py_spy_that_does_not_end_is_ended_and_the_interpreter_is_shown() {
 fn interpreter() -> Option<PathBuf> {
     let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).trim().into()).filter(|path: &PathBuf| path.is_absolute())
-}
-
-#[expect(clippy::print_stderr, reason = "whoever runs the tests wants to know what was left out")]
-pub(crate) fn skip(why: &str) {
-    eprintln!("left out: {why}");
 }

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use crate::shape::assert_shape;
-use crate::workshop::{Workshop, golden};
+use crate::vectors::golden;
+use crate::workshop::Workshop;
 
 #[test]
 fn everything_in_a_file_is_counted() {

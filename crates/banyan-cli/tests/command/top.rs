@@ -28,7 +28,7 @@ const METRICS: [(&str, &str); 10] = [
 
 #[test]
 fn one_look_is_one_object_with_every_number_of_every_host() {
-    let out = Workshop::new().well(&["top", "-n", "3", "--once", "--json", "--interval", "200ms"]);
+    let out = Workshop::new().well(&["top", "--act", "3", "--once", "--json", "--every", "200ms"]);
     let [object] = &json_lines(&out)[..] else { panic!("one object: {out}") };
     assert_eq!((&object["event"], &object["by"], &object["hosts"]), (&"tick".into(), &"host".into(), &3.into()));
     assert_eq!((&object["interval_seconds"], &object["silent"]), (&0.2.into(), &Value::Array(Vec::new())));
@@ -74,7 +74,7 @@ fn one_look_is_one_object_with_every_number_of_every_host() {
 
 #[test]
 fn one_look_is_a_page() {
-    let out = Workshop::new().well(&["top", "-n", "2", "--once", "--sort", "host", "--interval", "200ms"]);
+    let out = Workshop::new().well(&["top", "--act", "2", "--once", "--sort", "host", "--every", "200ms"]);
     let table = format!("{HOSTS}\n{}{}", host("local1"), host("local2"));
     assert_page(&out, "banyan top  2 hosts  by host  every 0.2 s", 2, &table);
 }
@@ -83,7 +83,7 @@ fn one_look_is_a_page() {
 fn processes_users_and_jobs_are_told_of_all_hosts_together() {
     let shop = Workshop::new();
     let look = |by: &str| {
-        let out = shop.well(&["top", "-n", "2", "--once", "--json", "--interval", "200ms", "--by", by]);
+        let out = shop.well(&["top", "--act", "2", "--once", "--json", "--every", "200ms", "--by", by]);
         json_lines(&out).remove(0)
     };
     let users = look("user");
@@ -105,7 +105,7 @@ fn processes_users_and_jobs_are_told_of_all_hosts_together() {
 #[test]
 fn users_are_added_up_on_the_way_through_a_tree() {
     let hosts = ["-w", "n[1-6]", "--launcher", "local", "--fanout", "2"];
-    let look = ["top", "--once", "--json", "--interval", "200ms", "--by", "user", "--sort", "memory"];
+    let look = ["top", "--once", "--json", "--every", "200ms", "--by", "user", "--sort", "memory"];
     let out = Workshop::new().well(&[&look[..], &hosts].concat());
     let rows = json_lines(&out)[0]["rows"].as_array().expect("rows").clone();
     // All hosts are this machine: whoever is there is on all of them, once.
@@ -117,7 +117,7 @@ fn users_are_added_up_on_the_way_through_a_tree() {
 
 #[test]
 fn objects_come_until_the_reader_has_seen_enough() {
-    let ran = Workshop::new().shell("banyan top -n 1 --json --interval 100ms | head -n 3");
+    let ran = Workshop::new().shell("banyan top --act 1 --json --every 100ms | head -n 3");
     assert_eq!((ran.json().len(), ran.err.as_str()), (3, ""));
 }
 
@@ -151,7 +151,7 @@ fn member_below(process: u32) -> u32 {
 #[test]
 fn a_host_that_is_silent_does_not_slow_the_others() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-    let mut child = command.args(["top", "-n", "3", "--json"]).stdout(Stdio::piped()).spawn().expect("it was built");
+    let mut child = command.args(["top", "--act", "3", "--json"]).stdout(Stdio::piped()).spawn().expect("it was built");
     let mut ticks = BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| {
         let tick: Value = serde_json::from_str(&line.expect("a line")).expect("an object");
         tick["silent"].as_array().expect("a list").len()
@@ -174,8 +174,8 @@ fn what_makes_no_sense_is_refused() {
     for (arguments, says) in [
         (&["top"][..], "the live view needs a terminal; elsewhere use --once or --json"),
         (&["top", "--once", "--sort", "pid"], "--sort pid: there are host, cpu, memory, run_queue"),
-        (&["top", "--once", "-n", "2", "-w", "n1"], "-n acts out hosts on this machine"),
-        (&["top", "--once", "--interval", "1ms"], "would show little but its own cost"),
+        (&["top", "--once", "--act", "2", "-w", "n1"], "--act simulates hosts on this machine"),
+        (&["top", "--once", "--every", "1ms"], "would show little but its own cost"),
     ] {
         let ran = shop.run(arguments);
         assert!(ran.status == 2 && ran.err.contains(says), "{arguments:?}: {} {}", ran.status, ran.err);
@@ -191,7 +191,7 @@ fn a_host_that_cannot_be_reached_has_a_status_of_its_own() {
 
 #[test]
 fn a_time_limit_has_a_status_of_its_own() {
-    let ran = Workshop::new().run(&["top", "-n", "1", "--json", "--interval", "60s", "--timeout", "50ms"]);
+    let ran = Workshop::new().run(&["top", "--act", "1", "--json", "--every", "60s", "--timeout", "50ms"]);
     let object: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_default();
     assert!(ran.status == 4 && object["exit_status"] == 4, "{} {} {}", ran.status, ran.out, ran.err);
 }
@@ -231,7 +231,7 @@ q quit  ↑↓ choose  enter look into  esc back  ←→ sort  / filter  b by  p
 
 #[test]
 fn all_that_is_shown_fits_into_the_usual_terminal() {
-    let mut terminal = top_of_size(&["-n", "2", "--sort", "pressure_memory", "--interval", "200ms"], 80, 24);
+    let mut terminal = top_of_size(&["--act", "2", "--sort", "pressure_memory", "--every", "200ms"], 80, 24);
     let screen = terminal.wait("both hosts", |screen| {
         !screen[1].contains("here 0.00 % and 0 B/s")
             && screen.iter().filter(|line| line.starts_with("local")).count() == 2
@@ -249,7 +249,7 @@ fn the_member_is_listed_under_the_name_of_its_program() {
     // One of its own, so that other tests have no such processes.
     let name = format!("top-{}", std::process::id());
     fs::copy(env!("CARGO_BIN_EXE_banyan"), shop.path(&name)).expect("room");
-    let words = "top --once --json --interval 200ms --by process";
+    let words = "top --once --json --every 200ms --by process";
     let ran = shop.shell(&format!("./{name} {words} --filter {name}"));
     let rows = &json_lines(&ran.out)[0]["rows"];
     let is_member = |row: &Value| row["command"].as_str().is_some_and(|command| command.ends_with(" top-member"));
@@ -260,7 +260,7 @@ fn the_member_is_listed_under_the_name_of_its_program() {
 fn one_look_in_a_terminal_is_as_wide_as_that() {
     for by in ["host", "process", "user", "job"] {
         let terminal =
-            top_of_size(&["-n", "2", "--once", "--interval", "200ms", "--color", "never", "--by", by], 80, 24);
+            top_of_size(&["--act", "2", "--once", "--every", "200ms", "--color", "never", "--by", by], 80, 24);
         let (status, _, bytes) = terminal.end();
         let page = String::from_utf8_lossy(&bytes);
         assert!(status.success() && page.contains("CPU▼"), "{status}: {page}");
@@ -282,7 +282,7 @@ fn has_ended_with(terminal: PseudoTerminal, expected: i32) {
 
 #[test]
 fn the_live_view_shows_hosts_looks_into_one_and_gives_the_terminal_back() {
-    let mut terminal = top(&["-n", "2", "--sort", "host", "--interval", "200ms"]);
+    let mut terminal = top(&["--act", "2", "--sort", "host", "--every", "200ms"]);
     let screen = terminal.wait("both hosts", |screen| {
         screen[0].starts_with("banyan top  2 hosts  by host  every 0.2 s")
             && screen.iter().any(|line| line.starts_with("local2"))
@@ -307,7 +307,7 @@ fn the_live_view_shows_hosts_looks_into_one_and_gives_the_terminal_back() {
 
 #[test]
 fn a_live_view_that_ends_by_its_time_limit_says_so_below_what_was_there_before() {
-    let (status, restored, bytes) = top(&["-n", "1", "--interval", "200ms", "--timeout", "6s"]).end();
+    let (status, restored, bytes) = top(&["--act", "1", "--every", "200ms", "--timeout", "6s"]).end();
     let said = String::from_utf8_lossy(&bytes);
     let behind = said.rsplit("\x1b[?1049l").next().unwrap_or_default();
     assert!(status.code() == Some(4) && restored && behind.contains("--timeout"), "{status}: {behind:?}");
@@ -315,7 +315,7 @@ fn a_live_view_that_ends_by_its_time_limit_says_so_below_what_was_there_before()
 
 #[test]
 fn other_rows_are_looked_at_during_a_pause_too() {
-    let mut terminal = top(&["-n", "2", "--sort", "host", "--interval", "200ms"]);
+    let mut terminal = top(&["--act", "2", "--sort", "host", "--every", "200ms"]);
     terminal.wait_for("local2");
     terminal.press("p");
     terminal.wait_for("paused");
@@ -333,7 +333,7 @@ fn other_rows_are_looked_at_during_a_pause_too() {
 
 #[test]
 fn the_live_view_shows_hosts_that_are_named() {
-    let mut terminal = top(&["-w", "n[1-2]", "--launcher", "local", "--sort", "host", "--interval", "200ms"]);
+    let mut terminal = top(&["-w", "n[1-2]", "--launcher", "local", "--sort", "host", "--every", "200ms"]);
     terminal.wait("both hosts", |screen| {
         screen[0].starts_with("banyan top  2 hosts")
             && ["n1 ", "n2 "].iter().all(|name| screen.iter().any(|line| line.starts_with(name)))
@@ -344,7 +344,7 @@ fn the_live_view_shows_hosts_that_are_named() {
 
 #[test]
 fn the_live_view_follows_the_size_of_the_terminal() {
-    let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
+    let mut terminal = top(&["--act", "1", "--every", "200ms"]);
     terminal.wait_for("median");
     terminal.resize(60, 10);
     terminal.wait("a smaller screen", |screen| {
@@ -356,7 +356,7 @@ fn the_live_view_follows_the_size_of_the_terminal() {
 
 #[test]
 fn a_signal_ends_the_live_view_as_well_as_a_key() {
-    let mut terminal = top(&["-n", "1", "--interval", "200ms"]);
+    let mut terminal = top(&["--act", "1", "--every", "200ms"]);
     terminal.wait_for("median");
     terminal.signal("TERM");
     has_ended_with(terminal, 143);
@@ -365,8 +365,8 @@ fn a_signal_ends_the_live_view_as_well_as_a_key() {
 #[test]
 fn a_signal_that_was_ignored_when_it_began_does_not_end_the_live_view() {
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan"), "top", "-n", "1"]);
-    command.args(["--interval", "200ms"]).env("TERM", "xterm-256color").env("BANYAN_CONFIG", "");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan"), "top", "--act", "1"]);
+    command.args(["--every", "200ms"]).env("TERM", "xterm-256color").env("BANYAN_CONFIG", "");
     let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
     terminal.wait_for("median");
     terminal.signal("HUP");

@@ -88,7 +88,7 @@ impl Job {
 
     /// One look at two hosts.
     fn look(&self, options: &[&str]) -> Value {
-        let common = ["top", "-n", "2", "--once", "--json", "--interval", "200ms"];
+        let common = ["top", "--act", "2", "--once", "--json", "--every", "200ms"];
         json_lines(&self.shop.well(&[&common[..], options].concat())).remove(0)
     }
 
@@ -161,7 +161,7 @@ fn processes_of_a_job_a_user_or_a_name_are_found_among_many_that_are_greedier() 
 #[test]
 fn a_job_that_nobody_has_is_said_to_be_none() {
     let shop = Workshop::new();
-    let look = ["top", "-n", "1", "--once", "--interval", "200ms"];
+    let look = ["top", "--act", "1", "--once", "--every", "200ms"];
     for (option, name, said) in [("--job", "4294967295", "job slurm 4294967295"), ("--user", "no one", "user no one")] {
         let ran = shop.run(&[&look[..], &[option, name]].concat());
         let says = format!("banyan: no process on these hosts is of {said}; see who is there with: banyan top --by ");
@@ -186,7 +186,7 @@ fn a_job_that_nobody_has_is_said_to_be_none() {
 fn one_look_at_a_job_is_a_page() {
     let job = Job::start("page");
     let (name, program) = (job.name(), &job.program);
-    let look = ["top", "-n", "2", "--once", "--interval", "200ms", "--sort", "host"];
+    let look = ["top", "--act", "2", "--once", "--every", "200ms", "--sort", "host"];
     let page = job.shop.well(&[&look[..], &["--job", &name, "--filter", program]].concat());
     let first = format!("banyan top  2 hosts  processes of job {name}  every 0.2 s  only {program:?}");
     assert_page(&page, &first, 2, &job.table());
@@ -196,7 +196,7 @@ fn one_look_at_a_job_is_a_page() {
 fn the_whole_screen_of_hosts_of_a_host_of_jobs_and_of_a_job() {
     let job = Job::start("seen");
     let mut command = Command::new(env!("CARGO_BIN_EXE_banyan"));
-    command.args(["top", "-n", "2", "--sort", "host", "--interval", "200ms"]);
+    command.args(["top", "--act", "2", "--sort", "host", "--every", "200ms"]);
     command.env("TERM", "xterm-256color").env("BANYAN_CONFIG", "").env_remove("NO_COLOR");
     let mut terminal = PseudoTerminal::start(&mut command, 130, 30);
     let hosts = format!("{HOSTS}\n{}{}", host("local1"), host("local2"));

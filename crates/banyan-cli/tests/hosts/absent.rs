@@ -136,7 +136,7 @@ fn over_ssh_every_verb_does_its_work_on_living_hosts_and_tells_the_others_togeth
         ("run", &["-b", "--", "echo", "alike"], "=== h[1-2] (2 of 2)\nalike\n"),
         ("copy", &[&from, &there], "on 2 of 5 hosts: 14 B delivered\n"),
         ("copy", &["--gather", &path("{host}/file"), &path("all")], "h[1-2]: 1 file, 7 B each: 7 B came\n"),
-        ("top", &["--once", "--interval", "200ms"], "banyan top  2 hosts"),
+        ("top", &["--once", "--every", "200ms"], "banyan top  2 hosts"),
         ("stack", &["--match", &program], "2 processes on 2 hosts"),
     ];
     for (verb, rest, shown) in verbs {

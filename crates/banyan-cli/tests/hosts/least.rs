@@ -16,7 +16,7 @@ fn over_ssh_hosts_that_may_be_left_out_are_named_and_do_not_change_the_status() 
     let verbs: [(&str, &[&str]); 4] = [
         ("run", &["--", "true"]),
         ("copy", &[&file, &there]),
-        ("top", &["--once", "--interval", "200ms"]),
+        ("top", &["--once", "--every", "200ms"]),
         ("stack", &["--match", &program]),
     ];
     for (verb, rest) in verbs {

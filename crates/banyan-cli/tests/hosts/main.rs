@@ -21,7 +21,6 @@ mod outage;
 mod pseudo_terminal;
 mod run;
 #[path = "../command/shape.rs"]
-#[expect(dead_code, reason = "the tests without hosts need more of it")]
 mod shape;
 #[path = "../command/shown.rs"]
 mod shown;
@@ -98,31 +97,4 @@ fn text(bytes: &[u8]) -> String {
 fn objects(output: &Output) -> Vec<Value> {
     let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     text(&output.stdout).lines().map(line).collect()
-}
-
-#[test]
-#[ignore = "needs test hosts: cargo xtask test --only sessions"]
-fn by_slurm_a_study_runs_as_a_job_and_leaves_its_report() {
-    // Hosts have temporary directories of their own, but all see the repository.
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let path = |name: &str| place.path().join(name);
-    let plan = "[study]\nname = \"s\"\nrepetitions = 2\n[[bench]]\nbench = \"tree\"\nop = \"instantiate\"\nshape = \"1x2\"\n\
-                quick = true\n";
-    std::fs::write(path("plan.toml"), plan).expect("room");
-    let plan = path("plan.toml").display().to_string();
-    let output = banyan(&["bench", &plan, "--submit", "slurm", "--time", "5", "--partition", "debug", "--json"]);
-    let submitted: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
-    let job = submitted["job"].as_str().expect("a job");
-    // Its end is the beginning of one that depends on it.
-    let mut srun = Command::new("srun");
-    srun.args(["--partition=debug", "--time=1", &format!("--dependency=afterany:{job}"), "true"]);
-    let after = srun.env("SLURM_CONF", file("slurm.conf")).output().expect("srun");
-    assert!(after.status.success(), "{}", text(&after.stderr));
-    let said = std::fs::read_to_string(path(&format!("s/job-{job}.out"))).expect("the job's output");
-    let results = std::fs::read(path("s/results.json")).unwrap_or_else(|_| panic!("{said}"));
-    let results: Value = serde_json::from_slice(&results).expect("results");
-    assert_eq!((&results["runs"], results["figures"].as_array().map(Vec::len)), (&2.into(), Some(4)), "{said}");
-    let page = std::fs::read_to_string(path("s/report.html")).expect("a report");
-    assert!(page.contains("<tr><th>host</th><td>h"), "it ran on a node: {page}");
 }

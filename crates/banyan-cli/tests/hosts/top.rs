@@ -75,7 +75,7 @@ fn check_page(output: &Output) {
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn over_ssh_a_page_has_a_row_for_every_host_and_users_are_told_of_all_together() {
-    let once = ["top", "-w", "h[1-8]", "--once", "--interval", "200ms"];
+    let once = ["top", "-w", "h[1-8]", "--once", "--every", "200ms"];
     check_page(&by_ssh(&[&once[..], &["--sort", "host"]].concat()));
     // All hosts are this machine, on which the test runs as root.
     let output = by_ssh(&[&once[..], &["--by", "user", "--filter", "root"]].concat());
@@ -88,7 +88,7 @@ fn over_ssh_a_page_has_a_row_for_every_host_and_users_are_told_of_all_together()
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn by_slurm_a_page_has_a_row_for_every_node() {
-    check_page(&by_slurm(&["top", "-w", "h[1-8]", "--once", "--interval", "200ms", "--sort", "host"]));
+    check_page(&by_slurm(&["top", "-w", "h[1-8]", "--once", "--every", "200ms", "--sort", "host"]));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn by_slurm_the_processes_of_a_job_are_found_on_its_nodes() {
     let place = shared();
     let program = ranks_program(place.path());
     let (_job, number) = Job::by_slurm(&program, "watched", 6);
-    let once = ["top", "-w", "h[2-3]", "--once", "--interval", "200ms", "--sort", "host"];
+    let once = ["top", "-w", "h[2-3]", "--once", "--every", "200ms", "--sort", "host"];
     let output = by_slurm(&[&once[..], &["--job", &number]].concat());
     // All nodes are this machine, so each has the eight ranks, which alone are of the job.
     let rows: String = ["h2", "h3"].iter().flat_map(|node| vec![process("ranks", "root", node); 8]).collect();
@@ -109,7 +109,7 @@ fn by_slurm_the_processes_of_a_job_are_found_on_its_nodes() {
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
 fn over_ssh_the_live_screen_has_a_row_for_every_host() {
-    let mut command = command_by_ssh(&["top", "-w", "h[1-8]", "--sort", "host", "--interval", "200ms"]);
+    let mut command = command_by_ssh(&["top", "-w", "h[1-8]", "--sort", "host", "--every", "200ms"]);
     command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
     let mut terminal = PseudoTerminal::start(&mut command, 120, 30);
     let rows: String = eight().iter().map(|name| host(name)).collect();

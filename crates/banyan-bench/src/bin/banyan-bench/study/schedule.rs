@@ -63,7 +63,7 @@ impl Planned {
     /// The program and the arguments of the run, on the nodes of a job if it runs in one.
     pub(super) fn command(&self, program: &Path, nodes: Option<&str>) -> Vec<String> {
         let here = |word: &String| nodes.map_or_else(|| word.clone(), |nodes| word.replace(NODES, nodes));
-        let words = [program.display().to_string(), "bench".to_owned()].into_iter();
+        let words = std::iter::once(program.display().to_string());
         words.chain(self.arguments.iter().map(here)).collect()
     }
 
@@ -138,8 +138,8 @@ mod tests {
         let run = &schedule.runs[0];
         assert!(schedule.wants_nodes() && !super::tests::schedule("", SHAPES).wants_nodes());
         assert_eq!(run.parameters["slurm-nodes"], "{nodes}");
-        assert_eq!(run.command(Path::new("b"), None)[..5], ["b", "bench", "launch", "--slurm-nodes", "{nodes}"]);
-        assert_eq!(run.command(Path::new("b"), Some("h[1-2]"))[4], "h[1-2]");
+        assert_eq!(run.command(Path::new("b"), None)[..4], ["b", "launch", "--slurm-nodes", "{nodes}"]);
+        assert_eq!(run.command(Path::new("b"), Some("h[1-2]"))[3], "h[1-2]");
     }
 
     #[test]

@@ -7,15 +7,15 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::failure::{Failure, warn};
-use crate::output;
+use banyan_cli::failure::{Failure, warn};
+use banyan_cli::output;
 
 /// Where nothing is drawn.
 pub(super) const NOWHERE: &str = "none";
 
 #[derive(Args)]
 pub(super) struct Plot {
-    /// Where to draw the figures as SVG; `none` for nowhere. If not given: banyan-bench-NAME.svg here, nowhere with --json
+    /// The SVG file for the plot, or `none` [default: banyan-bench-NAME.svg, or none with --json]
     #[arg(long = "plot", value_name = "FILE")]
     file: Option<String>,
 }

@@ -4,7 +4,7 @@
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgAction, Command, Subcommand};
 
-use crate::bench::Bench;
+use crate::benches::Bench;
 
 /// Options that are the study's business: how results are told, and pictures, which the report has.
 const OF_THE_STUDY: [&str; 4] = ["json", "plot", "svg", "help"];

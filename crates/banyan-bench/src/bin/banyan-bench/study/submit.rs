@@ -17,9 +17,9 @@ use super::execute::program;
 use super::plan::Plan;
 use super::schedule::Schedule;
 use super::shown;
-use crate::ask::ask;
-use crate::failure::{Failure, Outcome};
-use crate::output;
+use banyan_cli::ask::ask;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
 
 /// Slurm's controller may be busy, but not for ever.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -36,10 +36,10 @@ enum System {
 
 #[derive(Args)]
 pub(super) struct Submission {
-    /// Write a job script for the study, and submit it; with --dry-run the script is only shown
+    /// Write a job script for the study and submit it; with --dry-run, only print the script
     #[arg(long, value_name = "SYSTEM")]
     submit: Option<System>,
-    /// Nodes of the job
+    /// The number of nodes of the job
     #[arg(long, value_name = "N", requires = "submit", value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
     /// The job's time limit, as sbatch takes it
@@ -126,7 +126,7 @@ impl Submission {
         lines.extend(self.time.iter().map(|time| format!("--time={time}")));
         lines.extend(self.partition.iter().map(|partition| format!("--partition={partition}")));
         let header: String = lines.iter().map(|line| format!("#SBATCH {line}\n")).collect();
-        let words = [shown(program), "bench".into(), shown(path), "--into".into(), shown(directory)];
+        let words = [shown(program), shown(path), "--into".into(), shown(directory)];
         format!("#!/bin/sh\n{header}exec {}\n", shell(&words))
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::environment::environment;
 use crate::fields::assert_documented;
-use crate::shape::{assert_shape, environment};
+use crate::shape::assert_shape;
 use crate::shown::assert_shown;
-use crate::stack::skip;
 use crate::workshop::{Ran, Workshop};
 
 /// The first line of every bench, for this machine.
@@ -240,20 +239,8 @@ left out: pdsh: with 4 members: failed (exit status: 1): pdsh: no more than one
 
 ";
 
-/// The benches that start members have a program of their own for them, which is there when the whole workspace was built.
-pub(crate) fn has_member_program() -> bool {
-    let is_there = Path::new(env!("CARGO_BIN_EXE_banyan")).with_file_name("banyan-bench-member").exists();
-    if !is_there {
-        skip("banyan-bench-member was not built");
-    }
-    is_there
-}
-
 #[test]
 fn the_bench_of_collectives_shows_the_tree_beside_messages_from_one_process() {
-    if !has_member_program() {
-        return;
-    }
     let shop = Workshop::new();
     let words = ["bench", "collectives", "--members", "1", "--members", "4", "--plot"];
     assert_bench_shown(&shop.well(&[&words[..], &["none"]].concat()), COLLECTIVES);
@@ -276,18 +263,15 @@ pub(crate) fn launch(starters: &[(&str, &str)], options: &str) -> Ran {
         shop.write(&name, format!("#!/bin/sh\n{content}\n"));
         fs::set_permissions(shop.path(&name), fs::Permissions::from_mode(0o755)).expect("it is ours");
     }
-    let banyan = env!("CARGO_BIN_EXE_banyan");
+    let bench = env!("CARGO_BIN_EXE_banyan-bench");
     shop.shell(&format!(
         "ln -s \"$(command -v timeout)\" bin; unset SLURM_CONF; PATH=\"$PWD/bin\"\n\
-         '{banyan}' bench launch --members 1 --members 4 --plot none {options}"
+         '{bench}' launch --members 1 --members 4 --plot none {options}"
     ))
 }
 
 #[test]
 fn the_bench_of_launches_shows_the_floor_the_starters_that_work_and_why_others_have_no_figure() {
-    if !has_member_program() {
-        return;
-    }
     let starters = [
         ("mpirun", "echo mpirun of somebody else"),
         ("srun", "echo slurm 24.05.1"),
@@ -317,9 +301,9 @@ fn the_bench_of_launches_shows_the_floor_the_starters_that_work_and_why_others_h
 fn where_there_is_no_program_for_members_the_command_is_one() {
     let shop = Workshop::new();
     // A copy in a directory of its own, with nothing beside it.
-    fs::copy(env!("CARGO_BIN_EXE_banyan"), shop.path("banyan")).expect("room");
+    fs::copy(env!("CARGO_BIN_EXE_banyan-bench"), shop.path("banyan-bench")).expect("room");
     for bench in ["launch", "collectives"] {
-        let ran = shop.shell(&format!("./banyan bench {bench} --quick --members 3 --plot none --json"));
+        let ran = shop.shell(&format!("./banyan-bench {bench} --quick --members 3 --plot none --json"));
         assert_eq!((ran.status, ran.err.as_str()), (0, ""));
         let object = &ran.json()[0];
         let rows = object["rows"].as_array().expect("rows");

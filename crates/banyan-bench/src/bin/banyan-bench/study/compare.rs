@@ -8,9 +8,9 @@ use banyan_bench::study::{Results, compare};
 
 use super::directory::read_up_to;
 use super::shown;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::screen::harmless_text;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::screen::harmless_text;
 
 /// Bytes of results: a million figures fit.
 const MAX_BYTES: u64 = 512 << 20;

@@ -8,9 +8,9 @@ use banyan_bench::exchange::{self, ExchangeEffort};
 use clap::Args;
 
 use super::plot::Plot;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 #[derive(Args)]
 pub(crate) struct ExchangeBench {
@@ -29,7 +29,7 @@ impl ExchangeBench {
         self.plot.check()?;
         let effort = if self.quick { ExchangeEffort::QUICK } else { ExchangeEffort::FULL };
         let mut environment = Environment::observe();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let rows = exchange::run(effort, &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench exchange: {error}")))?;
         drop(progress);

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::environment::environment;
 use crate::fields::assert_documented;
-use crate::shape::{assert_shape, environment};
+use crate::shape::assert_shape;
 use crate::workshop::{Workshop, json_lines};
 
 /// So that nothing hangs.
@@ -270,15 +271,15 @@ fn messages_that_no_layer_can_carry_are_refused() {
 
 #[test]
 fn nothing_is_left_of_a_bench_that_is_killed() {
-    ends_with_everything_it_started(&["bench", "tree", "--shape", "2x3", "--op", "waves"], "banyan: keeper");
-    ends_with_everything_it_started(&["bench", "layers", "--plot", "none"], "bench-layers-");
-    ends_with_everything_it_started(&["bench", "exchange", "--plot", "none"], "bench-exchange-peer");
+    ends_with_everything_it_started(&["tree", "--shape", "2x3", "--op", "waves"], "banyan: keeper");
+    ends_with_everything_it_started(&["layers", "--plot", "none"], "bench-layers-");
+    ends_with_everything_it_started(&["exchange", "--plot", "none"], "bench-exchange-peer");
 }
 
 /// Kills the bench once it has a child with this word in its command line. Every process of the bench has its standard
 /// error, so that its end is the end of the last of them.
 fn ends_with_everything_it_started(arguments: &[&str], role: &str) {
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_banyan"))
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_banyan-bench"))
         .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -309,32 +310,4 @@ fn has_child(process: u32, word: &str) -> bool {
         children.flat_map(|it| it.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
     let command = |child: &String| fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
     children.iter().any(|child| String::from_utf8_lossy(&command(child)).contains(word))
-}
-
-#[test]
-fn the_demo_names_the_rank_that_hangs_and_misses_nothing() {
-    let shop = Workshop::new();
-    let story = shop.well(&["demo"]);
-    assert!(story.lines().count() <= 60 && story.lines().all(|line| line.chars().count() <= 100), "{story}");
-    assert!(story.contains("The one to look at is rank 37") && story.contains("no process is left"), "{story}");
-    assert!(story.contains("1,920,000 records emitted = 1,920,000 delivered"), "{story}");
-    let facts = &json_lines(&shop.well(&["demo", "--json"]))[0];
-    assert_eq!(facts["hung"]["ranks"], "37", "{facts}");
-    assert_eq!(facts["healed"]["emitted"], facts["healed"]["delivered"], "{facts}");
-    assert_eq!((&facts["healed"]["waves"], &facts["healed"]["wrong"]), (&30_000.into(), &0.into()), "{facts}");
-    assert_eq!((&facts["grown"]["members"], &facts["left"]), (&64.into(), &0.into()), "{facts}");
-    let tree = json!([{ "node": "count", "ranks": "text" }]);
-    let last = json!({ "ranks": "text", "cells": "count", "mean": "number", "worst": "number", "who": "count" });
-    let shape = json!({
-        "demo": "text",
-        "grown": { "members": "count", "ms": "number", "tree": tree },
-        "hung": { "ranks": "text", "unread": "nothing", "ms": "number", "stacks": "object" },
-        "reduced": { "waves": "count", "ms": "number", "last": last },
-        "healed": {
-            "killed": "count", "orphans": "text", "tree": tree, "waves": "count", "wrong": "count",
-            "emitted": "count", "delivered": "count", "pause_ms": "number",
-        },
-        "left": "count",
-    });
-    assert_shape(facts, &shape);
 }

@@ -22,7 +22,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::plan::{Plan, study_name};
 use super::schedule::{Planned, Schedule};
 use super::shown;
-use crate::failure::{During, Failure, cause};
+use banyan_cli::failure::{During, Failure, cause};
 
 /// Bytes of one run's file: what the largest bench prints fits a hundred times.
 const MAX_RUN_BYTES: u64 = 64 << 20;

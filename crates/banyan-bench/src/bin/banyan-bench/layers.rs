@@ -8,14 +8,13 @@ use banyan_bench::layers::{self, LONGEST, LayersEffort, LayersPlan, SIZES, STEP}
 use clap::Args;
 
 use super::plot::Plot;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 #[derive(Args)]
 pub(crate) struct LayersBench {
-    /// Bytes of a message, a multiple of 8 up to 1 MiB; may be given several times (64 B, 1, 16 and 64 KiB and 1 MiB if
-    /// not)
+    /// The message size, a multiple of 8 up to 1 MiB; may be given several times [default: 64 B, 1, 16 and 64 KiB, 1 MiB]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     size: Vec<usize>,
     /// Fewer and shorter repetitions: under 20 seconds
@@ -38,7 +37,7 @@ impl LayersBench {
     pub(super) fn run(self) -> Outcome {
         self.plot.check()?;
         let mut environment = Environment::observe();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let rows = layers::run(&self.plan(), &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench layers: {error}")))?;
         drop(progress);
@@ -57,6 +56,6 @@ impl LayersBench {
     fn plan(&self) -> LayersPlan {
         let sizes = if self.size.is_empty() { SIZES.to_vec() } else { self.size.clone() };
         let effort = if self.quick { LayersEffort::QUICK } else { LayersEffort::FULL };
-        LayersPlan { sizes, effort, filters: crate::filters::filters }
+        LayersPlan { sizes, effort, filters: crate::filters }
     }
 }

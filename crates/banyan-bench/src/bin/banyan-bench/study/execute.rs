@@ -22,9 +22,9 @@ use super::directory::{Directory, read_up_to};
 use super::interruption::Interruption;
 use super::schedule::Planned;
 use super::shown;
-use crate::failure::Failure;
-use crate::hosts::ALLOCATION;
-use crate::speech;
+use banyan_cli::failure::Failure;
+use banyan_cli::hosts::ALLOCATION;
+use banyan_cli::speech;
 
 /// The variable that tells a bench the process id of the study it belongs to.
 const STUDY: &str = "BANYAN_STUDY";

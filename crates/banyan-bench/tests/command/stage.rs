@@ -12,8 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::stack::skip;
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, skip};
 
 /// Beginnings of commands that are not run here, and why.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -44,7 +43,7 @@ const LONG: &[&str] = &[
     "banyan bench records",
     "banyan bench launch",
     "banyan bench collectives",
-    "banyan sim --nodes 100000",
+    "banyan sim --members 100000",
 ];
 
 /// The program of Python that some commands look at.

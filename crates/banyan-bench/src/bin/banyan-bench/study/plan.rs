@@ -10,9 +10,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::options::{Options, Takes};
-use crate::config::{Item, Source, number, text_of, word};
-use crate::failure::Failure;
-use crate::hosts::time;
+use banyan_cli::config::{Item, Source, number, text_of, word};
+use banyan_cli::failure::Failure;
+use banyan_cli::hosts::time;
 
 /// The most runs of a study: at a second each, three hours; more is a mistake in the lists.
 const MAX_RUNS: u64 = 10_000;
@@ -282,7 +282,7 @@ fn order(text: &str) -> Result<bool, String> {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::bench::study) fn read(text: &str) -> Result<Plan, String> {
+    pub(in crate::study) fn read(text: &str) -> Result<Plan, String> {
         Plan::parse(Path::new("deep/p.toml"), text, &Options::known())
     }
 

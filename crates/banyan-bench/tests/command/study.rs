@@ -14,8 +14,9 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::environment::environment;
 use crate::fields::assert_documented;
-use crate::shape::{assert_shape, environment};
+use crate::shape::assert_shape;
 use crate::workshop::{Workshop, json_lines};
 
 /// So that nothing hangs; a fraction of what a long bench takes.
@@ -146,11 +147,11 @@ struct Running {
 
 impl Running {
     fn start(shop: &Workshop) -> Running {
-        Running::start_by(Command::new(env!("CARGO_BIN_EXE_banyan")), shop, &[])
+        Running::start_by(Command::new(env!("CARGO_BIN_EXE_banyan-bench")), shop, &[])
     }
 
     fn start_by(mut command: Command, shop: &Workshop, more: &[&str]) -> Running {
-        command.args(["bench", "plan.toml", "--json", "-q"]).args(more);
+        command.args(["plan.toml", "--json", "-q"]).args(more);
         command.current_dir(shop.path("")).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
         let events = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -284,7 +285,7 @@ fn an_interrupted_retry_keeps_what_failed() {
     assert_eq!(shop.run(&["bench", "plan.toml", "-q"]).status, 1, "nothing ends so soon");
     let failed = shop.read("s/runs/0001.json");
     plan(&shop, "", LONG);
-    let mut study = Running::start_by(Command::new(env!("CARGO_BIN_EXE_banyan")), &shop, &["--retry"]);
+    let mut study = Running::start_by(Command::new(env!("CARGO_BIN_EXE_banyan-bench")), &shop, &["--retry"]);
     assert_eq!(study.wait_for("begin")["done"], 0);
     study.wait_for_members();
     study.signal(Signal::INT);
@@ -298,7 +299,7 @@ fn a_study_goes_on_when_its_terminal_hangs_up_or_its_output_has_no_room() {
     let shop = Workshop::new();
     plan(&shop, "repetitions = 2", TREE);
     let mut nohup = Command::new("sh");
-    nohup.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan")]);
+    nohup.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_banyan-bench")]);
     let mut study = Running::start_by(nohup, &shop, &[]);
     study.wait_for("run");
     study.signal(Signal::HUP);
@@ -415,8 +416,8 @@ fn a_rehearsal_shows_the_commands_and_makes_nothing() {
     let told = shop.well(&["bench", "plan.toml", "--dry-run"]);
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines[0], "study s: 4 runs (2 configurations, 2 times), into s");
-    let commands: Vec<&str> = lines.iter().filter_map(|line| Some(line.split_once("/banyan ")?.1)).collect();
-    let (small, large) = ("bench tree --shape 1x2 --quick --json", "bench tree --shape 2x2 --quick --json");
+    let commands: Vec<&str> = lines.iter().filter_map(|line| Some(line.split_once("/banyan-bench ")?.1)).collect();
+    let (small, large) = ("tree --shape 1x2 --quick --json", "tree --shape 2x2 --quick --json");
     assert_eq!(commands, [small, large, small, large]);
     assert!(lines[5].starts_with("to do: about ") && lines[5].contains("a guess"), "{told}");
     assert_eq!(shop.files(), ["plan.toml"]);
@@ -522,7 +523,7 @@ fn a_job_script_is_shown_and_submitted_or_it_is_said_why_not() {
     }
 
     fs::create_dir(shop.path("bin")).expect("room");
-    let nowhere = shop.shell("banyan=$(command -v banyan); PATH=$PWD/bin; $banyan bench plan.toml --submit slurm");
+    let nowhere = shop.shell("bench=$(command -v banyan-bench); PATH=$PWD/bin; $bench plan.toml --submit slurm");
     assert_eq!(nowhere.status, 1);
     assert!(
         nowhere.err.starts_with("banyan: sbatch: it is not installed, or not in PATH; the script is"),

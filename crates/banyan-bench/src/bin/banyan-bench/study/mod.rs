@@ -19,22 +19,30 @@ mod submit;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use super::Bench;
-use crate::failure::{Failure, Outcome};
-use crate::limit::Limit;
+use crate::benches::Bench;
+use crate::predict::Predict;
+use banyan_bench::launch::discard_places;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::limit::Limit;
+use banyan_cli::manual::Manual;
+use banyan_cli::speech::Speech;
 use plan::Plan;
 use schedule::Schedule;
 use submit::Submission;
 
-/// Measure, side by side with what Banyan is compared with
+/// Measure Banyan beside its alternatives
 ///
-/// One bench, or a whole study by a plan: benches times shapes times sizes, repeated, each run with its environment and
-/// its command, into one directory with results for programs (JSON, CSV, records) and one page for people. A study that
-/// was ended goes on where it was when it is started again.
-#[derive(Args)]
+/// Run one bench, or a study that a plan describes: benches, shapes and sizes, repeated. Each run is recorded with its
+/// environment and its command. The directory of the study has the results as JSON, CSV and records, and a report in HTML.
+/// A study that was interrupted resumes when it is started again.
+#[derive(Parser)]
 #[command(
+    name = "banyan-bench",
+    bin_name = "banyan bench",
+    version,
+    max_term_width = 100,
     arg_required_else_help = true,
     override_usage = "banyan bench BENCH [OPTIONS]\n       banyan bench PLAN.toml [OPTIONS]\n       banyan bench --compare OLD NEW",
     after_help = "\
@@ -49,12 +57,22 @@ Examples:
   banyan bench plan.toml --submit slurm --time 2:00:00"
 )]
 pub(crate) struct Benches {
+    #[command(flatten)]
+    speech: Speech,
     #[command(subcommand)]
-    bench: Option<Bench>,
+    verb: Option<Verb>,
     #[command(flatten)]
     study: StudyArguments,
     #[command(flatten)]
     limit: Limit,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    #[command(flatten)]
+    Bench(Bench),
+    Predict(Predict),
+    Manual(Manual),
 }
 
 #[derive(Args)]
@@ -62,13 +80,13 @@ struct StudyArguments {
     /// The plan of a study: a TOML file that names benches and lists of their options
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
-    /// Where the study is kept, instead of where the plan says
+    /// The directory of the study, instead of the one in the plan
     #[arg(long, value_name = "DIRECTORY")]
     into: Option<PathBuf>,
-    /// Show what would be run, with the commands and an estimate, and run nothing
+    /// List the runs with their commands and an estimate of the time, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Run those once more that failed
+    /// Repeat the runs that failed
     #[arg(long, conflicts_with = "submit")]
     retry: bool,
     /// Compare two studies: directories, or their results.json
@@ -76,22 +94,28 @@ struct StudyArguments {
     compare: Vec<PathBuf>,
     #[command(flatten)]
     submission: Submission,
-    /// One JSON object a line
+    /// One JSON object per event
     #[arg(long)]
     json: bool,
 }
 
 impl Benches {
-    pub(crate) fn run(self) -> Outcome {
+    /// Does what is asked for, which prints objects or does not.
+    pub(crate) fn run(self, json: bool) -> Outcome {
+        self.speech.begin(json)?;
         execute::end_with_the_study();
-        self.limit.begin()?;
-        let Some(bench) = self.bench else { return self.study.run() };
+        self.limit.begin_with(discard_places)?;
+        let Some(verb) = self.verb else { return self.study.run() };
         if self.study.is_given() {
             return Err(Failure::usage(
                 "a bench has its own options: write them behind its name, and no plan before it",
             ));
         }
-        bench.run()
+        match verb {
+            Verb::Bench(bench) => bench.run(),
+            Verb::Predict(predict) => predict.run(),
+            Verb::Manual(manual) => manual.run(Benches::command()),
+        }
     }
 }
 

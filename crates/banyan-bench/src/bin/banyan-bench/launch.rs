@@ -10,25 +10,25 @@ use banyan_boot::HostSet;
 use clap::Args;
 
 use super::plot::Plot;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 /// `banyan bench launch`: what is measured on other hosts, besides what both benches take.
 #[derive(Args)]
 pub(crate) struct HostsBench {
     #[command(flatten)]
     bench: LaunchBench,
-    /// Hosts to launch on by ssh, one member each, beside pdsh, clush and pssh where they are installed
+    /// Also launch one member on each of these hosts by ssh, beside pdsh, clush and pssh if installed
     #[arg(long, value_name = "HOSTS")]
     ssh_hosts: Option<String>,
-    /// The configuration for `ssh -F`
+    /// The configuration file for ssh
     #[arg(long, value_name = "FILE", requires = "ssh_hosts")]
     ssh_config: Option<PathBuf>,
-    /// Slurm nodes to launch on, 64 members each, beside srun
+    /// Also launch 64 members on each of these Slurm nodes, beside srun
     #[arg(long, value_name = "HOSTS")]
     slurm_nodes: Option<String>,
-    /// Also brings a file of 100 MB to 16 agents of this machine
+    /// Also stage a file of 100 MB on 16 agents of this machine
     #[arg(long)]
     stage: bool,
 }
@@ -51,13 +51,13 @@ impl HostsBench {
 
 #[derive(Args)]
 pub(crate) struct LaunchBench {
-    /// Three sizes instead of six, and no other starters
+    /// Measure three sizes instead of six, and no other launchers
     #[arg(long)]
     quick: bool,
-    /// How many members; may be given several times (1, 8, 64, 256, 1024 and 2800 if not)
+    /// The number of members; may be given several times [default: 1, 8, 64, 256, 1024 and 2800]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     members: Vec<u32>,
-    /// A member program as LABEL=PATH; may be given several times (the one beside this command, or this command itself, if not)
+    /// A member program; may be given several times [default: banyan-bench-member beside banyan-bench, else banyan-bench]
     #[arg(long, value_name = "LABEL=PATH")]
     member: Vec<String>,
     /// One JSON object instead of a table
@@ -105,7 +105,7 @@ impl LaunchBench {
     fn measure(&self, what: What, plan: &Plan) -> Outcome {
         self.plot.check()?;
         let mut environment = Environment::observe();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let figures = what
             .run(plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench {}: {error}", what.name())))?;

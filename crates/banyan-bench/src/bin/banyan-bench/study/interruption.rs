@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use crate::signals::heeded;
+use banyan_cli::signals::heeded;
 
 /// Signals that end a study.
 pub(super) struct Interruption {

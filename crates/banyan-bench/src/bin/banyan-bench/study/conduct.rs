@@ -17,10 +17,10 @@ use super::interruption::Interruption;
 use super::plan::Plan;
 use super::schedule::{Planned, Schedule};
 use super::shown;
-use crate::failure::{Failure, Outcome, cause, warn};
-use crate::progress::Progress;
-use crate::screen::{harmless, harmless_text};
-use crate::{output, speech, status};
+use banyan_cli::failure::{Failure, Outcome, cause, warn};
+use banyan_cli::progress::Progress;
+use banyan_cli::screen::{harmless, harmless_text};
+use banyan_cli::{output, speech, status};
 
 /// What shells add to the number of the signal that ended a command.
 const SIGNALLED: i32 = 128;
@@ -83,7 +83,7 @@ fn left<'a>(schedule: &'a Schedule, over: &BTreeMap<u32, Run>, retry: bool) -> V
 /// One run, with a line about it on a terminal: the how-manieth of how many.
 fn one(planned: &Planned, (place, count): (usize, usize), runner: &Runner<'_>) -> Result<Ended, Failure> {
     let is_watched = std::io::stderr().is_terminal() && !speech::is_quiet();
-    let mut progress = Progress::new();
+    let mut progress = Progress::start();
     let mut tick = |took: Duration| {
         let seconds = took.as_secs();
         let what = harmless(planned.told().as_bytes());

@@ -1,4 +1,4 @@
-//! `banyan sim --figures`: what trees of up to a million members would do, from what a hop costs here.
+//! `banyan bench predict`: what trees of up to a million members would do, from what a hop costs here.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,20 +9,30 @@ use banyan_bench::tree::{Costs, Prediction, calibrate, figures_plots, figures_ta
 use clap::Args;
 use serde_json::json;
 
-use crate::bench::{make_directory, write_plots};
-use crate::failure::{During, Failure, Outcome};
-use crate::output;
+use crate::tree::{make_directory, write_plots};
+use banyan_cli::failure::{During, Failure, Outcome};
+use banyan_cli::output;
 
+/// Predict latency and throughput of trees of up to a million members, by a model
+///
+/// The model starts from what a hop between two processes costs on this machine. Every node has a processor of its own, and
+/// nothing is lost or slow.
 #[derive(Args)]
-pub(crate) struct Figures {
-    /// Predict latency and throughput of up to a million members, from what a hop is measured to cost here
-    #[arg(long, conflicts_with_all = super::OF_RUNS)]
-    figures: bool,
-    /// With --figures: the microseconds of a hop in your network, instead of those measured on this machine
-    #[arg(long, value_name = "MICROSECONDS", requires = "figures", value_parser = microseconds)]
+#[command(after_help = "\
+Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
+Examples:
+  banyan bench predict --plot plots
+  banyan bench predict --hop 5 --json")]
+pub(crate) struct Predict {
+    /// The time of a hop in your network, instead of the one measured on this machine
+    #[arg(long, value_name = "MICROSECONDS", value_parser = microseconds)]
     hop: Option<f64>,
-    /// With --figures: draw them into this directory, one SVG for each
-    #[arg(long, alias = "svg", value_name = "DIRECTORY", requires = "figures")]
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Write the SVG plots into this directory
+    #[arg(long, alias = "svg", value_name = "DIRECTORY")]
     plot: Option<PathBuf>,
 }
 
@@ -34,13 +44,8 @@ fn microseconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("write a number from 0 to {LONGEST_HOP}"))
 }
 
-impl Figures {
-    /// Whether they are asked for.
-    pub(super) fn are_wanted(&self) -> bool {
-        self.figures
-    }
-
-    pub(super) fn run(&self, json: bool) -> Outcome {
+impl Predict {
+    pub(crate) fn run(&self) -> Outcome {
         if let Some(directory) = &self.plot {
             make_directory(directory)?;
         }
@@ -49,19 +54,19 @@ impl Figures {
         environment.finish();
         costs.hop_us = self.hop.unwrap_or(costs.hop_us);
         let rows = predictions(&costs);
-        self.tell(&costs, &rows, &environment, json)?;
+        self.tell(&costs, &rows, &environment)?;
         if let Some(directory) = &self.plot {
-            write_plots(directory, &figures_plots(&rows), json)?;
+            write_plots(directory, &figures_plots(&rows), self.json)?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn tell(&self, costs: &Costs, rows: &[Prediction], at: &Environment, json: bool) -> Result<(), Failure> {
+    fn tell(&self, costs: &Costs, rows: &[Prediction], at: &Environment) -> Result<(), Failure> {
         let mut out = output::stdout();
-        if json {
+        if self.json {
             let is_given = self.hop.is_some();
             let figures = json!({ "costs": costs, "hop_is_given": is_given, "rows": rows });
-            writeln!(out, "{}", json!({ "sim": { "figures": figures }, "environment": at }))?;
+            writeln!(out, "{}", json!({ "predict": figures, "environment": at }))?;
         } else {
             let Costs { hop_us, send_us, receive_us, wave_us } = costs;
             let from = if self.hop.is_some() { "as given" } else { "between two processes here" };

@@ -10,26 +10,26 @@ use banyan_bench::tree::{self, Op, QUICK_SHAPES, SHAPES, Shape, TreeEffort, Tree
 use clap::Args;
 
 use super::plot::NOWHERE;
-use crate::failure::{Failure, Outcome};
-use crate::output;
-use crate::progress::Progress;
+use banyan_cli::failure::{Failure, Outcome};
+use banyan_cli::output;
+use banyan_cli::progress::Progress;
 
 #[derive(Args)]
 pub(crate) struct TreeBench {
-    /// Children of the front-end, of each of these, and so on; may be given several times
+    /// Children per node, level by level from the front-end; may be given several times
     #[arg(long, value_name = "AxB")]
     shape: Vec<Shape>,
     /// What to measure: instantiate, round_trip, waves, array_sum, broadcast, recovery or memory; may be given several
     /// times
     #[arg(long, value_name = "OP")]
     op: Vec<Op>,
-    /// Two shapes instead of six, and fewer and shorter repetitions
+    /// Measure two shapes instead of six, with fewer and shorter repetitions
     #[arg(long)]
     quick: bool,
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the figures into this directory, one SVG for each operation; `none` for nowhere, as if not given
+    /// Write an SVG plot of each operation into this directory; `none`, the default, writes none
     #[arg(long, alias = "svg", value_name = "DIRECTORY")]
     plot: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ impl TreeBench {
         let plots = self.plot.as_deref().filter(|directory| *directory != Path::new(NOWHERE));
         plots.map_or(Ok(()), make_directory)?;
         let mut environment = Environment::observe();
-        let mut progress = Progress::new();
+        let mut progress = Progress::start();
         let rows = tree::run(&plan, &mut |at| progress.tell(|| format!("measuring: {at}")))
             .map_err(|error| Failure::new(format!("bench tree: {error}")))?;
         drop(progress);

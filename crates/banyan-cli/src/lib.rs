@@ -1,0 +1,139 @@
+//! The `banyan` command, and what it shares with the programs that its verbs hand over to (`banyan-bench`).
+//!
+//! [`main`] is the command. The public modules are how such programs take arguments, print and report failures.
+//!
+//! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
+//! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it; 128 and its
+//! number for a signal that ends it.
+
+#![forbid(unsafe_code)]
+
+mod agent;
+mod alike;
+pub mod arguments;
+mod arrival;
+pub mod ask;
+mod bench;
+mod completions;
+pub mod config;
+mod copy;
+mod demo;
+mod doctor;
+mod escaped;
+pub mod failure;
+mod filters;
+pub mod hosts;
+pub mod limit;
+pub mod manual;
+pub mod output;
+mod paint;
+pub mod progress;
+mod records;
+mod run;
+pub mod screen;
+pub mod signals;
+mod sim;
+pub mod speech;
+mod stack;
+pub mod status;
+mod top;
+mod topo;
+mod unfinished;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use failure::Outcome;
+
+/// Grow a tree of processes over many machines, and let records travel on it in their sender's own layout.
+///
+/// Every verb but completions and manual takes --json, for programs. Errors say what happened, to what, and what to do next.
+#[derive(Parser)]
+#[command(
+    name = "banyan",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Exit status: 0 all well; 1 some member failed, or the work did; 2 wrong usage; 3 some host could not be reached or was \
+lost; 4 time limit; 5 not permitted; 128 and its number for a signal that ends it, which is 130 after ^C.
+
+Examples:
+  banyan demo                            a tree of processes that loses nothing, in seconds
+  banyan run -w node[1-8] -- uptime      a command on many hosts
+  banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
+  banyan doctor -w node[1-8]             what would not work there, and how to repair it
+  banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
+  banyan top -w node[1-8]                how they are doing, live
+  banyan records dump FILE               the records in a file, whoever wrote it
+  banyan topo draw fanout:16:1000        the tree that would carry them
+  banyan bench records --quick           what they cost on this machine"
+)]
+struct Banyan {
+    #[command(flatten)]
+    speech: speech::Speech,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
+    Demo(demo::Demo),
+    Run(run::Run),
+    Stack(stack::Stack),
+    Copy(copy::Copy),
+    Top(top::Top),
+    /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
+    Records {
+        #[command(flatten)]
+        limit: limit::Limit,
+        #[command(subcommand)]
+        verb: records::Records,
+    },
+    /// Make, check and draw trees of processes
+    Topo {
+        #[command(flatten)]
+        limit: limit::Limit,
+        #[command(subcommand)]
+        verb: topo::Topo,
+    },
+    Bench(bench::Bench),
+    Sim(sim::Sim),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Manual(manual::Manual),
+    #[command(hide = true)]
+    Agent(agent::Agent),
+}
+
+/// The `banyan` command, or the agent or member that a session started from it.
+pub fn main() -> ExitCode {
+    // Before anything else: agents are started by the hundred, and need nothing of what follows.
+    banyan_tree::become_agent_if_asked_with(filters::filters);
+    demo::become_member_if_asked();
+    top::become_member_if_asked();
+    if let Some(failure) = bench::hand_over_if_asked() {
+        return failure.report();
+    }
+    arguments::run(|Banyan { speech, verb }, json| speech.begin(json).and_then(|()| verb.run()))
+}
+
+impl Verb {
+    fn run(self) -> Outcome {
+        match self {
+            Verb::Demo(demo) => demo.run(),
+            Verb::Run(run) => run.run(),
+            Verb::Stack(stack) => stack.run(),
+            Verb::Copy(copy) => copy.run(),
+            Verb::Top(top) => top.run(),
+            Verb::Records { limit, verb } => limit.begin().and_then(|()| verb.run()),
+            Verb::Topo { limit, verb } => limit.begin().and_then(|()| verb.run()),
+            Verb::Bench(bench) => bench.run(),
+            Verb::Sim(sim) => sim.run(),
+            Verb::Doctor(doctor) => doctor.run(),
+            Verb::Completions(completions) => completions.run(),
+            Verb::Manual(manual) => manual.run(Banyan::command()),
+            Verb::Agent(agent) => agent.run(),
+        }
+    }
+}
