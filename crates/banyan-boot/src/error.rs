@@ -78,9 +78,9 @@ pub enum SessionError {
     /// The deadline has passed.
     #[error("the deadline has passed")]
     TimedOut,
-    /// The session is over.
-    #[error("the session is over")]
-    Over,
+    /// The session has ended, or all its members have.
+    #[error("the session has ended")]
+    Ended,
     /// The master ended before it sent anything.
     #[error("the master (member 0) {state} and will send nothing more")]
     MasterEnded {

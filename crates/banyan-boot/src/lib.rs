@@ -16,8 +16,8 @@
 //!     let solver = ProcessDistribution::new("./solver", ["--grid", "512"]).on("node1", 4).on("node2", 4);
 //!     let session = Session::launch(&[solver], &SessionOptions::default())?;
 //!     session.send_user_data(b"go");
-//!     println!("{}", String::from_utf8(session.recv_user_data(None)?)?);
-//!     let outcome = session.wait(None)?;
+//!     println!("{}", String::from_utf8(session.recv_user_data()?)?);
+//!     let outcome = session.wait()?;
 //!     std::process::exit(outcome.exit_status().into())
 //! }
 //! ```
@@ -43,7 +43,7 @@
 //!
 //! Programs that know nothing of Banyan are started just as well ([`ProcessDistribution::plain`]): their exit states are
 //! collected ([`Session::wait`]), and signals reach them. What members write goes to the front-end's standard error, each line
-//! behind its rank and host, or comes as events ([`Output::Forward`], [`Session::next_event`]).
+//! behind its rank and host, or comes as events ([`Output::Forward`], [`Session::recv_event`]).
 //!
 //! # Where things are
 //!
@@ -99,7 +99,7 @@ mod tunnel;
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
 pub use agent_layout::{AgentLayout, LayoutError};
 pub use banyan_hosts::{HostSet, HostSetError, cause};
-pub use banyan_link::Refused;
+pub use banyan_link::{Deadline, Refused};
 pub use banyan_ranks::{RankSet, RankSetError};
 pub use collective::{Absent, BadReduction, CollectiveError, Element, What};
 pub use described::DescribedError;

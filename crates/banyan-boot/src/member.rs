@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use banyan_link::shared::SharedError;
-use banyan_link::{Event, Frame, Link, LinkError};
+use banyan_link::{Deadline, Event, Frame, Link, LinkError};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
@@ -162,20 +162,20 @@ impl Member {
     /// # Errors
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
-        Member::join_until(None)
+        Member::join_timeout(Deadline::NEVER)
     }
 
-    /// As [`join`](Self::join), but waits until this time at most. Without a time, each agent that it asks has ten seconds at
-    /// most.
+    /// As [`join`](Self::join), but waits no longer than the limit. Without a limit, each agent that it asks has ten seconds.
     ///
     /// # Errors
-    /// As [`join`](Self::join), and when the agent does not answer until then.
-    pub fn join_until(deadline: Option<Instant>) -> Result<Member, JoinError> {
+    /// As [`join`](Self::join), and when the agent does not answer before the limit.
+    pub fn join_timeout(limit: impl Into<Deadline>) -> Result<Member, JoinError> {
+        let deadline = limit.into();
         let value = match std::env::var(JOIN_VARIABLE) {
             Ok(value) => value,
             Err(_) => {
                 return match Ticket::from_env() {
-                    Ok(ticket) => Member::attach_until(&ticket, deadline),
+                    Ok(ticket) => Member::attach_timeout(&ticket, deadline),
                     Err(TicketError::Missing) => Err(JoinError::NotStartedByAnAgent),
                     Err(error) => Err(error.into()),
                 };
@@ -349,11 +349,16 @@ impl Member {
 
     /// Waits for bytes from the front-end, as long as [`set_timeout`](Member::set_timeout) allows. Only the master gets any.
     pub fn recv_user_data(&mut self) -> Result<Vec<u8>, MemberError> {
-        self.recv_user_data_until(self.deadline())
+        self.recv_user_data_timeout(self.deadline())
     }
 
-    /// Waits for bytes from the front-end until this time at most, whatever the timeout is.
-    pub fn recv_user_data_until(&mut self, deadline: Option<Instant>) -> Result<Vec<u8>, MemberError> {
+    /// As [`recv_user_data`](Self::recv_user_data), but waits no longer than the limit, whatever
+    /// [`set_timeout`](Self::set_timeout) allows.
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data), and [`MemberError::TimedOut`] after the limit.
+    pub fn recv_user_data_timeout(&mut self, limit: impl Into<Deadline>) -> Result<Vec<u8>, MemberError> {
+        let deadline = limit.into().instant();
         self.only_master()?;
         let begun = Instant::now();
         loop {
@@ -376,6 +381,17 @@ impl Member {
         }
     }
 
+    /// The bytes from the front-end that have come already, if there are any.
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data).
+    pub fn try_recv_user_data(&mut self) -> Result<Option<Vec<u8>>, MemberError> {
+        match self.recv_user_data_timeout(Instant::now()) {
+            Err(MemberError::TimedOut { .. }) => Ok(None),
+            received => received.map(Some),
+        }
+    }
+
     /// [`send_user_data`](Member::send_user_data) of a record.
     pub fn send_user_record<R: Record>(&mut self, record: &R) -> Result<(), MemberError> {
         self.send_user_data(described::encode(record)?)
@@ -387,6 +403,14 @@ impl Member {
         R: Record + for<'a> Read<'a>,
     {
         Ok(described::decode(&self.recv_user_data()?)?)
+    }
+
+    /// [`recv_user_data_timeout`](Member::recv_user_data_timeout) of a record.
+    pub fn recv_user_record_timeout<R>(&mut self, limit: impl Into<Deadline>) -> Result<R, MemberError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data_timeout(limit)?)?)
     }
 
     fn only_master(&self) -> Result<(), MemberError> {
@@ -558,8 +582,8 @@ impl Drop for Member {
 }
 
 /// How long something may take that is given up at the deadline, if there is one.
-pub(crate) fn patience(at_most: Duration, deadline: Option<Instant>) -> Duration {
-    deadline.map_or(at_most, |deadline| at_most.min(deadline.saturating_duration_since(Instant::now())))
+pub(crate) fn patience(at_most: Duration, deadline: Deadline) -> Duration {
+    deadline.instant().map_or(at_most, |deadline| at_most.min(deadline.saturating_duration_since(Instant::now())))
 }
 
 /// Who keeps a collective waiting, as the end of a message.

@@ -15,7 +15,7 @@ struct Value {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         match incoming.tag {
             INIT => {
                 let start: Start = back_end.read(&incoming)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
-use banyan_link::{Event, Link, LinkOptions, Slabs};
+use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
 use banyan_ndr::typed::{Read, encode_body_into};
 use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
@@ -93,13 +93,13 @@ impl BackEnd {
         BackEnd::join_with(Filters::default())
     }
 
-    /// As [`join`](Self::join), but waits until this time at most. Without a time it waits for half a minute for its agent, or
-    /// for each agent that it asks to let it in.
+    /// As [`join`](Self::join), but waits no longer than the limit. Without a limit it waits for half a minute for its agent,
+    /// or for each agent that it asks to let it in.
     ///
     /// # Errors
-    /// As [`join`](Self::join), and when no agent answers until then.
-    pub fn join_until(deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        BackEnd::join_by(Filters::default(), deadline)
+    /// As [`join`](Self::join), and when no agent answers before the limit.
+    pub fn join_timeout(limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
+        BackEnd::join_by(Filters::default(), limit.into().instant())
     }
 
     /// As [`join`](Self::join), with filters of one's own: for streams that have filters at members
@@ -154,7 +154,7 @@ impl BackEnd {
     }
 
     fn attach_by(ticket: &Ticket, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        let member = Member::attach_until(ticket, deadline)?;
+        let member = Member::attach_timeout(ticket, deadline)?;
         if member.note().is_empty() {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
@@ -249,8 +249,17 @@ impl BackEnd {
     /// room for it, and the rest when it has.
     ///
     /// # Errors
-    /// When the deadline passes, a filter on the way could make nothing of the record, or the network ends.
-    pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
+    /// When a filter on the way could make nothing of the record, or the network ends.
+    pub fn recv(&mut self) -> Result<Incoming, TreeError> {
+        self.recv_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv`](Self::recv), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_timeout(&mut self, limit: impl Into<Deadline>) -> Result<Incoming, TreeError> {
+        let deadline = limit.into().instant();
         loop {
             let has_sent = self.offer_all()?;
             if let Some(incoming) = self.take() {
@@ -281,13 +290,48 @@ impl BackEnd {
         }
     }
 
-    /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), waves that went on
-    /// without it ([`Report::WavesMissed`]), or a filter of its own that failed ([`Report::Uncombined`]). Does not wait. Of what nobody has asked for in time only the number is
-    /// known ([`Report::Dropped`]).
-    pub fn next_event(&mut self) -> Option<Report> {
+    /// Waits for what no record tells: records that this member has missed ([`Report::Skipped`]), waves that went on without
+    /// it ([`Report::WavesMissed`]), or a filter of its own that failed ([`Report::Uncombined`]). Of events that nobody has
+    /// asked for in time only the number is known ([`Report::Dropped`]).
+    ///
+    /// # Errors
+    /// When the network has ended and every event was taken.
+    pub fn recv_event(&mut self) -> Result<Report, TreeError> {
+        self.recv_event_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_event`](Self::recv_event), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_event_timeout(&mut self, limit: impl Into<Deadline>) -> Result<Report, TreeError> {
+        let deadline = limit.into().instant();
+        loop {
+            if let Some(report) = self.try_recv_event()? {
+                return Ok(report);
+            }
+            self.offer_all()?;
+            self.wait(deadline)?;
+        }
+    }
+
+    /// The event that has come already, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event).
+    pub fn try_recv_event(&mut self) -> Result<Option<Report>, TreeError> {
         self.driver.prepare(None);
         self.note_reports();
-        self.events.pop()
+        if let Some(report) = self.events.pop() {
+            return Ok(Some(report));
+        }
+        if !self.is_over {
+            self.turn(Some(Instant::now()))?;
+        }
+        match self.events.pop() {
+            None if self.is_over => Err(self.end()),
+            report => Ok(report),
+        }
     }
 
     /// What this member has sent, dropped and not been able to send on a stream; `None` if the stream is not open here.
@@ -323,21 +367,21 @@ impl BackEnd {
     /// the network has ended. A stream that the front-end has closed is no error, because it may do so at any time: the record is
     /// dropped, and counted ([`dropped_for_closed`](Self::dropped_for_closed)).
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
-        self.send_until(stream, record, None)
+        self.send_timeout(stream, record, Deadline::NEVER)
     }
 
-    /// As [`send`](Self::send), but waits until this time at most. If there is no room by then for what this member has sent
+    /// As [`send`](Self::send), but waits no longer than the limit. If there is no room by then for what this member has sent
     /// before, the record is not sent. A record that is sent may be held back, and goes when there is room.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`TreeError::FrontEndBehind`] when there is no room until then: the record is not sent.
-    pub fn send_until<R: Record>(
+    /// As [`send`](Self::send), and [`TreeError::FrontEndBehind`] when there is no room before the limit: the record is not sent.
+    pub fn send_timeout<R: Record>(
         &mut self,
         stream: StreamId,
         record: &R,
-        deadline: Option<Instant>,
+        limit: impl Into<Deadline>,
     ) -> Result<Wave, TreeError> {
-        match self.send_open(stream, record, deadline) {
+        match self.send_open(stream, record, limit.into().instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
                 self.pending.remove(&stream);
@@ -408,7 +452,7 @@ impl BackEnd {
     /// # Errors
     /// When the records cannot be put together, or the network has ended.
     pub fn finish_interval(&mut self, stream: StreamId) -> Result<(), TreeError> {
-        self.finish_interval_until(stream, None)
+        self.finish_interval_by(stream, None)
     }
 
     /// This member has no records of a stream before this time: intervals that are over by then do not wait for it. What it has
@@ -438,7 +482,7 @@ impl BackEnd {
         if self.is_over { Err(self.end()) } else { Ok(()) }
     }
 
-    fn finish_interval_until(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
+    fn finish_interval_by(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.ensure_member()?;
         self.contribute_complete(stream, deadline)?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
@@ -545,15 +589,16 @@ impl BackEnd {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&mut self) -> Result<(), TreeError> {
-        self.flush_until(None)
+        self.flush_timeout(Deadline::NEVER)
     }
 
-    /// As [`flush`](Self::flush), but waits until this time at most. What has not gone by then goes later.
+    /// As [`flush`](Self::flush), but waits no longer than the limit. What has not gone by then goes later.
     ///
     /// # Errors
-    /// When the network has ended, [`TreeError::FrontEndBehind`] when there is no room for what was sent until then, and
-    /// [`TreeError::TimedOut`] when the system has not taken all of it.
-    pub fn flush_until(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+    /// When the network has ended, [`TreeError::FrontEndBehind`] when there is no room for what was sent before the limit,
+    /// and [`TreeError::TimedOut`] when the system has not taken all of it.
+    pub fn flush_timeout(&mut self, limit: impl Into<Deadline>) -> Result<(), TreeError> {
+        let deadline = limit.into().instant();
         self.hand_over(deadline)?;
         while self.driver.has_unsent() {
             self.wait(deadline)?;
@@ -587,17 +632,26 @@ impl BackEnd {
     /// front-end may have to make room first.
     ///
     /// A member that is only dropped waits for a second for that, and what is left then is lost: whoever has something to lose
-    /// leaves by this, with as much time as that is worth.
+    /// leaves by this, or by [`leave_timeout`](Self::leave_timeout) with as much time as that is worth.
     ///
     /// # Errors
-    /// When the deadline passes, the records of an interval cannot be put together, or the network has ended: what is left is
-    /// lost then.
-    pub fn leave(mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+    /// When the records of an interval cannot be put together, or the network has ended: what is left is lost then.
+    pub fn leave(self) -> Result<(), TreeError> {
+        self.leave_timeout(Deadline::NEVER)
+    }
+
+    /// As [`leave`](Self::leave), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`leave`](Self::leave); after the limit also [`TreeError::TimedOut`] or [`TreeError::FrontEndBehind`], and what is
+    /// left is lost.
+    pub fn leave_timeout(mut self, limit: impl Into<Deadline>) -> Result<(), TreeError> {
+        let deadline = limit.into().instant();
         self.has_left = true;
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
         let mut finished = Ok(());
         for stream in intervals {
-            match self.finish_interval_until(stream, deadline) {
+            match self.finish_interval_by(stream, deadline) {
                 // Nobody waits for what belongs to a stream that was closed.
                 Ok(()) | Err(TreeError::NoStream(_)) => {}
                 Err(error) => finished = finished.and(Err(error)),
@@ -786,7 +840,7 @@ impl Drop for BackEnd {
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
         for stream in intervals {
             // Nobody is left to tell of an error.
-            let _ = self.finish_interval_until(stream, Some(deadline));
+            let _ = self.finish_interval_by(stream, Some(deadline));
         }
         // What was sent is sent. The rest of the network hears by the end of the socket that this member has gone.
         let _ = self.hand_over(Some(deadline));

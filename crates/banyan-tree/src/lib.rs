@@ -51,6 +51,7 @@ mod yields;
 
 pub use agent::{become_agent_if_asked, become_agent_if_asked_with, extension, guard};
 pub use back_end::{BackEnd, Incoming};
+pub use banyan_link::Deadline;
 pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;

@@ -75,7 +75,7 @@ fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
     let stream = network.open(&network.everyone(), StreamOptions::filter("summarise", ""))?;
     stream.send(0, &Rounds { rounds: 3 })?;
     for _ in 0..3 {
-        let wave = stream.recv(None)?;
+        let wave = stream.recv()?;
         let Summary { slowest: Timing { rank, microseconds }, total } = wave.read()?;
         println!("slowest of members {}: {rank}, {microseconds} of {total} µs", wave.members());
     }
@@ -85,7 +85,7 @@ fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
 fn member() -> Result<(), Box<dyn std::error::Error>> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let order = match back_end.recv(None) {
+        let order = match back_end.recv() {
             Err(TreeError::Ended) => return Ok(()),
             order => order?,
         };

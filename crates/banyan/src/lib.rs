@@ -48,7 +48,7 @@
 //!     let stream = network.open(&network.everyone(), "max(celsius) as hottest, avg(celsius) as average")?;
 //!     stream.send(0, &Order { samples: 10 })?;
 //!     for _ in 0..10 {
-//!         let wave = stream.recv(None)?;
+//!         let wave = stream.recv()?;
 //!         let Summary { hottest, average } = wave.read()?;
 //!         println!("{hottest} °C at most, {average} °C on average, of members {}", wave.members());
 //!     }
@@ -58,7 +58,7 @@
 //! fn member() -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut back_end = BackEnd::join()?;
 //!     loop {
-//!         let order = match back_end.recv(None) {
+//!         let order = match back_end.recv() {
 //!             Err(TreeError::Ended) => return Ok(()),
 //!             order => order?,
 //!         };
@@ -101,6 +101,7 @@ pub use banyan_boot::{
     Element, Event, ExitState, HostDistribution, HostSet, LaunchError, Launcher, Member, MemberError, Outcome,
     ProcessDistribution, Session, SessionError, SessionOptions, Ticket, What,
 };
+pub use banyan_link::Deadline;
 pub use banyan_ndr::typed::Record;
 pub use banyan_ndr::{
     DecodeError, Decoder, DynRecord, EncodeError, Format, FormatId, RecordView, Scratch, Value, encode,

@@ -63,7 +63,7 @@ fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     let mut prepared = Array { values: Vec::new() };
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         let stream = incoming.stream;
         match incoming.tag {
             PREPARE => {
@@ -149,7 +149,7 @@ impl Path for Member {
         let round_trip = |_| {
             let begin = Instant::now();
             stream.send(tag, &sent)?;
-            self.take(&stream.recv(Some(begin + PATIENCE))?, bytes)?;
+            self.take(&stream.recv_timeout(begin + PATIENCE)?, bytes)?;
             Ok(begin.elapsed().as_secs_f64())
         };
         (0..count).map(round_trip).collect()
@@ -160,7 +160,7 @@ impl Path for Member {
         let begin = Instant::now();
         stream.send(SEND, &Number { value: count })?;
         for _ in 0..count {
-            self.take(&stream.recv(Some(begin + PATIENCE))?, bytes)?;
+            self.take(&stream.recv_timeout(begin + PATIENCE)?, bytes)?;
         }
         Ok(begin.elapsed())
     }

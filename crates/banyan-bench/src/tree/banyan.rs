@@ -70,7 +70,7 @@ pub(super) fn become_member_if_asked() {
 fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         let stream = incoming.stream;
         match incoming.tag {
             ECHO => {
@@ -142,7 +142,7 @@ impl Banyan {
         let begin = Instant::now();
         self.arrays.send(ARRAYS, &Value { value: count })?;
         for _ in 0..count {
-            let sum: ArraySum = self.arrays.recv(Some(begin + PATIENCE))?.read()?;
+            let sum: ArraySum = self.arrays.recv_timeout(begin + PATIENCE)?.read()?;
             check(sum.values.last() == Some(&((ARRAY_NUMBERS - 1) as f64 * self.leaves as f64)));
         }
         Ok(begin.elapsed())
@@ -193,7 +193,7 @@ impl Banyan {
 
     /// The next wave is this integer of every member.
     fn expect(&self, value: u64, deadline: Instant) -> Result<(), TreeError> {
-        let sum: Sum = self.numbers.recv(Some(deadline))?.read()?;
+        let sum: Sum = self.numbers.recv_timeout(deadline)?.read()?;
         check(sum.value == value * self.leaves);
         Ok(())
     }

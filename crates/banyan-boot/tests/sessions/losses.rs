@@ -159,7 +159,7 @@ pub(crate) fn a_front_end_that_has_said_so_may_be_stopped_for_longer_than_its_si
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
-    assert_eq!(line, "resumed: None\n");
+    assert_eq!(line, "resumed: Err(TimedOut)\n");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_alone(SPARE);

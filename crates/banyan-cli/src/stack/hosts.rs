@@ -157,7 +157,7 @@ fn find(choice: &Choice, network: &Network, deadline: Option<Instant>) -> Result
 fn next_wave(network: &Network, stream: &Stream, deadline: Option<Instant>) -> Result<Wave, Failure> {
     loop {
         let soon = Instant::now() + LOOK_AROUND;
-        match stream.recv(Some(deadline.map_or(soon, |deadline| deadline.min(soon)))) {
+        match stream.recv_timeout(deadline.map_or(soon, |deadline| deadline.min(soon))) {
             Ok(wave) => return Ok(wave),
             Err(TreeError::TimedOut) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                 return Err(failure(&TreeError::TimedOut));

@@ -181,7 +181,7 @@ impl Watch {
 
     /// Waits for a tick.
     pub(super) fn wait_for_tick(&self, deadline: Option<Instant>) -> Result<Tick, Failure> {
-        read(&self.samples.recv(deadline).map_err(failure)?)
+        read(&self.samples.recv_timeout(deadline).map_err(failure)?)
     }
 
     /// The listing that has come, if one has.
@@ -194,7 +194,7 @@ impl Watch {
     /// Waits for a listing; nothing if none was asked for.
     pub(super) fn wait_for_listing(&mut self, deadline: Option<Instant>) -> Result<Option<AllUsed>, Failure> {
         let Some(lister) = &self.lister else { return Ok(None) };
-        let wave = lister.stream.recv(deadline).map_err(failure)?;
+        let wave = lister.stream.recv_timeout(deadline).map_err(failure)?;
         self.used(&wave).map(Some)
     }
 

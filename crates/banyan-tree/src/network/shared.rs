@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{RankSet, Session};
-use banyan_link::{Poller, Ready};
+use banyan_link::{Deadline, Poller, Ready};
 use banyan_ndr::typed::Read;
 use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
@@ -194,7 +194,7 @@ impl Shared {
     /// Drives until there is what the caller looks for.
     pub(super) fn wait<T>(
         &self,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
     ) -> Result<T, TreeError> {
         self.wait_or(deadline, look, |_| TreeError::TimedOut)
@@ -204,7 +204,7 @@ impl Shared {
     pub(super) fn wait_for_room<T>(
         &self,
         stream: StreamId,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         send: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
     ) -> Result<T, TreeError> {
         self.wait_or(deadline, send, |core| {
@@ -216,10 +216,11 @@ impl Shared {
     /// Drives until there is what the caller looks for, or the deadline has passed: this is the error then.
     fn wait_or<T>(
         &self,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         mut look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
         too_late: impl FnOnce(&Core) -> TreeError,
     ) -> Result<T, TreeError> {
+        let deadline = deadline.instant();
         let mut has_driven = false;
         loop {
             let mut core = self.core();

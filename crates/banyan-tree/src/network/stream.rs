@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::RankSet;
+use banyan_boot::{Deadline, RankSet};
 use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{Format, Record};
 
+use super::come;
 use super::shared::{Core, Shared, Whole};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
@@ -62,21 +63,21 @@ impl Stream {
     /// When the record cannot be encoded, the front-end's filter can make nothing of it, no member is left
     /// ([`TreeError::NobodyLeft`]), or the network has ended.
     pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
-        self.send_until(tag, record, None)
+        self.send_timeout(tag, record, Deadline::NEVER)
     }
 
-    /// As [`send`](Self::send), but waits until this time at most: nothing is sent then.
+    /// As [`send`](Self::send), but waits no longer than the limit. After it, nothing is sent.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`TreeError::Behind`] when a member is too far behind until then.
-    pub fn send_until<R: Record>(&self, tag: u32, record: &R, deadline: Option<Instant>) -> Result<(), TreeError> {
+    /// As [`send`](Self::send), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn send_timeout<R: Record>(&self, tag: u32, record: &R, limit: impl Into<Deadline>) -> Result<(), TreeError> {
         let format = R::format();
         let mut scratch = Scratch::new();
         let body = encode_body(record, &mut scratch)?;
         check_length(body.len())?;
         let slabs = self.shared.core().driver.slabs().clone();
         let body = slabs.join(body.len(), body.slices());
-        self.shared.wait_for_room(self.id, deadline, |core| {
+        self.shared.wait_for_room(self.id, limit.into(), |core| {
             if let Some(error) = core.nobody_left(&self.members) {
                 return Some(Err(error));
             }
@@ -98,18 +99,18 @@ impl Stream {
     /// # Errors
     /// When there are not as many records as members, one cannot be encoded, or the network has ended.
     pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
-        self.scatter_until(tag, records, None)
+        self.scatter_timeout(tag, records, Deadline::NEVER)
     }
 
-    /// As [`scatter`](Self::scatter), but waits until this time at most: nothing is sent then.
+    /// As [`scatter`](Self::scatter), but waits no longer than the limit. After it, nothing is sent.
     ///
     /// # Errors
-    /// As [`scatter`](Self::scatter), and [`TreeError::Behind`] when a member is too far behind until then.
-    pub fn scatter_until<R: Record>(
+    /// As [`scatter`](Self::scatter), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn scatter_timeout<R: Record>(
         &self,
         tag: u32,
         records: &[R],
-        deadline: Option<Instant>,
+        limit: impl Into<Deadline>,
     ) -> Result<(), TreeError> {
         let (members, parts) = (self.members.len(), records.len() as u32);
         let format = R::format();
@@ -118,7 +119,7 @@ impl Stream {
             pending.add(record)?;
         }
         let Some((_, bodies)) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
-        self.shared.wait_for_room(self.id, deadline, |core| {
+        self.shared.wait_for_room(self.id, limit.into(), |core| {
             if let Some(error) = core.nobody_left(&self.members) {
                 return Some(Err(error));
             }
@@ -138,10 +139,18 @@ impl Stream {
     /// Waits for the next wave.
     ///
     /// # Errors
-    /// When the deadline passes, the wave cannot be combined, no member is left ([`TreeError::NobodyLeft`]), or the network ends.
-    pub fn recv(&self, deadline: Option<Instant>) -> Result<Wave, TreeError> {
+    /// When the wave cannot be combined, no member is left ([`TreeError::NobodyLeft`]), or the network ends.
+    pub fn recv(&self) -> Result<Wave, TreeError> {
+        self.recv_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv`](Self::recv), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_timeout(&self, limit: impl Into<Deadline>) -> Result<Wave, TreeError> {
         let next = |core: &mut Core| core.take(self.id).or_else(|| core.nobody_left(&self.members).map(Err));
-        let whole = self.shared.wait(deadline, next)?;
+        let whole = self.shared.wait(limit.into(), next)?;
         Ok(Wave { shared: Arc::clone(&self.shared), whole })
     }
 
@@ -150,11 +159,7 @@ impl Stream {
     /// # Errors
     /// When it cannot be combined, or the network has ended.
     pub fn try_recv(&self) -> Result<Option<Wave>, TreeError> {
-        match self.recv(Some(Instant::now())) {
-            Ok(wave) => Ok(Some(wave)),
-            Err(TreeError::TimedOut) => Ok(None),
-            Err(error) => Err(error),
-        }
+        come(self.recv_timeout(Instant::now()))
     }
 
     /// The waves one after the other, until the network ends or no member is left: that is the last item, an error.
@@ -164,7 +169,7 @@ impl Stream {
             if is_over {
                 return None;
             }
-            let wave = self.recv(None);
+            let wave = self.recv();
             is_over = matches!(wave, Err(TreeError::NobodyLeft { .. }));
             (!matches!(wave, Err(TreeError::Ended))).then_some(wave)
         })

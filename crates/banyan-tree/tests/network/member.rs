@@ -80,7 +80,7 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
     }
     if behaviour == "join-in-time" {
         let begun = Instant::now();
-        let joined = BackEnd::join_until(Some(begun + Duration::from_millis(300)));
+        let joined = BackEnd::join_timeout(begun + Duration::from_millis(300));
         return ExitCode::from(if joined.is_err() && begun.elapsed() < Duration::from_secs(5) { 9 } else { 1 });
     }
     match serve(behaviour) {
@@ -99,7 +99,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
     }
     let mut back_end = BackEnd::join_with(known_filters())?;
     loop {
-        let incoming = match back_end.recv(None) {
+        let incoming = match back_end.recv() {
             Err(TreeError::Unfiltered { stream, cause, .. }) => {
                 let text = format!("{}:failed: {cause}", back_end.rank());
                 back_end.send(stream, &Text { text })?;
@@ -110,15 +110,16 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
         match incoming.tag {
             ECHO => {
                 let Text { text } = back_end.read(&incoming)?;
-                let missed = std::iter::from_fn(|| back_end.next_event()).find_map(|event| match event {
-                    Report::Skipped { packets, .. } => Some(format!(" after {packets} that are gone")),
-                    _ => None,
-                });
+                let missed =
+                    std::iter::from_fn(|| back_end.try_recv_event().ok().flatten()).find_map(|event| match event {
+                        Report::Skipped { packets, .. } => Some(format!(" after {packets} that are gone")),
+                        _ => None,
+                    });
                 let text = format!("{}:{text}{}", back_end.rank(), missed.unwrap_or_default());
                 back_end.send(incoming.stream, &Text { text })?;
             }
-            END if behaviour == "leave" => return back_end.leave(None),
-            END if behaviour == "leave-at-once" => return back_end.leave(Some(Instant::now())),
+            END if behaviour == "leave" => return back_end.leave(),
+            END if behaviour == "leave-at-once" => return back_end.leave_timeout(Instant::now()),
             END => return Ok(()),
             SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
                 fill_window(&mut back_end, &incoming)?
@@ -234,7 +235,10 @@ fn send_numbered(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), Tree
         let WaveNumber(wave) = back_end.send(incoming.stream, &Value { value: value(rank, next), ones: 1 })?;
         if wave > next {
             let is_told = |event| matches!(event, Report::WavesMissed { next, .. } if next.0 <= wave);
-            assert!(std::iter::from_fn(|| back_end.next_event()).any(is_told), "{wave} is later than {next}");
+            assert!(
+                std::iter::from_fn(|| back_end.try_recv_event().ok().flatten()).any(is_told),
+                "{wave} is later than {next}"
+            );
         }
         next = wave + 1;
         back_end.flush()?;
@@ -266,8 +270,8 @@ fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), T
     let (rank, mut next) = (back_end.rank(), order.first);
     loop {
         let sent = match order.waves {
-            0 => back_end.send_until(incoming.stream, &Value { value: value(rank, next), ones: 1 }, soon()),
-            _ => back_end.send_until(incoming.stream, &Timed { time: next as f64, ones: 1 }, soon()),
+            0 => back_end.send_timeout(incoming.stream, &Value { value: value(rank, next), ones: 1 }, soon()),
+            _ => back_end.send_timeout(incoming.stream, &Timed { time: next as f64, ones: 1 }, soon()),
         };
         match sent {
             Ok(WaveNumber(wave)) => assert_eq!(wave, next),
@@ -280,7 +284,7 @@ fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), T
         next += 1;
         assert!(next < order.first + 10_000, "there is always room");
     }
-    let flushed = back_end.flush_until(soon());
+    let flushed = back_end.flush_timeout(soon());
     assert!(matches!(flushed, Err(TreeError::FrontEndBehind { .. })), "{flushed:?}");
     back_end.send(StreamId(order.pause), &Value { value: next as i64, ones: 1 })?;
     Ok(())
@@ -294,7 +298,7 @@ fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), Tree
     back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;
     let begun = Instant::now();
     while back_end.counters(incoming.stream).is_some() {
-        let waited = back_end.recv(soon());
+        let waited = back_end.recv_timeout(soon());
         assert!(matches!(waited, Err(TreeError::TimedOut)) && begun.elapsed() < Duration::from_secs(30), "{waited:?}");
     }
     for _ in 0..2 {
@@ -317,9 +321,11 @@ fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeEr
         back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
     }
     // So long that an alarm ends it.
-    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(250)));
+    let received = back_end.recv_timeout(Instant::now() + Duration::from_millis(250));
     assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
     assert!(back_end.try_recv()?.is_none());
+    assert!(matches!(back_end.recv_event_timeout(Duration::from_millis(1)), Err(TreeError::TimedOut)));
+    assert!(back_end.try_recv_event()?.is_none());
     let counters = back_end.counters(incoming.stream).expect("it is open");
     assert!(counters.kept_bytes > 0 && counters.traffic.stalls > 0, "{counters:?}");
     back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;

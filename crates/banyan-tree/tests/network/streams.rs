@@ -27,7 +27,7 @@ pub(crate) fn the_maximum_of_all_members_comes_with_whose_it_is() {
     let network = network("2x4", "serve");
     let stream = network.open(&network.everyone(), "max(value)").unwrap();
     order(&stream, 0, 1, 0);
-    let wave = stream.recv(deadline()).unwrap();
+    let wave = stream.recv_timeout(deadline()).unwrap();
     assert_eq!(wave.read::<Largest>().unwrap(), Largest { value: value(7, 0), who: 7 });
     assert_eq!(wave.members().to_string(), "0-7");
 }
@@ -80,7 +80,7 @@ pub(crate) fn what_members_send_on_a_stream_that_was_closed_is_dropped_and_count
     let everyone = network.everyone();
     let [asked, other] = [SUMS; 2].map(|sums| network.open(&everyone, sums).unwrap());
     order(&asked, 0, 1, other.id().0);
-    let sums = || other.recv(deadline()).unwrap().read::<Sums>().unwrap();
+    let sums = || other.recv_timeout(deadline()).unwrap().read::<Sums>().unwrap();
     assert_eq!(sums(), Sums { value: 0, ones: 4 });
     drop(asked);
     assert_eq!(sums(), Sums { value: 2 * 4, ones: 4 });
@@ -97,7 +97,7 @@ pub(crate) fn records_of_all_lengths_keep_their_order() {
             stream.send(ECHO, &Text { text: text(sent) }).unwrap();
             sent += 1;
         }
-        let came = stream.recv(deadline()).unwrap().read::<Text>().unwrap().text;
+        let came = stream.recv_timeout(deadline()).unwrap().read::<Text>().unwrap().text;
         let one = |rank: u32| format!("{rank}:{}", text(received));
         let three = |first: u32| format!("up({},{},{})", one(first), one(first + 1), one(first + 2));
         assert!(came == format!("up({},{})", three(0), three(3)), "wave {received}: {came:.80}");
@@ -133,7 +133,7 @@ pub(crate) fn a_member_that_writes_nonsense_to_shared_memory_harms_nobody_else()
             assert!([0, 1, 3].iter().all(|rank| members.contains(*rank)), "wave {number}: {members}");
         }
     }
-    let reports: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
+    let reports: Vec<Report> = std::iter::from_fn(|| network.try_recv_event().ok().flatten()).collect();
     let is_noticed = |report: &Report| matches!(report, Report::Lost(_) | Report::Adrift(_) | Report::Moved { .. });
     assert!(reports.iter().any(is_noticed), "nobody noticed: {reports:?}");
 }
@@ -193,7 +193,7 @@ pub(crate) fn arrays_of_a_megabyte_are_summed_element_by_element() {
 
 /// The next wave is the sum of the arrays that so many members send as this one.
 pub(crate) fn expect_array(stream: &Stream, wave: u64, members: u32) {
-    let received = stream.recv(deadline()).unwrap();
+    let received = stream.recv_timeout(deadline()).unwrap();
     assert_eq!((received.number(), received.members().len()), (wave, u64::from(members)));
     let sum: ArraySum = received.read().unwrap();
     assert_eq!(sum.values.len(), 131_072);
@@ -229,18 +229,18 @@ pub(crate) fn members_that_lack_a_field_are_in_the_waves_of_others() {
     order(&stream, 0, 2, 0);
     order(&strict, 0, 1, 0);
     for number in 0..2 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!(wave.members().len(), 4);
         assert_eq!(wave.read::<Counted>().unwrap(), Counted { sum: value(3, number), with_value: 1, all: 4 });
     }
-    let error = strict.recv(deadline()).unwrap_err().to_string();
+    let error = strict.recv_timeout(deadline()).unwrap_err().to_string();
     assert!(
         error.contains("members 0: sum(value): records of Ones cannot be reduced so: Ones has no field value"),
         "{error}"
     );
     let nobody = network.open(&network.everyone(), "sum(valu)").unwrap();
     order(&nobody, 0, 1, 0);
-    let error = nobody.recv(deadline()).unwrap_err().to_string();
+    let error = nobody.recv_timeout(deadline()).unwrap_err().to_string();
     assert!(
         error.contains("sum(valu): no member has sent the field: ") && error.contains("has no field valu"),
         "{error}"
@@ -314,7 +314,7 @@ pub(crate) fn every_member_gets_its_own_part_of_a_scatter() {
         let orders: Vec<Order> =
             stream.members().iter().map(|rank| Order { first: u64::from(rank) * 1000, waves: 1, pause: 0 }).collect();
         stream.scatter(SEND, &orders).unwrap();
-        let largest: Largest = stream.recv(deadline()).unwrap().read().unwrap();
+        let largest: Largest = stream.recv_timeout(deadline()).unwrap().read().unwrap();
         let last = stream.members().last().unwrap();
         assert_eq!(largest, Largest { value: value(last, u64::from(last) * 1000), who: last });
         let error = stream.scatter(SEND, &orders[1..]).unwrap_err().to_string();
