@@ -87,6 +87,9 @@ pub enum SessionError {
         /// How it ended.
         state: ExitState,
     },
+    /// A signal that cannot be sent.
+    #[error("signal {0} cannot be sent to members; send one that has a name, such as SIGTERM")]
+    Signal(i32),
     /// Bytes that are not the record that was expected.
     #[error(transparent)]
     Record(#[from] DescribedError),

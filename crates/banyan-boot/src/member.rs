@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use banyan_link::shared::SharedError;
-use banyan_link::{Deadline, Event, Frame, Link, LinkError};
+use banyan_link::{Deadline, Event, Frame, Link, LinkError, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::collective::{
-    ANSWER_TIME, Absent, Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives,
+    ANSWER_TIME, Absent, Caller, CollectiveError, Element, Outcome, Own, ReduceOp, belongs_to_collectives,
 };
 use crate::described::{self, DescribedError};
 use crate::extension::EXTENSION_VARIABLE;
@@ -47,7 +47,7 @@ pub struct Member {
     sharing: Option<Sharing>,
     rank: u32,
     size: u32,
-    session: [u8; 16],
+    session: SessionId,
     note: Bytes,
     caller: Caller,
     /// What there was no room for when the time of a call was over.
@@ -214,7 +214,7 @@ impl Member {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
         let (caller, unsent) = (Caller::new(rank, size), None);
-        let (session, note) = (*session, Bytes::copy_from_slice(note));
+        let (session, note) = (SessionId(*session), Bytes::copy_from_slice(note));
         let (user, user_bytes, timeout) = (VecDeque::new(), 0, None);
         Ok(Member { link, sharing: None, rank, size, session, note, caller, unsent, user, user_bytes, timeout })
     }
@@ -235,7 +235,7 @@ impl Member {
     }
 
     /// The session, the same at all its members and at no others.
-    pub fn session(&self) -> [u8; 16] {
+    pub fn session(&self) -> SessionId {
         self.session
     }
 
@@ -285,9 +285,15 @@ impl Member {
         }
     }
 
-    /// Everyone's arrays of little-endian numbers, combined element by element, for everyone.
-    pub fn all_reduce(&mut self, what: What, of: Element, bytes: impl Into<Bytes>) -> Result<Bytes, MemberError> {
-        self.call("all_reduce", Own::AllReduce(what, of, bytes.into())).map(one)
+    /// Everyone's arrays, combined element by element, for everyone. The arrays have one length.
+    ///
+    /// # Errors
+    /// When members give arrays of different types or lengths, or one is gone; when the operation is one of bits and the
+    /// elements are floats; after the time that [`set_timeout`](Self::set_timeout) allows.
+    pub fn all_reduce<E: Element>(&mut self, op: ReduceOp, elements: &[E]) -> Result<Vec<E>, MemberError> {
+        let own = Own::AllReduce(op, E::KIND, E::to_bytes(elements).into());
+        let reduced = self.call("all_reduce", own).map(one)?;
+        Ok(E::from_bytes(&reduced))
     }
 
     /// [`broadcast`](Member::broadcast) of a record.

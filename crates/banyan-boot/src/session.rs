@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Deadline, Refused, Secret};
+use banyan_link::{Deadline, Refused, Secret, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
@@ -363,8 +363,8 @@ impl Session {
     }
 
     /// The session's name, the same at all its agents and members and at no others.
-    pub fn id(&self) -> [u8; 16] {
-        self.id
+    pub fn id(&self) -> SessionId {
+        SessionId(self.id)
     }
 
     /// The members that [someone else](crate::ProcessDistribution::attached) starts, whether they have come or not.
@@ -565,20 +565,24 @@ impl Session {
         self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
-    /// Sends a signal to all members, or to some. `false`, and nothing is sent, if the number is none of a signal with a
-    /// name: real-time signals cannot be sent.
-    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) -> bool {
-        let is_known = Signal::from_named_raw(signal).is_some();
-        if is_known {
-            self.desk.order(Order::Signal { signal, ranks });
-        }
-        is_known
+    /// Sends a signal to all members, or to some.
+    ///
+    /// # Errors
+    /// [`SessionError::Signal`] if the number is not that of a signal with a name: real-time signals cannot be sent.
+    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) -> Result<(), SessionError> {
+        Signal::from_named_raw(signal).ok_or(SessionError::Signal(signal))?;
+        self.order_signal(signal, ranks);
+        Ok(())
+    }
+
+    fn order_signal(&self, signal: i32, ranks: Option<RankSet>) {
+        self.desk.order(Order::Signal { signal, ranks });
     }
 
     /// Stops all members, and tells the agents that this process is about to be stopped too, so that they do not take its
     /// silence for its end. They wait for three days; [`Session::resume`] lets all go on.
     pub fn pause(&self) {
-        self.signal(libc::SIGSTOP, None);
+        self.order_signal(libc::SIGSTOP, None);
         self.desk.order(Order::Pause { seconds: PAUSE_SECONDS });
         let deadline = Instant::now() + PAUSE_DEADLINE;
         // Agents that cannot be told in time end their members if the silence is long.
@@ -588,7 +592,7 @@ impl Session {
     /// Lets members go on after a [pause](Session::pause).
     pub fn resume(&self) {
         self.desk.order(Order::Pause { seconds: 0 });
-        self.signal(libc::SIGCONT, None);
+        self.order_signal(libc::SIGCONT, None);
     }
 
     /// Waits until all members have ended. Events that nobody took meanwhile are thrown away.

@@ -701,11 +701,6 @@ impl BackEnd {
         rest.filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).next()
     }
 
-    /// Ready to read when [`try_recv`](Self::try_recv) should be called.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.driver.poller().as_fd()
-    }
-
     /// Hands what was held back of a stream to the node; waits until the front-end has taken so much that there is room.
     fn contribute(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
         let mut has_looked = false;
@@ -821,6 +816,13 @@ impl BackEnd {
             self.is_over |= matches!(report, Report::Over | Report::Succeeded);
             self.events.push(report);
         }
+    }
+}
+
+/// Ready to read when [`try_recv`](BackEnd::try_recv) should be called.
+impl AsFd for BackEnd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.driver.poller().as_fd()
     }
 }
 

@@ -99,7 +99,7 @@ pub use banyan_tree as tree;
 
 pub use banyan_boot::{
     Element, Event, ExitState, HostDistribution, HostSet, LaunchError, Launcher, Member, MemberError, Outcome,
-    ProcessDistribution, Session, SessionError, SessionOptions, Ticket, What,
+    ProcessDistribution, ReduceOp, Session, SessionError, SessionId, SessionOptions, Ticket,
 };
 pub use banyan_link::Deadline;
 pub use banyan_ndr::typed::Record;

@@ -51,7 +51,7 @@ pub(crate) fn members_without_shared_memory_take_part_like_all_others() {
 pub(crate) fn a_member_killed_between_small_collectives_fails_them_for_the_others() {
     let session = launch(members(&["rounds"]), 8);
     wait_for_line(&session, "all are here");
-    session.signal(libc::SIGKILL, Some([3].into_iter().collect()));
+    session.signal(libc::SIGKILL, Some([3].into_iter().collect())).unwrap();
     let heard = listen(&session);
     for rank in (0..8).filter(|rank| *rank != 3) {
         assert_says(&heard.text(rank), &["member 3 on host localhost killed by signal 9 (SIGKILL)"]);
@@ -78,7 +78,7 @@ pub(crate) fn a_member_that_ends_before_a_barrier_fails_it_for_the_others() {
 pub(crate) fn a_member_killed_while_others_wait_fails_the_barrier_for_them() {
     let session = launch(members(&["wait"]), 4);
     wait_for_line(&session, "all are here");
-    session.signal(libc::SIGKILL, Some([0].into_iter().collect()));
+    session.signal(libc::SIGKILL, Some([0].into_iter().collect())).unwrap();
     let heard = listen(&session);
     for rank in 1..4 {
         assert_says(&heard.text(rank), &["member 0 on host localhost killed by signal 9 (SIGKILL)"]);

@@ -78,7 +78,7 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
     kill_process(worker_of("on-host4"), Signal::KILL).unwrap();
     let problem = wait_for_problem(&session);
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "host4", "8-15"));
-    session.signal(libc::SIGKILL, None);
+    session.signal(libc::SIGKILL, None).unwrap();
     listen(&session);
     let states = outcome(&session).states;
     assert!(states[..8].iter().all(|state| matches!(state, ExitState::Signalled { signal: 9, .. })), "{states:?}");

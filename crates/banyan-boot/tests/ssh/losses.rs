@@ -27,7 +27,7 @@ pub(crate) fn a_killed_agent_on_a_host_is_reported_and_leaves_nothing() {
     let problem = wait_for_problem(&session);
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "h4", "1"));
     assert_says(&problem.to_string(), &["host h4: its agent was lost", "log"]);
-    session.signal(libc::SIGKILL, None);
+    session.signal(libc::SIGKILL, None).unwrap();
     let states = outcome(&session).states;
     assert!(matches!(states[0], ExitState::Signalled { signal: 9, .. }), "{states:?}");
     assert!(matches!(&states[1], ExitState::Lost(why) if why.contains("h4")), "{states:?}");

@@ -162,7 +162,7 @@ impl Gathering<'_> {
         let says = match inbox.take(&lines.bytes) {
             Ok(says) => says,
             Err(why) => {
-                self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
+                self.session.signal(KILL, Some(RankSet::from_iter([lines.rank]))).map_err(Failure::new)?;
                 return self.refuse(&host, why);
             }
         };
@@ -171,7 +171,7 @@ impl Gathering<'_> {
                 Say::Answer(wanted) => {
                     let answer = if wanted { "send" } else { "skip" };
                     if let Err(Overrun) = self.answers.say(lines.rank, format!("{host} {answer}\n").into_bytes()) {
-                        self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
+                        self.session.signal(KILL, Some(RankSet::from_iter([lines.rank]))).map_err(Failure::new)?;
                         return self.fail(
                             &host,
                             ProblemKind::Staging,
