@@ -24,7 +24,7 @@ use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
 use crate::pending::Pending;
 use crate::record_reader::RecordReader;
-use crate::reduce::{Aligned, Alignment, Filters};
+use crate::reduce::{Aligned, Alignment, registered_filters};
 use crate::reports::Reports;
 use crate::run::{Bodies, shared};
 use crate::sorted::SortedMap;
@@ -90,7 +90,7 @@ impl BackEnd {
     /// # Errors
     /// When no agent of a network has started this process and there is no ticket, or it has joined before.
     pub fn join() -> Result<BackEnd, TreeError> {
-        BackEnd::join_with(Filters::default())
+        BackEnd::join_timeout(Deadline::NEVER)
     }
 
     /// As [`join`](Self::join), but waits no longer than the limit. Without a limit it waits for half a minute for its agent,
@@ -99,27 +99,15 @@ impl BackEnd {
     /// # Errors
     /// As [`join`](Self::join), and when no agent answers before the limit.
     pub fn join_timeout(limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
-        BackEnd::join_by(Filters::default(), limit.into().instant())
-    }
-
-    /// As [`join`](Self::join), with filters of one's own: for streams that have filters at members
-    /// ([`Where::Members`](crate::Where::Members)), and for those of intervals.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join).
-    pub fn join_with(filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::join_by(filters, None)
-    }
-
-    fn join_by(filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+        let limit = limit.into();
         let socket = match extension_socket() {
             Ok(socket) => socket,
             Err(JoinError::NoExtension) => {
                 if let Some(invitation) = Invitation::from_env()? {
-                    return BackEnd::replace_by(&invitation, filters, deadline);
+                    return BackEnd::replace_timeout(&invitation, limit);
                 }
                 return match Ticket::from_env() {
-                    Ok(ticket) => BackEnd::attach_by(&ticket, filters, deadline),
+                    Ok(ticket) => BackEnd::attach_timeout(&ticket, limit),
                     Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
                     Err(error) => Err(JoinError::from(error).into()),
                 };
@@ -129,9 +117,9 @@ impl BackEnd {
         let slabs = Slabs::new();
         let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
         let mut link = Link::inherited(socket, &options);
-        let note = invitation(&mut link, deadline)?;
+        let note = invitation(&mut link, limit)?;
         link.set_silence(note.members_silence());
-        let mut back_end = BackEnd::of(&note, Some(link), None, filters, slabs)?;
+        let mut back_end = BackEnd::of(&note, Some(link), None, slabs)?;
         back_end.turn(Some(Instant::now()))?;
         Ok(back_end)
     }
@@ -142,24 +130,21 @@ impl BackEnd {
     /// # Errors
     /// When no agent waits for members, or none of the network takes this one in.
     pub fn attach(ticket: &Ticket) -> Result<BackEnd, TreeError> {
-        BackEnd::attach_with(ticket, Filters::default())
+        BackEnd::attach_timeout(ticket, Deadline::NEVER)
     }
 
-    /// As [`attach`](Self::attach), with filters of one's own.
+    /// As [`attach`](Self::attach), but waits no longer than the limit.
     ///
     /// # Errors
-    /// As [`attach`](Self::attach).
-    pub fn attach_with(ticket: &Ticket, filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::attach_by(ticket, filters, None)
-    }
-
-    fn attach_by(ticket: &Ticket, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        let member = Member::attach_timeout(ticket, deadline)?;
+    /// As [`attach`](Self::attach), and when nobody has taken this member in before the limit.
+    pub fn attach_timeout(ticket: &Ticket, limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
+        let limit = limit.into();
+        let member = Member::attach_timeout(ticket, limit)?;
         if member.note().is_empty() {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        BackEnd::of(&note, None, Some(member), filters, Slabs::new())?.taken_in(deadline)
+        BackEnd::of(&note, None, Some(member), Slabs::new())?.taken_in(limit)
     }
 
     /// Takes the place of a member that is lost, with its rank. What was sent on its streams before is over for this
@@ -168,23 +153,19 @@ impl BackEnd {
     /// # Errors
     /// When no node of the network takes this one in.
     pub fn replace(invitation: &Invitation) -> Result<BackEnd, TreeError> {
-        BackEnd::replace_with(invitation, Filters::default())
+        BackEnd::replace_timeout(invitation, Deadline::NEVER)
     }
 
-    /// As [`replace`](Self::replace), with filters of one's own.
+    /// As [`replace`](Self::replace), but waits no longer than the limit.
     ///
     /// # Errors
-    /// As [`replace`](Self::replace).
-    pub fn replace_with(invitation: &Invitation, filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::replace_by(invitation, filters, None)
-    }
-
-    fn replace_by(invitation: &Invitation, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        BackEnd::of(&invitation.note, None, None, filters, Slabs::new())?.taken_in(deadline)
+    /// As [`replace`](Self::replace), and when nobody has taken this member in before the limit.
+    pub fn replace_timeout(invitation: &Invitation, limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
+        BackEnd::of(&invitation.note, None, None, Slabs::new())?.taken_in(limit.into())
     }
 
     /// Waits until some node is the parent.
-    fn taken_in(mut self, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+    fn taken_in(mut self, deadline: Deadline) -> Result<BackEnd, TreeError> {
         let deadline = until(deadline);
         while self.driver.node().parent().is_none() {
             match self.wait(Some(deadline)) {
@@ -196,16 +177,10 @@ impl BackEnd {
     }
 
     /// The member that a note is for, with its link to the agent that has started it.
-    fn of(
-        note: &Note,
-        inherited: Option<Link>,
-        attached: Option<Member>,
-        filters: Filters,
-        slabs: Slabs,
-    ) -> Result<BackEnd, TreeError> {
+    fn of(note: &Note, inherited: Option<Link>, attached: Option<Member>, slabs: Slabs) -> Result<BackEnd, TreeError> {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
-        let combiners = Arc::new(Combiners::new(filters, formats.clone()));
+        let combiners = Arc::new(Combiners::new(registered_filters(), formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level::LOWEST, ancestry, options, combiners.clone());
@@ -856,13 +831,13 @@ fn read_invitation(bytes: &[u8]) -> Result<Note, TreeError> {
 }
 
 /// When a member stops to wait for an agent.
-fn until(deadline: Option<Instant>) -> Instant {
+fn until(deadline: Deadline) -> Instant {
     let latest = Instant::now() + INVITATION_TIME;
-    deadline.map_or(latest, |deadline| deadline.min(latest))
+    deadline.instant().map_or(latest, |deadline| deadline.min(latest))
 }
 
 /// The first thing that an agent says.
-fn invitation(link: &mut Link, deadline: Option<Instant>) -> Result<Note, TreeError> {
+fn invitation(link: &mut Link, deadline: Deadline) -> Result<Note, TreeError> {
     let (begun, deadline) = (Instant::now(), until(deadline));
     let wrong = |why: String| Err(TreeError::Invitation(why));
     loop {

@@ -49,7 +49,7 @@ mod transformation;
 mod wire;
 mod yields;
 
-pub use agent::{become_agent_if_asked, become_agent_if_asked_with, extension, guard};
+pub use agent::become_agent_if_asked;
 pub use back_end::{BackEnd, Incoming};
 pub use banyan_link::Deadline;
 pub use banyan_topology as topology;
@@ -66,6 +66,7 @@ pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,
 };
+pub use reduce::register_filters;
 pub use run::{BadBodies, Bodies, Run};
 pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};

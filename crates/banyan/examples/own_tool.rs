@@ -60,7 +60,8 @@ fn filters() -> Filters {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    banyan::become_agent_if_asked_with(filters);
+    banyan::register_filters(filters());
+    banyan::become_agent_if_asked();
     match std::env::args().nth(1).as_deref() {
         Some("member") => member(),
         Some(topology) => front_end(topology),
@@ -69,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let options = NetworkOptions { topology: Some(topology.parse()?), filters, ..NetworkOptions::default() };
+    let options = NetworkOptions { topology: Some(topology.parse()?), ..NetworkOptions::default() };
     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
     let network = Network::launch(&members, &options)?;
     let stream = network.open(&network.everyone(), StreamOptions::filter("summarise", ""))?;

@@ -109,7 +109,7 @@ pub use banyan_ndr::{
 pub use banyan_ranks::RankSet;
 pub use banyan_tree::{
     BackEnd, Communicator, Incoming, Network, NetworkOptions, Stream, StreamOptions, Synchronisation, TreeError, Wave,
-    become_agent_if_asked, become_agent_if_asked_with,
+    become_agent_if_asked, register_filters,
 };
 
 /// The guide to records, whose examples must compile.

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::ProcessDistribution;
 use banyan_ndr::Record;
-use banyan_tree::reduce::Filters;
 use banyan_tree::topology::Spec;
 use banyan_tree::{BackEnd, Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
@@ -92,11 +91,11 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Starts the agent, which is reached over TCP or as within a host, and the member. The filters are those of this program's agents.
-    pub(super) fn start(filters: fn() -> Filters, only_tcp: bool) -> Result<Rc<Tree>, Cause> {
+    /// Starts the agent, which is reached over TCP or as within a host, and the member.
+    pub(super) fn start(only_tcp: bool) -> Result<Rc<Tree>, Cause> {
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
         let topology = Some(Spec::Widths(SHAPE.to_vec()).into());
-        let options = NetworkOptions { topology, filters, only_tcp, ..NetworkOptions::default() };
+        let options = NetworkOptions { topology, only_tcp, ..NetworkOptions::default() };
         let network = Network::launch(&members, &options)?;
         let everyone = network.everyone();
         Ok(Rc::new(Tree {

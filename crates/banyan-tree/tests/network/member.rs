@@ -11,7 +11,6 @@ use banyan_boot::Member;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, Report, StreamId, TreeError, WaveNumber};
 
-use crate::known_filters::known_filters;
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
 
 /// The same record as the others send, of another machine's making: other types in another order.
@@ -97,7 +96,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
         let member = Member::join()?;
         assert!(member.note().is_empty(), "the secret of the network is for agents");
     }
-    let mut back_end = BackEnd::join_with(known_filters())?;
+    let mut back_end = BackEnd::join()?;
     loop {
         let incoming = match back_end.recv() {
             Err(TreeError::Unfiltered { stream, cause, .. }) => {

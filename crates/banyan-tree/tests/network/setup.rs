@@ -100,13 +100,7 @@ pub(crate) fn options(topology: &str) -> NetworkOptions {
         ..SessionOptions::default()
     };
     let topology = Some(topology.parse().unwrap());
-    NetworkOptions {
-        topology,
-        session,
-        filters: crate::known_filters::known_filters,
-        only_tcp: is_only_tcp(),
-        ..NetworkOptions::default()
-    }
+    NetworkOptions { topology, session, only_tcp: is_only_tcp(), ..NetworkOptions::default() }
 }
 
 /// A network of this program's agents and members.
