@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let incoming = back_end.recv()?;
         match incoming.tag {
             INIT => {
-                let start: Start = back_end.read(&incoming)?;
+                let start: Start = incoming.read()?;
                 for wave in 0..start.waves {
                     let value = ((back_end.rank() * 37 + wave * 11) % 64) as f32 / 2.0;
                     back_end.send(incoming.stream, &Value { value })?;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
 use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
-use banyan_ndr::typed::{Read, encode_body_into};
-use banyan_ndr::{FormatId, Record};
+use banyan_ndr::typed::Read;
+use banyan_ndr::{DynRecord, Format, FormatId, Record};
 use bytes::Bytes;
 
 use crate::combiner::Combiners;
@@ -22,8 +22,8 @@ use crate::format_book::{FormatBook, MOST_OF_MEMBER, SentFormats};
 use crate::ids::{Level, StreamId, Wave};
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
-use crate::pending::Pending;
-use crate::record_reader::RecordReader;
+use crate::pending::{Body, Pending, ToSend, Typed, check_body};
+use crate::record_reader::SharedReader;
 use crate::reduce::{Aligned, Alignment, registered_filters};
 use crate::reports::Reports;
 use crate::run::{Bodies, shared};
@@ -45,7 +45,7 @@ const LAST_RECORDS: Duration = Duration::from_secs(1);
 /// A process that takes part in a network as a member.
 pub struct BackEnd {
     driver: Driver,
-    reader: RecordReader,
+    reader: Arc<SharedReader>,
     invited: Invited,
     pending: SortedMap<StreamId, Pending>,
     /// The formats of what was sent.
@@ -72,6 +72,7 @@ pub struct BackEnd {
 
 /// A record that the front-end has sent to a stream's members.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Incoming {
     /// The stream: what is sent there goes to the same front-end's end of it.
     pub stream: StreamId,
@@ -81,6 +82,29 @@ pub struct Incoming {
     pub format: FormatId,
     /// Its body.
     pub body: Bytes,
+    reader: Arc<SharedReader>,
+}
+
+impl Incoming {
+    /// The value in the record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
+    /// allow, decode [`body`](Self::body) with a decoder of your own.
+    ///
+    /// # Errors
+    /// When it is not such a record.
+    pub fn read<R>(&self) -> Result<R, TreeError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        self.reader.read(self.format, &self.body)
+    }
+
+    /// The record without a compiled type, within the usual [`Limits`](banyan_ndr::Limits).
+    ///
+    /// # Errors
+    /// When the bytes are no record of their format.
+    pub fn read_dyn(&self) -> Result<DynRecord, TreeError> {
+        self.reader.read_dyn(self.format, &self.body)
+    }
 }
 
 impl BackEnd {
@@ -181,6 +205,7 @@ impl BackEnd {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
         let combiners = Arc::new(Combiners::new(registered_filters(), formats.clone()));
+        let reader = Arc::new(SharedReader::new(formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level::LOWEST, ancestry, options, combiners.clone());
@@ -192,7 +217,7 @@ impl BackEnd {
         }
         Ok(BackEnd {
             driver,
-            reader: RecordReader::default(),
+            reader,
             invited,
             pending: SortedMap::new(),
             sent_formats: SentFormats::default(),
@@ -314,18 +339,6 @@ impl BackEnd {
         self.driver.node().stream_counters(stream)
     }
 
-    /// The value in a record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
-    /// allow, decode [`Incoming::body`] with a decoder of your own.
-    ///
-    /// # Errors
-    /// When it is not such a record.
-    pub fn read<R>(&mut self, incoming: &Incoming) -> Result<R, TreeError>
-    where
-        R: Record + for<'a> Read<'a>,
-    {
-        self.reader.read(incoming.format, &incoming.body, self.driver.formats())
-    }
-
     /// Sends a record on a stream: this member's part of the stream's next wave. Waits while the front-end is too far
     /// behind. The number is that of the wave ([`Wave::number`](crate::Wave::number) at the front-end), of the interval, or of
     /// the record itself on a stream without waves.
@@ -356,7 +369,57 @@ impl BackEnd {
         record: &R,
         limit: impl Into<Deadline>,
     ) -> Result<Wave, TreeError> {
-        match self.send_open(stream, record, limit.into().instant()) {
+        self.send_any(stream, &Typed(record), limit.into())
+    }
+
+    /// As [`send`](Self::send), a record without a compiled type.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_dyn(&mut self, stream: StreamId, record: &DynRecord) -> Result<Wave, TreeError> {
+        self.send_dyn_timeout(stream, record, Deadline::NEVER)
+    }
+
+    /// As [`send_dyn`](Self::send_dyn), but waits no longer than the limit, as [`send_timeout`](Self::send_timeout) does.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    pub fn send_dyn_timeout(
+        &mut self,
+        stream: StreamId,
+        record: &DynRecord,
+        limit: impl Into<Deadline>,
+    ) -> Result<Wave, TreeError> {
+        let body = record.to_body()?;
+        self.send_any(stream, &Body(&record.format, &body), limit.into())
+    }
+
+    /// As [`send`](Self::send), the body of a record with its format. The body is checked like input from outside.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`TreeError::Body`] when the body is not a record of the format.
+    pub fn send_body(&mut self, stream: StreamId, format: &Format, body: &[u8]) -> Result<Wave, TreeError> {
+        self.send_body_timeout(stream, format, body, Deadline::NEVER)
+    }
+
+    /// As [`send_body`](Self::send_body), but waits no longer than the limit, as [`send_timeout`](Self::send_timeout) does.
+    ///
+    /// # Errors
+    /// As [`send_body`](Self::send_body), and as [`send_timeout`](Self::send_timeout).
+    pub fn send_body_timeout(
+        &mut self,
+        stream: StreamId,
+        format: &Format,
+        body: &[u8],
+        limit: impl Into<Deadline>,
+    ) -> Result<Wave, TreeError> {
+        check_body(format, body)?;
+        self.send_any(stream, &Body(format, body), limit.into())
+    }
+
+    /// Sends a record of whatever kind, unless the front-end has closed the stream.
+    fn send_any(&mut self, stream: StreamId, record: &impl ToSend, limit: Deadline) -> Result<Wave, TreeError> {
+        match self.send_open(stream, record, limit.instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
                 self.pending.remove(&stream);
@@ -373,14 +436,14 @@ impl BackEnd {
     }
 
     /// Sends a record on a stream that is open.
-    fn send_open<R: Record>(
+    fn send_open(
         &mut self,
         stream: StreamId,
-        record: &R,
+        record: &impl ToSend,
         deadline: Option<Instant>,
     ) -> Result<Wave, TreeError> {
         self.ensure_member()?;
-        let format = R::format();
+        let format = record.format();
         if self.aligns(stream)? {
             return self.align(stream, record, deadline);
         }
@@ -397,7 +460,7 @@ impl BackEnd {
         }
         let wave = self.wave_of_next(stream)?;
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
-        pending.add(record)?;
+        record.add_to(pending)?;
         if is_due || pending.is_full() {
             self.contribute_or_hold(stream, deadline)?;
             self.driver.prepare(None);
@@ -482,13 +545,13 @@ impl BackEnd {
     }
 
     /// Puts a record to the others of its interval.
-    fn align<R: Record>(&mut self, stream: StreamId, record: &R, deadline: Option<Instant>) -> Result<Wave, TreeError> {
+    fn align(&mut self, stream: StreamId, record: &impl ToSend, deadline: Option<Instant>) -> Result<Wave, TreeError> {
         let mut body = Vec::new();
-        encode_body_into(record, &mut body)?;
+        record.write_to(&mut body)?;
         self.contribute_complete(stream, deadline)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
-        let complete = alignment.take(R::format(), &body)?;
+        let complete = alignment.take(record.format(), &body)?;
         let wave = alignment.current();
         if let Some(complete) = complete {
             match self.contribute_interval(stream, complete, deadline) {
@@ -540,12 +603,7 @@ impl BackEnd {
         }
     }
 
-    fn change_format(
-        &mut self,
-        stream: StreamId,
-        format: &banyan_ndr::Format,
-        deadline: Option<Instant>,
-    ) -> Result<(), TreeError> {
+    fn change_format(&mut self, stream: StreamId, format: &Format, deadline: Option<Instant>) -> Result<(), TreeError> {
         if self.driver.node().next_wave(stream).is_none() {
             return Err(TreeError::NoStream(stream));
         }
@@ -584,7 +642,7 @@ impl BackEnd {
     /// Says anything to the parent, and listens to nothing, as a hostile program might that speaks the protocol by itself: for
     /// tests of what agents refuse.
     #[doc(hidden)]
-    pub fn say(&mut self, message: crate::Message, formats: &[banyan_ndr::Format]) -> Result<(), TreeError> {
+    pub fn say(&mut self, message: crate::Message, formats: &[Format]) -> Result<(), TreeError> {
         formats.iter().try_for_each(|format| self.driver.formats().learn(format))?;
         self.driver.node_mut().send_up(message);
         self.driver.prepare(None);
@@ -752,7 +810,10 @@ impl BackEnd {
             if let Some(Received { stream, tag, record }) = self.driver.node_mut().take_packet(stream) {
                 self.last = stream;
                 let unfiltered = |error| unfiltered(stream, tag, error);
-                return Some(record.map(|(format, body)| Incoming { stream, tag, format, body }).map_err(unfiltered));
+                let reader = Arc::clone(&self.reader);
+                return Some(
+                    record.map(|(format, body)| Incoming { stream, tag, format, body, reader }).map_err(unfiltered),
+                );
             }
             stream = self.driver.node().stream_after(stream).filter(|stream| *stream != first)?;
         }

@@ -90,7 +90,7 @@ fn member() -> Result<(), Box<dyn std::error::Error>> {
             Err(TreeError::Ended) => return Ok(()),
             order => order?,
         };
-        for _ in 0..back_end.read::<Rounds>(&order)?.rounds {
+        for _ in 0..order.read::<Rounds>()?.rounds {
             let begin = Instant::now();
             std::hint::black_box((0..100_000_u64).fold(0, |sum, number| sum ^ std::hint::black_box(number)));
             let microseconds = u64::try_from(begin.elapsed().as_micros())?;

@@ -62,7 +62,7 @@
 //!             Err(TreeError::Ended) => return Ok(()),
 //!             order => order?,
 //!         };
-//!         for sample in 0..back_end.read::<Order>(&order)?.samples {
+//!         for sample in 0..order.read::<Order>()?.samples {
 //!             let reading = Reading { room: back_end.rank() / 4, celsius: 21.0 + f64::from(sample) / 8.0 };
 //!             back_end.send(order.stream, &reading)?;
 //!         }

@@ -66,16 +66,16 @@ fn take_part() -> Result<(), TreeError> {
         let stream = incoming.stream;
         match incoming.tag {
             PREPARE => {
-                let bytes = back_end.read::<Number>(&incoming)?.value;
+                let bytes = incoming.read::<Number>()?.value;
                 prepared.values = numbers(usize::try_from(bytes).unwrap_or(0).min(super::LONGEST));
             }
             ECHO => _ = back_end.send(stream, &prepared)?,
             ECHO_READ => {
-                let array: Array = back_end.read(&incoming)?;
+                let array: Array = incoming.read()?;
                 back_end.send(stream, &array)?;
             }
             SEND => {
-                let count = back_end.read::<Number>(&incoming)?.value;
+                let count = incoming.read::<Number>()?.value;
                 (0..count).try_for_each(|_| back_end.send(stream, &prepared).map(drop))?;
             }
             _ => {}

@@ -74,15 +74,15 @@ fn take_part() -> Result<(), TreeError> {
         let stream = incoming.stream;
         match incoming.tag {
             ECHO => {
-                let value: Value = back_end.read(&incoming)?;
+                let value: Value = incoming.read()?;
                 back_end.send(stream, &value)?;
             }
             WAVES => {
-                let count = back_end.read::<Value>(&incoming)?.value;
+                let count = incoming.read::<Value>()?.value;
                 (0..count).try_for_each(|value| back_end.send(stream, &Value { value }).map(drop))?;
             }
             ARRAYS => {
-                let (count, array) = (back_end.read::<Value>(&incoming)?.value, array());
+                let (count, array) = (incoming.read::<Value>()?.value, array());
                 (0..count).try_for_each(|_| back_end.send(stream, &array).map(drop))?;
             }
             _ => {}

@@ -90,11 +90,11 @@ fn take_part() -> Result<(), TreeError> {
                 tell_who(&mut back_end, order.stream)?;
             }
             RESIDUALS => {
-                let times = back_end.read::<Times>(&order)?.times;
+                let times = order.read::<Times>()?.times;
                 send_residuals(&mut back_end, order.stream, times)?;
             }
             NUMBERED => {
-                let times = back_end.read::<Times>(&order)?.times;
+                let times = order.read::<Times>()?.times;
                 send_numbered(&mut back_end, order.stream, times)?;
             }
             _ => {}

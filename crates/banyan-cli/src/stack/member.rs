@@ -13,7 +13,7 @@ pub(super) fn run() -> Outcome {
     let mut back_end = BackEnd::join().map_err(Failure::usage)?;
     // The end of the network is how this ends.
     while let Ok(incoming) = back_end.recv() {
-        let Text { text } = back_end.read(&incoming).map_err(Failure::new)?;
+        let Text { text } = incoming.read().map_err(Failure::new)?;
         let answer = match incoming.tag {
             FIND => Answer::new(find(&text)?).text(),
             TAKE => look(&text)?.to_short_json().to_string(),

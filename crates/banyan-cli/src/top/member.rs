@@ -41,7 +41,7 @@ fn take_part() -> Result<(), TreeError> {
         match incoming.tag {
             SAMPLE => _ = back_end.send(incoming.stream, &sampler.sample())?,
             LIST => {
-                let question: Question = back_end.read(&incoming)?;
+                let question: Question = incoming.read()?;
                 let listing = processes.list(&question.on(back_end.rank()));
                 back_end.send(incoming.stream, &listing)?;
             }

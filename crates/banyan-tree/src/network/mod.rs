@@ -242,6 +242,32 @@ impl Network {
         Ok(Stream::new(&self.shared, id, &communicator.members))
     }
 
+    /// Waits for the next wave of any stream: [`Wave::stream`] says of which. Streams have their turns.
+    ///
+    /// # Errors
+    /// As [`Stream::recv`]; [`TreeError::Uncombined`] says of which stream. [`TreeError::NobodyLeft`] when no stream has a
+    /// member left.
+    pub fn recv_any(&self) -> Result<Wave, TreeError> {
+        self.recv_any_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_any`](Self::recv_any), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_any`](Self::recv_any), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_any_timeout(&self, limit: impl Into<Deadline>) -> Result<Wave, TreeError> {
+        let next = |core: &mut Core| core.take_any().or_else(|| core.nobody_left_anywhere().map(Err));
+        Ok(Wave::new(&self.shared, self.shared.wait(limit.into(), next)?))
+    }
+
+    /// The next wave of any stream that has come already, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv_any`](Self::recv_any).
+    pub fn try_recv_any(&self) -> Result<Option<Wave>, TreeError> {
+        come(self.recv_any_timeout(Instant::now()))
+    }
+
     /// Waits for what happens to the tree next: members and agents join and are lost, nodes move. Of events that nobody has
     /// asked for in time only the number is known ([`Report::Dropped`]).
     ///

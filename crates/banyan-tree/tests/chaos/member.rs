@@ -35,7 +35,7 @@ fn serve() -> Result<(), TreeError> {
     let mut next: HashMap<StreamId, u64> = HashMap::new();
     loop {
         let incoming = back_end.recv()?;
-        let Order { wave } = back_end.read(&incoming)?;
+        let Order { wave } = incoming.read()?;
         let next = next.entry(incoming.stream).or_default();
         // Whoever was stopped for long hears old requests, whose waves went on without it.
         if wave < *next {

@@ -71,7 +71,7 @@ fn serve(behaviour: &Behaviour) -> Result<(), TreeError> {
     let mut is_honest = back_end.rank() != RANK;
     loop {
         let incoming = back_end.recv()?;
-        let Order { first, waves, .. } = back_end.read(&incoming)?;
+        let Order { first, waves, .. } = incoming.read()?;
         if !std::mem::replace(&mut is_honest, true) {
             let speech = (behaviour.speak)(Hostile { rank: RANK, node: NODE, stream: incoming.stream });
             for message in speech.messages {
@@ -158,7 +158,7 @@ pub(crate) fn run_misuse(name: &str) -> ExitCode {
     let mut is_honest = back_end.rank() != RANK;
     loop {
         let Ok(incoming) = back_end.recv() else { return ExitCode::SUCCESS };
-        let Ok(Order { first, waves, .. }) = back_end.read(&incoming) else { return ExitCode::FAILURE };
+        let Ok(Order { first, waves, .. }) = incoming.read() else { return ExitCode::FAILURE };
         if !std::mem::replace(&mut is_honest, true) {
             (misuse.commit)(&mut back_end, incoming.stream);
         }

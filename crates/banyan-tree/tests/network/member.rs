@@ -107,8 +107,19 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             incoming => incoming?,
         };
         match incoming.tag {
+            ECHO if behaviour == "dynamic" => {
+                let record = incoming.read_dyn()?;
+                let body = record.to_body().expect("it was read");
+                let hostile = back_end.send_body(incoming.stream, &record.format, &vec![0xff; body.len()]);
+                assert!(matches!(hostile, Err(TreeError::Body(_))), "{hostile:?}");
+                if back_end.rank() == 0 {
+                    back_end.send_dyn(incoming.stream, &record)?;
+                } else {
+                    back_end.send_body(incoming.stream, &record.format, &body)?;
+                }
+            }
             ECHO => {
-                let Text { text } = back_end.read(&incoming)?;
+                let Text { text } = incoming.read()?;
                 let missed =
                     std::iter::from_fn(|| back_end.try_recv_event().ok().flatten()).find_map(|event| match event {
                         Report::Skipped { packets, .. } => Some(format!(" after {packets} that are gone")),
@@ -132,7 +143,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                     MEDDLING.call_once(meddle);
                 }
                 if behaviour == "scribble" && back_end.rank() == 2 {
-                    let order: Order = back_end.read(&incoming)?;
+                    let order: Order = incoming.read()?;
                     (0..order.first).try_for_each(|wave| scribble(value(2, wave)))?;
                 }
                 send(&mut back_end, &incoming, behaviour)?;
@@ -183,7 +194,7 @@ fn scribble(sent: i64) -> io::Result<()> {
 }
 
 fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let rank = back_end.rank();
     for wave in order.first..order.first + order.waves {
         let value = value(rank, wave);
@@ -228,7 +239,7 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
 
 /// Sends what belongs to each wave, by the number of the last one.
 fn send_numbered(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let (rank, mut next) = (back_end.rank(), order.first);
     for _ in 0..order.waves {
         let WaveNumber(wave) = back_end.send(incoming.stream, &Value { value: value(rank, next), ones: 1 })?;
@@ -248,7 +259,7 @@ fn send_numbered(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), Tree
 
 /// Sends at a steady pace, and nothing but that; member 0 sleeps for a second once, and is as steady from then on.
 fn keep_pace(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let (rank, mut due) = (back_end.rank(), Instant::now());
     for wave in order.first..order.first + order.waves {
         back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
@@ -264,7 +275,7 @@ fn keep_pace(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeErro
 /// Sends records, or records of times, until there is no room for one; says on another stream, whose number is in the order,
 /// which one that is.
 fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let soon = || Some(Instant::now() + Duration::from_millis(100));
     let (rank, mut next) = (back_end.rank(), order.first);
     loop {
@@ -292,7 +303,7 @@ fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), T
 /// Says on another stream, whose number is in the order, that it is about to answer. Answers twice when the stream has been
 /// closed, and says how many records were dropped.
 fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let soon = || Some(Instant::now() + Duration::from_millis(20));
     back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;
     let begun = Instant::now();
@@ -314,7 +325,7 @@ fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), Tree
 /// Has one record under way and one that is held back, then receives what nobody has sent, and says so on another
 /// stream, whose number is in the order.
 fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let rank = back_end.rank();
     for wave in [order.first, order.first + 1] {
         back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
-use banyan_ndr::Record;
+use banyan_ndr::{DynRecord, Limits, Record};
+use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
 
 use rustix::process::Pid;
@@ -182,6 +183,47 @@ pub(crate) fn a_member_that_spoils_what_all_announce_themselves_by_changes_no_wa
 struct ArraySum {
     #[record(rename = "sum(values)")]
     values: Vec<f64>,
+}
+
+pub(crate) fn the_next_wave_of_any_stream_says_of_which_it_is() {
+    let network = network("2x2", "serve");
+    assert!(network.try_recv_any().unwrap().is_none());
+    let streams: Vec<Stream> = (0..3).map(|_| network.open(&network.everyone(), SUMS).unwrap()).collect();
+    streams.iter().for_each(|stream| order(stream, 0, 50, 0));
+    let mut next = BTreeMap::new();
+    for _ in 0..150 {
+        let wave = network.recv_any_timeout(deadline()).unwrap();
+        let number: &mut u64 = next.entry(wave.stream()).or_default();
+        assert_eq!(wave.number(), *number, "waves of a stream keep their order");
+        let expected: i64 = (0..4).map(|rank| value(rank, *number)).sum();
+        assert_eq!(wave.read::<Sums>().unwrap(), Sums { value: expected, ones: 4 });
+        *number += 1;
+    }
+    assert!(streams.iter().all(|stream| next[&stream.id()] == 50), "{next:?}");
+    let nothing = network.recv_any_timeout(Duration::from_millis(1));
+    assert!(matches!(nothing, Err(TreeError::TimedOut)), "{nothing:?}");
+}
+
+pub(crate) fn records_without_compiled_types_are_sent_and_read_at_both_ends() {
+    let network = network("2x1", "dynamic");
+    let stream = network.open(&network.everyone(), StreamOptions::collect()).unwrap();
+    let mut record = DynRecord::new(Text::format());
+    record.set("text", "from outside").unwrap();
+    let body = record.to_body().unwrap();
+    let hostile = vec![0xff; body.len()];
+    let refused = stream.send_body(ECHO, Text::format(), &hostile);
+    assert!(matches!(refused, Err(TreeError::Body(_))), "{refused:?}");
+    stream.send_dyn(ECHO, &record).unwrap();
+    stream.send_body(ECHO, Text::format(), &body).unwrap();
+    for _ in 0..2 {
+        let wave = stream.recv_timeout(deadline()).unwrap();
+        assert_eq!(&wave.read_dyn().unwrap().format, wave.format().as_ref().unwrap());
+        let all = Collected::read(&wave.format().unwrap(), wave.body(), &Limits::default()).unwrap();
+        assert_eq!(all.len(), 2);
+        for Collected { format, body, .. } in &all {
+            assert_eq!(DynRecord::from_body(format, body, &Limits::default()).unwrap(), record);
+        }
+    }
 }
 
 pub(crate) fn arrays_of_a_megabyte_are_summed_element_by_element() {
