@@ -11,15 +11,14 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
 use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
-use banyan_ndr::typed::Read;
-use banyan_ndr::{DynRecord, Format, FormatId, Record};
-use bytes::Bytes;
+use banyan_ndr::{DynRecord, Format, Record};
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::{FormatBook, MOST_OF_MEMBER, SentFormats};
 use crate::ids::{Level, StreamId, Wave};
+use crate::incoming::Incoming;
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
 use crate::pending::{Body, Pending, ToSend, Typed, check_body};
@@ -68,43 +67,6 @@ pub struct BackEnd {
     has_left: bool,
     /// Its part in the session, if nobody of the session has started this process: held as long as it takes part.
     _attached: Option<Member>,
-}
-
-/// A record that the front-end has sent to a stream's members.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Incoming {
-    /// The stream: what is sent there goes to the same front-end's end of it.
-    pub stream: StreamId,
-    /// The front-end's tag.
-    pub tag: u32,
-    /// The record's format.
-    pub format: FormatId,
-    /// Its body.
-    pub body: Bytes,
-    reader: Arc<SharedReader>,
-}
-
-impl Incoming {
-    /// The value in the record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
-    /// allow, decode [`body`](Self::body) with a decoder of your own.
-    ///
-    /// # Errors
-    /// When it is not such a record.
-    pub fn read<R>(&self) -> Result<R, TreeError>
-    where
-        R: Record + for<'a> Read<'a>,
-    {
-        self.reader.read(self.format, &self.body)
-    }
-
-    /// The record without a compiled type, within the usual [`Limits`](banyan_ndr::Limits).
-    ///
-    /// # Errors
-    /// When the bytes are no record of their format.
-    pub fn read_dyn(&self) -> Result<DynRecord, TreeError> {
-        self.reader.read_dyn(self.format, &self.body)
-    }
 }
 
 impl BackEnd {

@@ -28,6 +28,7 @@ mod format_book;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod ids;
+mod incoming;
 mod invitation;
 mod layout;
 mod message;
@@ -50,13 +51,14 @@ mod wire;
 mod yields;
 
 pub use agent::become_agent_if_asked;
-pub use back_end::{BackEnd, Incoming};
+pub use back_end::BackEnd;
 pub use banyan_link::Deadline;
 pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, FormatRefused};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
+pub use incoming::Incoming;
 pub use invitation::Invitation;
 pub use message::{
     Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession,
